@@ -82,7 +82,7 @@ def materials(more: Sequence[Path], seed: str) -> Iterator[tuple[str, list[Judge
     }
     reference = Path(os.environ.get("KDISSECT_REFERENCE", CAPTURES.parents[1] / "shared"))
     folders |= {f"reference {name}": reference / name for name in ("captures", "cases")}
-    folders |= {folder.name: folder for folder in more}
+    folders |= {str(folder): folder for folder in more}
     names: set[str] = set()
     for title, folder in folders.items():
         wanted = [one for one in recordings(folder) if one.name not in names]  # each counts once

@@ -38,6 +38,7 @@ class CauseStage:
         names = self._dissection.file_names
         files = self._dissection.captures.files
         own = [names[file.index] for file in files if file.capture_set == self._capture_set]
+        self._gathering.note_clock(file for file in files if file.capture_set == self._capture_set)
         self._gathering.finish()
         rows = TableRows({_TABLE})
         for row in cause_rows(self._capture_set, diagnose(self._gathering, names, most=_MOST), own):

@@ -29,6 +29,7 @@ def gathered_from(*paths: str | Path) -> Gathering:
 
     for events in dissection.batches():
         gathering.take(events, note)
+    gathering.note_clock(dissection.captures.files)
     gathering.finish()
     return gathering
 

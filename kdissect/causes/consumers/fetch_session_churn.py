@@ -12,7 +12,7 @@ from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
 from kdissect.model.wording import plural
 from kdissect.stats.client import Client
 
-_LEAST = 5
+LEAST = 5
 _FACTS = (
     "FetchFact.evicted",
     "FetchFact.epoch_refused",
@@ -51,7 +51,7 @@ class FetchSessionChurn(Cause):
                 client = Client(row["principal"], row["client_id"], row["software"], row["address"])
                 clients.setdefault(row["broker"], {})[client] = None
         for broker, count in lost.items():
-            if count < _LEAST:
+            if count < LEAST:
                 continue
             at = Seen()
             for fact, _, where in seen.facts(*_FACTS):

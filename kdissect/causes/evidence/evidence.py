@@ -27,6 +27,7 @@ Row = dict[str, Any]
 # From how much on a capture is poor: bytes of its connections that are missing, and frames that are cut.
 LOST_SHARE = 0.005
 CUT_FRAMES = 5
+TOGETHER_NS = 1_000_000_000
 
 
 class Errors:
@@ -141,13 +142,28 @@ class Evidence:
         lost: int = self.gathering.blind.facts()["bytes_not_captured"]
         return lost, sum(link.bytes for _, link in self.gathering.links.items())
 
+    @cached_property
+    def is_doubled(self) -> bool:
+        """Whether most connections were captured twice, as by taps on both sides of a NAT.
+
+        Clients with one id at one broker then have two addresses, and the same traffic at the same times.
+        """
+        links = [(key, link) for key, link in self.gathering.links.items() if link.exchanges]
+        seen: dict[tuple[object, ...], set[str]] = {}
+        for key, link in links:
+            starts = tuple(start // TOGETHER_NS for start, _ in link.starts[:1])
+            traffic = link.exchanges, link.bytes, link.packets, link.opened
+            seen.setdefault((key.client_id, key.broker, traffic, starts), set()).add(key.host)
+        twice = sum(len(hosts) for hosts in seen.values() if len(hosts) > 1)
+        return twice * 2 > len(links)
+
     @property
     def is_poor(self) -> bool:
-        """Whether so much is missing that what did not come is no evidence."""
+        """Whether what did not come is no evidence: much is missing, or the clock was set back."""
         lost, captured = self.lost_bytes
-        return (lost > LOST_SHARE * captured and lost > 0) or self.gathering.blind.facts()[
-            "cut_frames"
-        ] >= CUT_FRAMES
+        cut = self.gathering.blind.facts()["cut_frames"]
+        is_lossy = lost > max(LOST_SHARE * captured, 0) or cut >= CUT_FRAMES
+        return is_lossy or self.gathering.clock_went_back
 
     @cached_property
     def groups(self) -> list[Row]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from kdissect.capture.capture_file import CaptureFile
 from kdissect.causes.evidence.exchange_log import ExchangeLog
 from kdissect.causes.evidence.links import Links
 from kdissect.causes.evidence.old_versions import OldVersions
@@ -17,6 +18,7 @@ from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
 from kdissect.history.topics.topic_names import TopicNames
+from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.native import is_compiled, native
 from kdissect.rules.views.connection_view import LATE_NS, ConnectionView
 from kdissect.session.events import ConnectionClosed, Event, Events
@@ -77,6 +79,8 @@ class Gathering:
         self.kafka_connections = 0
         """Those that count."""
         self.first_ns = self.last_ns = 0
+        self.clock_went_back = False
+        """Whether times of the capture do not say what came first."""
         self._context = Context.of(names, BY)
         self.traffic = Traffic(key_maker(BY, self._context))
         self._counter = (
@@ -176,6 +180,12 @@ class Gathering:
 
     def _counts(self, info: ConnectionInfo) -> bool:
         return self._wants is None or info.id in self._wanted_connections
+
+    def note_clock(self, files: Iterable[CaptureFile]) -> None:
+        """The files are read: note whether the clock of one of them was set back."""
+        self.clock_went_back |= any(
+            one.kind is AnomalyKind.TIME_STEP_BACK for file in files for one in file.anomalies
+        )
 
     def finish(self) -> None:
         """The input is over."""

@@ -3,44 +3,85 @@
 from __future__ import annotations
 
 from kdissect.causes.cause import SECOND_NS
+from kdissect.causes.consumers.fetch_session_churn import LEAST as CHURN_LEAST
 from kdissect.causes.evidence.evidence import Evidence
+from kdissect.causes.evidence.vantage import CLOCK_WENT_BACK
 from kdissect.causes.laws.law import named
-from kdissect.model.cause import FoundCause
+from kdissect.causes.producers.leader_moved import LEAST as MOVED_LEAST
+from kdissect.causes.time.slow_broker import LEAST as SLOW_LEAST
+from kdissect.causes.time.slow_broker import SUM_NS as SLOW_SUM_NS
+from kdissect.model.cause import Certainty, FoundCause
+from kdissect.model.wording import plural
 from kdissect.report.quantities import byte_count, duration
 
 ABSENCES = frozenset(
     {
         "broker-closes",
         "connection-churn",
+        "coordinator-unavailable",
         "duplicate-writes",
         "endless-rebalances",
         "flapping-member",
         "member-crashed",
+        "offset-rewound",
         "requests-unanswered",
         "slow-network",
+        "tls-handshake-failed",
         "unanswered-requests",
+        "version-refused",
     }
 )
 """Causes that conclude from what did not come: a response, a heartbeat, a request to leave or to join.
 
-Or, as `slow-network`, from a handshake of which a part may be missing.
+Or from what came, as long as nothing else came before it: `_WHEN_POOR`.
 """
+_WHEN_POOR = frozenset({"offset-rewound", "slow-network", "tls-handshake-failed", "version-refused"})
 _FEW = 2
+_SESSION_NS = 1_800 * SECOND_NS  # group.max.session.timeout.ms of brokers as it is unless configured
+_LEAST = {
+    "fetch-session-churn": (CHURN_LEAST, 0),
+    "leader-moved": (MOVED_LEAST, 0),
+    "slow-broker": (SLOW_LEAST, SLOW_SUM_NS),
+}
+DOUBLED = frozenset(_LEAST)
+"""Causes that begin at a number of occurrences."""
 _PATIENCE_NS = 300 * SECOND_NS  # ten times request.timeout.ms of clients as it is unless configured
 
 
 def packets_were_captured(cause: FoundCause, seen: Evidence) -> str:
     """What did not come may be among the packets that are missing."""
+    if cause.id == "tls-handshake-failed" and cause.certainty is Certainty.SURE:
+        return ""  # one end says why
     lost, captured = seen.lost_bytes
+    if seen.gathering.clock_went_back:
+        return CLOCK_WENT_BACK
+    if cause.id == "coordinator-unavailable":
+        return ""
     if seen.is_poor:
-        cut = seen.gathering.blind.facts()["cut_frames"]
-        return f"{byte_count(lost)} of {byte_count(captured + lost)} were not captured, {cut} frames are cut"
-    if cause.id == "slow-network":
+        cut = plural(seen.gathering.blind.facts()["cut_frames"], "frame")
+        return f"{byte_count(lost)} of {byte_count(captured + lost)} were not captured, {cut} cut"
+    if cause.id in _WHEN_POOR:
         return ""
     clients = named(cause, "client")
     links = [link for key, link in seen.gathering.links.items() if key.client_id in clients]
     if lost and (cause.times <= _FEW or any(link.gap_bytes for link in links)):
         return f"{byte_count(lost)} of its connections, or of others at that time, were not captured"
+    return ""
+
+
+def sessions_last_no_longer(cause: FoundCause, seen: Evidence) -> str:
+    """A coordinator removes a member when its session is over, half an hour at most unless configured."""
+    lasted_ns = cause.until_ns - cause.since_ns
+    if lasted_ns > _SESSION_NS:
+        return f"that lasts {duration(lasted_ns)}, longer than brokers let a session or rebalance last"
+    return ""
+
+
+def counts_once(cause: FoundCause, seen: Evidence) -> str:
+    """What taps on both sides of a NAT capture twice counts once."""
+    times, time_ns = _LEAST[cause.id]
+    if seen.is_doubled and (cause.times < 2 * times or cause.cost.time_ns < 2 * time_ns):
+        return "most connections were captured twice, with two addresses of their clients"
     return ""
 
 

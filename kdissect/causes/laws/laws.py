@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from kdissect.causes.evidence.evidence import Evidence
-from kdissect.causes.laws.capture_laws import ABSENCES, clients_wait_no_longer, packets_were_captured
+from kdissect.causes.laws.capture_laws import (
+    ABSENCES,
+    DOUBLED,
+    clients_wait_no_longer,
+    counts_once,
+    packets_were_captured,
+    sessions_last_no_longer,
+)
 from kdissect.causes.laws.group_laws import group_has_other_members, lost_members_were_silent
 from kdissect.causes.laws.law import Law
 from kdissect.causes.laws.login_laws import mechanism_is_listed
@@ -29,6 +36,18 @@ LAWS: tuple[Law, ...] = (
         "no client waits five minutes for a response: a clock was set, or a machine was suspended",
         frozenset({"responses-late", "slow-broker"}),
         clients_wait_no_longer,
+    ),
+    Law(
+        "session",
+        "no session or rebalance lasts half an hour: a clock was set, or a machine was suspended",
+        frozenset({"member-crashed", "endless-rebalances"}),
+        sessions_last_no_longer,
+    ),
+    Law(
+        "once",
+        "what was captured on both sides of a NAT counts once",
+        DOUBLED,
+        counts_once,
     ),
     Law(
         "records-come",

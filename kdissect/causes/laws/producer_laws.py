@@ -44,9 +44,8 @@ def leader_is_another(cause: FoundCause, seen: Evidence) -> str:
 
 def client_sends_sequences(cause: FoundCause, seen: Evidence) -> str:
     """A batch without a producer id has no sequence: what the broker answers is no gap."""
-    rows = seen.producers["producers"]
-    senders = {name for row in rows for name in row["client_ids"]}
-    clients = named(cause, "client")
-    if clients and not seen.is_poor and not clients & senders:
+    senders = {name for row in seen.producers["producers"] for name in row["client_ids"]}
+    writers = {writer["client_id"] for row in seen.topics for writer in row["writers"] if writer["records"]}
+    if not seen.is_poor and named(cause, "client") & writers and not named(cause, "client") & senders:
         return "no batch of the client has a producer id"
     return ""

@@ -24,7 +24,8 @@ class Normal(NamedTuple):
 
     `most` limits the occurrences for one client, `share` their part of the client's requests of that API.
     `span_ns` limits the time from the first to the last, `longest_ns` the longest wait, `sum_ns` all waits.
-    `goes_on`: only if the client received other responses later.
+    `goes_on`: only if the client received other responses later, or it happened `few` times at most: who is
+    asked to try again once, and does not, has ended.
     """
 
     kind: SymptomKind
@@ -39,6 +40,7 @@ class Normal(NamedTuple):
     longest_ns: int | None = None
     sum_ns: int | None = None
     goes_on: bool = False
+    few: int = 0
 
     def covers(self, symptom: Symptom, *, is_poor: bool = False) -> bool:
         """Whether a symptom is one of these; of a poor capture, whether it may be."""
@@ -53,7 +55,7 @@ class Normal(NamedTuple):
             and (self.span_ns is None or seen.span_ns <= self.span_ns)
             and (self.longest_ns is None or seen.longest_ns <= self.longest_ns)
             and (self.sum_ns is None or seen.time_ns <= self.sum_ns)
-            and (is_poor or symptom.goes_on or not self.goes_on)
+            and (is_poor or symptom.goes_on or not self.goes_on or seen.times <= self.few)
         )
 
 
@@ -66,6 +68,9 @@ _NOTHING_TO_DO = frozenset(
     {3, 25, 36, 57, 61, 62, 64, 66, 68, 69, 84, 85, 86, 91, 92, 95, 96, 100, 102, 105, 116, 136}
 )
 
+# Requests of administrators, and those before a client works: not those whose wait holds up records.
+BEFORE_WORK = api_keys() - frozenset({0, 1, 2, 8, 9, 11, 12, 14, 24, 25, 26, 28, 68, 76, 78, 79, 88})
+
 NORMAL: tuple[Normal, ...] = (
     Normal(
         _ERROR, "the broker gives a new member its id, and the member joins again",
@@ -73,7 +78,7 @@ NORMAL: tuple[Normal, ...] = (
     ),
     Normal(
         _ERROR, "a rebalance is in progress: the member joins again",
-        (f"{_ERRORS}REBALANCE_IN_PROGRESS",), codes={27}, goes_on=True,
+        (f"{_ERRORS}REBALANCE_IN_PROGRESS",), codes={27}, goes_on=True, few=2,
     ),
     Normal(
         _ERROR, "a rebalance or a leave ended the generation: the member joins again",
@@ -87,7 +92,7 @@ NORMAL: tuple[Normal, ...] = (
     Normal(
         _ERROR, "the client asks the coordinator that it knew before it looks for the new one",
         (f"{_ERRORS}NOT_COORDINATOR", f"{_ERRORS}COORDINATOR_NOT_AVAILABLE"),
-        codes={14, 15, 16}, span_ns=10 * _SECOND_NS, goes_on=True,
+        codes={14, 15, 16}, span_ns=10 * _SECOND_NS, goes_on=True, few=2,
     ),
     Normal(
         _ERROR, "the topic is being created: the client asks again",
@@ -114,7 +119,7 @@ NORMAL: tuple[Normal, ...] = (
     ),
     Normal(
         _ERROR, "the transaction before is still being completed: the client tries again",
-        (f"{_ERRORS}CONCURRENT_TRANSACTIONS",), codes={51}, share=0.9, goes_on=True,
+        (f"{_ERRORS}CONCURRENT_TRANSACTIONS",), codes={51}, share=0.9, goes_on=True, few=2,
     ),
     Normal(
         _ERROR, "the broker has the batch already: the retry succeeded",
@@ -146,7 +151,7 @@ NORMAL: tuple[Normal, ...] = (
     ),
     Normal(
         _UNANSWERED, "the broker serves others: the other packets of the connection may not be captured",
-        ("spec/000 Network",), apis={18}, details={NOBODY}, most=1, goes_on=True,
+        ("spec/000 Network",), apis=BEFORE_WORK, details={NOBODY}, most=1, goes_on=True,
     ),
     Normal(
         _UNANSWERED, "the broker holds such a request by design: other members of the group have to join",
@@ -245,5 +250,5 @@ def _limits(row: Normal) -> str:
     if row.sum_ns is not None:
         parts.append(f"{row.sum_ns // _SECOND_NS} s in all at most")
     if row.goes_on:
-        parts.append("the client goes on")
+        parts.append("the client goes on" + (f", or {plural(row.few, 'time')} at most" if row.few else ""))
     return ", ".join(parts) or "always"

@@ -11,7 +11,7 @@ from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.evidence.unread_records import why_unread
 from kdissect.causes.ledger.symptom import ADMINISTRATION, ALL_CLIENTS, NOBODY, Symptom, SymptomKind
 from kdissect.engine.times import ns_of
-from kdissect.history.api_keys import API_VERSIONS, FETCH
+from kdissect.history.api_keys import FETCH
 from kdissect.model.cause import Packets
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.identities import plain_name
@@ -67,8 +67,8 @@ _ALSO_WORK_KEYS = frozenset(
 _WORK = frozenset(filter(None, map(api_name, _WORK_KEYS)))
 
 _SOON_NS = 1_000_000_000  # before the capture ends
+_AGAIN_NS = 3_000_000_000  # clients try again within a second (retry.backoff.max.ms), and brokers take time
 _HALF = 0.5  # of the requests of an API
-_FEW = 2  # times that something is refused, of which nobody knows what came next
 _BUSY = 10  # requests of a client that a broker serves
 _PROMPT = frozenset({"Produce", "ListOffsets", "OffsetCommit", "OffsetFetch", "Heartbeat"})
 
@@ -115,7 +115,8 @@ class _Work:
         if self._is_poor or max(self._last.get(who, 0), asked_ns) > seen.last_ns:
             return True  # in a poor capture the responses may be missing
         is_last = self._end_ns - seen.last_ns < _SOON_NS  # nobody knows how it went on
-        return is_last and (seen.times <= _FEW or seen.times < _HALF * self.sent(client, api_key))
+        is_new = self._end_ns - seen.first_ns < _AGAIN_NS
+        return is_new or (is_last and seen.times < _HALF * self.sent(client, api_key))
 
     def is_served(self, client: Client, broker: str, seen: Seen) -> bool:
         """Whether a broker served others later, if not this client."""
@@ -184,7 +185,7 @@ def _unanswered(unanswered: Unanswered, work: _Work, failed: set[str]) -> Iterat
             SymptomKind.UNANSWERED, key.capture_set, key.client, key.broker, at, key.api_key,
             detail=key.closed_by or NOBODY, total=work.sent(key.client, key.api_key),
             goes_on=work.goes_on(key.client, key.api_key, at)
-            or (key.api_key == API_VERSIONS and work.is_served(key.client, key.broker, at)),
+            or (key.api_key not in _WORK_KEYS and work.is_served(key.client, key.broker, at)),
         )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from kdissect.stats.client import Client
 # Not the leader, and a former one by its epoch (org.apache.kafka.common.protocol.Errors).
 _MOVED = frozenset({6, 74})
 _FENCED = 74
-_LEAST = 3
+LEAST = 3
 _TRANSFERS = frozenset({0, 1, 2})  # Produce, Fetch, ListOffsets
 
 
@@ -45,13 +45,13 @@ class LeaderMoved(ErrorCause):
         if _is_seen(seen):
             return True
         if any(key.code == _FENCED for key in errors.keys):
-            return errors.seen.times >= _LEAST
+            return errors.seen.times >= LEAST
         log = seen.gathering.log.errors
         by_client: dict[Client, int] = {}
         for key in errors.keys:
             known = log.peek(key)
             by_client[key.client] = by_client.get(key.client, 0) + (0 if known is None else known.times)
-        return max(by_client.values()) >= _LEAST
+        return max(by_client.values()) >= LEAST
 
     def not_surer(self, errors: Errors, seen: Evidence) -> str:
         """A partition whose leader is not elected yet has none that could move."""

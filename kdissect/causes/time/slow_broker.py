@@ -15,8 +15,8 @@ from kdissect.report.quantities import duration
 from kdissect.schema.protocol_messages import api_name
 from kdissect.stats.client import Client
 
-_LEAST = 5  # answers
-_SUM_NS = 2 * SECOND_NS
+LEAST = 5  # answers
+SUM_NS = 2 * SECOND_NS
 _SHARE = 0.08  # of what it was asked of that kind
 _DATA = frozenset({"Produce", "ListOffsets", "OffsetCommit", "OffsetFetch", "Heartbeat"})
 _WINDOWS = 5  # that a broker closes
@@ -46,7 +46,7 @@ class SlowBroker(Cause):
         """Each broker."""
         for (_, broker), late in late_by_broker(seen).items():
             at = late.seen
-            if at.times < _LEAST or at.time_ns < _SUM_NS or at.span_ns < _APART_NS:
+            if at.times < LEAST or at.time_ns < SUM_NS or at.span_ns < _APART_NS:
                 continue
             if at.times < _SHARE * sum(
                 tally.exchanges for key, tally in seen.tallies if key[3] == broker and key[0] in _DATA

@@ -26,6 +26,7 @@ def read_causes(
             gathering.take(events, note)
             if also is not None:
                 also(events)
+        gathering.note_clock(dissection.captures.files)
     finally:
         if progress is not None:
             progress.clear()
