@@ -69,5 +69,13 @@ class SchemaError(KdissectError):
 
 
 # What goes wrong while bytes are decompressed.
+class WrongChecksumError(DecodeError):
+    """Compressed bytes have a wrong checksum and decompress to `content` all the same."""
+
+    def __init__(self, path: str, offset: int, why: str, content: bytes) -> None:
+        super().__init__(path, offset, why)
+        self.content = content
+
+
 class OutputLimitError(DecodeError):
     """The bytes would grow beyond the limit; nothing of them was kept."""

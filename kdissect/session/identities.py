@@ -44,6 +44,9 @@ _REBOOTSTRAP_REQUIRED = 129  # org.apache.kafka.common.protocol.Errors: another 
 SEPARATOR = "\x1f"
 """Between a name and the id by which `scope` and `topic` distinguish it."""
 
+_ID_DIGITS = 32  # of a topic id, 16 bytes
+_IS_HEX = frozenset("0123456789abcdef")
+
 _Place = tuple[str, str]
 """Capture set and address of a broker."""
 _TopicKey = tuple[str, str]
@@ -232,8 +235,9 @@ def cluster_part(scope: str) -> str:
 
 
 def plain_name(topic: str) -> str:
-    """The name in what `Identities.topic` returns."""
-    return topic.partition(SEPARATOR)[0]
+    """The name in what `Identities.topic` returns. A name may have a separator of its own on the wire."""
+    name, _, topic_id = topic.rpartition(SEPARATOR)
+    return name if len(topic_id) == _ID_DIGITS and _IS_HEX.issuperset(topic_id) and name else topic
 
 
 def _body(exchange: Exchange) -> Any:

@@ -291,3 +291,13 @@ def test_changes_are_those_of_a_cluster() -> None:
         if row["did"] == "created automatically"
     }
     assert created >= {(cluster, name) for cluster in CLUSTERS.values() for name in ("orders", "paid")}
+
+
+@pytest.mark.parametrize("name", ["a\x1fb", "\x1f", "a\x1f", "\x1fa", "a\x1f0f", "t"])
+def test_a_name_with_a_separator_of_its_own_is_not_cut(name: str) -> None:
+    """Kafka does not allow such names; bytes of a capture may have them."""
+    found, info = Identities(), Talk().info
+    first, later = (found.topic(info, name, bytes([number] * 16)) for number in (1, 2))
+    assert first != later
+    assert plain_name(first) == plain_name(later) == name
+    assert plain_name(found.topic(info, name)) == name

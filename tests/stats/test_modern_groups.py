@@ -195,6 +195,48 @@ def test_who_has_not_revoked_is_waited_for(key: int) -> None:
     assert [one["took_ns"] // MS for one in group["rebalances"]] == [1, 1101]
 
 
+JOIN_GROUP, SYNC_GROUP, LEAVE_GROUP = 11, 14, 13
+
+
+def classic(talk: Talk, member: str, generation: int, at: int) -> list[Exchange]:
+    """A classic member joins a generation and gets its assignment."""
+    protocols = [{"name": "range", "metadata": b"m"}]
+    asked = {
+        "group_id": "g", "session_timeout_ms": 1000, "rebalance_timeout_ms": 1000, "member_id": member,
+        "protocol_type": "consumer", "protocols": protocols,
+    }  # fmt: skip
+    told_of = {
+        "error_code": 0, "generation_id": generation, "protocol_name": "range", "leader": member,
+        "member_id": member, "members": [],
+    }  # fmt: skip
+    join = talk.ask(JOIN_GROUP, 4, asked, told_of, at=at, client_id=f"client-{member}")
+    body = {"group_id": "g", "generation_id": generation, "member_id": member, "assignments": []}
+    answer = {"error_code": 0, "assignment": b""}
+    return [join, talk.ask(SYNC_GROUP, 2, body, answer, at=at + 10, client_id=f"client-{member}")]
+
+
+def test_a_group_that_migrates_is_one_group() -> None:
+    """A classic member, then one of the consumer protocol, then the classic one leaves (KIP-848)."""
+    one, two = Talk(ONE), Talk(TWO)
+    leaves = one.ask(
+        LEAVE_GROUP, 1, {"group_id": "g", "member_id": "a"}, {"error_code": 0}, at=4000, client_id="client-a"
+    )
+    group = facts_of(
+        *classic(one, "a", 1, 0),
+        beats(two, "b", 0, 2, 1000, gets=()),
+        *classic(one, "a", 2, 1500),
+        beats(two, "b", 2, 2, 2000, gets=(0,)),
+        leaves,
+        beats(two, "b", 2, 3, 5000, gets=(0, 1)),
+    )
+    assert (group["kind"], group["generation"], group["rebalance_count"]) == ("consumer", 3, 3)
+    found = [(one["generation"], one["members"]) for one in group["rebalances"]]
+    assert found == [(1, 1), (2, 2), (3, 1)]
+    assert causes(group) == [
+        {("first_member", "client-a")}, {("member_joined", "client-b")}, {("member_left", "client-a")},
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("key", KINDS)
 def test_a_rebalance_lasts_until_members_have_partitions(key: int) -> None:
     """The coordinator lets the first member in with nothing and assigns some seconds later."""

@@ -166,7 +166,7 @@ def test_records_are_those_of_the_command(monkeypatch: pytest.MonkeyPatch) -> No
             await until(pilot, lambda: not any(view.app.workers))
             printed = run("records", TRANSACTIONS, "-e", "topic,partition,offset,key,value").out.splitlines()
             found = [
-                "\t".join(str(row[name] or "") if name != "offset" and name != "partition" else str(row[name])
+                "\t".join("" if row[name] is None else str(row[name])
                           for name in ("topic", "partition", "offset", "key", "value"))
                 for row in view.table.rows
             ]  # fmt: skip

@@ -1,13 +1,16 @@
 """lz4 frames (lz4_Frame_format.md 1.6): codec 3, with the wrong header checksum of magic 0."""
 
+from collections.abc import Iterator
+
 import lz4.frame
 
-from kdissect.model.errors import DecodeError, OutputLimitError
+from kdissect.model.errors import DecodeError, OutputLimitError, WrongChecksumError
 from kdissect.model.wording import plural
 
 _MAGIC = b"\x04\x22\x4d\x18"
 _FLAGS = 4  # offset of FLG; BD, content size (8), dictionary id (4), header checksum (1) follow
-_CONTENT_SIZE, _DICTIONARY_ID = 0x08, 0x01  # bits of FLG
+_CONTENT_SIZE, _CONTENT_CHECKSUM, _DICTIONARY_ID = 0x08, 0x04, 0x01  # bits of FLG
+_CHECKSUM_SIZE = 4  # of the content's, behind the last block
 # A match length byte of 255 stands for 255 bytes, and nothing is tighter (lz4_Block_format.md).
 _MAX_RATIO = 255
 # xxhash_spec.md, "XXH32 Algorithm Description"
@@ -20,6 +23,8 @@ _MASK = 0xFFFFFFFF
 def decompress_lz4(data: memoryview, limit: int, is_legacy: bool) -> bytes:
     """The content of one frame. Raises DecodeError, OutputLimitError.
 
+    A frame with a wrong content checksum, or with the header checksum of early clients, raises
+    WrongChecksumError: Kafka's own readers do not look at the one, other readers not at the other.
     `is_legacy`: magic 0, where clients computed the header's checksum over the frame's magic number too
     (KAFKA-3160; KIP-57 put it right with magic 1). Both sums are taken there.
     """
@@ -28,13 +33,43 @@ def decompress_lz4(data: memoryview, limit: int, is_legacy: bool) -> bytes:
     if claimed > _MAX_RATIO * len(frame):  # the library would believe it, and allocate
         raise DecodeError("lz4", 0, f"{plural(len(frame), 'byte')} cannot hold {claimed}")
     try:
-        # A stream costs 40 us to set up; so it is used only where the arithmetic does not bound the output.
-        if len(frame) * _MAX_RATIO <= limit:
-            content: bytes = lz4.frame.decompress(frame)
-            return content
-        return _bounded(frame, limit)
+        return _content(frame, limit)
     except (RuntimeError, EOFError, OSError) as error:
+        for mended, why in _without_checksums(frame):
+            try:
+                content = _content(mended, limit)
+            except OutputLimitError:
+                raise
+            except (DecodeError, RuntimeError, EOFError, OSError):
+                continue  # something else is wrong as well
+            raise WrongChecksumError("lz4", 0, why, content) from None
         raise DecodeError("lz4", 0, f"bytes are no lz4 frame ({error})") from None
+
+
+def _content(frame: bytes | memoryview, limit: int) -> bytes:
+    # A stream costs 40 us to set up; so it is used only where the arithmetic does not bound the output.
+    if len(frame) * _MAX_RATIO <= limit:
+        content: bytes = lz4.frame.decompress(frame)
+        return content
+    return _bounded(frame, limit)
+
+
+def _without_checksums(frame: bytes | memoryview) -> Iterator[tuple[bytes | memoryview, str]]:
+    """Frames with the same blocks and right checksums or none, each with what is wrong in this one."""
+    found = _checksum(memoryview(frame))
+    if found is None:
+        return
+    at, right = found
+    is_early = frame[at] != right and at <= _MAX_INPUT and frame[at] == _second_byte(bytes(frame[:at]))
+    early = "the header's checksum covers the frame's magic number, too (KAFKA-3160)"
+    if is_early:
+        frame = _with_right_checksum(memoryview(frame))
+        yield frame, early
+    if frame[_FLAGS] & _CONTENT_CHECKSUM and len(frame) > at + _CHECKSUM_SIZE:
+        flags = bytes((frame[_FLAGS] & ~_CONTENT_CHECKSUM,))
+        bare = bytes(frame[:_FLAGS]) + flags + bytes(frame[_FLAGS + 1 : len(frame) - _CHECKSUM_SIZE])
+        why = "the content's checksum is wrong"
+        yield _with_right_checksum(memoryview(bare)), f"{early}, and {why}" if is_early else why
 
 
 def _claimed_size(frame: bytes | memoryview) -> int:
@@ -97,4 +132,9 @@ def _checksum(data: memoryview) -> tuple[int, int] | None:
         return None
     flags = data[_FLAGS]
     at = _FLAGS + 2 + (8 if flags & _CONTENT_SIZE else 0) + (4 if flags & _DICTIONARY_ID else 0)
-    return None if at >= len(data) else (at, xxh32(bytes(data[_FLAGS:at])) >> 8 & 0xFF)
+    return None if at >= len(data) else (at, _second_byte(bytes(data[_FLAGS:at])))
+
+
+def _second_byte(data: bytes) -> int:
+    """What a frame's header has of the XXH32 of its descriptor."""
+    return xxh32(data) >> 8 & 0xFF

@@ -116,7 +116,9 @@ class SegmentRows:
             yield self._batch_row(placed, faults)
             return
         head = self._head | {"position": placed.position}
-        yield from self._records.batch_rows(head, placed.number, placed.batch, faults)
+        for row in self._records.batch_rows(head, placed.number, placed.batch, faults):
+            del row["raw_offset"]  # a log has no other offsets
+            yield row
 
     def _batch_row(self, placed: PlacedBatch, faults: list[RecordFault]) -> Row:
         batch = placed.batch

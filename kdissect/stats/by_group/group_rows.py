@@ -23,6 +23,7 @@ from kdissect.session.identities import cluster_fact, plain_name, topic_now
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_log import GroupLog, MemberLog
 from kdissect.stats.by_group.group_traffic import GroupTraffic
+from kdissect.stats.by_group.migrated_groups import is_migrated, joined_row
 from kdissect.stats.by_group.positions import Partition
 
 Facts = dict[str, Any]
@@ -37,7 +38,7 @@ REBALANCING = "rebalancing"
 
 
 def group_facts(traffic: GroupTraffic, wanted: Callable[[str], object] | None = None) -> list[Facts]:
-    """The groups by id, those `wanted`. One that was converted has a row for each of its kinds."""
+    """The groups by id, those `wanted`. One that migrated from a protocol to another is one (KIP-848)."""
     traffic.catch_up()
     commits = traffic.positions.commits()
     found: list[Facts] = []
@@ -53,6 +54,10 @@ def _group(traffic: GroupTraffic, key: GroupKey, log: GroupLog, commits: Commits
     has_classic = classic is not None and (
         classic.total_rebalances or len(classic.members) or classic.attempts
     )
+    if classic is not None and has_classic and modern is not None and is_migrated(modern):
+        rows = _classic(classic, log), _modern(traffic, modern, log)
+        yield common | joined_row(classic, modern, *rows, log)
+        return
     if classic is not None and has_classic:
         yield common | _classic(classic, log)
     if modern is not None:

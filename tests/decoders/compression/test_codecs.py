@@ -13,7 +13,7 @@ import zstandard
 
 from kdissect.decoders.compression.codec import decompress
 from kdissect.decoders.compression.lz4 import xxh32
-from kdissect.model.errors import DecodeError, OutputLimitError
+from kdissect.model.errors import DecodeError, OutputLimitError, WrongChecksumError
 from kdissect.model.limits import DEFAULT_LIMITS
 from tests.support.console import CHECKOUT
 from tests.support.messages.kafka_python import lz4_encode_old_kafka
@@ -95,6 +95,37 @@ def test_codecs_that_do_not_exist() -> None:
     for codec in (5, 6, 7):
         with pytest.raises(DecodeError, match=f"there is no codec {codec}"):
             decompress(codec, b"")
+
+
+CHECKED = lz4.frame.compress(SAMPLE, content_checksum=True, block_checksum=True, store_size=False)
+
+
+@pytest.mark.parametrize(
+    ("frame", "why"),
+    [
+        (CHECKED[:-1] + bytes((CHECKED[-1] ^ 1,)), "the content's checksum is wrong"),
+        (lz4_encode_old_kafka(SAMPLE), "the header's checksum covers the frame's magic number"),
+    ],
+)
+@pytest.mark.parametrize("limit", [None, len(SAMPLE)])
+def test_lz4_frames_with_a_wrong_checksum_have_their_content(
+    frame: bytes, why: str, limit: int | None
+) -> None:
+    with pytest.raises(WrongChecksumError, match=why) as caught:
+        decompress(3, frame, limit)
+    assert caught.value.content == SAMPLE
+    with pytest.raises(OutputLimitError):
+        decompress(3, frame, len(SAMPLE) - 1)
+    for at in (20, len(frame) // 2):  # other damage besides
+        broken = frame[:at] + bytes((frame[at] ^ 0x55,)) + frame[at + 1 :]
+        with pytest.raises(DecodeError) as damaged:
+            decompress(3, broken)
+        if "content" in why:  # blocks have checksums of their own
+            assert not isinstance(damaged.value, WrongChecksumError)
+    for length in range(0, len(frame), 97):
+        with pytest.raises(DecodeError) as cut:
+            decompress(3, frame[:length])
+        assert not isinstance(cut.value, WrongChecksumError)
 
 
 def test_lz4_frames_of_magic_0_with_the_checksum_of_kafka_3160() -> None:

@@ -125,8 +125,10 @@ def test_records_but_those_that_go_by_rows_are_found_by_the_compiled_walk() -> N
             found = way(api.key, version)
             assert (found is not None) == holds
             if found is not None:
-                assert found[0] == has_records(api.response)
-                assert (found[2] is None) == (api.key in (FETCH_SNAPSHOT, SHARE_FETCH))
+                (is_response, _, layout), answer = found
+                assert is_response == has_records(api.response)
+                assert (layout is None) == (api.key in (FETCH_SNAPSHOT, SHARE_FETCH))
+                assert (answer is not None) == (api.key == PRODUCE)
 
 
 def produce(*fields: bytes, end: bytes = b"") -> Exchange:
