@@ -51,6 +51,12 @@ PARTS = (
         ("tests/rules/golden",),
     ),
     Part(
+        "causes",
+        "what each cause of `why` says about its fixture",
+        (*PYTEST, "tests/causes/test_fixtures.py::test_it_is_told_where_it_holds_and_not_beside"),
+        ("tests/causes/golden",),
+    ),
+    Part(
         "rules",
         "a page for each rule, from its docstring",
         (*PYTEST, "tests/rules/test_pages.py"),

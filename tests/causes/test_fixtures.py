@@ -1,13 +1,24 @@
-"""Each cause is shown by its fixture and not by the nearest evidence; each condition is wanted by one."""
+"""Each cause is shown by its fixture and not by the nearest evidence; each condition is wanted by one.
+
+`python -m tests.regenerate causes` writes the golden texts.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from kdissect.causes.diagnose import diagnose
 from kdissect.causes.registry import ALL_CAUSES
+from kdissect.model.cause import FoundCause, Packets
 from tests.causes.diagnosing import broken
 from tests.causes.fixtures import CASES
 from tests.causes.fixtures.case import gathered, told
 from tests.causes.fixtures.mutants import survivors
+
+GOLDEN = Path(__file__).with_name("golden")
+UPDATE = bool(os.environ.get("KDISSECT_UPDATE"))
 
 
 def test_every_cause_has_a_fixture() -> None:
@@ -20,11 +31,43 @@ def test_every_cause_has_a_fixture() -> None:
 def test_it_is_told_where_it_holds_and_not_beside(cause_id: str) -> None:
     causes = [cause for cause in ALL_CAUSES if cause.id == cause_id]
     case = CASES[cause_id]
-    assert broken(diagnose(gathered(case.shows), [case.shows])) == []
+    page = diagnose(gathered(case.shows), [case.shows])
+    assert broken(page) == []
+    parts = ["\n".join([*page.looked_at, *page.not_seen])]
     for each in (case, *case.also):
-        assert told(causes, each.evidence()), each.shows
+        found = told(causes, each.evidence())
+        assert found, each.shows
+        parts.append(
+            "\n".join([f"# {each.shows or 'made'}", *(line for one in found for line in _in_full(one))])
+        )
         for what, change in each.near.items():
             assert told(causes, each.evidence(change)) == [], what
+    golden, text = GOLDEN / f"{cause_id}.txt", "\n\n".join(dict.fromkeys(parts)) + "\n"
+    if UPDATE:
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text(text)
+    assert golden.read_text() == text
+
+
+def _in_full(found: FoundCause) -> Iterator[str]:
+    """All parts of a cause, but those that docs/why.md lists."""
+    yield f"{found.title} ({found.severity.name.lower()}, {found.certainty})"
+    yield f"  {found.sentence}"
+    if found.why_not_surer:
+        yield f"  not surer: {found.why_not_surer}"
+    yield f"  who: {found.who}"
+    yield f"  parties: {', '.join(sorted(f'{one.kind} {one.name}' for one in found.parties))}"
+    yield f"  {found.times} times from {found.since_ns} to {found.until_ns}"
+    cost = {name: value for name, value in found.cost._asdict().items() if value}
+    yield f"  cost: {', '.join(f'{name} {value}' for name, value in cost.items()) or 'none'}"
+    yield f"  {found.command}"
+    yield from (f"  {_place(one)}" for one in found.evidence)
+
+
+def _place(one: Packets) -> str:
+    exchange = "" if one.exchange < 0 else f" exchange {one.exchange}"
+    packets = f"packets {one.first_ref} to {one.last_ref}"
+    return f"{one.connection or 'no connection'}{exchange}: {one.what} at {one.time_ns}, {packets}"
 
 
 @pytest.mark.sampled(10)

@@ -21,7 +21,8 @@ BEFORE, AFTER = 5 * SECOND, 120 * SECOND
 def cause(cause_id: str, *parties: Party, since_s: float = 100, until_s: float = 200) -> FoundCause:
     return FoundCause(
         cause_id, "title", Severity.DELAYS, f"It is {cause_id}.", "who", frozenset(parties),
-        int(since_s * SECOND), int(until_s * SECOND), 7, Cost(errors=2), Certainty.SURE, "", (), "", "help", (),
+        int(since_s * SECOND), int(until_s * SECOND), 7, Cost(errors=2), Certainty.SURE, "", (), "", "help",
+        (),
     )  # fmt: skip
 
 

@@ -1,0 +1,100 @@
+"""What a page says of the capture: how much was analyzed, and what could not be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kdissect.causes.evidence.vantage import looked_at, not_seen, nothing_judged
+from kdissect.session.info import ConnectionKind
+from kdissect.tls.tls_info import NO_KEY_LOG
+
+SECOND = 1_000_000_000
+
+
+def seen(
+    exchanges: int = 1, groups: int = 0, producers: int = 0, ids: int = 0, topics: int = 0,
+    kafka: int = 1, kinds: dict[ConnectionKind, int] | None = None, tls: dict[str, int] | None = None,
+    **blind: Any,
+) -> Any:  # fmt: skip
+    """Evidence with so many of each."""
+    facts = {
+        "opaque_connections": {}, "connections_begun_before": 0, "bytes_not_captured": 0, "cut_frames": 0,
+        "exchanges_of_unknown_version": 0,
+    }  # fmt: skip
+    gathering = SimpleNamespace(
+        traffic=SimpleNamespace(total=SimpleNamespace(exchanges=exchanges)),
+        kafka_connections=kafka,
+        kinds=Counter(kinds or {}),
+        blind=SimpleNamespace(facts=lambda: facts | blind, tls=Counter(tls or {})),
+    )
+    rows = {"producers": [0] * producers, "transactional_ids": [0] * ids}
+    return SimpleNamespace(
+        gathering=gathering, groups=[0] * groups, producers=rows, topics=[0] * topics, span_ns=2 * SECOND
+    )
+
+
+def test_what_was_looked_at() -> None:
+    assert list(looked_at(seen(1200, kafka=2))) == ["1,200 exchanges on 2 Kafka connections in 2.00 s"]
+    assert list(looked_at(seen(1, 1, 2, 3, 4)))[1:] == [
+        "1 group, 2 idempotent producers, 3 transactional ids, 4 topics"
+    ]
+    assert list(looked_at(seen(topics=1)))[1:] == ["1 topic"]
+
+
+@pytest.mark.parametrize(
+    ("blind", "line"),
+    [
+        ({"opaque_connections": {"http": 2}}, "2 connections not read: http"),
+        (
+            {"connections_begun_before": 1},
+            "1 connection began before the capture: what was said first is not known",
+        ),
+        ({"bytes_not_captured": 1}, "1 B of connections were not captured: exchanges are missing"),
+        (
+            {"cut_frames": 2},
+            "2 frames captured in part, by a snapshot length or for lost packets",
+        ),
+        ({"exchanges_of_unknown_version": 1}, "1 exchange of an API or version that is not known"),
+        ({"exchanges": 0}, "no Kafka exchange was found"),
+        (
+            {"opaque_connections": {"tls": 3}, "tls": {NO_KEY_LOG: 3}},
+            "3 connections not read: tls: without keys (--keylog) nobody can look inside",
+        ),
+        (
+            {"opaque_connections": {"tls": 3}, "tls": {"for a reason": 2}},
+            "2 connections not read: tls: for a reason",
+        ),
+    ],
+)
+def test_what_could_not_be_read(blind: dict[str, Any], line: str) -> None:
+    assert list(not_seen(seen(**blind))) == [line]
+
+
+def test_nothing_hides_a_cause() -> None:
+    assert list(not_seen(seen())) == []
+
+
+@pytest.mark.parametrize(
+    ("exchanges", "kinds", "words"),
+    [
+        (1, {}, ""),
+        (0, {ConnectionKind.KAFKA: 1, ConnectionKind.HTTP: 1}, ""),
+        (0, {}, "nothing was judged: the capture holds no TCP connection"),
+        (
+            0,
+            {ConnectionKind.NO_DATA: 2},
+            "nothing was judged: 2 connections, and none of them carried a byte",
+        ),
+        (
+            0,
+            {ConnectionKind.NO_DATA: 2, ConnectionKind.HTTP: 1},
+            "nothing was judged: no Kafka was found in 3 connections (1 http, 2 no_data)",
+        ),
+    ],
+)
+def test_why_nothing_was_judged(exchanges: int, kinds: dict[ConnectionKind, int], words: str) -> None:
+    assert nothing_judged(seen(exchanges, kinds=kinds)) == words
