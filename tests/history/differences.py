@@ -32,6 +32,7 @@ DIFFERENCES = frozenset(
         ThrottleFact.IS_WAIT,
         ProducerFact.OLD_EPOCH_TAKEN, TransactionFact.OLD_EPOCH_TAKEN, TransactionFact.OFFSETS_BEFORE_ADDED,
         AssignmentFact.UNREADABLE, AssignmentFact.SHARED, AssignmentFact.DIFFERS,
+        AssignmentFact.NOT_SUBSCRIBED, ClassicFact.ANSWERED_TO_STRANGER, ModernFact.OWNS_UNASSIGNED,
         ClassicFact.TWO_LEADERS, ClassicFact.METADATA_DIFFERS, ClassicFact.ANSWERED_AFTER_LEAVE,
         ModernFact.ANSWERED_AFTER_LEAVE, ModernFact.HELD_BY_TWO,
         ShareFact.EPOCH_DIFFERS, ShareFact.UNKNOWN_SESSION, ShareFact.ACKNOWLEDGED_AT_OPENING,
