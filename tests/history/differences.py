@@ -32,6 +32,7 @@ DIFFERENCES = frozenset(
         ThrottleFact.IS_WAIT,
         ProducerFact.OLD_EPOCH_TAKEN, TransactionFact.OLD_EPOCH_TAKEN, TransactionFact.OFFSETS_BEFORE_ADDED,
         AssignmentFact.UNREADABLE, AssignmentFact.SHARED, AssignmentFact.DIFFERS,
+        AssignmentFact.NOT_SUBSCRIBED, ClassicFact.ANSWERED_TO_STRANGER, ModernFact.OWNS_UNASSIGNED,
         ClassicFact.TWO_LEADERS, ClassicFact.METADATA_DIFFERS, ClassicFact.ANSWERED_AFTER_LEAVE,
         ModernFact.ANSWERED_AFTER_LEAVE, ModernFact.HELD_BY_TWO,
         ShareFact.EPOCH_DIFFERS, ShareFact.UNKNOWN_SESSION, ShareFact.ACKNOWLEDGED_AT_OPENING,
@@ -52,7 +53,7 @@ DIFFERENCES = frozenset(
         BrokerFact.WENT_BACK, BrokerFact.OTHER_EPOCH,
         TelemetryFact.OTHER_SUBSCRIPTION, TelemetryFact.TOO_EARLY, TelemetryFact.TOO_LARGE,
         TelemetryFact.CODEC_NOT_ACCEPTED, TelemetryFact.AFTER_TERMINATING,
-        LeaderFact.STALE, LeaderFact.WENT_BACK, LeaderFact.TWO_LEADERS,
+        LeaderFact.STALE, LeaderFact.WENT_BACK, LeaderFact.TWO_LEADERS, LeaderFact.OTHER_CLUSTER,
     )
 )  # fmt: skip
 

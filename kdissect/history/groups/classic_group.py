@@ -171,10 +171,11 @@ class ClassicGroup:
     """One group.
 
     `roster` are the members its leader was told of, None before that was seen: then members may be missing
-    in `members`, which were seen themselves. `left` are those that left since the last generation began,
-    `gone` all that did, and `notified_ns` is when a member was first told since then to join again.
-    `attempts` were not answered. `assignments` are those of the generation, `stated` what its leader was
-    told, by `stated_by`, of members that were not seen to join it yet: their metadata.
+    in `members`, which were seen themselves. `has_static`: one of them is static (KIP-345). `left` are those
+    that left since the last generation began, `gone` all that did, and `notified_ns` is when a member was
+    first told since then to join again. `attempts` were not answered. `assignments` are those of the
+    generation, `stated` what its leader was told, by `stated_by`, of members that were not seen to join it
+    yet: their metadata.
     """
 
     __slots__ = (
@@ -182,6 +183,7 @@ class ClassicGroup:
         "attempts",
         "generation",
         "gone",
+        "has_static",
         "leader",
         "left",
         "members",
@@ -204,6 +206,7 @@ class ClassicGroup:
         self.protocol: str | None = None
         self.members: Table[str, ClassicMember] = Table(MEMBERS_KEPT)
         self.roster: set[str] | None = None
+        self.has_static = False
         self.left: dict[str, Evidence] = {}
         self.gone: Table[str, Evidence] = Table(GONE_KEPT)
         self.assignments = Assignments()

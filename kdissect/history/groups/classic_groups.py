@@ -22,6 +22,7 @@ from kdissect.history.groups.classic_group import (
 from kdissect.history.groups.classic_steps import (
     ClassicFact,
     answered_after_leave,
+    answered_to_stranger,
     are_of_one_join,
     assigns,
     causes_of_join,
@@ -149,6 +150,7 @@ def _joined(view: ExchangeView, key: GroupKey, group: ClassicGroup, answer: Any)
     rebalance.members.add(member.member_id)
     if answer.members:  # the leader is told of all members
         group.roster = {str(row.member_id) for row in answer.members}
+        group.has_static = any(getattr(row, "group_instance_id", None) is not None for row in answer.members)
         group.stated_by = view.evidence
         group.stated = {str(row.member_id): bytes(row.metadata) for row in answer.members[:MEMBERS_KEPT]}
         roster_causes(group, rebalance)
@@ -307,6 +309,7 @@ def _heartbeat(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[F
         return facts
     if answer.error_code in _OF_MEMBERS:
         facts += answered_after_leave(view, key, group, member)
+        facts += [] if facts else answered_to_stranger(view, key, group, member)
         if member is None and str(request.member_id) not in group.gone:
             _accepted(view, group, request.generation_id).last_ns = view.sent_ns
     if answer.error_code == codes.REBALANCE_IN_PROGRESS and member is not None:

@@ -8,7 +8,8 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact, GroupKey, is_answered_before
 from kdissect.history.groups import group_assignments
 from kdissect.history.groups.classic_group import Cause, ClassicGroup, ClassicMember, Rebalance
-from kdissect.history.groups.group_payloads import subscribed_topics
+from kdissect.history.groups.group_assignments import AssignmentFact
+from kdissect.history.groups.group_payloads import assigned_partitions, subscribed_topics
 from kdissect.model.packets.packet import NEVER_NS
 from kdissect.model.wording import plural
 
@@ -40,6 +41,7 @@ class ClassicFact(StrEnum):
     TWO_LEADERS = "two_leaders"  # told of one generation; expected: what others were told
     METADATA_DIFFERS = "metadata_differs"  # not as a member sent it; detail: the member
     ANSWERED_AFTER_LEAVE = "answered_after_leave"  # a heartbeat of a member that left, as if it were there
+    ANSWERED_TO_STRANGER = "answered_to_stranger"  # a heartbeat of one that is not in the generation
     SILENT_TOO_LONG = "silent_too_long"  # milliseconds: the session timeout, the silence
 
 
@@ -179,6 +181,29 @@ def answered_after_leave(
     return [view.fact(kind, key, path, side=side, expected=expected, seen=seen, earlier=left)]
 
 
+def answered_to_stranger(
+    view: ExchangeView, key: GroupKey, group: ClassicGroup, member: ClassicMember | None
+) -> list[Fact]:
+    """Whether a heartbeat for the generation was accepted of one that its leader was not told of.
+
+    Members that joined on the same connection show that it leads to the coordinator of that generation. A
+    static member that comes back has another id than the leader knew (KIP-345).
+    """
+    request, roster, told = view.request, group.roster, group.stated_by
+    if member is not None or view.response.error_code or roster is None or told is None or group.has_static:
+        return []
+    if request.generation_id != group.generation or str(request.member_id) in roster:
+        return []
+    joined = (other.joined_by for other in group.members if other.generation == group.generation)
+    if not is_answered_before(told, view.evidence) or view.info.id not in {
+        by.connection for by in joined if by is not None
+    }:
+        return []
+    kind, path, side = ClassicFact.ANSWERED_TO_STRANGER, "error_code", "response"
+    expected = codes.UNKNOWN_MEMBER_ID
+    return [view.fact(kind, key, path, side=side, expected=expected, seen=0, earlier=told)]
+
+
 def assigns(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
     """A SyncGroup of the current generation that was not refused: what its leader assigns."""
     request = view.request
@@ -187,7 +212,29 @@ def assigns(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact
         return []
     named = getattr(request, "protocol_type", None), getattr(request, "protocol_name", None)
     stated = named if None not in named else member.protocol
-    return [*group_assignments.of_leader(view, key, stated), *group.assignments.send(view, key)]
+    return [
+        *group_assignments.of_leader(view, key, stated),
+        *_not_subscribed(view, key, group, stated[1]),
+        *group.assignments.send(view, key),
+    ]
+
+
+def _not_subscribed(
+    view: ExchangeView, key: GroupKey, group: ClassicGroup, assignor: str | None
+) -> list[Fact]:
+    """Whether the leader assigns topics that a member did not subscribe to when it joined."""
+    for index, row in enumerate(view.request.assignments if assignor in group_assignments.EXCLUSIVE else ()):
+        member = group.members.peek(str(row.member_id))
+        if member is None or member.generation != group.generation or assignor not in member.protocols:
+            continue
+        topics = subscribed_topics(member.metadata)
+        given = {topic for topic, _ in assigned_partitions(bytes(row.assignment)) or ()}
+        strange = sorted(given.difference(map(str, topics))) if topics is not None else []
+        if strange:
+            kind, path = AssignmentFact.NOT_SUBSCRIBED, f"assignments[{index}].assignment"
+            expected, seen = _topics(member.metadata, b""), f"topic {strange[0]}"
+            return [view.fact(kind, key, path, expected=expected, seen=seen, earlier=member.joined_by)]
+    return []
 
 
 def generation_differs(

@@ -23,6 +23,7 @@ class AssignmentFact(StrEnum):
 
     UNREADABLE = "assignment_unreadable"  # what a leader of consumers sent; seen: why
     SHARED = "partition_shared"  # one partition for two members; expected: the first, seen: partition, second
+    NOT_SUBSCRIBED = "not_subscribed"  # expected: what the member asked for, seen: a topic that is none of it
     DIFFERS = "assignment_differs"  # a member was given other bytes than the leader sent
 
 

@@ -49,12 +49,14 @@ class ModernMember:
 
     `epoch` is the one the coordinator told last, `before` the one before it; None where an answer was not
     seen. `assigned` is what the coordinator gave last, `owned` what the member said that it holds; None
-    before either was seen. `answered_ns` is when it was last told that it is a member.
+    before either was seen. `given` is all that it was assigned since it joined, None where that is not known.
+    `answered_ns` is when it was last told that it is a member.
     """
 
     __slots__ = (
-        "answered_ns", "assigned", "before", "client", "client_id", "connection", "epoch", "instance_id",
-        "interval_ms", "is_joined", "joined_by", "last", "last_ns", "member_id", "owned", "topics",
+        "answered_ns", "assigned", "before", "client", "client_id", "connection", "epoch", "given",
+        "instance_id", "interval_ms", "is_joined", "joined_by", "last", "last_ns", "member_id", "owned",
+        "topics",
     )  # fmt: skip
 
     def __init__(self, member_id: str) -> None:
@@ -72,6 +74,7 @@ class ModernMember:
         self.answered_ns = NEVER_NS
         self.interval_ms = 0
         self.assigned: frozenset[Holding] | None = None
+        self.given: frozenset[Holding] | None = None
         self.owned: frozenset[Holding] | None = None
         self.topics: tuple[str, ...] | None = None
 

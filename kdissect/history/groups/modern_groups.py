@@ -54,6 +54,7 @@ class ModernFact(StrEnum):
     ANSWERED_AFTER_LEAVE = (
         "answered_after_leave"  # one that left, as if it were there; expected: the error code
     )
+    OWNS_UNASSIGNED = "owns_unassigned"  # a member says it holds what it was never given; seen: what
     HELD_BY_TWO = "held_by_two"  # a member goes on with what another one was given; seen: what
     LATE = "late"  # milliseconds: the interval asked for, the time since the last heartbeat
 
@@ -85,6 +86,7 @@ class ModernGroups:
             facts += _after_leave(view, key, group, member)
         else:
             facts += _against(view, key, member)
+            facts += _unassigned(view, key, member)
         _causes(view, group, member)
         _sent(view, member)
         facts += _answered(view, key, group, member)
@@ -126,6 +128,18 @@ def _against(view: ExchangeView, key: GroupKey, member: ModernMember) -> list[Fa
             )
         )
     return facts
+
+
+def _unassigned(view: ExchangeView, key: GroupKey, member: ModernMember) -> list[Fact]:
+    """Whether a member says that it holds what it was not given since it joined."""
+    if member.given is None or not hasattr(view.request, "topic_partitions"):
+        return []  # tasks of a streams group change their role (KIP-1071)
+    owned = _holdings(view.request)
+    strange = (owned or frozenset()) - member.given
+    if not strange or view.request.member_epoch == JOIN:
+        return []
+    kind, path, seen = ModernFact.OWNS_UNASSIGNED, "topic_partitions", _text(min(strange, key=repr))
+    return [_fact(kind, view, key, member, path, seen=seen, earlier=member.joined_by, detail="")]
 
 
 def _after_leave(view: ExchangeView, key: GroupKey, group: ModernGroup, member: ModernMember) -> list[Fact]:
@@ -191,6 +205,7 @@ def _answered(view: ExchangeView, key: GroupKey, group: ModernGroup, member: Mod
     answer = view.response
     if answer is None:
         member.epoch = member.before = None  # the coordinator may have counted on
+        member.given = None  # and may have given more
         group.contested.pop(member.member_id, None)  # and may have taken what another one was given
         return []
     if answer.error_code:
@@ -221,6 +236,11 @@ def _goes_on(view: ExchangeView, key: GroupKey, group: ModernGroup, member: Mode
         member.epoch = member.before = None  # nobody knows which one is right
         return facts
     member.answered_ns = max(member.answered_ns, view.evidence.answered_ns)
+    given = _holdings(getattr(answer, "assignment", None) if hasattr(answer, "assignment") else answer)
+    if view.request.member_epoch == JOIN:
+        member.given = frozenset()
+    if given is not None and member.given is not None:
+        member.given |= given
     if view.request.member_epoch == JOIN:
         _replace(view, group, member)
         member.is_joined, member.joined_by = True, view.evidence
@@ -241,7 +261,6 @@ def _goes_on(view: ExchangeView, key: GroupKey, group: ModernGroup, member: Mode
         facts.append(_fact(kind, view, key, member, path, side="response", expected=before, seen=epoch))
     elif view.request.member_epoch == JOIN:
         _unraised(view, group, member)
-    given = _holdings(getattr(answer, "assignment", None) if hasattr(answer, "assignment") else answer)
     if given is not None:
         before_given, member.assigned = member.assigned, given
         kind, path = ModernFact.ASSIGNED, "assignment"

@@ -70,3 +70,26 @@ class UnreadableAssignment(FactRule):
     facts = (AssignmentFact.UNREADABLE,)
     expects = "a ConsumerProtocolAssignment"
     sees = "{} of another form"
+
+
+class UnsubscribedTopic(FactRule):
+    """A leader should assign topics that the member subscribed to.
+
+    A member says in JoinGroup which topics it reads. It refuses others, or nobody reads them. With range,
+    roundrobin, sticky and cooperative-sticky the leader takes topics from there; assignors with other names
+    may mean it.
+
+    Example: `a` joins for topic `t`, and is assigned a partition of `u`.
+
+    What to do: look at the assignor of the leader's client.
+    """
+
+    code = "GRP035"
+    name = "unsubscribed-topic"
+    level = Level.SHOULD
+    claim = Claim.DIFFERS
+    who = Who.CLIENT
+    cites = ("spec/000 SyncGroup API", "org.apache.kafka.clients.consumer.StickyAssignor")
+    facts = (AssignmentFact.NOT_SUBSCRIBED,)
+    expects = "{}, as the member joined for"
+    sees = "{}"

@@ -160,6 +160,31 @@ class AnsweredAfterLeave(FactRule):
     sees = "error code {}"
 
 
+class AnsweredToStranger(FactRule):
+    """A coordinator must not answer a heartbeat of one that is no member of the generation.
+
+    The leader of a generation is told of all its members. Brokers answer UNKNOWN_MEMBER_ID to others. Groups
+    with static members are left out: one that comes back has another id than the leader was told of.
+
+    Example: the leader is told of `a` and `b`, and a Heartbeat of `x` gets no error.
+
+    What to do: look for two coordinators of one group, or for lost state.
+    """
+
+    code = "GRP036"
+    name = "answered-to-stranger"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = (
+        "spec/000 Heartbeat API",
+        "org.apache.kafka.coordinator.group.GroupMetadataManager#throwIfGenerationIdUnmatched",
+    )
+    facts = (ClassicFact.ANSWERED_TO_STRANGER,)
+    expects = "UNKNOWN_MEMBER_ID"
+    sees = "error code {}"
+
+
 class HeldByTwo(FactRule):
     """A coordinator must not give away what a member still holds.
 

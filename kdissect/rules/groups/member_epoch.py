@@ -1,7 +1,7 @@
 """Rules: member ids and epochs in heartbeats of new groups."""
 
 from kdissect.history.groups.modern_groups import ModernFact
-from kdissect.model.finding import Claim, Who
+from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.kinds import FactRule
 
 
@@ -24,6 +24,27 @@ class WrongMemberEpoch(FactRule):
         "org.apache.kafka.coordinator.group.GroupMetadataManager#throwIfConsumerGroupMemberEpochIsInvalid",
     )
     facts = (ModernFact.EPOCH_DIFFERS,)
+
+
+class OwnsUnassigned(FactRule):
+    """A member must not say that it holds partitions that it was not assigned.
+
+    Heartbeats of KIP-848 list what the member holds. The coordinator gives a partition to another member when
+    its holder no longer lists it. The rule compares the list with all assignments since the member joined.
+
+    Example: partitions 0 and 1 were assigned, and the member owns 0 and 77.
+
+    What to do: report assigned partitions alone.
+    """
+
+    code = "GRP037"
+    name = "owns-unassigned"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.CLIENT
+    cites = ("KIP-848 Public Interfaces",)
+    facts = (ModernFact.OWNS_UNASSIGNED,)
+    expects = "partitions that it was assigned"
 
 
 class OtherMemberId(FactRule):

@@ -11,6 +11,8 @@ from tests.mutation.mutators import MANY, Mutant, edits, mutator
 from tests.support.messages.traffic import BROKER, CLIENT
 
 JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP = GROUP
+CONSUMER_HEARTBEAT = 68  # org.apache.kafka.common.protocol.ApiKeys
+_NAME_AT = 8  # of the first topic: version, count of topics, length of its name (ConsumerProtocolAssignment)
 EXCLUSIVE = ("range", "roundrobin", "sticky", "cooperative-sticky")
 
 
@@ -45,6 +47,69 @@ def _assigned_twice(rng: random.Random) -> Iterator[Mutant]:
 
     for scene, joined in _led(rng):
         if joined.protocol_name in EXCLUSIVE:
+            yield from edited(scene, CLIENT, edit)
+
+
+@mutator("other-topic-assigned", "GRP035", "a member is assigned topics that it joined for", MANY)
+def _other_topic(rng: random.Random) -> Iterator[Mutant]:
+    """Each letter of the topic that the leader itself gets is another one."""
+
+    def edit(value: Any, _: Any) -> bool:
+        row = next((row for row in value.assignments if str(row.member_id) == str(value.member_id)), None)
+        sent = b"" if row is None else bytes(row.assignment)
+        if row is None or len(sent) < _NAME_AT or not int.from_bytes(sent[2:6]):
+            return False
+        length = int.from_bytes(sent[6:_NAME_AT])
+        row.assignment = sent[:_NAME_AT] + b"z" * length + sent[_NAME_AT + length :]
+        return True
+
+    for scene, joined in _led(rng):
+        asked = before(scene, JOIN_GROUP, CLIENT)[-1].value()
+        is_readable = all(_is_whole(bytes(row.metadata)) for row in asked.protocols)
+        if joined.protocol_name in EXCLUSIVE and is_readable:
+            yield from edited(scene, CLIENT, edit)
+
+
+def _is_whole(subscription: bytes) -> bool:
+    """Whether partitions that the member owns follow the topics and the user's data, where they should."""
+    at = 6
+    for _ in range(int.from_bytes(subscription[2:6])):
+        at += 2 + int.from_bytes(subscription[at : at + 2])
+    at += 4 + max(0, int.from_bytes(subscription[at : at + 4], signed=True))
+    return not int.from_bytes(subscription[:2]) or len(subscription) >= at + 4
+
+
+@mutator("stranger-answered", "GRP036", "who is no member gets no heartbeat accepted", MANY)
+def _stranger(rng: random.Random) -> Iterator[Mutant]:
+    """Of a member that the leader was told of on the same connection, in a group without static members."""
+    for _, scene in places(rng, HEARTBEAT, *GROUP):
+        body, answer = side_of(scene, CLIENT), side_of(scene, BROKER)
+        joined = [found.value() for found in before(scene, JOIN_GROUP, BROKER)]
+        if body is None or answer is None or not joined or answer.value().error_code:
+            continue
+        told, asked = joined[-1], body.value()
+        is_static = any(getattr(row, "group_instance_id", None) is not None for row in told.members)
+        left = before(scene, LEAVE_GROUP, CLIENT)
+        if told.error_code or not told.members or is_static or left:
+            continue
+        if told.generation_id == asked.generation_id and told.member_id == asked.member_id:
+            yield from edited(scene, CLIENT, _called_somebody)
+
+
+def _called_somebody(value: Any, _: Any) -> None:
+    value.member_id = "somebody-else"
+
+
+@mutator("owns-what-it-was-not-given", "GRP037", "a member holds what it was assigned", MANY)
+def _not_given(rng: random.Random) -> Iterator[Mutant]:
+    def edit(value: Any, _: Any) -> bool:
+        rows = value.topic_partitions or ()
+        for row in rows:
+            row.partitions = [*row.partitions, 77]
+        return bool(rows) and value.member_epoch > 0
+
+    for _, scene in places(rng, CONSUMER_HEARTBEAT, each=2):
+        if any(found.value().member_epoch == 0 for found in before(scene, CONSUMER_HEARTBEAT, CLIENT)):
             yield from edited(scene, CLIENT, edit)
 
 
