@@ -13,6 +13,7 @@ from kdissect.rules.kinds import (
     BatchSubject,
     BodyRule,
     ConnectionRule,
+    DomainRule,
     ExchangeRule,
     FactRule,
     NodeRule,
@@ -102,6 +103,8 @@ def _stage(rule: Rule) -> int:
 def _sides(rule: Rule) -> set[str]:
     if isinstance(rule, BodyRule):
         return {side for _, side in rule.on}
+    if isinstance(rule, DomainRule) and rule.side:
+        return {rule.side}
     if isinstance(rule, NodeRule) and rule.requests is not None:
         return {REQUEST}
     if isinstance(rule, BatchSubject) and rule.produced is not None:
@@ -120,4 +123,6 @@ def _apis(rule: Rule) -> set[str] | None:
 
 def _kind(rule: Rule) -> type[Rule]:
     """The class of `rules.kinds` that a rule is of."""
+    if isinstance(rule, NodeRule):
+        return NodeRule  # a DomainRule is judged among them
     return next(base for base in type(rule).__mro__ if base.__module__ == BodyRule.__module__)

@@ -14,7 +14,7 @@ from tests.causes.test_healthy import HEALTHY as HEALTHY_NAMES
 from tests.support.console import CAPTURES
 from tests.support.packets.taps import tap
 
-HEALTHY = "kafka44_rdkafka_groups"
+HEALTHY = "kafka44_kp3_transactions"
 _OTHER = WHO._replace(client_id="billing", address="10.0.0.6")
 
 
