@@ -220,6 +220,11 @@ class ExchangeBlock:
     def runs_by_set(
         self, set_of: Callable[[ConnectionInfo], str]
     ) -> list[tuple[str, list[tuple[int, int]]]]: ...
+    # When responses came by connection, of the exchanges from one on: first and last ns of those without
+    # `gap` ns between them, and the time from the request to the first of them.
+    def response_times(
+        self, start: int, gap: int
+    ) -> list[tuple[ConnectionInfo, list[tuple[int, int, int]]]]: ...
     # There are no exchanges from one on, until another is said.
     def stop_at(self, stop: int) -> None: ...
 
@@ -597,6 +602,7 @@ class Refetches:
     def see(
         self,
         info: ConnectionInfo,
+        client_id: str | None,
         times: tuple[int, int, int],
         asked: list[tuple[str | bytes, int, int]],
         answered: list[tuple[str | bytes, int, bytes]],
@@ -604,7 +610,9 @@ class Refetches:
     # `StuckAt` of `stats.by_group.refetches`.
     def stuck(
         self,
-    ) -> list[tuple[ConnectionInfo, str | bytes, int, int | None, int, int, int, int, bool, bytes]]: ...
+    ) -> list[
+        tuple[ConnectionInfo, str | None, str | bytes, int, int | None, int, int, int, int, bool, bytes]
+    ]: ...
 
 @final
 class FetchPositions:
@@ -615,7 +623,7 @@ class FetchPositions:
         self,
         client: int,
         broker: int,
-        of: tuple[ConnectionInfo, tuple[int, int, int]],
+        of: tuple[ConnectionInfo, str | None, tuple[int, int, int]],
         request: _Place,
         response: _Place | None,
     ) -> int: ...

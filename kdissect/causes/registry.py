@@ -27,6 +27,7 @@ _MODULES = (
     "brokers.broker_restarted",
     "brokers.coordinator_unavailable",
     "brokers.health_probe",
+    "brokers.stalled_broker",
     "brokers.storage_error",
     "capture.capture_too_poor",
     "consumers.commit_storm",

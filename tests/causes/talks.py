@@ -18,9 +18,9 @@ SECOND = 1_000_000_000
 class Talk:
     """One connection of a client to the broker."""
 
-    def __init__(self, client_id: str = "app", port: int = 40000) -> None:
+    def __init__(self, client_id: str = "app", port: int = 40000, broker: str = "10.0.0.2") -> None:
         self.client_id = client_id
-        self.talk = Conversation(ports=(port, 9092)).handshake()
+        self.talk = Conversation(broker=broker, ports=(port, 9092)).handshake()
         self._next = 0
 
     def ask(self, key: int, version: int, body: Mapping[str, Any]) -> Talk:

@@ -89,6 +89,25 @@ def test_consumers_that_start_again_or_share_a_client_id_have_their_own_connecti
     assert ids(what_is_wrong(tmp_path, *talks)) == []
 
 
+def test_clients_that_a_proxy_carries_on_one_connection_read_by_themselves(tmp_path: Path) -> None:
+    talk = Talk("reader-0")
+    for offset in (40, 41, 42):
+        for number in range(6):
+            talk.client_id = f"reader-{number}"
+            _fetch(talk, offset, _GOOD, wait=0.1)
+    assert "offset-not-passed" not in ids(what_is_wrong(tmp_path, talk))
+
+
+def test_one_of_several_clients_on_a_connection_is_named(tmp_path: Path) -> None:
+    talk = Talk("reader-0")
+    for offset in (40, 41, 42, 43, 44):
+        talk.client_id = "stands"
+        _fetch(talk, 7, _GOOD, wait=0.1)
+        talk.client_id = "goes"
+        _fetch(talk, offset, _GOOD, wait=0.1)
+    assert "'stands' at" in what_is_wrong(tmp_path, talk).causes[0].sentence
+
+
 def test_a_program_that_tries_versions_is_no_consumer(tmp_path: Path) -> None:
     talk = Talk("tester")
     for version in (4, 5, 6, 4, 5, 6):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kdissect.causes.evidence.body_errors import asked, body_errors
 from kdissect.causes.evidence.reported_trouble import ReportedTrouble, trouble_in
 from kdissect.causes.evidence.seen import Seen, packets_of
+from kdissect.causes.evidence.silences import SILENT_NS, Place
 from kdissect.causes.evidence.watching_judge import FETCHES, WAITING
 from kdissect.decoders.generated.values import sent
 from kdissect.engine.exchange_rows import topic_id_text
@@ -18,6 +20,7 @@ from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.cause import Packets
+from kdissect.model.finding import Who
 from kdissect.model.packets.stream import CloseKind
 from kdissect.rules.views.connection_view import LATE_NS
 from kdissect.session.exchange import Exchange, State
@@ -26,8 +29,10 @@ from kdissect.stats.client import Client, Clients, is_follower, text_of
 from kdissect.stats.watermarks import topic_of
 
 KEYS_KEPT = 5_000  # of each kind; 1 KB each
+WAITS_KEPT = 10_000  # 500 bytes each
 _MS = 1_000_000
 _METADATA, _CREATE_TOPICS = 3, 19
+_ALL_REPLICAS = -1  # acks (org.apache.kafka.clients.producer.ProducerConfig#ACKS_CONFIG)
 
 
 class ErrorKey(NamedTuple):
@@ -95,6 +100,22 @@ class Open:
         return max(end_ns - self.since_ns, 0), max(self.times * end_ns - self.since_sum_ns, 0)
 
 
+class Wait(NamedTuple):
+    """A request that waited long for its response, or until the client ended the connection.
+
+    `since_ns` is behind the wait that the request asks for and a throttle. `needs_replicas`: a Produce that
+    is answered when other brokers have its records, too (acks=all).
+    """
+
+    place: Place
+    client: Client
+    api_key: int
+    packets: Packets
+    since_ns: int
+    until_ns: int
+    needs_replicas: bool
+
+
 class HeldKey(NamedTuple):
     """A last stable offset that stands still below the end of its partition."""
 
@@ -140,6 +161,7 @@ class ExchangeLog:
         self.unanswered: Table[UnansweredKey, Seen] = Table(KEYS_KEPT)
         self.open: Table[UnansweredKey, Open] = Table(KEYS_KEPT)
         """Of `unanswered`, those on connections that nobody closed."""
+        self.waits: deque[Wait] = deque(maxlen=WAITS_KEPT)
         self.held: Table[HeldKey, Held] = Table(KEYS_KEPT)
         self.may_create: Table[tuple[str, Client, str], Packets] = Table(KEYS_KEPT)
         """Topics that did not exist when a client asked for them in a way that creates them."""
@@ -218,6 +240,9 @@ class ExchangeLog:
             return False
         key = LateKey(view.info.capture_set, view.key, client, view.info.broker_text)
         self.late.get_or(key, Seen).add(packets_of(view.evidence), late_ns)
+        response = exchange.response
+        if late_ns >= SILENT_NS and response is not None:
+            self._wait(view, client, response.time_ns, late_ns)
         return exchange.request is not None
 
     def _unanswered(self, view: ExchangeView, client: Client) -> bool:
@@ -239,7 +264,19 @@ class ExchangeLog:
             # Not where the clock went back, or the connection was silent for so long that it was given up.
             self.open.get_or(key, Open).add(since_ns)
         self.unanswered.get_or(key, Seen).add(packets_of(view.evidence), max(waited_ns, 0))
+        if close is not None and by == Who.CLIENT and waited_ns >= SILENT_NS:
+            self._wait(view, client, close.time_ns, waited_ns)
         return True
+
+    def _wait(self, view: ExchangeView, client: Client, until_ns: int, waited_ns: int) -> None:
+        place = view.info.capture_set, view.info.broker_text
+        needs_replicas = (
+            view.key == apis.PRODUCE and sent(view.request, "acks", _ALL_REPLICAS) == _ALL_REPLICAS
+        )
+        since_ns = until_ns - waited_ns
+        self.waits.append(
+            Wait(place, client, view.key, packets_of(view.evidence), since_ns, until_ns, needs_replicas)
+        )
 
     # readers
 

@@ -12,6 +12,7 @@ from kdissect.causes.evidence.links import Links
 from kdissect.causes.evidence.old_versions import OldVersions
 from kdissect.causes.evidence.resends import Resends
 from kdissect.causes.evidence.rewinds import Rewinds, WatchedGroups
+from kdissect.causes.evidence.silences import Silences
 from kdissect.causes.evidence.watching_judge import WatchingJudge
 from kdissect.history import api_keys as apis
 from kdissect.history.connections.connection_problems import ConnectionProblem
@@ -66,6 +67,7 @@ class Gathering:
         self.rewinds = Rewinds(names)
         self.groups = WatchedGroups(names, self.rewinds)
         self.resends = Resends(names)
+        self.silences = Silences()
         self.racks = Racks()
         self.versions = OldVersions()
         self.producers = ProducerTraffic(names, is_selective=wants is not None)
@@ -122,6 +124,7 @@ class Gathering:
             self.groups.add(event, wanted)
             self._add_topics(event, wanted)
             self._count(event, wanted)
+            self.silences.add(event)
         self.producers.add(event, wanted)
         self.fetchers.add(event, wanted)
         self.log.wanted = wanted
@@ -140,6 +143,7 @@ class Gathering:
             of(self._counter.count, self._count),
             of(self.producers.count_block, self.producers.add),
             of(self.fetchers.count_block, self.fetchers.add),
+            of(self.silences.take_block, self.silences.add),
             of(self._judge_block, self._judged),
         ]
 
@@ -167,6 +171,7 @@ class Gathering:
 
     def _close(self, info: ConnectionInfo) -> None:
         self.broken.close(info)
+        self.silences.close(info)
         if self._counter is not None:
             self._counter.close(info)
         self.kinds[str(info.kind)] += 1

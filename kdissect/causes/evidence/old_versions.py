@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
+from kdissect.causes.evidence.exchange_log import bytes_are_missing
 from kdissect.causes.evidence.seen import Seen
 from kdissect.history.api_keys import API_VERSIONS
 from kdissect.history.state_table import Table
@@ -61,6 +62,8 @@ class OldVersions:
         close, kinds = info.close, list(info.api_versions_seen)
         is_closed = close is not None and close.by == Who.BROKER and close.time_ns - info.start_ns <= _SOON_NS
         lists_versions = any(key == API_VERSIONS for key, _ in kinds)
+        if info.middle_start or bytes_are_missing(info, info.start_ns):
+            return  # ApiVersions, or a response, may be among what was not captured
         if is_closed and info.unanswered == 1 and not lists_versions and _is_gone(*kinds[-1]):
             key = CutOff(client_named(info, info.client_id), info.broker_text, kinds[-1])
             what = f"{api_name(kinds[-1][0]) or kinds[-1][0]} v{kinds[-1][1]}"

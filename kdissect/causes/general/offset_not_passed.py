@@ -48,7 +48,9 @@ class OffsetNotPassed(GeneralCause):
 
     def not_surer(self, found: Together) -> str:
         """The packets show that it asks again, not what it thinks of the records."""
-        return "why the client does not take the records, only its log says"
+        return (
+            "why the client does not take the records, or whether it seeks back on purpose, only its log says"
+        )
 
     def cost(self, found: Together) -> Cost:
         """The time, and what was sent in vain."""

@@ -225,13 +225,13 @@ def _refetched(seen: Gathering, groups: Collection[GroupRow]) -> Iterator[Sympto
         began.setdefault(row["group"], []).extend(ns_of(each["time"]) for each in row["rebalances"])
     for one in seen.groups.positions.stuck():
         info = one.info
-        of_client = seen.groups.links.of_client(client_key_of(info, info.client_id))
+        of_client = seen.groups.links.of_client(client_key_of(info, one.client_id))
         rebalances = sum(
             one.first_ns <= time_ns <= one.last_ns for name in of_client for time_ns in began.get(name, ())
         )
         if one.again <= _BEGINNINGS * rebalances:
             continue
-        client = Client(None, info.client_id, None, info.client.host)
+        client = Client(None, one.client_id, None, info.client.host)
         topic = topic_key(seen.names, info, one.topic)
         at = Seen()
         what = f"Fetch of partition {one.partition}"

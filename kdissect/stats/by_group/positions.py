@@ -244,7 +244,9 @@ class _FetchPositions:
         assert frame is not None  # there are places in it
         response = exchange.response
         times = frame.time_ns, 0 if response is None else response.time_ns, exchange.api_version or 0
-        done = self._fetches.learn(client, broker, (exchange.connection, times), asked, answered)
+        done = self._fetches.learn(
+            client, broker, (exchange.connection, exchange.client_id, times), asked, answered
+        )
         self._follow(done, put)
         return done != LEFT
 

@@ -1,7 +1,8 @@
 """Offsets that a connection fetches again and again although the responses bring records.
 
-A consumer that can use a response asks for the next offset. Fetches are compared on one connection: other
-consumers with the same client id, and a consumer that starts again, have connections of their own. A Fetch of
+A consumer that can use a response asks for the next offset. Fetches are compared by connection and client id:
+other consumers with the same client id, and a consumer that starts again, have connections of their own, and
+a proxy may carry several clients on one connection. A Fetch of
 a session that does not name a partition asks for the same offset as before (KIP-227). A consumer keeps its
 version: a program that tries all versions is none. The compiled part has the same
 (native/src/transfers/refetches.rs).
@@ -34,7 +35,7 @@ Answered = list[tuple[str | bytes, int, bytes]]
 
 
 class StuckAt(NamedTuple):
-    """The longest run of Fetches of one offset on a connection.
+    """The longest run of Fetches of one offset by a client on a connection.
 
     `offset` is None if no request named it. `again`: Fetches after the first one; `first_ns` is the time of
     that. `size`: bytes of the records of all responses. `is_last`: it was not followed by another offset.
@@ -42,6 +43,7 @@ class StuckAt(NamedTuple):
     """
 
     info: ConnectionInfo
+    client_id: str | None
     topic: str | bytes
     partition: int
     offset: int | None
@@ -58,7 +60,7 @@ class StuckAt(NamedTuple):
         return len(self.sample) < _SAMPLE
 
 
-StuckRow = tuple[ConnectionInfo, str | bytes, int, int | None, int, int, int, int, bool, bytes]
+StuckRow = tuple[ConnectionInfo, str | None, str | bytes, int, int | None, int, int, int, int, bool, bytes]
 """The fields of `StuckAt`."""
 
 
@@ -71,7 +73,7 @@ class _Run(NamedTuple):
 
 
 class _Partition:
-    """A partition on a connection."""
+    """A partition that a client reads on a connection."""
 
     __slots__ = ("answered_ns", "asked", "info", "longest", "run", "sample", "version")
 
@@ -105,13 +107,15 @@ class Refetches:
     """Takes Fetches in their order."""
 
     def __init__(self) -> None:
-        self._partitions: dict[tuple[str, str | bytes, int], _Partition] = {}
+        self._partitions: dict[tuple[str, str | None, str | bytes, int], _Partition] = {}
         self._samples = 0
 
-    def see(self, info: ConnectionInfo, times: Times, asked: Asked, answered: Answered) -> None:
+    def see(
+        self, info: ConnectionInfo, client_id: str | None, times: Times, asked: Asked, answered: Answered
+    ) -> None:
         """Take a Fetch."""
         for topic, number, offset in asked:
-            known = self._partitions.get((info.id, topic, number))
+            known = self._partitions.get((info.id, client_id, topic, number))
             if known is not None:
                 known.asked = offset
         offsets: dict[tuple[str | bytes, int], int] | None = None
@@ -120,22 +124,22 @@ class Refetches:
                 continue
             if len(self._partitions) >= _KEPT:
                 self._forget()
-            found = self._partitions.get((info.id, topic, number))
+            found = self._partitions.get((info.id, client_id, topic, number))
             if found is None:
                 if offsets is None:
                     offsets = {(of, partition): offset for of, partition, offset in reversed(asked)}
                 found = _Partition(info, offsets.get((topic, number)))
-                self._partitions[info.id, topic, number] = found
+                self._partitions[info.id, client_id, topic, number] = found
             self._samples += found.answer(times, records, may_keep=self._samples < _SAMPLES_KEPT)
 
     def stuck(self) -> list[StuckRow]:
         """Partitions that were fetched at one offset at least `STUCK_FROM` times again."""
         return [
             (
-                of.info, topic, number, *of.longest,
+                of.info, client_id, topic, number, *of.longest,
                 of.run.offset == of.longest.offset and of.run.again >= of.longest.again, of.sample,
             )
-            for (_, topic, number), of in self._partitions.items()
+            for (_, client_id, topic, number), of in self._partitions.items()
             if of.longest.again >= STUCK_FROM
         ]  # fmt: skip
 
@@ -166,4 +170,5 @@ def see_fetch(seen: native.Refetches | Refetches, view: ExchangeView) -> None:
         topic, number = field.topic if field.topic is not None else field.topic_id, field.partition
         if frame is not None and topic is not None and number is not None and (topic, number) not in refused:
             answered.append((topic, number, frame.data[field.start : records.end]))
-    seen.see(view.info, (view.sent_ns, view.evidence.answered_ns, view.version), asked, answered)
+    times = view.sent_ns, view.evidence.answered_ns, view.version
+    seen.see(view.info, view.exchange.client_id, times, asked, answered)

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use super::block::{self, Counts, Known, Part};
 use super::group_logs::GroupLogs;
 use super::members::MemberRequests;
-use super::refetches::{Refetches, Times};
+use super::refetches::{Reader, Refetches, Times};
 use super::topics::{ByKey, Named, Topics};
 use super::{counted, part, read, Place, COUNTED, LEFT};
 use crate::bodies::partition_rows::{Body, Topic};
@@ -80,12 +80,17 @@ impl FetchPositions {
         &mut self,
         client: u32,
         broker: u32,
-        of: (Bound<'_, PyAny>, Times),
+        of: (Bound<'_, PyAny>, Bound<'_, PyAny>, Times),
         request: Place<'_>,
         response: Option<Place<'_>>,
     ) -> u8 {
-        let (info, times) = of;
-        self.parts((client, broker), (&info, times), part(&request), response.as_ref().map(part))
+        let (info, client_id, times) = of;
+        self.parts(
+            (client, broker),
+            ((&info, &client_id), times),
+            part(&request),
+            response.as_ref().map(part),
+        )
     }
 
     /// The same with the exchanges of a block, from one on (`block::count`), and with requests of members that go by the
@@ -176,7 +181,8 @@ impl Counts for Learning<'_, '_> {
     ) -> PyResult<u8> {
         let answered_ns = row.response.as_ref().map_or(0, |content| content.span.first_time);
         let times = (row.request.content.span.first_time, answered_ns, row.request.kind.version);
-        Ok(self.positions.parts(who, (info, times), request, response))
+        let reader = (info, row.request.client_id.bind(info.py()));
+        Ok(self.positions.parts(who, (reader, times), request, response))
     }
 }
 
@@ -184,7 +190,7 @@ impl FetchPositions {
     fn parts(
         &mut self,
         (client, broker): (u32, u32),
-        (info, times): (&Bound<'_, PyAny>, Times),
+        (reader, times): (Reader<'_, '_>, Times),
         request: Part<'_>,
         response: Option<Part<'_>>,
     ) -> u8 {
@@ -198,7 +204,7 @@ impl FetchPositions {
             return LEFT;
         }
         if let Some(refetches) = &self.refetches {
-            refetches.bind(info.py()).borrow_mut().take(info, times, &asked, (data, &answered));
+            refetches.bind(reader.0.py()).borrow_mut().take(reader, times, &asked, (data, &answered));
         }
         self.counted()
     }

@@ -1,4 +1,4 @@
-//! `kdissect.stats.by_group.refetches`: offsets that a connection fetches again although records came.
+//! `kdissect.stats.by_group.refetches`: offsets that a client fetches again on a connection although records came.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -25,6 +25,7 @@ struct Run {
 
 struct Partition {
     info: Py<PyAny>,
+    client_id: Py<PyAny>,
     topic: (bool, Box<[u8]>),
     number: i64,
     asked: Option<i64>,
@@ -36,11 +37,13 @@ struct Partition {
 
 /// When the request was sent and the response came, in nanoseconds; the version of both.
 pub type Times = (i64, i64, i16);
+/// A connection, and the client id of the request: a proxy carries several clients on one connection.
+pub type Reader<'a, 'py> = (&'a Bound<'py, PyAny>, &'a Bound<'py, PyAny>);
 /// A topic, a partition and what comes with it.
 type Entry<'a, T> = (Topic<'a>, i64, T);
-/// Connection, topic, partition; offset, times again, the first and the last request, bytes; whether it ended so; the first
+/// Connection, client id, topic, partition; offset, times again, the first and the last request, bytes; whether it ended so; the first
 /// bytes of the records.
-type StuckRow = (Py<PyAny>, Py<PyAny>, i64, Option<i64>, u32, i64, i64, i64, bool, Py<PyBytes>);
+type StuckRow = (Py<PyAny>, Py<PyAny>, Py<PyAny>, i64, Option<i64>, u32, i64, i64, i64, bool, Py<PyBytes>);
 
 /// A topic that Python names, whether by id, with a partition and what comes with it.
 type Named<T> = ((bool, Vec<u8>), i64, T);
@@ -52,7 +55,7 @@ pub struct Refetches {
     samples: usize,
 }
 
-/// Connection, topic and partition in one hash of 128 bits: there are too many to hold their names twice.
+/// Connection, client id, topic and partition in one hash of 128 bits: there are too many to hold their names twice.
 type Key = (u64, u64);
 
 #[pymethods]
@@ -66,6 +69,7 @@ impl Refetches {
     fn see(
         &mut self,
         info: &Bound<'_, PyAny>,
+        client_id: &Bound<'_, PyAny>,
         times: Times,
         asked: Vec<(Bound<'_, PyAny>, i64, i64)>,
         answered: Vec<(Bound<'_, PyAny>, i64, Bound<'_, PyBytes>)>,
@@ -76,7 +80,7 @@ impl Refetches {
             .iter()
             .map(|(topic, number, records)| (named(topic), *number, records.as_bytes()))
             .collect();
-        self.take_in(info, times, &borrowed(&asked), &borrowed(&answered));
+        self.take_in((info, client_id), times, &borrowed(&asked), &borrowed(&answered));
     }
 
     /// Partitions that were fetched at one offset at least `STUCK_FROM` times again.
@@ -94,6 +98,7 @@ impl Refetches {
                 of.sample.as_ref().map_or_else(|| PyBytes::new(py, b"").unbind(), |one| one.clone_ref(py));
             (
                 of.info.clone_ref(py),
+                of.client_id.clone_ref(py),
                 topic.unbind(),
                 of.number,
                 run.offset,
@@ -131,7 +136,7 @@ impl Refetches {
     /// Take a Fetch as its bodies were read; `data` is the frame of the response.
     pub fn take(
         &mut self,
-        info: &Bound<'_, PyAny>,
+        who: Reader<'_, '_>,
         of: Times,
         asked: &Body<'_>,
         (data, answered): (&[u8], &Body<'_>),
@@ -155,30 +160,31 @@ impl Refetches {
                 Some((*answered.topics.get(row.topic)?, row.partition, records))
             })
             .collect();
-        self.take_in(info, of, &requests, &responses);
+        self.take_in(who, of, &requests, &responses);
     }
 
     fn take_in(
         &mut self,
-        info: &Bound<'_, PyAny>,
+        who: Reader<'_, '_>,
         of: Times,
         asked: &[Entry<'_, i64>],
         answered: &[Entry<'_, &[u8]>],
     ) {
-        let id = info.as_ptr() as usize; // of an object that partitions keep: no other gets it meanwhile
+        let (info, client_id) = who;
         for (topic, number, offset) in asked {
-            if let Some(at) = self.partitions.known(key(id, topic, *number)) {
+            if let Some(at) = self.partitions.known(key(who, topic, *number)) {
                 self.partitions.found[at].asked = Some(*offset);
             }
         }
         for (topic, number, records) in answered.iter().filter(|(_, _, records)| !records.is_empty()) {
             if self.partitions.found.len() >= MOST_HELD {
-                self.forget();
+                self.forget(info.py());
             }
             let asked =
                 asked.iter().find(|(of, partition, _)| of.key() == topic.key() && partition == number);
-            let place = self.partitions.place(key(id, topic, *number), || Partition {
+            let place = self.partitions.place(key(who, topic, *number), || Partition {
                 info: info.clone().unbind(),
+                client_id: client_id.clone().unbind(),
                 topic: (topic.key().0, topic.key().1.into()),
                 number: *number,
                 asked: asked.map(|(_, _, offset)| *offset),
@@ -194,18 +200,18 @@ impl Refetches {
     }
 
     /// Keep only what `stuck` reports.
-    fn forget(&mut self) {
+    fn forget(&mut self, py: Python<'_>) {
         let held = self.partitions.take();
         for of in held.into_iter().filter(|of| of.longest.again >= STUCK_FROM).take(MOST_HELD / 100) {
-            self.partitions.place(of.key(), || of);
+            self.partitions.place(of.key(py), || of);
         }
     }
 }
 
 impl Partition {
-    fn key(&self) -> Key {
+    fn key(&self, py: Python<'_>) -> Key {
         let (is_id, name) = &self.topic;
-        key(self.info.as_ptr() as usize, &topic(*is_id, name), self.number)
+        key((self.info.bind(py), self.client_id.bind(py)), &topic(*is_id, name), self.number)
     }
 
     /// Take a response with records; return whether it is kept.
@@ -237,10 +243,12 @@ impl Partition {
     }
 }
 
-fn key(id: usize, topic: &Topic<'_>, number: i64) -> Key {
+fn key((info, client_id): Reader<'_, '_>, topic: &Topic<'_>, number: i64) -> Key {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut first = DefaultHasher::new();
-    (id, topic.key(), number).hash(&mut first);
+    let id = info.as_ptr() as usize; // of an object that partitions keep: no other gets it meanwhile
+    let client_id = client_id.downcast::<PyString>().ok().and_then(|text| text.to_str().ok());
+    (id, client_id, topic.key(), number).hash(&mut first);
     let one = first.finish();
     first.write_u8(1);
     (one, first.finish())

@@ -1,0 +1,118 @@
+"""`stalled-broker`: a broker sends nothing for a while, although requests wait for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kdissect.causes.cause import Cause, clients_text, joined, times
+from kdissect.causes.evidence.evidence import Evidence, parties_of
+from kdissect.causes.evidence.seen import Seen
+from kdissect.causes.evidence.silences import Place
+from kdissect.causes.evidence.stalls import Stall, are_together, stalls
+from kdissect.causes.ledger.symptom import CLIENT, MOVING_ERRORS, Claim, SymptomKind, errors
+from kdissect.model.cause import Cost, FoundCause, Party
+from kdissect.model.wording import plural
+from kdissect.report.quantities import duration
+
+_OTHERS = (
+    "all of them stood still at one time: the network, or the machine that they or the capture share, may"
+    " have done so instead"
+)
+_NOBODY = "nobody else sent anything then: the network, or the host that captured, may have stood still"
+_ONE = "one client alone waited: a request that takes long looks the same"
+_REPLICAS = "all requests are Produces with acks=all: their replicas may have stood still instead"
+_LOST = "packets are missing from the capture: responses may be among them"
+
+
+class StalledBroker(Cause):
+    """Brokers that sent no response at all, by the time that this took."""
+
+    id = "stalled-broker"
+    title = "A broker stood still"
+    help = (
+        "See what stopped the whole broker at that time: garbage collection of its JVM, a suspended process"
+        " or virtual machine, a disk that hangs, no processor for it. Its own log and metrics have a gap"
+        " there."
+    )
+    cites = ("org.apache.kafka.clients.CommonClientConfigs#REQUEST_TIMEOUT_MS_CONFIG",)
+    claims = (
+        Claim(SymptomKind.LATE),
+        Claim(SymptomKind.UNANSWERED, details={CLIENT}),
+        errors(MOVING_ERRORS),
+    )
+    explains = (
+        "slow-broker",
+        "leader-moved",
+        "unanswered-requests",
+        "connection-churn",
+        "fetch-session-churn",
+        "session-timeout-too-short",
+        "member-crashed",
+        "endless-rebalances",
+        "coordinator-unavailable",
+        "flapping-member",
+        "duplicate-writes",
+        "metadata-storm",
+        "sequence-gap",
+    )
+    explains_by = frozenset({"client", "group", "topic", "id", "broker"})
+
+    def find(self, seen: Evidence) -> Iterator[FoundCause]:
+        """Each broker; those together that stood still at one time."""
+        left = dict(stalls(seen))
+        while left:
+            place, own = left.popitem()
+            brokers = [place]
+            for other in list(left):
+                if other[0] == place[0] and any(are_together(a, b) for a in own for b in left[other]):
+                    own = own + left.pop(other)
+                    brokers.append(other)
+            yield self._of(seen, sorted(brokers), sorted(own, key=lambda one: one.from_ns))
+
+    def _of(self, seen: Evidence, places: list[Place], found: list[Stall]) -> FoundCause:
+        at = Seen()
+        for one in found:
+            for wait in one.heads:
+                at.add(wait.packets)
+        at.first_ns, at.last_ns = found[0].from_ns, max(one.until_ns for one in found)
+        at.times = (
+            len(found)
+            if len(places) == 1
+            else max(sum(one.place == place for one in found) for place in places)
+        )
+        clients = list(dict.fromkeys(client for one in found for client in one.clients))
+        waits = {wait for one in found for wait in one.waits}
+        longest_ns = max(one.took_ns for one in found)
+        brokers = [broker for _, broker in places]
+        took = (
+            f"for {duration(longest_ns)}"
+            if at.times == 1
+            else f"{times(at.times)}, for {duration(longest_ns)} at most"
+        )
+        names = f"Broker {brokers[0]}" if len(brokers) == 1 else f"Brokers {joined(brokers)}"
+        them = "it" if len(brokers) == 1 else "they"
+        return self.found(
+            f"{names} stood still {took}: {them} sent nothing while {plural(len(waits), 'open request')} of"
+            f" {plural(len(clients), 'client')} waited.",
+            clients_text(clients),
+            parties_of(clients) | {Party("broker", broker) for broker in brokers},
+            at,
+            Cost(time_ns=sum(wait.until_ns - wait.since_ns for wait in waits)),
+            "stats {files} --by broker,api --split",
+            _not_surer(seen, places, found),
+        )
+
+
+def _not_surer(seen: Evidence, places: list[Place], found: list[Stall]) -> str:
+    """Why it is not sure; empty if it is."""
+    if len(places) > 1:
+        return _OTHERS
+    if any(not one.is_seen for one in found):
+        return _NOBODY
+    if all(
+        len({wait.packets.connection for wait in one.heads}) == 1 or len(one.clients) == 1 for one in found
+    ):
+        return _ONE
+    if all(one.may_wait_for_replicas for one in found):
+        return _REPLICAS
+    return _LOST if seen.gathering.blind.facts()["bytes_not_captured"] else ""

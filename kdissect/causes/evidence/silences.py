@@ -1,0 +1,147 @@
+"""Times without a response of a broker, and connections whose next response was waited for as long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kdissect.history.state_table import Table
+from kdissect.model.native import native
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+
+SILENT_NS = 1_000_000_000
+"""Less is no silence."""
+_BROKERS_KEPT = 1_000
+_CONNECTIONS_KEPT = 10_000
+_SILENCES_KEPT = 2_000  # of a broker; 100 bytes each
+_FIRSTS_KEPT = 20_000
+
+Place = tuple[str, str]
+"""Capture set and broker."""
+Responding = tuple[int, int, int]
+"""From the first byte of a response to the last byte of one, and how long the first was waited for."""
+
+
+class Silence(NamedTuple):
+    """A time between two responses of a broker, in nanoseconds."""
+
+    from_ns: int
+    until_ns: int
+
+
+class _Responses:
+    """When a broker sent responses."""
+
+    __slots__ = ("first_ns", "last_ns", "silences")
+
+    def __init__(self, first_ns: int) -> None:
+        self.first_ns = self.last_ns = first_ns
+        self.silences: list[Silence] = []
+
+    def add(self, first_ns: int, last_ns: int) -> None:
+        """Some came, without a silence between them."""
+        if first_ns - self.last_ns >= SILENT_NS:
+            self.silences.append(Silence(self.last_ns, first_ns))
+            if len(self.silences) > _SILENCES_KEPT:
+                del self.silences[: _SILENCES_KEPT // 2]
+        elif first_ns < self.last_ns:
+            self._interrupt(first_ns, last_ns)
+        self.first_ns, self.last_ns = min(self.first_ns, first_ns), max(self.last_ns, last_ns)
+
+    def _interrupt(self, first_ns: int, last_ns: int) -> None:
+        """A response that is completed late may have begun within a silence."""
+        at = len(self.silences)
+        while at and self.silences[at - 1].until_ns > first_ns:
+            at -= 1
+        ended = self.silences[at:]
+        del self.silences[at:]
+        for one in ended:
+            parts = (
+                Silence(one.from_ns, min(first_ns, one.until_ns)),
+                Silence(max(last_ns, one.from_ns), one.until_ns),
+            )
+            self.silences += [part for part in parts if part.until_ns - part.from_ns >= SILENT_NS]
+
+
+class Silences:
+    """Takes exchanges in their order, and connections as they end (`close`)."""
+
+    def __init__(self) -> None:
+        self._brokers: Table[Place, _Responses] = Table(_BROKERS_KEPT)
+        self._last: Table[str, int] = Table(_CONNECTIONS_KEPT)
+        self._first: Table[tuple[str, int], int] = Table(_FIRSTS_KEPT)
+
+    def add(self, exchange: Exchange) -> None:
+        """Take an exchange."""
+        request, response = exchange.request, exchange.response
+        if response is not None and exchange.connection.same_as is None:
+            waited_ns = 0 if request is None else response.time_ns - request.end_time_ns
+            self._add(exchange.connection, [(response.time_ns, response.end_time_ns, waited_ns)])
+
+    def take_block(self, block: native.ExchangeBlock, start: int) -> int:
+        """The same with exchanges of a block from one on: all of them."""
+        found: dict[Place, list[Responding]] = {}
+        for info, times in block.response_times(start, SILENT_NS):
+            if info.same_as is None:
+                self._note(info, times)
+                found.setdefault(_place(info), []).extend(times)
+        for place, times in found.items():
+            self._respond(place, sorted(times))
+        return len(block)
+
+    def close(self, info: ConnectionInfo) -> None:
+        """A connection is over."""
+        self._last.pop(info.id)
+
+    def _add(self, info: ConnectionInfo, times: list[Responding]) -> None:
+        self._note(info, times)
+        self._respond(_place(info), times)
+
+    def _respond(self, place: Place, times: Iterable[Responding]) -> None:
+        for first_ns, last_ns, _ in times:
+            of = self._brokers.get(place) or self._brokers.put(place, _Responses(first_ns))
+            of.add(first_ns, last_ns)
+
+    def _note(self, info: ConnectionInfo, times: list[Responding]) -> None:
+        """Remember the first responses behind silences of a connection that were waited for."""
+        before_ns = self._last.peek(info.id) or 0
+        for first_ns, last_ns, waited_ns in times:
+            if waited_ns >= SILENT_NS and first_ns - before_ns >= SILENT_NS:
+                self._first.put((info.id, first_ns), before_ns)
+            before_ns = last_ns
+        self._last.put(info.id, before_ns)
+
+    # what was seen
+
+    def places(self) -> list[Place]:
+        """Brokers that were silent."""
+        return [place for place, of in self._brokers.items() if of.silences]
+
+    def of(self, place: Place) -> list[Silence]:
+        """When a broker was silent."""
+        found = self._brokers.peek(place)
+        return [] if found is None else found.silences
+
+    def before(self, connection: str, response_ns: int) -> int | None:
+        """When a connection had its last response before one that came at a time, 0 if it had none.
+
+        None if the response was not the first one behind a silence of the connection: it may have waited
+        behind others, because a broker reads the next request of a connection when it has answered the one
+        before (spec/000 Network).
+        """
+        return self._first.peek((connection, response_ns))
+
+    def responds_within(self, capture_set: str, from_ns: int, until_ns: int) -> bool:
+        """Whether any broker of a capture set sent a response within a time."""
+        return any(
+            of.first_ns < until_ns
+            and of.last_ns > from_ns
+            and not any(one.from_ns <= from_ns and until_ns <= one.until_ns for one in of.silences)
+            for (name, _), of in self._brokers.items()
+            if name == capture_set
+        )
+
+
+def _place(info: ConnectionInfo) -> Place:
+    return info.capture_set, info.broker_text
