@@ -64,12 +64,12 @@ def test_evidence_of_nothing_is_nothing() -> None:
 
 
 @pytest.mark.exhaustive
-def test_what_missing_packets_look_like_is_no_more_than_possible(tmp_path: Path) -> None:
+def test_what_missing_packets_look_like_is_no_cause(tmp_path: Path) -> None:
     """A capture in which nothing is wrong, with every fifth packet gone, and one whose frames are cut."""
     lossy = tap(Path(capture(HEALTHY)), tmp_path / "lossy.pcap", keeps=lambda number: number % 5 != 1)
-    first, *others = diagnosed(lossy).causes
-    assert (first.id, first.certainty) == ("capture-too-poor", "sure")
-    assert {cause.certainty for cause in others} == {"possible"}
+    assert [(cause.id, cause.certainty) for cause in diagnosed(lossy).causes] == [
+        ("capture-too-poor", "sure")
+    ]
     refused = tap(Path(capture("kafka44_java_errors")), tmp_path / "b.pcap", keeps=lambda at: at % 9 != 1)
     told = {cause.id: cause.certainty for cause in diagnosed(refused).causes}
     assert told["topic-denied"] == "sure", "a broker that says what is wrong is believed"

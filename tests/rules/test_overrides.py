@@ -79,8 +79,8 @@ def test_one_that_takes_effect_is_not(rules: list[Rule]) -> None:
 
 
 def test_an_entry_of_a_shipped_rule_for_an_earlier_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """FET001 judges requests of Fetch, as BDY024 does, which is earlier in the registry."""
+    """FET001 judges requests of Fetch, as BDY022 does, which is earlier in the registry."""
     one = next(rule for rule in ALL_RULES if rule.code == "FET001")
-    monkeypatch.setattr(type(one), "overrides", ("BDY024",))
-    with pytest.raises(ValueError, match=r"BDY024 is judged before FET001; move \w+ in front of Negative"):
+    monkeypatch.setattr(type(one), "overrides", ("BDY022",))
+    with pytest.raises(ValueError, match=r"BDY022 is judged before FET001; move \w+ in front of Repeated"):
         refuse_idle_overrides(ALL_RULES)
