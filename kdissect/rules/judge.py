@@ -44,6 +44,7 @@ from kdissect.rules.views import pieces
 from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView
 from kdissect.rules.views.kept_exchanges import LargeExchanges, RecentExchanges
+from kdissect.schema.domains import is_inside
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo, ConnectionKind
@@ -420,17 +421,23 @@ class Judge:
 
     def _pieces(self, body: Body, counted: NodeRules, asked: NodeRules, view: ConnectionView) -> None:
         if not asked:
-            for sort, often in self._sorts(body):
-                for rule in counted.get(sort, ()):
-                    self.coverage.exercise(rule.code, often)
+            self._exercise(counted, self._sorts(body))
             return
+        often: dict[str, int] = {}
         for sort, node, path in pieces.pieces(body.tree):
-            for rule in counted.get(sort, ()):
-                self.coverage.exercise(rule.code)
+            often[sort] = often.get(sort, 0) + 1
+            if sort == pieces.NUMBER and is_inside(body.message.name, node.field, node.value):
+                continue  # several rules divide the meanings among them: they are asked of the others alone
             for rule in asked.get(sort, ()):
                 for found in rule.check(node, body):
                     fault = found._replace(path=path, start=node.start, end=node.end, side=body.side)
                     self._speak(rule, fault, view, body.exchange)
+        self._exercise(counted, often.items())
+
+    def _exercise(self, counted: NodeRules, sorts: Iterable[tuple[str, int]]) -> None:
+        for sort, often in sorts:
+            for rule in counted.get(sort, ()):
+                self.coverage.exercise(rule.code, often)
 
     def _sorts(self, body: Body) -> tuple[tuple[str, int], ...]:
         """How many pieces of each sort a body has."""

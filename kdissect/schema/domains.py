@@ -39,20 +39,36 @@ class Domains(NamedTuple):
 
 def domain(message: str, field: Field) -> Domain | None:
     """The domain of a number, by the name of its message; None where the table has none."""
-    if field.is_error or not _is_open(field):
+    return None if field.is_error else _domain(message, field.name, field.enum)
+
+
+@cache
+def _domain(message: str, name: str, enum: str | None) -> Domain | None:
+    if not _is_open(enum):
         return None
     known = domains()
-    return known.by_message.get((message, field.name)) or known.by_field.get(field.name)
+    return known.by_message.get((message, name)) or known.by_field.get(name)
 
 
 def has_domain(field: Field) -> bool:
     """Whether a number has a domain in some message."""
-    return field.name in _names() and _is_open(field)
+    return _has_domain(field.name, field.enum)
 
 
-def _is_open(field: Field) -> bool:
-    """Whether it is of no closed enumeration."""
-    known = None if field.enum is None else enumeration(field.enum)
+@cache
+def _has_domain(name: str, enum: str | None) -> bool:
+    return name in _names() and _is_open(enum)
+
+
+def is_inside(message: str, field: Field | None, number: object) -> bool:
+    """Whether a value is in the domain of its field, or the field has none in the message."""
+    known = None if field is None else domain(message, field)
+    return known is None or number in known
+
+
+def _is_open(enum: str | None) -> bool:
+    """Whether numbers are of no closed enumeration."""
+    known = None if enum is None else enumeration(enum)
     return known is None or known.is_open
 
 

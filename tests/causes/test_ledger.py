@@ -347,6 +347,7 @@ def test_records_that_are_fetched_again(again: int, rebalances: list[str], is_to
     info = Talk().info
     info.client_id = "app"
     stuck = SimpleNamespace(
+        client_id="orders",
         info=info, topic="t", partition=3, offset=1234, again=again, first_ns=SECOND, last_ns=9 * SECOND,
         size=77, sample=b"", is_whole=True, is_last=False,
     )  # fmt: skip

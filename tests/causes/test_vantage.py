@@ -26,6 +26,7 @@ def seen(
         "exchanges_of_unknown_version": 0,
     }  # fmt: skip
     gathering = SimpleNamespace(
+        clock_went_back=False,
         traffic=SimpleNamespace(total=SimpleNamespace(exchanges=exchanges)),
         kafka_connections=kafka,
         kinds=Counter(kinds or {}),

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.causes.evidence.exchange_log import ExchangeLog
+from kdissect.causes.evidence.idle_resets import IdleResets
 from kdissect.causes.evidence.links import Links
 from kdissect.causes.evidence.old_versions import OldVersions
 from kdissect.causes.evidence.resends import Resends
@@ -68,6 +69,7 @@ class Gathering:
         self.groups = WatchedGroups(names, self.rewinds)
         self.resends = Resends(names)
         self.silences = Silences()
+        self.idle_resets = IdleResets(self.silences)
         self.racks = Racks()
         self.versions = OldVersions()
         self.producers = ProducerTraffic(names, is_selective=wants is not None)
@@ -156,6 +158,8 @@ class Gathering:
             latency_ns = event.latency_ns
             if self.resends.waits or latency_ns is None or latency_ns >= LATE_NS:  # so in blocks, too
                 self.resends.add(event)
+        if isinstance(event, Exchange) and self.log.wanted:
+            self.idle_resets.add(event)
         self._judge.add(event)
 
     def _count(self, exchange: Exchange, wanted: bool = True) -> None:

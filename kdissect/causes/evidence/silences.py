@@ -16,6 +16,7 @@ _BROKERS_KEPT = 1_000
 _CONNECTIONS_KEPT = 10_000
 _SILENCES_KEPT = 2_000  # of a broker; 100 bytes each
 _FIRSTS_KEPT = 20_000
+_ROUTES_KEPT = 10_000
 
 Place = tuple[str, str]
 """Capture set and broker."""
@@ -71,6 +72,7 @@ class Silences:
         self._brokers: Table[Place, _Responses] = Table(_BROKERS_KEPT)
         self._last: Table[str, int] = Table(_CONNECTIONS_KEPT)
         self._first: Table[tuple[str, int], int] = Table(_FIRSTS_KEPT)
+        self._served: Table[tuple[str, str, str], int] = Table(_ROUTES_KEPT)
 
     def add(self, exchange: Exchange) -> None:
         """Take an exchange."""
@@ -109,10 +111,28 @@ class Silences:
         for first_ns, last_ns, waited_ns in times:
             if waited_ns >= SILENT_NS and first_ns - before_ns >= SILENT_NS:
                 self._first.put((info.id, first_ns), before_ns)
+            if before_ns and first_ns - waited_ns - before_ns >= SILENT_NS:
+                self._serve(info, first_ns - waited_ns - before_ns)
             before_ns = last_ns
         self._last.put(info.id, before_ns)
 
+    def _serve(self, info: ConnectionInfo, silent_ns: int) -> None:
+        route = info.capture_set, info.client_text.rpartition(":")[0], info.broker_text
+        if silent_ns > (self._served.peek(route) or 0):
+            self._served.put(route, silent_ns)
+
     # what was seen
+
+    def last(self, connection: str) -> int | None:
+        """When an open connection had its last response; None if it had none."""
+        return self._last.peek(connection) or None
+
+    def served_after(self, route: tuple[str, str, str]) -> int:
+        """The longest silence of a connection after which a request was answered, in nanoseconds; 0: none.
+
+        `route` is the capture set, the host of the client, and the broker.
+        """
+        return self._served.peek(route) or 0
 
     def places(self) -> list[Place]:
         """Brokers that were silent."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.evidence.exchange_log import Wait
 from kdissect.causes.evidence.silences import SILENT_NS, Place, Silence
+from kdissect.session.problem import Reason
 from kdissect.stats.client import Client
 
 # Produce, Fetch (behind its wait for records), ListOffsets, Metadata, OffsetCommit, OffsetFetch, Heartbeat,
@@ -20,6 +21,9 @@ _ALONE_MOST = 3
 # Clients give up by themselves before that (request.timeout.ms, 30 s): a time that nobody else fills is a
 # step of the clock.
 _GIVEN_UP_NS = 40 * SILENT_NS
+# replica.lag.time.max.ms: as long a leader waits for a follower that is gone.
+_NOTICED_NS = 30 * SILENT_NS
+_AWAY = (Reason.REFUSED, Reason.NO_ANSWER, Reason.ADVERTISED_UNREACHED)
 _EDGE = 10  # parts of a stall: who sends within all but the first and the last of them is awake
 
 
@@ -70,7 +74,8 @@ def stalls(seen: Evidence) -> dict[Place, list[Stall]]:
             one_by_one = [one for one in one_by_one if one not in alone]
         if one_by_one:
             found[place] = one_by_one
-    return {place: own for place, of in found.items() if (own := list(_own(place, of, found)))}
+    away = _away(seen)
+    return {place: own for place, of in found.items() if (own := list(_own(place, of, found, away)))}
 
 
 def _stall(seen: Evidence, place: Place, silence: Silence, waits: list[Wait]) -> Stall | None:
@@ -103,11 +108,34 @@ def _stall(seen: Evidence, place: Place, silence: Silence, waits: list[Wait]) ->
     return Stall(place, from_ns, until_ns, tuple(is_open), tuple(heads), is_seen)
 
 
-def _own(place: Place, stalls_of: list[Stall], found: dict[Place, list[Stall]]) -> Iterator[Stall]:
+def _away(seen: Evidence) -> list[tuple[Place, int]]:
+    """When brokers were not there: they ended connections, or connections to them came to nothing."""
+    ended = [
+        ((key.capture_set, key.broker), one.time_ns)
+        for key, link in seen.gathering.links.items()
+        for one in link.ended
+    ]
+    failed = [
+        ((one.connection.capture_set, one.connection.broker_text), one.connection.start_ns)
+        for one in seen.problems(*_AWAY)
+    ]
+    return ended + failed
+
+
+def _own(
+    place: Place, stalls_of: list[Stall], found: dict[Place, list[Stall]], away: list[tuple[Place, int]]
+) -> Iterator[Stall]:
+    """Those of a broker that did not wait for replicas: of one that stood still, or was away."""
     others = [one for other, of in found.items() if other != place and other[0] == place[0] for one in of]
     for stall in stalls_of:
-        is_bystander = stall.may_wait_for_replicas and any(
-            are_together(stall, other) and not other.may_wait_for_replicas for other in others
+        is_bystander = stall.may_wait_for_replicas and (
+            any(are_together(stall, other) and not other.may_wait_for_replicas for other in others)
+            or any(
+                other[0] == place[0]
+                and other != place
+                and stall.from_ns - _NOTICED_NS <= at_ns <= stall.until_ns
+                for other, at_ns in away
+            )
         )
         if not is_bystander:
             yield stall

@@ -1,0 +1,71 @@
+"""Connections that were reset as soon as a client sent a request after a silence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kdissect.causes.evidence.exchange_log import bytes_are_missing
+from kdissect.causes.evidence.seen import packets_of
+from kdissect.causes.evidence.silences import SILENT_NS, Silences
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.state_table import Table
+from kdissect.model.cause import Packets
+from kdissect.model.finding import Who
+from kdissect.model.packets.stream import CloseKind
+from kdissect.session.exchange import Exchange
+from kdissect.stats.client import Client, client_of
+
+_CONNECTIONS_KEPT = 10_000
+_LEAST_NS = 2 * SILENT_NS
+_PROMPT_NS = 2 * SILENT_NS  # from the request to the reset: a round trip, and retransmissions
+
+Route = tuple[str, str, str]
+"""Capture set, host of the client, broker."""
+
+
+class IdleReset(NamedTuple):
+    """A connection that ended so, in nanoseconds."""
+
+    route: Route
+    client: Client
+    start_ns: int
+    reset_ns: int
+    silent_ns: int
+    """From its last response to the request."""
+    packets: Packets
+
+
+class IdleResets:
+    """Takes unanswered requests before their connections are over for `silences`."""
+
+    def __init__(self, silences: Silences) -> None:
+        self._silences = silences
+        self._found: Table[str, IdleReset] = Table(_CONNECTIONS_KEPT)
+
+    def add(self, exchange: Exchange) -> None:
+        """Take an exchange."""
+        info, request, close = exchange.connection, exchange.request, exchange.close
+        if exchange.response is not None or request is None or close is None:
+            return
+        if close.how is not CloseKind.RST or close.by != Who.BROKER or info.id in self._found:
+            return
+        last_ns = self._silences.last(info.id)
+        is_prompt = close.time_ns - request.end_time_ns <= _PROMPT_NS
+        if last_ns is None or not is_prompt or bytes_are_missing(info, last_ns):
+            return
+        silent_ns = request.time_ns - last_ns
+        if silent_ns >= _LEAST_NS:
+            view = ExchangeView(exchange)
+            route = info.capture_set, info.client_text.rpartition(":")[0], info.broker_text
+            packets = packets_of(view.evidence)
+            found = IdleReset(route, client_of(view), info.start_ns, close.time_ns, silent_ns, packets)
+            self._found.put(info.id, found)
+
+    def by_broker(self) -> Iterator[list[IdleReset]]:
+        """Those of each broker, in the order of time."""
+        found: dict[tuple[str, str], list[IdleReset]] = {}
+        for one in self._found:
+            found.setdefault((one.route[0], one.route[2]), []).append(one)
+        for of in found.values():
+            yield sorted(of, key=lambda one: one.reset_ns)
