@@ -21,7 +21,6 @@ from kdissect.session.info import ConnectionInfo
 
 PARTITIONS_KEPT = 200_000  # a large cluster's; a state is 300 bytes
 BROKERS_KEPT = 16  # brokers that told of one partition: its replicas, and those a client asks for metadata
-CONNECTIONS_KEPT = 20_000  # whose cluster is known; a state is 500 bytes
 UNKNOWN_EPOCH = -1  # RecordBatch.NO_PARTITION_LEADER_EPOCH (KIP-320)
 
 
@@ -34,7 +33,6 @@ class LeaderFact(StrEnum):
     WENT_BACK = "went_back"  # a lower epoch than this broker told before
     TWO_LEADERS = "two_leaders"  # two leaders in one epoch
     RECREATED = "recreated"  # the topic has another id now
-    OTHER_CLUSTER = "other_cluster"  # ids: the one that this connection told before, and another
 
 
 class Leadership:
@@ -79,7 +77,6 @@ class LeaderEpochs:
 
     def __init__(self) -> None:
         self.partitions: Table[PartitionKey, Leadership] = Table(PARTITIONS_KEPT)
-        self.clusters: Table[str, tuple[str, Evidence]] = Table(CONNECTIONS_KEPT)
 
     def concerns(self, api_key: int, api_version: int) -> bool:
         """Whether answers of this version may tell a leader."""
@@ -93,25 +90,7 @@ class LeaderEpochs:
         for report in _reports(view):
             if report.epoch > UNKNOWN_EPOCH:
                 facts += self._learn(view, report)
-        if view.key == apis.METADATA:
-            facts += self._cluster(view)
         return facts
-
-    def _cluster(self, view: ExchangeView) -> list[Fact]:
-        """Whether a broker names another cluster than it did before, on the same connection."""
-        cluster = getattr(view.response, "cluster_id", None)
-        if cluster is None:
-            return []
-        cluster = str(cluster)
-        known = self.clusters.get(view.info.id)
-        if known is None:
-            self.clusters.put(view.info.id, (cluster, view.evidence))
-        if known is None or known[0] == cluster:
-            return []
-        before, by = known
-        side, path = "response", "cluster_id"
-        kind = LeaderFact.OTHER_CLUSTER
-        return [Fact(kind, (view.info.scope, cluster), view.evidence, side, path, before, cluster, by)]
 
     def stated(self, view: ExchangeView) -> list[Standing]:
         """Leaders and epochs, for when they are told again."""
