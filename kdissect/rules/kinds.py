@@ -19,7 +19,7 @@ from kdissect.rules.rule import BOTH_FRAMES, REQUEST, Once, Rule, Violation
 from kdissect.rules.views.batch_view import Batch
 from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import ConnectionView
-from kdissect.rules.views.pieces import NUMBER, pieces
+from kdissect.rules.views.pieces import NUMBER
 from kdissect.schema.domains import domain
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 from kdissect.session.exchange import Exchange
@@ -113,7 +113,7 @@ class DomainRule(NodeRule):
         known = domain(body.message.name, node.field)
         if known is None or known.meaning not in self.meanings or node.value in known:
             return
-        if body.request is None or not _is_named(body.request, known.meaning, node.value):
+        if body.request is None or node.value not in body.request.numbers(known.meaning):
             yield Violation(str(known), str(node.value))
 
 
@@ -237,16 +237,6 @@ class ProblemRule(Rule):
     def check(self, found: ConnectionProblem) -> Iterable[Violation]:
         """The fault that the reason is."""
         yield Violation(self.expects, found.problem.fact)
-
-
-def _is_named(request: Body, meaning: str, number: int) -> bool:
-    """Whether a request has a number with a meaning."""
-    for sort, node, _ in pieces(request.tree) if request.fits else ():
-        if sort == NUMBER and node.value == number and node.field is not None:
-            known = domain(request.message.name, node.field)
-            if known is not None and known.meaning == meaning:
-                return True
-    return False
 
 
 def _shown(value: object) -> str:

@@ -34,6 +34,7 @@ CLAIMS = [
     ("wrong-cluster", "REBOOTSTRAP_REQUIRED", "ApiVersions"),
     ("broker-restarted", MOVING, ""),
     ("coordinator-unavailable", "COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR", ""),
+    ("stalled-broker", MOVING, ""),
     ("storage-error", "KAFKA_STORAGE_ERROR", ""),
     (
         "fetch-session-churn",

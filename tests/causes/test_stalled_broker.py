@@ -56,7 +56,7 @@ def test_one_client_alone_does_not_prove_it(tmp_path: Path) -> None:
     other = Talk("elsewhere", 40001, _OTHER).heartbeats(12)
     first = what_is_wrong(tmp_path, _stalls("m", 40000, 5), other).causes[0]
     assert (first.id, first.certainty) == ("stalled-broker", "likely")
-    assert "one client alone" in first.why_not_surer
+    assert "alone waited" in first.why_not_surer
 
 
 def test_a_broker_that_serves_another_client_works(tmp_path: Path) -> None:
@@ -73,6 +73,23 @@ def test_all_brokers_at_one_time_may_be_the_network(tmp_path: Path) -> None:
     (found,) = what_is_wrong(tmp_path, *members).causes
     assert found.sentence.startswith("Brokers 10.0.0.2:9092 and 10.0.0.3:9092 stood still for 5.00 s: they")
     assert "the network" in found.why_not_surer
+
+
+def test_stalls_that_a_broker_has_alone_are_its_own(tmp_path: Path) -> None:
+    """One of two brokers stands still three times, the other one once with it."""
+
+    def repeated(number: int, broker: str, times: int) -> Talk:
+        talk = Talk(f"{broker}-{number}", 40000 + number, broker).heartbeats(3)
+        for _ in range(times):
+            talk.beat().wait(5 - number).answer(12, 0, {"error_code": 0}).wait(6 + number)
+        return talk.heartbeats(2)
+
+    first = [repeated(number, "10.0.0.2", 3) for number in range(2)]
+    second = [repeated(number, _OTHER, 1) for number in range(2)]
+    found = [one for one in what_is_wrong(tmp_path, *first, *second).causes if one.id == "stalled-broker"]
+    alone, together = sorted((one.sentence for one in found), key=len)
+    assert alone.startswith("Broker 10.0.0.2:9092 stood still 2 times, for 4.00 s at most: it")
+    assert together.startswith("Brokers 10.0.0.2:9092 and 10.0.0.3:9092 stood still for 4.00 s: they")
 
 
 def test_silence_of_everybody_may_be_the_capture(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ Step = tuple[Asked, Answered]
 def _stuck(refetches: Any, info: ConnectionInfo, steps: list[Step], apart: int = 10) -> list[StuckAt]:
     seen = refetches()
     for number, (asked, answered) in enumerate(steps):
-        seen.see(info, (number * apart, number * apart + 5, 12), asked, answered)
+        seen.see(info, "app", (number * apart, number * apart + 5, 12), asked, answered)
     return [StuckAt(*row) for row in seen.stuck()]
 
 
@@ -31,7 +31,7 @@ def _info() -> ConnectionInfo:
 def test_a_session_does_not_name_what_stays_as_it_is(refetches: Any) -> None:
     info = _info()
     steps: list[Step] = [([(_ID, 0, 7)], [(_ID, 0, b"ab")]), *[([], [(_ID, 0, b"ab")])] * 4]
-    assert _stuck(refetches, info, steps) == [StuckAt(info, _ID, 0, 7, 4, 0, 40, 10, True, b"ab")]
+    assert _stuck(refetches, info, steps) == [StuckAt(info, "app", _ID, 0, 7, 4, 0, 40, 10, True, b"ab")]
 
 
 @pytest.mark.parametrize("refetches", _ENGINES)
@@ -40,7 +40,7 @@ def test_the_longest_run_of_each_partition_is_kept(refetches: Any) -> None:
     again: Step = ([("t", 1, 5), ("t", 2, 9)], [("t", 1, b"abc"), ("t", 2, b"")])
     after: Step = ([("t", 1, 6)], [("t", 1, b"d")])
     found = _stuck(refetches, info, [again] * 5 + [after] * 2)
-    assert found == [StuckAt(info, "t", 1, 5, 4, 0, 40, 15, False, b"abc")]
+    assert found == [StuckAt(info, "app", "t", 1, 5, 4, 0, 40, 15, False, b"abc")]
 
 
 @pytest.mark.parametrize("refetches", _ENGINES)

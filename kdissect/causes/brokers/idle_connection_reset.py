@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kdissect.causes.cause import Cause, clients_text, times
 from kdissect.causes.evidence.evidence import Evidence, parties_of
-from kdissect.causes.evidence.idle_resets import IdleReset
+from kdissect.causes.evidence.idle_resets import IdleReset, Route
 from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.ledger.symptom import BROKER, Claim, SymptomKind
 from kdissect.model.cause import Cost, FoundCause, Party, Severity
@@ -33,16 +33,19 @@ class IdleConnectionReset(Cause):
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each broker."""
-        for of in seen.gathering.idle_resets.by_broker():
-            served_ns = max(seen.gathering.silences.served_after(one.route) for one in of)
-            shortest_ns = min(one.silent_ns for one in of)
-            if len(of) < _LEAST or not _come_again(of) or served_ns >= shortest_ns:
+        served_after = seen.gathering.silences.served_after
+        for found in seen.gathering.idle_resets.by_broker():
+            of = [one for one in found if served_after(one.route) < _shortest_ns(found, one.route)]
+            if len(of) < _LEAST or not _come_again(of):
                 continue
+            served_ns = max(served_after(one.route) for one in of)
+            shortest_ns = min(one.silent_ns for one in of)
             at, broker = Seen(), of[0].route[2]
             for one in of:
                 at.add(one.packets)
             clients = list(dict.fromkeys(one.client for one in of))
-            works = f"; after {duration(served_ns)} of silence at most they still worked" if served_ns else ""
+            works = f"; after {duration(served_ns)} of silence at most they still worked"
+            works *= 0 < served_ns < shortest_ns  # routes may differ
             yield self.found(
                 f"Connections to {broker} were reset {times(len(of))} as soon as {clients_text(clients)} sent"
                 f" a request after {duration(shortest_ns)} of silence or more{works}: a load balancer, NAT or"
@@ -54,6 +57,11 @@ class IdleConnectionReset(Cause):
                 "connections {files} --problems",
                 "who resets them, the packets do not show",
             )
+
+
+def _shortest_ns(found: list[IdleReset], route: Route) -> int:
+    """The shortest silence of a route that ended with a reset."""
+    return min(one.silent_ns for one in found if one.route == route)
 
 
 def _come_again(of: list[IdleReset]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from kdissect.causes.cause import Cause, clients_text, joined, times
 from kdissect.causes.evidence.evidence import Evidence, parties_of
@@ -19,8 +20,10 @@ _OTHERS = (
     " have done so instead"
 )
 _NOBODY = "nobody else sent anything then: the network, or the host that captured, may have stood still"
-_ONE = "one client alone waited: a request that takes long looks the same"
-_REPLICAS = "all requests are Produces with acks=all: their replicas may have stood still instead"
+_ONE = "one client or connection alone waited each time: a request that takes long looks the same"
+_REPLICAS = (
+    "all requests are Produces with acks=all or Fetches of replicas: others may have stood still instead"
+)
 _LOST = "packets are missing from the capture: responses may be among them"
 
 
@@ -59,27 +62,17 @@ class StalledBroker(Cause):
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each broker; those together that stood still at one time."""
-        left = dict(stalls(seen))
-        while left:
-            place, own = left.popitem()
-            brokers = [place]
-            for other in list(left):
-                if other[0] == place[0] and any(are_together(a, b) for a in own for b in left[other]):
-                    own = own + left.pop(other)
-                    brokers.append(other)
-            yield self._of(seen, sorted(brokers), sorted(own, key=lambda one: one.from_ns))
+        for places, moments in _by_brokers(stalls(seen)):
+            yield self._of(seen, places, moments)
 
-    def _of(self, seen: Evidence, places: list[Place], found: list[Stall]) -> FoundCause:
+    def _of(self, seen: Evidence, places: tuple[Place, ...], moments: list[list[Stall]]) -> FoundCause:
+        found = [one for moment in moments for one in moment]
         at = Seen()
         for one in found:
             for wait in one.heads:
                 at.add(wait.packets)
         at.first_ns, at.last_ns = found[0].from_ns, max(one.until_ns for one in found)
-        at.times = (
-            len(found)
-            if len(places) == 1
-            else max(sum(one.place == place for one in found) for place in places)
-        )
+        at.times = len(moments)
         clients = list(dict.fromkeys(client for one in found for client in one.clients))
         waits = {wait for one in found for wait in one.waits}
         longest_ns = max(one.took_ns for one in found)
@@ -103,7 +96,28 @@ class StalledBroker(Cause):
         )
 
 
-def _not_surer(seen: Evidence, places: list[Place], found: list[Stall]) -> str:
+def _by_brokers(
+    found: dict[Place, list[Stall]],
+) -> Iterator[tuple[tuple[Place, ...], list[list[Stall]]]]:
+    """Stalls by the brokers that had them together; each list of stalls is of one time."""
+    left = sorted((one for of in found.values() for one in of), key=lambda one: (one.from_ns, one.place))
+    groups: dict[tuple[Place, ...], list[list[Stall]]] = {}
+    while left:
+        moment = [left.pop(0)]
+        for one in moment:  # grows meanwhile
+            together = [
+                other
+                for other in takewhile(lambda other, end_ns=one.until_ns: other.from_ns < end_ns, left)
+                if other.place[0] == one.place[0] and are_together(one, other)
+            ]
+            for other in together:
+                left.remove(other)
+            moment += together
+        groups.setdefault(tuple(sorted({one.place for one in moment})), []).append(moment)
+    yield from groups.items()
+
+
+def _not_surer(seen: Evidence, places: tuple[Place, ...], found: list[Stall]) -> str:
     """Why it is not sure; empty if it is."""
     if len(places) > 1:
         return _OTHERS

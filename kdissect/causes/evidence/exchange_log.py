@@ -104,7 +104,8 @@ class Wait(NamedTuple):
     """A request that waited long for its response, or until the client ended the connection.
 
     `since_ns` is behind the wait that the request asks for and a throttle. `needs_replicas`: a Produce that
-    is answered when other brokers have its records, too (acks=all).
+    is answered when other brokers have its records, too (acks=all), or a Fetch of a replica: a controller
+    holds it while the quorum elects a leader.
     """
 
     place: Place
@@ -270,9 +271,8 @@ class ExchangeLog:
 
     def _wait(self, view: ExchangeView, client: Client, until_ns: int, waited_ns: int) -> None:
         place = view.info.capture_set, view.info.broker_text
-        needs_replicas = (
-            view.key == apis.PRODUCE and sent(view.request, "acks", _ALL_REPLICAS) == _ALL_REPLICAS
-        )
+        is_of_all = view.key == apis.PRODUCE and sent(view.request, "acks", _ALL_REPLICAS) == _ALL_REPLICAS
+        needs_replicas = is_of_all or (view.key == apis.FETCH and is_follower(view))
         since_ns = until_ns - waited_ns
         self.waits.append(
             Wait(place, client, view.key, packets_of(view.evidence), since_ns, until_ns, needs_replicas)

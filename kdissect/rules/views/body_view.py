@@ -1,6 +1,6 @@
 """A body under judgement: its bytes, its value, and the tree of its pieces where one is needed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Any
 
 from kdissect.decoders import quirks
@@ -11,7 +11,9 @@ from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
 from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.views.pieces import NUMBER, pieces
 from kdissect.schema import protocol_messages
+from kdissect.schema.domains import domain
 from kdissect.schema.types import Api, Message
 from kdissect.session.exchange import Exchange
 
@@ -25,8 +27,8 @@ class Body:
     """
 
     __slots__ = (
-        "_topics", "_tree", "decoded", "exchange", "fits", "is_canonical", "request", "side", "value",
-        "version",
+        "_numbers", "_topics", "_tree", "decoded", "exchange", "fits", "is_canonical", "request", "side",
+        "value", "version",
     )  # fmt: skip
 
     def __init__(
@@ -41,6 +43,7 @@ class Body:
         """Of a response under judgement: the body of its request, if there is one."""
         self._tree: Node | None = None
         self._topics: Topics | None = None
+        self._numbers: dict[str, set[int]] | None = None
 
     @property
     def end(self) -> int:
@@ -88,6 +91,16 @@ class Body:
         if self._tree is None:
             self._tree = dissect(self.message, self.version, self.data, self.offset)
         return self._tree
+
+    def numbers(self, meaning: str) -> Set[int]:
+        """Its numbers that have a meaning (`schema.domains`); none of a body that does not fit."""
+        if self._numbers is None:
+            self._numbers = {}
+            for sort, node, _ in pieces(self.tree) if self.fits else ():
+                known = domain(self.message.name, node.field) if sort == NUMBER and node.field else None
+                if known is not None:
+                    self._numbers.setdefault(known.meaning, set()).add(node.value)
+        return self._numbers.get(meaning, frozenset())
 
     @property
     def topics(self) -> Topics:

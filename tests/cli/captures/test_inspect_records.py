@@ -36,7 +36,7 @@ def test_the_records_of_bodies_are_those_of_the_records_command(capfd: pytest.Ca
         for record in batch["records"]
     ]
     flat = [
-        (row["connection"], row["exchange"], row["offset"], row["key"], row["value"])
+        (row["connection"], row["exchange"], row["raw_offset"], row["key"], row["value"])
         for row in lines(capfd, "records", TXN)
     ]
     assert nested == flat
