@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kdissect.causes.cause import Cause, clients_text, times
 from kdissect.causes.evidence.evidence import Evidence, parties_of
-from kdissect.causes.evidence.idle_resets import IdleReset, Route
+from kdissect.causes.evidence.idle_resets import IdleReset
 from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.ledger.symptom import BROKER, Claim, SymptomKind
 from kdissect.model.cause import Cost, FoundCause, Party, Severity
@@ -35,7 +35,7 @@ class IdleConnectionReset(Cause):
         """Each broker."""
         served_after = seen.gathering.silences.served_after
         for found in seen.gathering.idle_resets.by_broker():
-            of = [one for one in found if served_after(one.route) < _shortest_ns(found, one.route)]
+            of = [one for one in found if served_after(one.route) < one.silent_ns]
             if len(of) < _LEAST or not _come_again(of):
                 continue
             served_ns = max(served_after(one.route) for one in of)
@@ -57,11 +57,6 @@ class IdleConnectionReset(Cause):
                 "connections {files} --problems",
                 "who resets them, the packets do not show",
             )
-
-
-def _shortest_ns(found: list[IdleReset], route: Route) -> int:
-    """The shortest silence of a route that ended with a reset."""
-    return min(one.silent_ns for one in found if one.route == route)
 
 
 def _come_again(of: list[IdleReset]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import takewhile
 
 from kdissect.causes.cause import Cause, clients_text, joined, times
 from kdissect.causes.evidence.evidence import Evidence, parties_of
@@ -106,9 +105,7 @@ def _by_brokers(
         moment = [left.pop(0)]
         for one in moment:  # grows meanwhile
             together = [
-                other
-                for other in takewhile(lambda other, end_ns=one.until_ns: other.from_ns < end_ns, left)
-                if other.place[0] == one.place[0] and are_together(one, other)
+                other for other in left if other.place[0] == one.place[0] and are_together(one, other)
             ]
             for other in together:
                 left.remove(other)

@@ -65,12 +65,12 @@ def joined_row(
     for one in found:
         rows.append(one.row | {"members": _there(log, one), "causes": _causes(one, before_ns, log, not rows)})
         before_ns = one.shown_ns
-    last, last_of_modern = (row["generation"] or 0 for row in (classic_row, modern_row))
-    is_classic = modern_row["state"] == "empty" and last >= last_of_modern
+    classic_count, modern_count = (row["generation"] or 0 for row in (classic_row, modern_row))
+    is_classic = modern_row["state"] == "empty" and classic_count >= modern_count
     last_row, other = (classic_row, modern_row) if is_classic else (modern_row, classic_row)
     return last_row | {
         "protocol": classic_row["protocol"] if is_classic else None,
-        "generation": max(last, last_of_modern) or None,
+        "generation": max(classic_count, modern_count) or None,
         "rebalances": rows,
         "rebalance_count": classic_row["rebalance_count"] + modern_row["rebalance_count"] - twice,
         "rebalancing": last_row["rebalancing"] or other["rebalancing"],
