@@ -46,7 +46,7 @@ ANSWERS = (
     Answer("out_of_order.pcap.gz", "unreadable-bytes", ("PAI002",)),
     Answer("fetch_v11_no_replica.pcap.gz", "unreadable-bytes", ("VER012",)),
     Answer("truncated_request.pcap.gz", "unreadable-bytes", ("FRM001",)),
-    Answer("proxy_apiversions_v4body.pcap.gz", "requests-fail", ("ApiVersions", "UNSUPPORTED_VERSION")),
+    Answer("proxy_apiversions_v4body.pcap.gz", "unreadable-bytes", ("VER005", "closed the")),
     Answer("http_answers.pcap.gz", "connections-fail", ("the broker speaks HTTP",)),
     Answer("broker_frozen_15_clients_real.pcap.gz", "stalled-broker",
            ("stood still for 3.93 s", "15 open requests of 15 clients")),

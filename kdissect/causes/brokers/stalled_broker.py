@@ -23,6 +23,7 @@ _ONE = "one client or connection alone waited each time: a request that takes lo
 _REPLICAS = (
     "all requests are Produces with acks=all or Fetches of replicas: others may have stood still instead"
 )
+_BUSY = "a broker whose requests all take long looks the same"
 _LOST = "packets are missing from the capture: responses may be among them"
 
 
@@ -115,7 +116,7 @@ def _by_brokers(
 
 
 def _not_surer(seen: Evidence, places: tuple[Place, ...], found: list[Stall]) -> str:
-    """Why it is not sure; empty if it is."""
+    """Why it is not sure."""
     if len(places) > 1:
         return _OTHERS
     if any(not one.is_seen for one in found):
@@ -126,4 +127,4 @@ def _not_surer(seen: Evidence, places: tuple[Place, ...], found: list[Stall]) ->
         return _ONE
     if all(one.may_wait_for_replicas for one in found):
         return _REPLICAS
-    return _LOST if seen.gathering.blind.facts()["bytes_not_captured"] else ""
+    return _LOST if seen.gathering.blind.facts()["bytes_not_captured"] else _BUSY
