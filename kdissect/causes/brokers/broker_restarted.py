@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kdissect.causes.brokers.effects_of_absence import EFFECTS, PARTIES
 from kdissect.causes.cause import SECOND_NS, Cause, clients_text, times
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.links import Ended, Link, LinkKey
 from kdissect.causes.evidence.seen import Seen
+from kdissect.causes.evidence.stalls import AWAY
 from kdissect.causes.ledger.symptom import MOVING_ERRORS, Claim, SymptomKind, errors
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
 from kdissect.model.wording import plural
@@ -21,8 +23,7 @@ _LEAST = 2  # connections
 _LEAST_UNSEEN = 3
 _MOMENT_NS = SECOND_NS // 10
 _AWAY_NS = 3 * SECOND_NS
-_AWAY = (Reason.REFUSED, Reason.NO_ANSWER, Reason.ADVERTISED_UNREACHED)
-_WHILE_AWAY = frozenset(map(str, (*_AWAY, Reason.CLOSED_AT_ONCE, Reason.PROBE)))
+_WHILE_AWAY = frozenset(map(str, (*AWAY, Reason.CLOSED_AT_ONCE, Reason.PROBE)))
 
 
 class BrokerRestarted(Cause):
@@ -47,26 +48,14 @@ class BrokerRestarted(Cause):
         errors(MOVING_ERRORS),
     )
     explains = (
-        "leader-moved",
-        "unanswered-requests",
+        *EFFECTS,
         "connection-refused",
         "broker-closes",
-        "connection-churn",
-        "fetch-session-churn",
-        "session-timeout-too-short",
-        "member-crashed",
-        "slow-broker",
         "advertised-address",
-        "endless-rebalances",
-        "coordinator-unavailable",
-        "flapping-member",
         "rolling-restart",
-        "duplicate-writes",
-        "metadata-storm",
-        "sequence-gap",
         "capture-too-poor",
     )
-    explains_by = frozenset({"client", "group", "topic", "id", "broker"})
+    explains_by = PARTIES
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each broker."""
@@ -78,7 +67,7 @@ class BrokerRestarted(Cause):
                 continue
             refused = [
                 one
-                for one in seen.problems(*_AWAY)
+                for one in seen.problems(*AWAY)
                 if one.connection.broker_text == broker
                 and one.connection.start_ns >= went[0].time_ns - SECOND_NS
             ]

@@ -44,8 +44,9 @@ class IdleConnectionReset(Cause):
             for one in of:
                 at.add(one.packets)
             clients = list(dict.fromkeys(one.client for one in of))
-            works = f"; after {duration(served_ns)} of silence at most they still worked"
-            works *= 0 < served_ns < shortest_ns  # routes may differ
+            works = ""
+            if 0 < served_ns < shortest_ns:  # routes may differ
+                works = f"; after {duration(served_ns)} of silence at most they still worked"
             yield self.found(
                 f"Connections to {broker} were reset {times(len(of))} as soon as {clients_text(clients)} sent"
                 f" a request after {duration(shortest_ns)} of silence or more{works}: a load balancer, NAT or"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kdissect.causes.brokers.effects_of_absence import EFFECTS, PARTIES
 from kdissect.causes.cause import Cause, clients_text, joined, times
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen
@@ -43,22 +44,8 @@ class StalledBroker(Cause):
         Claim(SymptomKind.UNANSWERED, details={CLIENT}),
         errors(MOVING_ERRORS),
     )
-    explains = (
-        "slow-broker",
-        "leader-moved",
-        "unanswered-requests",
-        "connection-churn",
-        "fetch-session-churn",
-        "session-timeout-too-short",
-        "member-crashed",
-        "endless-rebalances",
-        "coordinator-unavailable",
-        "flapping-member",
-        "duplicate-writes",
-        "metadata-storm",
-        "sequence-gap",
-    )
-    explains_by = frozenset({"client", "group", "topic", "id", "broker"})
+    explains = EFFECTS
+    explains_by = PARTIES
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each broker; those together that stood still at one time."""
@@ -121,9 +108,7 @@ def _not_surer(seen: Evidence, places: tuple[Place, ...], found: list[Stall]) ->
         return _OTHERS
     if any(not one.is_seen for one in found):
         return _NOBODY
-    if all(
-        len({wait.packets.connection for wait in one.heads}) == 1 or len(one.clients) == 1 for one in found
-    ):
+    if all(one.is_alone or len(one.clients) == 1 for one in found):
         return _ONE
     if all(one.may_wait_for_replicas for one in found):
         return _REPLICAS

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kdissect.causes.cause import Cause
-from kdissect.causes.evidence.evidence import CUT_FRAMES, LOST_SHARE, Evidence
+from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.evidence.seen import Seen
 from kdissect.model.cause import Cost, FoundCause, Packets, Severity
 from kdissect.model.wording import plural
@@ -43,9 +43,9 @@ class CaptureTooPoor(Cause):
         links = seen.gathering.links.items()
         (lost, total), cut = seen.lost_bytes, facts["cut_frames"]
         reasons = []
-        if lost > LOST_SHARE * total and lost:
+        if seen.is_lossy:
             reasons.append(f"{byte_count(lost)} of {byte_count(total + lost)} were not captured")
-        if cut >= CUT_FRAMES:
+        if seen.is_cut:
             reasons.append(f"{plural(cut, 'frame')} cut short")
         if facts["opaque_connections"].get("tls") and not seen.gathering.traffic.total.exchanges:
             reasons.append(_encrypted(seen.gathering.blind.tls))

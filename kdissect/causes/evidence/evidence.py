@@ -25,9 +25,9 @@ from kdissect.stats.traffic import Tally
 
 Row = dict[str, Any]
 # From how much on a capture is poor: bytes of its connections that are missing, and frames that are cut.
-LOST_SHARE = 0.005
-CUT_FRAMES = 5
-TOGETHER_NS = 1_000_000_000
+_LOST_SHARE = 0.005
+_CUT_FRAMES = 5
+_TOGETHER_NS = 1_000_000_000
 
 
 class Errors:
@@ -151,19 +151,28 @@ class Evidence:
         links = [(key, link) for key, link in self.gathering.links.items() if link.exchanges]
         seen: dict[tuple[object, ...], set[str]] = {}
         for key, link in links:
-            starts = tuple(start // TOGETHER_NS for start, _ in link.starts[:1])
+            starts = tuple(start // _TOGETHER_NS for start, _ in link.starts[:1])
             traffic = link.exchanges, link.bytes, link.packets, link.opened
             seen.setdefault((key.client_id, key.broker, traffic, starts), set()).add(key.host)
         twice = sum(len(hosts) for hosts in seen.values() if len(hosts) > 1)
         return twice * 2 > len(links)
 
     @property
+    def is_lossy(self) -> bool:
+        """Whether many bytes of connections were not captured."""
+        lost, captured = self.lost_bytes
+        return lost > _LOST_SHARE * captured
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether many frames were captured in part."""
+        cut: int = self.gathering.blind.facts()["cut_frames"]
+        return cut >= _CUT_FRAMES
+
+    @property
     def is_poor(self) -> bool:
         """Whether what did not come is no evidence: much is missing, or the clock was set back."""
-        lost, captured = self.lost_bytes
-        cut = self.gathering.blind.facts()["cut_frames"]
-        is_lossy = lost > max(LOST_SHARE * captured, 0) or cut >= CUT_FRAMES
-        return is_lossy or self.gathering.clock_went_back
+        return self.is_lossy or self.is_cut or self.gathering.clock_went_back
 
     @cached_property
     def groups(self) -> list[Row]:

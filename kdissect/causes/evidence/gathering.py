@@ -154,11 +154,9 @@ class Gathering:
         return start if self.resends.waits else self._judge.take_block(block, start)
 
     def _judged(self, event: Event) -> None:
-        if isinstance(event, Exchange) and event.api_key == apis.PRODUCE and self.log.wanted:
-            latency_ns = event.latency_ns
-            if self.resends.waits or latency_ns is None or latency_ns >= LATE_NS:  # so in blocks, too
-                self.resends.add(event)
         if isinstance(event, Exchange) and self.log.wanted:
+            if event.api_key == apis.PRODUCE and (self.resends.waits or _is_late(event)):  # as in blocks
+                self.resends.add(event)
             self.idle_resets.add(event)
         self._judge.add(event)
 
@@ -219,3 +217,7 @@ class Gathering:
     def _report(self, found: ConnectionProblem) -> None:
         if len(self.problems) < PROBLEMS_KEPT and self._counts(found.connection):
             self.problems.append(found)
+
+
+def _is_late(exchange: Exchange) -> bool:
+    return exchange.latency_ns is None or exchange.latency_ns >= LATE_NS

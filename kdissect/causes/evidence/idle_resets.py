@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kdissect.causes.evidence.exchange_log import bytes_are_missing
 from kdissect.causes.evidence.seen import packets_of
-from kdissect.causes.evidence.silences import SILENT_NS, Silences
+from kdissect.causes.evidence.silences import SILENT_NS, Route, Silences, route_of
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 from kdissect.model.cause import Packets
@@ -19,9 +19,6 @@ from kdissect.stats.client import Client, client_of
 _CONNECTIONS_KEPT = 10_000
 _LEAST_NS = 2 * SILENT_NS
 _PROMPT_NS = 2 * SILENT_NS  # from the request to the reset: a round trip, and retransmissions
-
-Route = tuple[str, str, str]
-"""Capture set, host of the client, broker."""
 
 
 class IdleReset(NamedTuple):
@@ -57,9 +54,10 @@ class IdleResets:
         silent_ns = request.time_ns - last_ns
         if silent_ns >= _LEAST_NS:
             view = ExchangeView(exchange)
-            route = info.capture_set, info.client_text.rpartition(":")[0], info.broker_text
-            packets = packets_of(view.evidence)
-            found = IdleReset(route, client_of(view), info.start_ns, close.time_ns, silent_ns, packets)
+            found = IdleReset(
+                route_of(info), client_of(view), info.start_ns, close.time_ns, silent_ns,
+                packets_of(view.evidence),
+            )  # fmt: skip
             self._found.put(info.id, found)
 
     def by_broker(self) -> Iterator[list[IdleReset]]:

@@ -20,6 +20,8 @@ _ROUTES_KEPT = 10_000
 
 Place = tuple[str, str]
 """Capture set and broker."""
+Route = tuple[str, str, str]
+"""Capture set, host of the client, broker."""
 Responding = tuple[int, int, int]
 """From the first byte of a response to the last byte of one, and how long the first was waited for."""
 
@@ -72,14 +74,16 @@ class Silences:
         self._brokers: Table[Place, _Responses] = Table(_BROKERS_KEPT)
         self._last: Table[str, int] = Table(_CONNECTIONS_KEPT)
         self._first: Table[tuple[str, int], int] = Table(_FIRSTS_KEPT)
-        self._served: Table[tuple[str, str, str], int] = Table(_ROUTES_KEPT)
+        self._served: Table[Route, int] = Table(_ROUTES_KEPT)
 
     def add(self, exchange: Exchange) -> None:
         """Take an exchange."""
         request, response = exchange.request, exchange.response
         if response is not None and exchange.connection.same_as is None:
             waited_ns = 0 if request is None else response.time_ns - request.end_time_ns
-            self._add(exchange.connection, [(response.time_ns, response.end_time_ns, waited_ns)])
+            times = [(response.time_ns, response.end_time_ns, waited_ns)]
+            self._note(exchange.connection, times)
+            self._respond(_place(exchange.connection), times)
 
     def take_block(self, block: native.ExchangeBlock, start: int) -> int:
         """The same with exchanges of a block from one on: all of them."""
@@ -96,17 +100,13 @@ class Silences:
         """A connection is over."""
         self._last.pop(info.id)
 
-    def _add(self, info: ConnectionInfo, times: list[Responding]) -> None:
-        self._note(info, times)
-        self._respond(_place(info), times)
-
     def _respond(self, place: Place, times: Iterable[Responding]) -> None:
         for first_ns, last_ns, _ in times:
             of = self._brokers.get(place) or self._brokers.put(place, _Responses(first_ns))
             of.add(first_ns, last_ns)
 
     def _note(self, info: ConnectionInfo, times: list[Responding]) -> None:
-        """Remember the first responses behind silences of a connection that were waited for."""
+        """Remember the first responses after silences of a connection that were waited for."""
         before_ns = self._last.peek(info.id) or 0
         for first_ns, last_ns, waited_ns in times:
             if waited_ns >= SILENT_NS and first_ns - before_ns >= SILENT_NS:
@@ -117,7 +117,7 @@ class Silences:
         self._last.put(info.id, before_ns)
 
     def _serve(self, info: ConnectionInfo, silent_ns: int) -> None:
-        route = info.capture_set, info.client_text.rpartition(":")[0], info.broker_text
+        route = route_of(info)
         if silent_ns > (self._served.peek(route) or 0):
             self._served.put(route, silent_ns)
 
@@ -127,16 +127,9 @@ class Silences:
         """When an open connection had its last response; None if it had none."""
         return self._last.peek(connection) or None
 
-    def served_after(self, route: tuple[str, str, str]) -> int:
-        """The longest silence of a connection after which a request was answered, in nanoseconds; 0: none.
-
-        `route` is the capture set, the host of the client, and the broker.
-        """
+    def served_after(self, route: Route) -> int:
+        """The longest silence of a connection after which a request was answered, in nanoseconds; 0: none."""
         return self._served.peek(route) or 0
-
-    def places(self) -> list[Place]:
-        """Brokers that were silent."""
-        return [place for place, of in self._brokers.items() if of.silences]
 
     def of(self, place: Place) -> list[Silence]:
         """When a broker was silent."""
@@ -146,7 +139,7 @@ class Silences:
     def before(self, connection: str, response_ns: int) -> int | None:
         """When a connection had its last response before one that came at a time, 0 if it had none.
 
-        None if the response was not the first one behind a silence of the connection: it may have waited
+        None if the response was not the first one after a silence of the connection: it may have waited
         behind others, because a broker reads the next request of a connection when it has answered the one
         before (spec/000 Network).
         """
@@ -161,6 +154,11 @@ class Silences:
             for (name, _), of in self._brokers.items()
             if name == capture_set
         )
+
+
+def route_of(info: ConnectionInfo) -> Route:
+    """Return the route of a connection."""
+    return info.capture_set, info.client_text.rpartition(":")[0], info.broker_text
 
 
 def _place(info: ConnectionInfo) -> Place:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kdissect.causes.evidence.evidence import Evidence
@@ -11,7 +11,7 @@ from kdissect.causes.evidence.silences import SILENT_NS, Place, Silence
 from kdissect.session.problem import Reason
 from kdissect.stats.client import Client
 
-# Produce, Fetch (behind its wait for records), ListOffsets, Metadata, OffsetCommit, OffsetFetch, Heartbeat,
+# Produce, Fetch (after its wait for records), ListOffsets, Metadata, OffsetCommit, OffsetFetch, Heartbeat,
 # ApiVersions, ConsumerGroupHeartbeat, ShareGroupHeartbeat, StreamsGroupHeartbeat: no broker waits on purpose
 # before it answers them. To make topics, to log in, to end transactions takes long by nature.
 _PROMPT = frozenset({0, 1, 2, 3, 8, 9, 12, 18, 68, 76, 88})
@@ -23,7 +23,8 @@ _ALONE_MOST = 3
 _GIVEN_UP_NS = 40 * SILENT_NS
 # replica.lag.time.max.ms: as long a leader waits for a follower that is gone.
 _NOTICED_NS = 30 * SILENT_NS
-_AWAY = (Reason.REFUSED, Reason.NO_ANSWER, Reason.ADVERTISED_UNREACHED)
+AWAY = (Reason.REFUSED, Reason.NO_ANSWER, Reason.ADVERTISED_UNREACHED)
+"""Why connections to a broker that is away fail."""
 _EDGE = 10  # parts of a stall: who sends within all but the first and the last of them is awake
 
 
@@ -50,6 +51,11 @@ class Stall(NamedTuple):
         return list(dict.fromkeys(one.client for one in self.waits))
 
     @property
+    def is_alone(self) -> bool:
+        """Whether requests of one connection alone waited."""
+        return _is_one_connection(self.heads)
+
+    @property
     def may_wait_for_replicas(self) -> bool:
         """Whether all are Produces that other brokers may have held up (acks=all)."""
         return all(one.needs_replicas for one in self.heads)
@@ -69,13 +75,16 @@ def stalls(seen: Evidence) -> dict[Place, list[Stall]]:
             for silence in seen.gathering.silences.of(place)
             if (stall := _stall(seen, place, silence, of)) is not None
         ]
-        alone = [one for one in one_by_one if len({wait.packets.connection for wait in one.heads}) == 1]
-        if len(alone) > _ALONE_MOST:
-            one_by_one = [one for one in one_by_one if one not in alone]
+        if sum(one.is_alone for one in one_by_one) > _ALONE_MOST:
+            one_by_one = [one for one in one_by_one if not one.is_alone]
         if one_by_one:
             found[place] = one_by_one
     away = _away(seen)
     return {place: own for place, of in found.items() if (own := list(_own(place, of, found, away)))}
+
+
+def _is_one_connection(waits: Sequence[Wait]) -> bool:
+    return len({one.packets.connection for one in waits}) == 1
 
 
 def _stall(seen: Evidence, place: Place, silence: Silence, waits: list[Wait]) -> Stall | None:
@@ -94,8 +103,7 @@ def _stall(seen: Evidence, place: Place, silence: Silence, waits: list[Wait]) ->
     if not heads:
         return None
     from_ns, until_ns = max(silence.from_ns, min(since)), silence.until_ns
-    is_alone = len({one.packets.connection for one in heads}) == 1
-    if until_ns - from_ns < (_ALONE_NS if is_alone else SILENT_NS):
+    if until_ns - from_ns < (_ALONE_NS if _is_one_connection(heads) else SILENT_NS):
         return None
     edge_ns = (until_ns - from_ns) // _EDGE
     within = from_ns + edge_ns, until_ns - edge_ns
@@ -109,7 +117,7 @@ def _stall(seen: Evidence, place: Place, silence: Silence, waits: list[Wait]) ->
 
 
 def _away(seen: Evidence) -> list[tuple[Place, int]]:
-    """When brokers were not there: they ended connections, or connections to them came to nothing."""
+    """When brokers were not there: they ended connections, or connections to them failed."""
     ended = [
         ((key.capture_set, key.broker), one.time_ns)
         for key, link in seen.gathering.links.items()
@@ -117,7 +125,7 @@ def _away(seen: Evidence) -> list[tuple[Place, int]]:
     ]
     failed = [
         ((one.connection.capture_set, one.connection.broker_text), one.connection.start_ns)
-        for one in seen.problems(*_AWAY)
+        for one in seen.problems(*AWAY)
     ]
     return ended + failed
 
