@@ -424,9 +424,10 @@ class Judge:
             self._exercise(counted, self._sorts(body))
             return
         often: dict[str, int] = {}
+        message = body.message.name
         for sort, node, path in pieces.pieces(body.tree):
             often[sort] = often.get(sort, 0) + 1
-            if sort == pieces.NUMBER and is_inside(body.message.name, node.field, node.value):
+            if sort == pieces.NUMBER and is_inside(message, node.field, node.value):
                 continue  # several rules divide the meanings among them: they are asked of the others alone
             for rule in asked.get(sort, ()):
                 for found in rule.check(node, body):

@@ -96,8 +96,9 @@ class Body:
         """Its numbers that have a meaning (`schema.domains`); none of a body that does not fit."""
         if self._numbers is None:
             self._numbers = {}
+            message = self.message.name
             for sort, node, _ in pieces(self.tree) if self.fits else ():
-                known = domain(self.message.name, node.field) if sort == NUMBER and node.field else None
+                known = domain(message, node.field) if sort == NUMBER and node.field else None
                 if known is not None:
                     self._numbers.setdefault(known.meaning, set()).add(node.value)
         return self._numbers.get(meaning, frozenset())
