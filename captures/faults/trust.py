@@ -103,7 +103,7 @@ def recordings(folder: Path) -> list[Recording]:
 
 
 def truth_of(path: Path) -> Truth | None:
-    """What is true of a capture, by the file of the laboratory beside it, and by the table."""
+    """The truth of a capture, from the file of the laboratory next to it and from the table."""
     name = path.name.partition(".pcap")[0]
     known = _truths(path.with_name("truths.json")).get(name, _truths(TRUTHS).get(name))
     injected = path.with_name(f"{name}.fault.json")
@@ -158,7 +158,7 @@ def of_damaged(wanted: Iterable[tuple[str, str]], seed: str = SEED) -> list[Judg
 
 
 def page_of(*paths: Path) -> Row:
-    """The page of `why` with all causes; TLS with the keys beside the capture."""
+    """The page of `why` with all causes; TLS with the keys next to the capture."""
     files = [str(path) for path in paths]
     found: Row = diagnosis_row(diagnose(gathered_from(*paths), files, most=1_000))
     return found

@@ -12,7 +12,7 @@ RECORD_FIELDS = (
     RowField("client", "string", "address and port of the client"),
     RowField("broker", "string", "address and port of the broker"),
     RowField("client_id", "string", "client id of the request header; null where there is none"),
-    RowField("principal", "string", "as whom the client logged in (SASL); null where that was not seen"),
+    RowField("principal", "string", "as whom the client logged in (SASL); null if that was not seen"),
     RowField("software", "string", "name and version that the client gave in ApiVersions; null without"),
     RowField("file", "string", "capture file of the frame's first byte"),
     RowField("packet", "int64", "packet with the frame's first byte, 1-based within its file"),
@@ -28,7 +28,7 @@ RECORD_FIELDS = (
     RowField(
         "offset",
         "int64",
-        "offset of the record in the log; of a produced record the one that the broker assigned, null where "
+        "offset of the record in the log; of a produced record the one that the broker assigned, null if "
         "no response says it",
     ),
     RowField(

@@ -184,7 +184,7 @@ def answered_after_leave(
 def answered_to_stranger(
     view: ExchangeView, key: GroupKey, group: ClassicGroup, member: ClassicMember | None
 ) -> list[Fact]:
-    """Whether a heartbeat for the generation was accepted of one that its leader was not told of.
+    """Whether a heartbeat for the generation was accepted of one that is not in its leader's list.
 
     Members that joined on the same connection show that it leads to the coordinator of that generation. A
     static member that comes back has another id than the leader knew (KIP-345).

@@ -163,10 +163,10 @@ class AnsweredAfterLeave(FactRule):
 class AnsweredToStranger(FactRule):
     """A coordinator must not answer a heartbeat of one that is no member of the generation.
 
-    The leader of a generation is told of all its members. Brokers answer UNKNOWN_MEMBER_ID to others. Groups
-    with static members are left out: one that comes back has another id than the leader was told of.
+    The leader of a generation receives the list of all its members. Brokers answer UNKNOWN_MEMBER_ID to
+    others. Groups with static members are left out: one that comes back has another id than in that list.
 
-    Example: the leader is told of `a` and `b`, and a Heartbeat of `x` gets no error.
+    Example: the list of the leader has `a` and `b`, and a Heartbeat of `x` gets no error.
 
     What to do: look for two coordinators of one group, or for lost state.
     """

@@ -20,7 +20,7 @@ _UNEXPLAINED = frozenset({Cause.UNKNOWN, Cause.LEADER_REJOINED})
 
 
 class _Seen(NamedTuple):
-    """A generation as one protocol shows it: when it began, when a member was first told of it, its row."""
+    """A generation as one protocol shows it: when it began, when a member first received it, its row."""
 
     since_ns: int
     shown_ns: int
@@ -84,7 +84,7 @@ def _is_same(one: _Seen, other: _Seen) -> bool:
 
 
 def _both(one: _Seen, other: _Seen) -> _Seen:
-    """A generation that members of both protocols were told of: it is over when all came to it."""
+    """A generation that members of both protocols received: it is over when all came to it."""
     since_ns = min(one.since_ns, other.since_ns)
     over = [end for end in (one.over_ns, other.over_ns) if end is not None]
     row = one.row | {

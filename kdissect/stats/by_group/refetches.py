@@ -2,10 +2,9 @@
 
 A consumer that can use a response asks for the next offset. Fetches are compared by connection and client id:
 other consumers with the same client id, and a consumer that starts again, have connections of their own, and
-a proxy may carry several clients on one connection. A Fetch of
-a session that does not name a partition asks for the same offset as before (KIP-227). A consumer keeps its
-version: a program that tries all versions is none. The compiled part has the same
-(native/src/transfers/refetches.rs).
+a proxy may carry several clients on one connection. A Fetch of a session that does not name a partition asks
+for the same offset as before (KIP-227). A consumer keeps its version: a program that tries all versions is
+none. The compiled part has the same (native/src/transfers/refetches.rs).
 """
 
 from __future__ import annotations
