@@ -171,8 +171,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._begin(206 if asked else 200, size, headers)
             if with_content and size:
                 self.wfile.flush()
+                self.server.count(size)  # before the last byte: its reader may ask for the counts at once
                 self.connection.sendfile(file, first, size)
-                self.server.count(size)
 
 
 def _iso(seconds: float) -> str:

@@ -28,7 +28,7 @@ class Sniffer:
         self._raw = raw
         self._interfaces = interfaces
         self._more = ["-s", str(snaplen)] if snaplen else []
-        self._process: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Begin, and return when dumpcap says that it captures. Raises RuntimeError if it does not."""
@@ -46,10 +46,11 @@ class Sniffer:
             "-w",
             str(self._raw),
         ]
-        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        # Unbuffered: `select` does not see lines that were read ahead.
+        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, bufsize=0, start_new_session=True)
         seen = self._read_until("File:", seconds=40)  # a machine may be busy
         if "File:" not in seen:
-            self._process.kill()
+            self.abandon()
             raise RuntimeError(f"dumpcap does not capture: {seen.strip()}")
 
     def _read_until(self, mark: str, seconds: float) -> str:
@@ -58,7 +59,7 @@ class Sniffer:
         seen, end = "", time.monotonic() + seconds
         while mark not in seen and time.monotonic() < end and process.poll() is None:
             if select.select([process.stderr], [], [], 0.2)[0]:
-                seen += process.stderr.readline()
+                seen += process.stderr.readline().decode()
         return seen
 
     def stop(self, target: Path) -> int:
@@ -68,7 +69,8 @@ class Sniffer:
         self._process = None
         time.sleep(_SETTLE_SECONDS)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=20)
+        _, output = process.communicate(timeout=20)
+        said = output.decode()
         found = re.findall(r"(\d+)/(\d+)", said)  # "Packets received/dropped on ...: 84/0", each interface
         if not found or any(int(dropped) for _, dropped in found):
             raise RuntimeError(f"dumpcap lost packets: {said.strip()}")
@@ -79,7 +81,7 @@ class Sniffer:
         """Stop without a result: the scenario failed."""
         if self._process is not None:
             self._process.kill()
-            self._process.wait()
+            self._process.communicate()
             self._process = None
 
 

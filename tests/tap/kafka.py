@@ -279,19 +279,29 @@ class Tapping:
 Bodies = dict[tuple[Any, ...], tuple[bytes | None, bytes | None]]
 
 
-def bodies(path: Path, *key_logs: Path, port: int = 0) -> Bodies:
-    """Request and response, without their size, of all exchanges, by client, correlation id and API."""
+def bodies(paths: Path | Sequence[Path], *key_logs: Path, port: int = 0) -> Bodies:
+    """Request and response, without their size, of all exchanges, by connection, correlation id and API.
+
+    A client's port may be used again: a connection is its two ends and how many of the same ends were before
+    it, in all captures together.
+    """
     found: Bodies = {}
-    for each in kdissect.open(str(path), key_logs=[str(log) for log in key_logs]):
-        ends = each.connection.client, each.connection.broker
-        if port and port not in (ends[0].port, ends[1].port):
-            continue
-        key = (*ends, each.correlation_id, each.api_key, each.kind)
-        assert key not in found or each.correlation_id is None
-        request, response = (
-            None if frame is None else bytes(frame.data) for frame in (each.request, each.response)
-        )
-        found[key] = request, response
+    connections: dict[tuple[Any, ...], list[tuple[Path, int]]] = {}
+    for path in [paths] if isinstance(paths, Path) else paths:
+        for each in kdissect.open(str(path), key_logs=[str(log) for log in key_logs]):
+            ends = each.connection.client, each.connection.broker
+            if port and port not in (ends[0].port, ends[1].port):
+                continue
+            same_ends = connections.setdefault(ends, [])
+            if (path, each.connection.id) not in same_ends:
+                same_ends.append((path, each.connection.id))
+            earlier = same_ends.index((path, each.connection.id))
+            key = (*ends, each.correlation_id, each.api_key, each.kind, earlier)
+            assert key not in found or each.correlation_id is None, key
+            request, response = (
+                None if frame is None else bytes(frame.data) for frame in (each.request, each.response)
+            )
+            found[key] = request, response
     return found
 
 

@@ -81,14 +81,15 @@ def loaded(where: str, topic: str, **options: object) -> Iterator[kafka.Client]:
 
 def tapped_from_the_start(where: str, topic: str, properties: dict[str, str], target: Path) -> kafka.Bodies:
     """A producer, and a consumer of a group, each tapped from its start."""
-    found: kafka.Bodies = {}
+    paths = []
     for action, options in (("Produce", {}), ("Consume", {"group": f"g-{topic}", "commit": "true"})):
         path = target.with_suffix(f".{action}.pcapng")
         driver = kafka.line("4.4.0", where, action, properties, topic=topic, count=5, **options)
         ran = run("tap", "-w", path, "--", *driver)
         assert ran.code == 0 and "ended with" not in ran.err, ran.err
         assert path.stat().st_mode & 0o777 == 0o600
-        found |= kafka.bodies(path)
+        paths.append(path)
+    found = kafka.bodies(paths)
     assert len(found) > 10
     return found
 
