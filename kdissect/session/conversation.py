@@ -57,6 +57,7 @@ _HEADER = struct.Struct(">hhi")
 _ID_AND_LENGTH_AT = 4
 _id_and_length = struct.Struct(">ih").unpack_from
 _CLIENT_ID_START = 10
+NEVER = -(1 << 63)  # a time before all that captures have, in nanoseconds
 _NULL = -1  # the length of a client id that is null
 _NO_LENGTH = -2  # none a header can have that is read without looking closer
 _AFTER_ID = 4  # a response's header: its correlation id, then tags or nothing
@@ -74,7 +75,7 @@ MIN_INFERRED_BODY = 8
 class ConversationState(NamedTuple):
     """What the compiled engine needs of a conversation: the ordinal of the next request; client id of the
     request before, its bytes, and their number as it is on the wire; kinds of request that were seen; what
-    waits.
+    waits; when the last byte of the last response came, `NEVER` where there was none.
     """
 
     next: int
@@ -83,6 +84,7 @@ class ConversationState(NamedTuple):
     client_id_length: int
     seen: list[tuple[int, int]]
     pairing: PairingState
+    answered_ns: int
 
 
 class Kept(NamedTuple):
@@ -109,7 +111,7 @@ class Conversation:
     """The requests and responses of one Kafka connection."""
 
     __slots__ = (
-        "_client_id", "_client_id_bytes", "_client_id_end", "_client_id_length", "_events", "_first_token",
+        "_answered_ns", "_client_id", "_client_id_bytes", "_client_id_end", "_client_id_length", "_events", "_first_token",
         "_info", "_next", "_orphans", "_pairing", "_phase", "_rounds", "_tokens", "_tokens_sent",
     )  # fmt: skip
 
@@ -124,6 +126,7 @@ class Conversation:
         self._rounds = 0  # tokens of it that were answered
         self._next = 0
         self._orphans = 0
+        self._answered_ns = NEVER
         # Of the request before: a connection's requests have the same.
         self._client_id: str | None = ""
         self._client_id_bytes = b""
@@ -147,7 +150,7 @@ class Conversation:
         """What the compiled engine needs of it; only where `is_ordinary`."""
         return ConversationState(
             self._next, self._client_id, self._client_id_bytes, self._client_id_length,
-            list(self._info.api_versions_seen), self._pairing.state(),
+            list(self._info.api_versions_seen), self._pairing.state(), self._answered_ns,
         )  # fmt: skip
 
     @property
@@ -160,7 +163,8 @@ class Conversation:
 
     def take_over(self, state: ConversationState, kept: Kept) -> None:
         """Go on where the compiled engine came to."""
-        self._next, self._client_id, self._client_id_bytes, self._client_id_length, _, pairing = state
+        self._next, self._client_id, self._client_id_bytes, self._client_id_length, _, pairing, answered = state
+        self._answered_ns = answered
         self._client_id_end = _CLIENT_ID_START + len(self._client_id_bytes)
         self._phase, self._first_token, self._tokens_sent, self._rounds, self._orphans, losses = kept
         self._pairing.take_over(self._info, pairing, losses)
@@ -352,11 +356,18 @@ class Conversation:
                 return False
         exchange, *_ = self._tokens
         self._tokens = self._tokens[1:]
-        exchange.response = frame
+        self._take_turn(exchange, frame)
         exchange.state = State.COMPLETE
         self._round(frame.data)
         self._emit(exchange)
         return True
+
+    def _take_turn(self, exchange: Exchange, frame: Frame) -> None:
+        """Have a response after the one before it on the connection."""
+        exchange.response = frame
+        if self._answered_ns != NEVER:
+            exchange.answered_before_ns = self._answered_ns
+        self._answered_ns = frame.end_time_ns
 
     @property
     def _are_tokens_over(self) -> bool:
@@ -374,7 +385,7 @@ class Conversation:
         if exchange.state is _NO_RESPONSE:
             exchange.note(AnomalyKind.UNEXPECTED_RESPONSE, "acks=0 asks for no response", frame)
         exchange.state = _COMPLETE
-        exchange.response = frame
+        self._take_turn(exchange, frame)
         if frame.is_cut:
             exchange.close = self._info.close  # that cut it, if it is over
             if is_cut_by_end(frame):
@@ -439,7 +450,7 @@ class Conversation:
         self._orphans += 1
         self._pairing.response_misnamed(self._next - 1)
         exchange.state = State.ORPHAN_RESPONSE
-        exchange.response = frame
+        self._take_turn(exchange, frame)
         exchange.correlation_id = correlation_id
         if correlation_id is None:
             exchange.note(

@@ -75,7 +75,8 @@ class Exchange:
     `correlation_id` are None where the wire does not show them: SASL tokens, malformed headers, orphan
     responses that could not be inferred. `response_version` differs from `api_version` only for an
     ApiVersions answer that fell back to v0 (KIP-511). `close` says who ended the connection of a
-    request that still waited then, or was not to be answered, or whose answer that cut. `client_trip_ns` and
+    request that still waited then, or was not to be answered, or whose answer that cut. `answered_before_ns` is
+    when the last byte of the response before it on the connection came. `client_trip_ns` and
     `broker_trip_ns` are the shortest ways from the capture to either end and back by then, None where the
     acknowledgments do not show them (`net.streams.round_trips`); `delays` those by retransmissions since the
     one before.
@@ -83,6 +84,7 @@ class Exchange:
 
     __slots__ = (
         "anomalies",
+        "answered_before_ns",
         "api_key",
         "api_version",
         "batches_cache",
@@ -132,6 +134,7 @@ class Exchange:
         self.close: Close | None = None
         self.anomalies: list[Anomaly] | None = None  # None instead of []: most exchanges have none
         self.batches_cache: Any = None  # of `engine.record_sets`: histories and rules ask for the same
+        self.answered_before_ns: int | None = None
         self.client_trip_ns: int | None = None
         self.broker_trip_ns: int | None = None
         self.delays: Sequence[DelayOfSide] = ()
@@ -149,10 +152,12 @@ class Exchange:
         request_body_offset: int,
         response: FrameRow | None,
         response_body_offset: int,
-        client_trip_ns: int | None,
-        broker_trip_ns: int | None,
+        times: tuple[int | None, int | None, int | None],
     ) -> Self:
-        """What the compiled engine paired, or held without a response."""
+        """What the compiled engine paired, or held without a response.
+
+        `times` are `answered_before_ns`, `client_trip_ns` and `broker_trip_ns`.
+        """
         # Hot, once an exchange.
         self = cls(
             connection, ordinal, api_key, api_version, correlation_id, client_id, Frame(*request),
@@ -163,7 +168,7 @@ class Exchange:
         else:
             self.state = _COMPLETE
             self.response, self.response_body_offset = Frame(*response), response_body_offset
-        self.client_trip_ns, self.broker_trip_ns = client_trip_ns, broker_trip_ns
+        self.answered_before_ns, self.client_trip_ns, self.broker_trip_ns = times
         return self
 
     def __repr__(self) -> str:
@@ -231,6 +236,18 @@ class Exchange:
         if self.request is None or self.response is None:
             return None
         return self.response.time_ns - self.request.end_time_ns
+
+    @property
+    def in_line_ns(self) -> int:
+        """Nanoseconds from the last byte of the request until that of the response before on the connection.
+
+        Responses come in the order of their requests (spec/000 Network), so that none of this is the
+        broker's time for this one. 0 where nothing was under way, and without both frames.
+        """
+        before_ns, request, response = self.answered_before_ns, self.request, self.response
+        if before_ns is None or request is None or response is None:
+            return 0
+        return max(0, min(before_ns, response.time_ns) - request.end_time_ns)
 
     @property
     def given_up_ns(self) -> int | None:

@@ -64,6 +64,22 @@ def test_a_little_early_is_in_time() -> None:
     assert times_of(fetch(Talk(), 497)) == [ResponseTime(497 * MS, 0, 0, 497 * MS)]
 
 
+def test_a_fetch_in_line_waits_from_when_the_broker_reads_it() -> None:
+    exchange = fetch(Talk(), 803)
+    assert exchange.request is not None
+    exchange.answered_before_ns = exchange.request.end_time_ns + 300 * MS
+    assert times_of(exchange) == [ResponseTime(803 * MS, 3 * MS, 0, 500 * MS, in_line=300 * MS)]
+    exchange.answered_before_ns = exchange.request.end_time_ns + 760 * MS
+    assert times_of(exchange) == [ResponseTime(803 * MS, 43 * MS, 0, 0, empty_early=True, in_line=760 * MS)]
+
+
+def test_a_response_before_the_request_held_nothing_up() -> None:
+    exchange = fetch(Talk(), 503)
+    assert exchange.request is not None
+    exchange.answered_before_ns = exchange.request.end_time_ns - 300 * MS
+    assert times_of(exchange) == [ResponseTime(503 * MS, 3 * MS, 0, 500 * MS)]
+
+
 def test_data_that_came_while_the_fetch_was_held_is_unclear() -> None:
     (found,) = times_of(fetch(Talk(), 200, records=ONE_RECORD, mark=6))
     assert found == ResponseTime(200 * MS, None, 0, 0)

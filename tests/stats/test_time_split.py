@@ -151,7 +151,38 @@ def test_requests_under_way_at_a_time_have_no_pause(
         talk.at(21 + number, CLIENT, request(3, 1, number, b"\0\0\0\0"))
     for number in (1, 2):
         talk.at(51 + number, BROKER, response(number, bytes(12)))
-    assert split(tmp_path, capfd, talk)["Metadata"] == {"time_ns": 60, "network_ns": 40, "broker_ns": 20}
+    # The second waits 29 for the response before it. It is at the broker by then, which answers it 1 later.
+    parts = {"network_ns": 20, "in_line_ns": 29, "broker_ns": 11}
+    assert split(tmp_path, capfd, talk)["Metadata"] == {"time_ns": 60, **parts}
+
+
+def test_a_request_in_line_for_less_than_the_way_is_still_under_way(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    talk = Timed().opened()
+    for number, at in ((1, 22), (2, 45)):
+        talk.at(at, CLIENT, request(3, 1, number, b"\0\0\0\0"))
+    for number, at in ((1, 52), (2, 95)):
+        talk.at(at, BROKER, response(number, bytes(12)))
+    # The first: 20 for the way, 10 at the broker. The second: 7 in line, 13 of the way left, 30 at the broker.
+    parts = {"network_ns": 33, "in_line_ns": 7, "broker_ns": 40}
+    assert split(tmp_path, capfd, talk)["Metadata"] == {"time_ns": 80, **parts}
+
+
+def test_time_in_line_is_not_the_brokers(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    talk = Timed().opened()
+    for number in range(1, 41):
+        at = 100 * number
+        for place in (0, 1, 2):
+            talk.at(at + place, CLIENT, request(3, 1, 3 * number + place, b"\0\0\0\0"))
+        for place in (0, 1, 2):
+            talk.at(at + 50 + place, BROKER, response(3 * number + place, bytes(12)))
+    path = write_pcap(tmp_path / "line.pcap", talk.packets)
+    assert main(["stats", str(path), "--by", "api", "--format", "json"]) == 0
+    (row,) = json.loads(capfd.readouterr().out)["rows"]
+    assert row["latency_ns"]["sum"] == 120 * 50 * MS
+    # The first of three waits 50 for the broker, the second and the third 1 each: 49 of their 50 are in line.
+    assert row["broker_ns"]["sum"] == 40 * (50 + 1 + 1) * MS
 
 
 def test_filter_leaves_pauses_as_they_are(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -236,14 +236,16 @@ class ExchangeLog:
 
     def _late(self, view: ExchangeView, client: Client) -> bool:
         exchange = view.exchange
-        late_ns = _late_ns(view)
+        waited_ns = _waited_ns(view)
+        response = exchange.response
+        if waited_ns >= SILENT_NS and response is not None:
+            self._wait(view, client, response.time_ns, waited_ns)
+        # A request that was in line for as long as the way takes had arrived by then.
+        late_ns = waited_ns - max(exchange.in_line_ns - (exchange.broker_trip_ns or 0), 0)
         if late_ns < LATE_NS:
             return False
         key = LateKey(view.info.capture_set, view.key, client, view.info.broker_text)
         self.late.get_or(key, Seen).add(packets_of(view.evidence), late_ns)
-        response = exchange.response
-        if late_ns >= SILENT_NS and response is not None:
-            self._wait(view, client, response.time_ns, late_ns)
         return exchange.request is not None
 
     def _unanswered(self, view: ExchangeView, client: Client) -> bool:
@@ -352,8 +354,8 @@ def _asked_wait_ns(view: ExchangeView) -> int:
     return max(sent(view.request, "max_wait_ms", 0) or 0, 0) * _MS
 
 
-def _late_ns(view: ExchangeView) -> int:
-    """How long the broker took: without waits for records, the way, a throttle and what was sent again."""
+def _waited_ns(view: ExchangeView) -> int:
+    """How long the client waited: without waits for records, the way, a throttle and what was sent again."""
     exchange, request, response = view.exchange, view.exchange.request, view.exchange.response
     latency = exchange.latency_ns
     if (

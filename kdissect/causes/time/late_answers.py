@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from kdissect.causes.cause import SECOND_NS
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.evidence.seen import Seen
-from kdissect.history.api_keys import LIST_OFFSETS
 from kdissect.stats.client import Client
 
 # What brokers answer at once where nothing is wrong: Produce, Fetch, ListOffsets, OffsetCommit, OffsetFetch,
 # Heartbeat. To make topics, to log in, to find coordinators, to end transactions takes long by nature.
 _PROMPT = frozenset({0, 1, 2, 8, 9, 12})
-# A consumer asks for offsets on the connection of its Fetches: the broker reads that request when it has
-# answered the Fetch before it, which may wait for records (spec/000 Network).
-_HELD_NS = SECOND_NS
 
 
 class Late:
@@ -41,12 +36,9 @@ def late_by_broker(seen: Evidence) -> dict[tuple[str, str], Late]:
 
     Not those to clients that were told to wait: a broker reads nothing of theirs meanwhile (KIP-219).
     """
-    fetches = {key[1:] for key, _ in seen.tallies if key[0] == "Fetch"}
     throttled = {client for _, client, _ in seen.facts("ThrottleFact.throttled")}
     found: dict[tuple[str, str], Late] = {}
     for key, times in seen.late():
-        who = key.client.client_id or "", key.client.address, key.broker
-        is_behind = key.api_key == LIST_OFFSETS and who in fetches and times.longest_ns < _HELD_NS
-        if key.api_key in _PROMPT and key.client not in throttled and not is_behind:
+        if key.api_key in _PROMPT and key.client not in throttled:
             found.setdefault((key.capture_set, key.broker), Late()).add(key.api_key, key.client, times)
     return found

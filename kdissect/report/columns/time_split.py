@@ -10,7 +10,7 @@ from kdissect.report.quantities import duration
 from kdissect.stats.times.time_split import PARTS
 
 Facts = dict[str, Any]
-_TITLES = {"unclear": "broker or wait", "unknown": "network or broker"}
+_TITLES = {"in_line": "in line", "unclear": "broker or wait", "unknown": "network or broker"}
 _NEAR = {
     "client": "near the client",
     "broker": "near the broker",

@@ -1,6 +1,8 @@
 """Where the time of an exchange went: the broker's own, a quota's, or the wait a Fetch asked for.
 
 - Latency is first byte of the response minus last byte of the request.
+- What passed of it until the response before on the connection had come is not the broker's time for this
+  request (`Exchange.in_line_ns`): it was in line.
 - A throttle time is part of it only where the broker delayed the answer itself; from certain versions on it
   answers first and expects the client to wait (KIP-219), and the throttle comes after the latency.
 - A Fetch without data is held for up to its max wait (kafka.server.DelayedFetch). One
@@ -35,7 +37,7 @@ _READ_COMMITTED = 1  # KIP-98
 class ResponseTime(NamedTuple):
     """Nanoseconds. `broker` is None where it cannot be separated from a wait for data, of unknown length.
 
-    `throttle` is what the broker asked for, within the latency or behind it; `wait` the part of a Fetch's
+    `in_line` is the part of the latency until the response before had come (`Exchange.in_line_ns`). `throttle` is what the broker asked for, within the latency or behind it; `wait` the part of a Fetch's
     max wait that went by. `empty_early`: a Fetch without records that did not wait (`is_empty_early`).
     """
 
@@ -44,6 +46,7 @@ class ResponseTime(NamedTuple):
     throttle: int
     wait: int
     empty_early: bool = False
+    in_line: int = 0
 
 
 def response_time(view: ExchangeView, watermarks: HighWatermarks) -> ResponseTime | None:
@@ -54,15 +57,17 @@ def response_time(view: ExchangeView, watermarks: HighWatermarks) -> ResponseTim
     latency = max(latency, 0)  # a merge of two clocks may put an answer before its question
     answer = view.response
     throttle = max(sent(answer, "throttle_time_ms", 0) or 0, 0) * _MS
-    broker: int | None = latency
+    in_line = view.exchange.in_line_ns
+    broker: int | None = latency - in_line
     if throttle and not client_must_wait(view.key, view.version):
-        broker = max(latency - throttle, 0)
+        broker = max(latency - in_line - throttle, 0)
     wait = 0
     parts = _parts(view)
     early = parts is not None and _did_not_wait(view.exchange, parts)
     if view.key in _HELD:
         broker, wait = _held(view, broker or 0, watermarks, early)
-    return ResponseTime(latency, broker, throttle, wait, early and parts is not None and parts.min_bytes > 0)
+    is_empty_early = early and parts is not None and parts.min_bytes > 0
+    return ResponseTime(latency, broker, throttle, wait, is_empty_early, in_line)
 
 
 def _held(
@@ -115,7 +120,7 @@ def _did_not_wait(exchange: Exchange, parts: FetchParts) -> bool:
     latency = exchange.latency_ns
     if latency is None or parts.throttle_ms > 0:
         return False
-    return latency * _EARLY < parts.max_wait_ms * _MS and is_empty(parts)
+    return (latency - exchange.in_line_ns) * _EARLY < parts.max_wait_ms * _MS and is_empty(parts)
 
 
 def _found_data(view: ExchangeView, watermarks: HighWatermarks) -> bool:

@@ -5,6 +5,8 @@
 - The network has the shortest way to the broker and back that the connection had shown by then, and what
   both frames took to pass. Where no acknowledgment showed the way, network and broker cannot be told apart:
   `unknown`.
+- A response comes after those to earlier requests of its connection: until the last of these had come, an
+  exchange waited `in_line`, wherever the broker was with it.
 - The broker has what is left of `stats.response_time`. Where nobody can say how long a Fetch was held for
   data, what is left is `unclear`.
 - Between an answer and the next request of its connection passes the way to the client and back, a throttle
@@ -29,7 +31,7 @@ from kdissect.stats.times.response_time import ResponseTime
 
 Facts = dict[str, Any]
 
-PARTS = ("network", "retransmission", "broker", "throttle", "wait", "unclear", "unknown")
+PARTS = ("network", "retransmission", "in_line", "broker", "throttle", "wait", "unclear", "unknown")
 """What the time of exchanges is split into; `client` comes beside them."""
 
 
@@ -164,12 +166,16 @@ def _parts(view: ExchangeView, times: ResponseTime, before: tuple[int, int] | No
     left = times.latency - delayed_ns
     throttle = 0 if client_must_wait(view.key, view.version) else min(times.throttle, left)
     wait = min(times.wait, left - throttle)
-    left -= throttle + wait
+    # Delays count above, also those while it was in line.
+    delayed_in_line = exchange.delay_within(request.end_time_ns, request.end_time_ns + times.in_line)
+    in_line = min(times.in_line - delayed_in_line, left - throttle - wait)
+    left -= throttle + wait + in_line
     passing = max(0, request.end_time_ns - request.time_ns) + max(0, response.end_time_ns - response.time_ns)
     resent = min(passing, max(0, (exchange.delay_ns or 0) - delayed_ns))
     found = {
         "network": passing - resent,
         "retransmission": delayed_ns + resent,
+        "in_line": in_line,
         "throttle": throttle,
         "wait": wait,
     }
@@ -177,8 +183,10 @@ def _parts(view: ExchangeView, times: ResponseTime, before: tuple[int, int] | No
     if trip is None:
         found["unknown"] = left
     else:
-        found["network"] += min(trip, left)
-        found["unclear" if times.broker is None else "broker"] = max(0, left - trip)
+        # What was in line for as long as the way takes had arrived before the broker turned to it.
+        trip = min(max(trip - in_line, 0), left)
+        found["network"] += trip
+        found["unclear" if times.broker is None else "broker"] = left - trip
     for name, took_ns in _of_pause(view, before):
         found[name] = found.get(name, 0) + took_ns
     return found

@@ -95,8 +95,13 @@ impl Trips {
 pub struct Row {
     pub request: Request,
     pub response: Option<Content>,
+    /// When the last byte of the response before it on its connection came; `NEVER` where there was none.
+    pub answered_before: i64,
     pub trips: Trips,
 }
+
+/// Instead of a time in nanoseconds, as `conversation.NEVER`.
+pub const NEVER: i64 = i64::MIN;
 
 impl Row {
     /// As `kdissect.session.exchange.Exchange`, of a connection that counted it.
@@ -119,8 +124,11 @@ impl Row {
             content.body,
             response.map(|content| content.row(py)),
             response.map_or(0, |content| content.body),
-            self.trips.client,
-            self.trips.broker,
+            (
+                (self.answered_before != NEVER).then_some(self.answered_before),
+                self.trips.client,
+                self.trips.broker,
+            ),
         );
         engine.exchange_of.bind(py).call1(arguments)
     }
@@ -137,7 +145,14 @@ impl Row {
             is_silent: *is_silent,
         };
         let response = self.response.as_ref().map(|content| content.kept(py));
-        Row { request, response, trips: self.trips }
+        Row { request, response, answered_before: self.answered_before, trips: self.trips }
+    }
+
+    /// `Exchange.in_line_ns`: nanoseconds from the last byte of the request until that of the response before.
+    pub fn in_line(&self) -> i64 {
+        let Some(response) = &self.response else { return 0 };
+        let until = self.answered_before.min(response.span.first_time);
+        until.saturating_sub(self.request.content.span.last_time).max(0)
     }
 
     /// Bytes of its frames.

@@ -26,7 +26,7 @@ type WaitingRow<'py> = (i64, i16, i16, i32, Bound<'py, PyAny>, FrameRow<'py>, us
 type PairingState<'py> = (Vec<WaitingRow<'py>>, Vec<i64>, Vec<i32>, i64, Option<i32>);
 /// `kdissect.session.conversation.ConversationState`.
 type ConversationState<'py> =
-    (i64, Bound<'py, PyAny>, Bound<'py, PyBytes>, i32, Vec<(i16, i16)>, PairingState<'py>);
+    (i64, Bound<'py, PyAny>, Bound<'py, PyBytes>, i32, Vec<(i16, i16)>, PairingState<'py>, i64);
 /// Direction of the client, time of the last packet, both streams, both readers, the conversation.
 pub type HeldState<'py> = (
     usize,
@@ -89,7 +89,7 @@ fn framing_state<'py>(py: Python<'py>, of: Framing) -> FramingState<'py> {
 }
 
 fn talk_of(py: Python<'_>, engine: &Engine, state: ConversationState<'_>) -> PyResult<Talk> {
-    let (next, client_id, client_bytes, client_length, seen, pairing) = state;
+    let (next, client_id, client_bytes, client_length, seen, pairing, answered_ns) = state;
     let (rows, silent, answered, bytes, last_id) = pairing;
     let mut pending = VecDeque::with_capacity(rows.len());
     for row in rows {
@@ -108,6 +108,7 @@ fn talk_of(py: Python<'_>, engine: &Engine, state: ConversationState<'_>) -> PyR
         bytes,
         last_id,
         highest_id,
+        answered_ns,
     })
 }
 
@@ -130,7 +131,7 @@ fn talk_state<'py>(py: Python<'py>, of: Talk) -> PyResult<ConversationState<'py>
     let rows = of.pending.into_iter().map(|request| waiting_row(py, request)).collect::<PyResult<_>>()?;
     let pairing = (rows, of.silent, of.answered, of.bytes, of.last_id);
     let client_bytes = of.client_bytes.into_bound(py);
-    Ok((of.next, of.client_id.into_bound(py), client_bytes, of.client_length, seen, pairing))
+    Ok((of.next, of.client_id.into_bound(py), client_bytes, of.client_length, seen, pairing, of.answered_ns))
 }
 
 fn waiting_row<'py>(py: Python<'py>, request: Request) -> PyResult<WaitingRow<'py>> {

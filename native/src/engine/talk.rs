@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::engine::completed::{Content, Request, Row, Trips};
+use crate::engine::completed::{Content, Request, Row, Trips, NEVER};
 use crate::engine::kind::Kind;
 use crate::engine::shared::Engine;
 use crate::wire::are_same;
@@ -42,6 +42,8 @@ pub struct Talk {
     pub last_id: Option<i32>,
     /// No request waits under an id beyond this one.
     pub highest_id: i64,
+    /// When the last byte of the last response came; `NEVER` where there was none.
+    pub answered_ns: i64,
 }
 
 /// What a frame is.
@@ -181,7 +183,8 @@ impl Talk {
                     self.answered.drain(..ANSWERED_KEPT);
                 }
                 self.gone(py, engine, &request);
-                rows.push(Row { request, response: Some(content), trips: Trips::default() });
+                let answered_before = std::mem::replace(&mut self.answered_ns, content.span.last_time);
+                rows.push(Row { request, response: Some(content), answered_before, trips: Trips::default() });
             }
         }
         Ok(())
@@ -224,7 +227,7 @@ impl Talk {
             let found = self.pending.iter().rposition(|request| request.ordinal == ordinal);
             if let Some(request) = found.and_then(|at| self.pending.remove(at)) {
                 self.gone(py, engine, &request);
-                rows.push(Row { request, response: None, trips: Trips::default() });
+                rows.push(Row { request, response: None, answered_before: NEVER, trips: Trips::default() });
             }
         }
     }

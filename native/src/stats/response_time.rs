@@ -40,7 +40,7 @@ pub struct Times {
 /// What says whether a Fetch that was answered brought anything, and waited: nanoseconds, milliseconds, and of the
 /// answer the session, how many topics, and whether a partition has records, an error or a preferred replica.
 pub struct Poll {
-    pub latency: i128,
+    pub held: i128,
     pub max_wait: i64,
     pub min_bytes: i64,
     pub is_refused: bool,
@@ -62,7 +62,7 @@ impl Poll {
 
     /// `response_time._did_not_wait`.
     fn did_not_wait(&self) -> bool {
-        let is_early = self.latency * EARLY < i128::from(self.max_wait) * i128::from(MS);
+        let is_early = self.held * EARLY < i128::from(self.max_wait) * i128::from(MS);
         is_early && self.throttle <= 0 && self.is_empty()
     }
 
@@ -185,12 +185,11 @@ impl<'a> Body<'a> {
 
 impl Room {
     /// The times of an exchange, whose errors are in `answer` then; learns high watermarks. None, and nothing is
-    /// learned, where a body does not fit.
+    /// learned, where a body does not fit. `in_line` is how long the request waited for the response before.
     pub fn times(
         &mut self,
         reading: &Reading,
-        request: &Body<'_>,
-        response: &Body<'_>,
+        (request, response, in_line): (&Body<'_>, &Body<'_>, i64),
         capture_set: u32,
         watermarks: &mut Watermarks,
     ) -> Option<Times> {
@@ -216,15 +215,16 @@ impl Room {
         }
         let throttle = self.answer.throttle.max(0) * MS;
         let owed = if throttle != 0 && !reading.client_waits { throttle } else { 0 };
-        let broker = (latency - owed).max(0);
+        let broker = (latency - in_line - owed).max(0);
         let Some(fetch) = fetch else {
             self.bodies = bodies;
-            return Some(Times { latency, broker: Some(broker), throttle, wait: 0, is_empty_early: false });
+            let (broker, wait, is_empty_early) = (Some(broker), 0, false);
+            return Some(Times { latency, broker, throttle, wait, is_empty_early });
         };
         let reader = Reader { capture_set, is_committed: fetch.fact(ISOLATION) == READ_COMMITTED };
         let is_ready = fetch.found_data(request, reader, watermarks);
         fetch.learn(response, reader, watermarks);
-        let poll = fetch.poll(between, self.answer.throttle);
+        let poll = fetch.poll(between - in_line, self.answer.throttle);
         let (broker, wait) = fetch.held(broker, is_ready || poll.did_not_wait());
         let is_empty_early = poll.is_empty_early();
         self.bodies = bodies;
@@ -274,9 +274,9 @@ impl Fetch<'_> {
         (is_ready.then_some(time), 0)
     }
 
-    fn poll(&self, latency: i64, throttle: i64) -> Poll {
+    fn poll(&self, held: i64, throttle: i64) -> Poll {
         Poll {
-            latency: latency.into(),
+            held: held.into(),
             max_wait: self.fact(MAX_WAIT),
             min_bytes: self.fact(MIN_BYTES),
             is_refused: self.has_error(),

@@ -527,7 +527,8 @@ impl TrafficCounter {
         let request = Body::of(&row.request.content, bytes(py, &row.request.content.data));
         let response = Body::of(response, bytes(py, &response.data));
         let mut watermarks = self.watermarks.bind(py).borrow_mut();
-        self.room.times(reading, &request, &response, capture_set, &mut watermarks).map(Some)
+        let frames = (&request, &response, row.in_line());
+        self.room.times(reading, frames, capture_set, &mut watermarks).map(Some)
     }
 
     /// The groups of an exchange, and what is known of them, in `found`.

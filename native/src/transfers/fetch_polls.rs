@@ -170,8 +170,9 @@ impl FetchPolls {
 fn poll(row: &Row, asked: &Body<'_>, answer: &Body<'_>, has_records: bool) -> Option<Poll> {
     let response = row.response.as_ref()?;
     let fact = |body: &Body<'_>, at: usize| body.facts[at].unwrap_or(0);
+    let latency = i128::from(response.span.first_time) - i128::from(row.request.content.span.last_time);
     Some(Poll {
-        latency: i128::from(response.span.first_time) - i128::from(row.request.content.span.last_time),
+        held: latency - i128::from(row.in_line()),
         max_wait: fact(asked, MAX_WAIT),
         min_bytes: fact(asked, MIN_BYTES),
         is_refused: answer.has_other_errors,
