@@ -151,8 +151,8 @@ def test_requests_under_way_at_a_time_have_no_pause(
         talk.at(21 + number, CLIENT, request(3, 1, number, b"\0\0\0\0"))
     for number in (1, 2):
         talk.at(51 + number, BROKER, response(number, bytes(12)))
-    # The second waits 29 for the response before it. It is at the broker by then, which answers it 1 later.
-    parts = {"network_ns": 20, "in_line_ns": 29, "broker_ns": 11}
+    # The second waits 29 for the response before it, 9 of them at the broker, which answers it 1 later.
+    parts = {"network_ns": 40, "in_line_ns": 9, "broker_ns": 11}
     assert split(tmp_path, capfd, talk)["Metadata"] == {"time_ns": 60, **parts}
 
 
@@ -164,8 +164,8 @@ def test_a_request_in_line_for_less_than_the_way_is_still_under_way(
         talk.at(at, CLIENT, request(3, 1, number, b"\0\0\0\0"))
     for number, at in ((1, 52), (2, 95)):
         talk.at(at, BROKER, response(number, bytes(12)))
-    # The first: 20 for the way, 10 at the broker. The second: 7 in line, 13 of the way left, 30 at the broker.
-    parts = {"network_ns": 33, "in_line_ns": 7, "broker_ns": 40}
+    # The first: 20 for the way, 10 at the broker. The second: 20 for the way, 7 of them in line, 30 there.
+    parts = {"network_ns": 40, "broker_ns": 40}
     assert split(tmp_path, capfd, talk)["Metadata"] == {"time_ns": 80, **parts}
 
 

@@ -37,7 +37,8 @@ _READ_COMMITTED = 1  # KIP-98
 class ResponseTime(NamedTuple):
     """Nanoseconds. `broker` is None where it cannot be separated from a wait for data, of unknown length.
 
-    `in_line` is the part of the latency until the response before had come (`Exchange.in_line_ns`). `throttle` is what the broker asked for, within the latency or behind it; `wait` the part of a Fetch's
+    `in_line` is the part of the latency until the response before had come (`Exchange.in_line_ns`).
+    `throttle` is what the broker asked for, within the latency or after it; `wait` the part of a Fetch's
     max wait that went by. `empty_early`: a Fetch without records that did not wait (`is_empty_early`).
     """
 

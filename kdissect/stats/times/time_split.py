@@ -183,10 +183,11 @@ def _parts(view: ExchangeView, times: ResponseTime, before: tuple[int, int] | No
     if trip is None:
         found["unknown"] = left
     else:
-        # What was in line for as long as the way takes had arrived before the broker turned to it.
-        trip = min(max(trip - in_line, 0), left)
-        found["network"] += trip
-        found["unclear" if times.broker is None else "broker"] = left - trip
+        # The way is part of the time in line: at the broker it was in line for the rest.
+        way = min(trip, left + in_line)
+        found["network"] += way
+        found["in_line"] = max(in_line - way, 0)
+        found["unclear" if times.broker is None else "broker"] = left - max(way - in_line, 0)
     for name, took_ns in _of_pause(view, before):
         found[name] = found.get(name, 0) + took_ns
     return found
