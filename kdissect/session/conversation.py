@@ -112,7 +112,8 @@ class Conversation:
 
     __slots__ = (
         "_answered_ns", "_client_id", "_client_id_bytes", "_client_id_end", "_client_id_length", "_events",
-        "_first_token", "_info", "_next", "_orphans", "_pairing", "_phase", "_rounds", "_tokens", "_tokens_sent",
+        "_first_token", "_info", "_next", "_orphans", "_pairing", "_phase", "_rounds", "_tokens",
+        "_tokens_sent",
     )  # fmt: skip
 
     def __init__(self, info: ConnectionInfo, events: list[Event], store: Store | None = None) -> None:
@@ -163,8 +164,10 @@ class Conversation:
 
     def take_over(self, state: ConversationState, kept: Kept) -> None:
         """Go on where the compiled engine came to."""
-        self._next, self._client_id, self._client_id_bytes, self._client_id_length, *rest = state
-        _, pairing, self._answered_ns = rest
+        (
+            self._next, self._client_id, self._client_id_bytes, self._client_id_length, _, pairing,
+            self._answered_ns,
+        ) = state  # fmt: skip
         self._client_id_end = _CLIENT_ID_START + len(self._client_id_bytes)
         self._phase, self._first_token, self._tokens_sent, self._rounds, self._orphans, losses = kept
         self._pairing.take_over(self._info, pairing, losses)

@@ -77,9 +77,9 @@ class Exchange:
     ApiVersions answer that fell back to v0 (KIP-511). `close` says who ended the connection of a
     request that still waited then, or was not to be answered, or whose answer that cut.
     `answered_before_ns` is when the last byte of the response before it on the connection came.
-    `client_trip_ns` and `broker_trip_ns` are the shortest ways from the capture to either end and back by then, None where the
-    acknowledgments do not show them (`net.streams.round_trips`); `delays` those by retransmissions since the
-    one before.
+    `client_trip_ns` and `broker_trip_ns` are the shortest ways from the capture to either end and back by
+    then, None where the acknowledgments do not show them (`net.streams.round_trips`); `delays` those by
+    retransmissions since the one before.
     """
 
     __slots__ = (
