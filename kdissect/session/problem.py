@@ -47,6 +47,7 @@ class Reason(StrEnum):
     CERTIFICATE_NAME = "certificate_name"  # the client did, and the certificate names another address
     MECHANISM_REFUSED = "mechanism_refused"  # SASL
     LOGIN_REFUSED = "login_refused"
+    WRONG_CLUSTER = "wrong_cluster"  # ApiVersions refused: the client expects another cluster or node
     ADVERTISED_UNREACHED = "advertised_unreached"  # refused or no answer, at an address that a broker told
     ADVERTISED_UNTRIED = "advertised_untried"  # told again and again, and no connection to it
 

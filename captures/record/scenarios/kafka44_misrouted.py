@@ -20,18 +20,14 @@ def run(lab: Lab) -> None:
     first = lab.cluster
     node = first.nodes[0]
     own = Node(1, first.base + _BESIDE)
-    told = (
-        f"PLAINTEXT://{HOST}:{node.port(PLAIN)},INTERNAL://{HOST}:{own.port(INTERNAL)}"
-    )
+    told = f"PLAINTEXT://{HOST}:{node.port(PLAIN)},INTERNAL://{HOST}:{own.port(INTERNAL)}"
     with another(lab, _BESIDE, {"advertised.listeners": told}) as second:
         places = {
             "first": f"{HOST}:{node.port(INTERNAL)}",
             "second": f"{HOST}:{second.nodes[0].port(INTERNAL)}",
         }  # listeners that are not captured
         for name, bootstrap in places.items():
-            lab.run_driver(
-                java.java("4.4.0"), "NameCluster", client_id=f"{name}-admin", bootstrap=bootstrap
-            )
+            lab.run_driver(java.java("4.4.0"), "NameCluster", client_id=f"{name}-admin", bootstrap=bootstrap)
             lab.run_driver(
                 java.java("4.4.0"), "CreateTopic", client_id=f"{name}-admin", bootstrap=bootstrap,
                 topic="orders",

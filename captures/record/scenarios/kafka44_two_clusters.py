@@ -52,4 +52,3 @@ def _renew(lab: Lab) -> None:
         )  # fmt: skip
         if count == 8:
             lab.run_driver(client, "DeleteTopic", client_id="owner", topic="renewed")
-

@@ -4,7 +4,7 @@ from kdissect.engine.overview import Overview
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
 from kdissect.session.problem import Reason
-from kdissect.stats.refused_logins import RefusedLogins
+from kdissect.stats.refusals import Refusals
 from tests.history.connections.test_sasl import authenticate, handshake
 from tests.history.talk import Talk
 
@@ -13,9 +13,9 @@ UNSUPPORTED_MECHANISM, AUTHENTICATION_FAILED = 33, 58  # org.apache.kafka.common
 
 def problems(*exchanges: Exchange) -> dict[str, int]:
     """What `info` counts of one connection."""
-    logins, overview = RefusedLogins(), Overview()
+    refusals, overview = Refusals(), Overview()
     for event in (*exchanges, ConnectionClosed(exchanges[0].connection)):
-        overview.add(logins.add(event))
+        overview.add(refusals.add(event))
     return dict(overview.problems)
 
 
