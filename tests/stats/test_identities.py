@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from kdissect.api import Dissection
+from kdissect.causes.evidence.cluster_mixups import ClusterMixups
 from kdissect.history.history import History
 from kdissect.history.producing.producers import ProducerFact
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.session import identities as identities_module
 from kdissect.session.exchange import Exchange
 from kdissect.session.identities import Identities, plain_name
+from kdissect.session.info import ConnectionKind
 from kdissect.stats.by_offset.offset_rows import offset_facts
 from kdissect.stats.by_offset.offset_traffic import FORMER, OffsetTraffic
 from kdissect.stats.by_topic import topic_traffic as topic_traffic_module
@@ -382,3 +384,46 @@ def test_topics_beyond_the_limit_count_with_those_of_their_cluster(
             traffic.add(event)
     (row,) = topic_facts(traffic)
     assert row["read"]["requests"] == 3
+
+
+def mixed_up(*steps: tuple[str, str, tuple[str, ...]]) -> list[tuple[str, str, str]]:
+    """Who is misled: clients `me` that are told a cluster and its brokers by one broker after the other."""
+    identities, mixups = Identities(), ClusterMixups()
+    said = talks(identities, *(broker for broker, _, _ in steps))
+    for talk, (_, cluster, brokers) in zip(said, steps, strict=True):
+        identities.learn(metadata(talk, cluster, brokers))
+        talk.info.kind = ConnectionKind.KAFKA
+        talk.info.complete += 1
+        mixups.add(talk.info)
+    return [(one.info.broker.host, one.advertised_by, one.leads_to) for one in mixups.misled()]
+
+
+FIRST, SECOND = "10.0.0.2", "10.0.0.3"
+
+
+def test_an_address_that_another_cluster_advertises_misleads() -> None:
+    right = (FIRST, CLUSTER_A, (FIRST,)), (SECOND, CLUSTER_B, (SECOND,))
+    assert mixed_up(*right) == []
+    wrong = (SECOND, CLUSTER_B, (FIRST,)), (FIRST, CLUSTER_A, (FIRST,))
+    assert mixed_up(*wrong) == [(FIRST, CLUSTER_B, CLUSTER_A)]
+    assert mixed_up(*wrong, *wrong) == [(FIRST, CLUSTER_B, CLUSTER_A)]
+
+
+def test_an_address_that_was_in_the_cluster_that_advertises_it_misleads_nobody() -> None:
+    moved = (FIRST, CLUSTER_B, (FIRST,)), (SECOND, CLUSTER_B, (FIRST,)), (FIRST, CLUSTER_A, (FIRST,))
+    assert mixed_up(*moved) == []
+
+
+def test_a_client_that_nobody_misled_is_not_named() -> None:
+    """It asked for no address at the cluster that advertises a wrong one."""
+    identities, mixups = Identities(), ClusterMixups()
+    misled, at_second, other = talks(identities, FIRST, SECOND, FIRST)
+    other.info.client_id = "other"
+    identities.learn(metadata(at_second, CLUSTER_B, (FIRST,)))
+    for talk in (misled, other):
+        identities.learn(metadata(talk, CLUSTER_A, (FIRST,)))
+    for talk in (misled, at_second, other):
+        talk.info.kind = ConnectionKind.KAFKA
+        talk.info.complete += 1
+        mixups.add(talk.info)
+    assert [one.info for one in mixups.misled()] == [misled.info]

@@ -1,4 +1,4 @@
-"""Logins that a broker refused, for `info` and `connections --problems` alike."""
+"""Logins and clients of another cluster that a broker refused, for `info` and `connections --problems` alike."""
 
 from kdissect.engine.overview import Overview
 from kdissect.session.events import ConnectionClosed
@@ -8,7 +8,9 @@ from kdissect.stats.refusals import Refusals
 from tests.history.connections.test_sasl import authenticate, handshake
 from tests.history.talk import Talk
 
-UNSUPPORTED_MECHANISM, AUTHENTICATION_FAILED = 33, 58  # org.apache.kafka.common.protocol.Errors
+# org.apache.kafka.common.protocol.Errors
+UNSUPPORTED_MECHANISM, AUTHENTICATION_FAILED, REBOOTSTRAP_REQUIRED = 33, 58, 129
+API_VERSIONS = 18
 
 
 def problems(*exchanges: Exchange) -> dict[str, int]:
@@ -31,3 +33,21 @@ def test_who_logs_in_after_all_was_not_refused() -> None:
     talk = Talk()
     first = handshake(talk, "GSSAPI", error=UNSUPPORTED_MECHANISM)
     assert problems(first, handshake(talk), authenticate(talk)) == {}
+
+
+def versions(talk: Talk, error: int, version: int = 5) -> Exchange:
+    """ApiVersions of a client that expects node 1 of cluster `a`."""
+    asked = {"client_software_name": "c", "client_software_version": "1"}
+    if version >= 5:
+        asked |= {"cluster_id": "a", "node_id": 1}
+    return talk.ask(
+        API_VERSIONS, version, asked, {"error_code": error, "api_keys": [], "throttle_time_ms": 0}
+    )
+
+
+def test_a_client_that_expects_another_cluster_is_refused() -> None:
+    assert problems(versions(Talk(), REBOOTSTRAP_REQUIRED)) == {Reason.WRONG_CLUSTER: 1}
+    assert problems(versions(Talk(), 0)) == {}
+    assert problems(versions(Talk(), REBOOTSTRAP_REQUIRED, version=4)) == {}
+    talk = Talk()
+    assert problems(versions(talk, REBOOTSTRAP_REQUIRED), versions(talk, 0)) == {}
