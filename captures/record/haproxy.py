@@ -23,7 +23,7 @@ defaults
     timeout server 1m
 """
 _LOG = '{"event":"proxied","by":"%ft","for":"%ci:%cp","from":"%bi:%bp"}'
-"""A line of each connection when it ends: the client, and HAProxy's own end of its connection to the server."""
+"""A line of each connection when it ends: the client, and HAProxy's own end towards the server."""
 
 
 class Leg(NamedTuple):

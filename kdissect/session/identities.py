@@ -82,7 +82,7 @@ class Identities:
         self.changes = 0
         """How often a fact came on which `scope` or `topic` may depend."""
         self.moves = 0
-        """How often an address became another cluster's: what was read from it counts again if it is repeated."""
+        """How often an address became another cluster's. What it sent before is then read again."""
 
     def learn(self, exchange: Exchange) -> None:
         """Take the next exchange."""
@@ -193,7 +193,7 @@ class Identities:
         return None
 
     def advertised_by_other(self, info: ConnectionInfo) -> str | None:
-        """A cluster that advertises the address of a connection although a broker of another one answers there.
+        """A cluster that advertises the address of a connection, where a broker of another cluster answers.
 
         None for an address that was in several clusters: what was advertised before may have been true.
         """

@@ -56,7 +56,7 @@ REASONS = {
     Reason.NO_ANSWER: "the client sent its SYN again, and nothing else: no answer came",
     Reason.PROBE: "the client connected and closed, as health checks do: no byte but a PROXY header came",
     Reason.CLOSED_AT_ONCE: "the broker closed before it answered anything but ApiVersions and SASL",
-    Reason.PROXY_REFUSED: "the broker closed after a PROXY header, which it may not expect: its first bytes are none, or a TLS alert",
+    Reason.PROXY_REFUSED: "the broker closed after a PROXY header, without a byte or with a TLS alert",
     Reason.UNANSWERED: "the client closed, and the broker had not sent a byte",
     Reason.HTTP: "the client speaks HTTP, where Kafka is spoken",
     Reason.TLS_TO_PLAINTEXT: "the client speaks TLS, and the broker closed without a byte",

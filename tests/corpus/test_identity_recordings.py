@@ -143,7 +143,9 @@ def test_resets_of_the_tool_are_changes() -> None:
 def test_resets_of_the_tool_are_odd_commits() -> None:
     done = [each for each in events(RESETS, "reset") if "--execute" in each["how"]]
     rows = facts("offsets", RESETS)["commits"]
-    assert [(row["group"], row["after"]) for row in rows] == [(each["group"], each["offset"]) for each in done]
+    assert [(row["group"], row["after"]) for row in rows] == [
+        (each["group"], each["offset"]) for each in done
+    ]
     assert all("by a client that is no member" in row["what"] for row in rows)
 
 

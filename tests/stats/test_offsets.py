@@ -338,7 +338,9 @@ def test_a_fetch_that_brings_less_than_one_batch_is_reported_when_it_is_repeated
     steps = fetch(talk, 40, cut), fetch(talk, 40, cut), fetch(talk, 40, batch), fetch(talk, 45)
     text = f"no whole batch came: {len(cut)} of {len(batch)} bytes"
     assert moves(told_of(*steps)) == [(40, 40, text)] * 2
-    assert moves(told_of(fetch(talk, 40, b"\0" * 9), fetch(talk, 40))) == [(40, 40, "no whole batch came: 9 bytes")]
+    assert moves(told_of(fetch(talk, 40, b"\0" * 9), fetch(talk, 40))) == [
+        (40, 40, "no whole batch came: 9 bytes")
+    ]
     assert moves(told_of(fetch(talk, 40), fetch(talk, 40))) == []
     assert moves(told_of(fetch(talk, 40, stored(40, 5) + cut), fetch(talk, 45))) == []
 

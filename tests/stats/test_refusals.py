@@ -1,4 +1,4 @@
-"""Logins and clients of another cluster that a broker refused, for `info` and `connections --problems` alike."""
+"""Logins, and clients of another cluster, that a broker refused: `info` and `connections --problems`."""
 
 from kdissect.engine.overview import Overview
 from kdissect.session.events import ConnectionClosed

@@ -1,7 +1,8 @@
-"""Apache Kafka 4.4.0, one KRaft node with a plaintext and a TLS 1.3 listener that take no PROXY header. Clients
-come through HAProxy: with send-proxy and send-proxy-v2, to a second HAProxy that takes the header off
-(captured between the two), and straight to the broker, which refuses it. Health checks with headers of both
-versions come besides. Java client 4.4.0, librdkafka and aiokafka, whose key log stands beside the capture.
+"""Apache Kafka 4.4.0, one KRaft node with a plaintext and a TLS 1.3 listener that take no PROXY header.
+Clients come through HAProxy: with send-proxy and send-proxy-v2, to a second HAProxy that takes the header
+off (captured between the two), and straight to the broker, which refuses it. Health checks with headers of
+both versions come besides. Java client 4.4.0, librdkafka and aiokafka, whose key log stands beside the
+capture.
 """
 
 import time

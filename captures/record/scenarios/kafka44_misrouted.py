@@ -1,6 +1,7 @@
-"""Apache Kafka 4.4.0, two clusters of one KRaft node each; advertised.listeners of the second name the address
-of the first. Clients bootstrap at the second and are sent to the first. The Java client 4.4.0 names the cluster
-that it expects, and is refused; the Java client 4.3.1 and librdkafka write to the wrong cluster.
+"""Apache Kafka 4.4.0, two clusters of one KRaft node each; advertised.listeners of the second name the
+address of the first. Clients bootstrap at the second and are sent to the first. The Java client 4.4.0
+names the cluster that it expects, and is refused; the Java client 4.3.1 and librdkafka write to the wrong
+cluster.
 """
 
 from captures.record import java

@@ -1,6 +1,6 @@
-"""Apache Kafka 4.4.0, one KRaft node: kafka-consumer-groups sets the offsets of groups that nobody is a member
-of. To the earliest, to an offset, by a shift, to a time and to the latest; once with --dry-run alone, which
-sets nothing. The group reads between, Java client 4.4.0.
+"""Apache Kafka 4.4.0, one KRaft node: kafka-consumer-groups sets the offsets of groups that nobody is a
+member of. To the earliest, to an offset, by a shift, to a time and to the latest; once with --dry-run
+alone, which sets nothing. The group reads between, Java client 4.4.0.
 """
 
 from captures.record.commands import reset_offsets

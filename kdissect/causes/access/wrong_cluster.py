@@ -51,7 +51,7 @@ class WrongCluster(ErrorCause):
         )
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Clients that are refused, and those that nobody refuses: what they write is in the other cluster."""
+        """Clients that are refused, and those that work with the other cluster."""
         refused = set[tuple[str | None, str]]()
         for errors in seen.errors(self.codes, self.apis, self.alike):
             refused.update((one.client_id, one.address) for one in errors.clients)

@@ -19,7 +19,6 @@ from kdissect.history.fact import Evidence
 from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames, tells_names
 from kdissect.model.native import native
-from kdissect.model.record_batch import RecordBatch
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
@@ -175,12 +174,8 @@ class OffsetTraffic:
                 self._diverges(view, client, partition, row)
                 self._tells(view, place, row, client_id, is_committed, wanted)
                 records = found_in.get((topic_of(topic), row.partition_index))
-                if records is None:
-                    continue
-                if records.found.batches:
-                    self._brings(view, place, (client, partition), records.found.batches, wanted)
-                elif records.found.cut and records.is_whole:
-                    self._positions.answer_in_part((client, partition), _in_part(records))
+                if records is not None:
+                    self._brings(view, place, (client, partition), records, wanted)
         if answer is None:
             self._positions.unread(view.info.id)
 
@@ -217,10 +212,15 @@ class OffsetTraffic:
         view: ExchangeView,
         place: Place,
         key: tuple[ClientKey, Partition],
-        batches: list[RecordBatch],
+        records: RecordSet,
         wanted: bool,
     ) -> None:
         """What a client reads: where it goes on, and offsets without records."""
+        batches = records.found.batches
+        if not batches and records.found.cut and records.is_whole:
+            self._positions.answer_in_part(key, _in_part(records))
+        if not batches:
+            return
         client_id = view.exchange.client_id
         due = self._positions.behind(key)  # what this Fetch asked for
         for batch in batches:
