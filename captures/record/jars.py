@@ -37,6 +37,7 @@ SETS: dict[str, list[str]] = {
         "io.netty:netty-handler:4.1.118.Final",
         "io.netty:netty-tcnative-boringssl-static:2.0.70.Final",
     ],
+    "mirror-4.3.1": [f"{KAFKA}:connect-mirror:4.3.1", _LOG4J2],
     "connect-4.3.1": [f"{KAFKA}:connect-runtime:4.3.1", f"{KAFKA}:connect-file:4.3.1", _LOG4J2],
 }
 """Artifacts of each set as `group:artifact:version`, with `!artifact` for a dependency left out."""

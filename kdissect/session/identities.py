@@ -38,6 +38,8 @@ MAX_CLUSTERS = 1_000
 MAX_BODIES = 4096
 # Topics of one name that are distinguished; a later topic is not distinguished from the last of them.
 MAX_TOPICS_OF_NAME = 100
+# Clusters that advertise one address; the last ones are kept.
+MAX_ADVERTISERS = 10
 _EXPECTED_FROM = 5  # the first version of ApiVersions that names a cluster (ApiVersionsRequest.json)
 _REBOOTSTRAP_REQUIRED = 129  # org.apache.kafka.common.protocol.Errors: another cluster or node
 
@@ -59,12 +61,18 @@ class Identities:
     def __init__(self) -> None:
         self._own: dict[_Place, str] = {}
         self._advertised: dict[_Place, str] = {}
+        self._advertisers: dict[_Place, tuple[str, ...]] = {}
+        """The clusters that ever advertised an address that more than one of them did."""
+        self._moved: set[_Place] = set()
+        """Addresses that were in several clusters, one after the other."""
         self._denied: set[tuple[_Place, str]] = set()
         """Brokers that said that they are not in a cluster, or another node of it."""
         self._clusters: dict[str, dict[str, None]] = {}
         """Clusters by capture set, in the order in which they were met."""
         self._several: set[str] = set()
         """Capture sets with more than one cluster."""
+        self._known: set[str] = set()
+        """The clusters of all capture sets."""
         self._topics: dict[_TopicKey, tuple[bytes, ...]] = {}
         """The ids of a name, in the order in which they were met."""
         self._most_topics = in_force().topic_names
@@ -73,6 +81,8 @@ class Identities:
         self._bodies: set[int] = set()
         self.changes = 0
         """How often a fact came on which `scope` or `topic` may depend."""
+        self.moves = 0
+        """How often an address became another cluster's. What it sent before is then read again."""
 
     def learn(self, exchange: Exchange) -> None:
         """Take the next exchange."""
@@ -89,6 +99,7 @@ class Identities:
             response.data[exchange.response_body_offset :],
         ))  # fmt: skip
         if number in self._bodies:
+            self.cluster_of(info)  # the address is in the cluster that this body names, if it names one
             return
         if len(self._bodies) >= MAX_BODIES:
             self._bodies.clear()
@@ -98,7 +109,7 @@ class Identities:
         if cluster:
             self._note_own(info, str(cluster))
             for row in sent(answer, "brokers", None) or ():
-                self._note(self._advertised, (info.capture_set, f"{row.host}:{row.port}"), str(cluster))
+                self._note_advertised((info.capture_set, f"{row.host}:{row.port}"), str(cluster))
         for row in sent(answer, "topics", None) or ():
             name, topic_id = sent(row, "name", None), sent(row, "topic_id", None)
             if name is not None and topic_id and topic_id != NO_TOPIC_ID:
@@ -125,11 +136,26 @@ class Identities:
         clusters = self._clusters.setdefault(info.capture_set, {})
         if cluster not in clusters and len(clusters) < MAX_CLUSTERS:
             clusters[cluster] = None
+            self._known.add(cluster)
             self.changes += 1
             if len(clusters) > 1:
                 self._several.add(info.capture_set)
         info.cluster_id = cluster
-        self._note(self._own, (info.capture_set, info.broker_address), cluster)
+        place = info.capture_set, info.broker_address
+        if self._own.get(place, cluster) != cluster:
+            self.moves += 1
+            self._bodies.clear()
+            if len(self._moved) < MAX_BROKERS:
+                self._moved.add(place)
+        self._note(self._own, place, cluster)
+
+    def _note_advertised(self, place: _Place, cluster: str) -> None:
+        before = self._advertised.get(place, cluster)
+        if before != cluster:
+            self._advertisers[place] = tuple(
+                dict.fromkeys((*self._advertisers.get(place, ()), before, cluster))
+            )[-MAX_ADVERTISERS:]
+        self._note(self._advertised, place, cluster)
 
     def _note(self, known: dict[_Place, str], place: _Place, cluster: str) -> None:
         before = known.get(place)
@@ -166,6 +192,23 @@ class Identities:
                     return cluster
         return None
 
+    def advertised_by_other(self, info: ConnectionInfo) -> str | None:
+        """A cluster that advertises the address of a connection, where a broker of another cluster answers.
+
+        None for an address that was in several clusters: what was advertised before may have been true.
+        """
+        own_place = info.capture_set, info.broker_address
+        own = self._own.get(own_place)
+        if own is None or own_place in self._moved:
+            return None
+        for address in (info.broker_address, info.broker_text):
+            place = info.capture_set, address
+            told = self._advertisers.get(place) or (self._advertised.get(place, own),)
+            for cluster in told:
+                if cluster != own:
+                    return cluster
+        return None
+
     def scope(self, info: ConnectionInfo) -> str:
         """Where names are unique: the capture set, with a cluster if that is not its first."""
         if info.capture_set not in self._several:
@@ -190,8 +233,18 @@ class Identities:
         return name if number < 1 else later_topic(name, known[number])
 
     def one_of_several(self, info: ConnectionInfo) -> str | None:
-        """The cluster of a connection; None if it is not known, or if its capture set has no other."""
-        return self.cluster_of(info) if info.capture_set in self._several else None
+        """The cluster of a connection; None if it is not known, or if no other one was captured."""
+        return self.cluster_of(info) if len(self._known) > 1 else None
+
+    def apart(self, scope: str) -> str:
+        """The cluster of a scope, which capture sets may have in common.
+
+        Empty if it is not known, or if no other one was captured.
+        """
+        if len(self._known) < 2:
+            return ""
+        capture_set, _, cluster = scope.partition(SEPARATOR)
+        return cluster or next(iter(self._clusters.get(capture_set, ())), "")
 
 
 def learn_identities(exchange: Exchange) -> None:
@@ -209,12 +262,12 @@ def cluster_of(info: ConnectionInfo) -> str | None:
 
 
 def one_of_several(info: ConnectionInfo) -> str | None:
-    """The cluster of a connection; None if it is not known, or if its capture set has no other."""
+    """The cluster of a connection; None if it is not known, or if no other one was captured."""
     return None if info.identities is None else info.identities.one_of_several(info)
 
 
 def cluster_fact(info: ConnectionInfo | None) -> dict[str, str]:
-    """The field `cluster` of a row about a connection; no field if its capture set has one cluster."""
+    """The field `cluster` of a row about a connection; no field if one cluster was captured."""
     cluster = None if info is None else one_of_several(info)
     return {} if cluster is None else {"cluster": cluster}
 
@@ -227,11 +280,6 @@ def topic_now(info: ConnectionInfo, topic: str) -> str:
 def later_topic(name: str, topic_id: bytes) -> str:
     """What `Identities.topic` returns for a topic that is not the first of its name."""
     return f"{name}{SEPARATOR}{topic_id.hex()}"
-
-
-def cluster_part(scope: str) -> str:
-    """The cluster in a scope; empty for the first one of its capture set."""
-    return scope.partition(SEPARATOR)[2]
 
 
 def plain_name(topic: str) -> str:

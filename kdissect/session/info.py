@@ -102,6 +102,8 @@ class KnownIdentities(Protocol):
 
     changes: int
     """How often a fact came on which `scope` or `topic` may depend."""
+    moves: int
+    """How often an address became another cluster's."""
 
     def learn(self, exchange: Any) -> None:
         """Take the next exchange."""
@@ -115,8 +117,14 @@ class KnownIdentities(Protocol):
     def cluster_at(self, capture_set: str, *addresses: str) -> str | None:
         """The id of the cluster of an address."""
 
+    def advertised_by_other(self, info: "ConnectionInfo") -> str | None:
+        """A cluster that advertises the address of a connection to another cluster."""
+
     def one_of_several(self, info: "ConnectionInfo") -> str | None:
-        """The cluster of a connection, if its capture set has several."""
+        """The cluster of a connection, if several were captured."""
+
+    def apart(self, scope: str) -> str:
+        """The cluster of a scope, if several were captured; empty otherwise."""
 
     def topic(self, info: "ConnectionInfo", name: str, topic_id: bytes | None = None) -> str:
         """The topic that a name stands for."""

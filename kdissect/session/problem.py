@@ -28,6 +28,9 @@ _PRELIMINARY = frozenset({17, 18, 36})
 # second, some close without any (RFC 8446 section 6.2 leaves it open).
 _NAME_ALERTS = ("bad_certificate", "certificate_unknown", "")
 _CLIENT, _BROKER = "client", "broker"
+# The alert of Java's TLS to bytes that are no TLS record (sun.security.ssl: "Unsupported or unrecognized SSL
+# message"). A listener that accepted the header ends a handshake that it does not like with another alert.
+_NOT_TLS = "internal_error"
 
 
 class Reason(StrEnum):
@@ -37,7 +40,7 @@ class Reason(StrEnum):
     NO_ANSWER = "no_answer"  # the SYN was sent again, and nothing came
     PROBE = "probe"  # the client connected and closed without a byte, but for a PROXY protocol header
     CLOSED_AT_ONCE = "closed_at_once"  # by the broker, before it answered anything but ApiVersions and SASL
-    PROXY_REFUSED = "proxy_refused"  # by the broker, without a byte after a PROXY protocol header
+    PROXY_REFUSED = "proxy_refused"  # by the broker: the first thing that it got is a PROXY protocol header
     UNANSWERED = "unanswered"  # the client closed, the broker never sent a byte
     HTTP = "http"
     TLS_TO_PLAINTEXT = "tls_to_plaintext"
@@ -47,6 +50,7 @@ class Reason(StrEnum):
     CERTIFICATE_NAME = "certificate_name"  # the client did, and the certificate names another address
     MECHANISM_REFUSED = "mechanism_refused"  # SASL
     LOGIN_REFUSED = "login_refused"
+    WRONG_CLUSTER = "wrong_cluster"  # ApiVersions refused: the client expects another cluster or node
     ADVERTISED_UNREACHED = "advertised_unreached"  # refused or no answer, at an address that a broker told
     ADVERTISED_UNTRIED = "advertised_untried"  # told again and again, and no connection to it
 
@@ -121,6 +125,14 @@ def _proxy_refused(proxy: ProxyHeader, how: CloseKind, asked: str) -> Problem:
     return Problem(Reason.PROXY_REFUSED, f"{told}, as a listener does that expects no header")
 
 
+def _proxy_before_tls(proxy: ProxyHeader, alert: str) -> Problem:
+    """The first bytes of the broker are an alert, and nothing of a handshake came before."""
+    told = f"PROXY header refused: the broker answered with the TLS alert {alert} to a {_header(proxy)}"
+    return Problem(
+        Reason.PROXY_REFUSED, f"{told} and a TLS ClientHello, as a TLS listener does that expects no header"
+    )
+
+
 def _of_tls(info: ConnectionInfo, tls: TlsInfo) -> Problem | None:
     if tls.is_decrypted or tls.client_random is None or info.tcp is None or info.close is None:
         return None
@@ -143,6 +155,8 @@ def _of_handshake(info: ConnectionInfo, tls: TlsInfo) -> Problem | None:
     if alerts:
         sender, name = alerts[0]
         who, how = _CLIENT if sender == "client" else _BROKER, f"with {name}"
+        if who == _BROKER and name == _NOT_TLS and info.proxy is not None and tls.suite is None:
+            return _proxy_before_tls(info.proxy, name)
     elif tls.why == UNFINISHED and info.close is not None and info.close.by is not None:
         who, how, name = info.close.by, f"by closing ({info.close.how})", ""
     else:

@@ -12,7 +12,7 @@ from kdissect.model.packets.packet import ref_file, ref_number
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from kdissect.session.problem import Reason
-from kdissect.stats.refused_logins import LOGIN_APIS, RefusedLogins
+from kdissect.stats.refusals import REFUSING_APIS, Refusals
 
 
 class Diagnosis:
@@ -24,7 +24,7 @@ class Diagnosis:
 
     def __init__(self) -> None:
         self._problems = ConnectionProblems()
-        self._logins = RefusedLogins()
+        self._refusals = Refusals()
 
     def add(self, event: Event, is_wanted: bool = True) -> list[ConnectionProblem]:
         """Take the analyzer's next event; `is_wanted`: of a connection that ends, whether to report it."""
@@ -35,10 +35,10 @@ class Diagnosis:
             # Hot, once an exchange: of nearly all nothing is to be learned.
             if event.api_key in ANNOUNCING:
                 self._problems.feed(ExchangeView(event))
-            elif event.api_key in LOGIN_APIS:
-                self._logins.add(event)
+            elif event.api_key in REFUSING_APIS:
+                self._refusals.add(event)
             return []
-        event = self._logins.add(event)
+        event = self._refusals.add(event)
         if isinstance(event, ConnectionClosed):
             if not is_wanted:
                 self._problems.forget(info)
@@ -56,7 +56,7 @@ REASONS = {
     Reason.NO_ANSWER: "the client sent its SYN again, and nothing else: no answer came",
     Reason.PROBE: "the client connected and closed, as health checks do: no byte but a PROXY header came",
     Reason.CLOSED_AT_ONCE: "the broker closed before it answered anything but ApiVersions and SASL",
-    Reason.PROXY_REFUSED: "the broker closed without a byte after a PROXY header, which it may not expect",
+    Reason.PROXY_REFUSED: "the broker closed after a PROXY header, without a byte or with a TLS alert",
     Reason.UNANSWERED: "the client closed, and the broker had not sent a byte",
     Reason.HTTP: "the client speaks HTTP, where Kafka is spoken",
     Reason.TLS_TO_PLAINTEXT: "the client speaks TLS, and the broker closed without a byte",
@@ -66,6 +66,7 @@ REASONS = {
     Reason.CERTIFICATE_NAME: "the client did, and the certificate does not name the address it asked for",
     Reason.MECHANISM_REFUSED: "the broker does not have the SASL mechanism",
     Reason.LOGIN_REFUSED: "the broker refused the login",
+    Reason.WRONG_CLUSTER: "the client expects another cluster or node there, and the broker refused it",
     Reason.ADVERTISED_UNREACHED: "refused or no answer, at an address that a broker told the client",
     Reason.ADVERTISED_UNTRIED: "the client was told of addresses again and again, and tried none of them",
 }

@@ -4,12 +4,12 @@ What clients wrote to or read from a leader without a connection in the capture,
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
-from kdissect.session.identities import cluster_part
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.client import text_of
 
@@ -108,12 +108,12 @@ class Leaders:
             return None
         return False
 
-    def coverage(self) -> dict[tuple[str, str], Coverage]:
-        """By topic and cluster (empty for the first), as far as Metadata answers say."""
+    def coverage(self, apart: Callable[[str], str]) -> dict[tuple[str, str], Coverage]:
+        """By topic and cluster, as far as Metadata answers say; `apart` gives the cluster of a scope."""
         self._catch_up()
         found: dict[tuple[str, str], list[int]] = {}
         for (capture_set, name, _), leader in self._leaders.items():
-            counts = found.setdefault((name, cluster_part(capture_set)), [0, 0])
+            counts = found.setdefault((name, apart(capture_set)), [0, 0])
             counts[0] += 1
             counts[1] += leader != _NO_LEADER and self.is_seen((capture_set, leader)) is False
         return {name: Coverage(*counts) for name, counts in found.items()}

@@ -15,7 +15,6 @@ from kdissect.history.lent_connections import LentConnections
 from kdissect.history.member_rows import MemberRows
 from kdissect.history.topics.topic_names import ANNOUNCING, TopicNames, tells_names
 from kdissect.model.native import native
-from kdissect.session.identities import cluster_part
 from kdissect.session.info import ConnectionInfo, KnownIdentities
 from kdissect.stats.by_group.group_links import ClientKey, client_key_of
 from kdissect.stats.client import Client, Sender, client_named, sender_of
@@ -44,21 +43,21 @@ def way_past(names: TopicNames, api_key: int) -> Way:
 class Named(NamedTuple):
     """A topic as a body names it, by name or id, and its name where that is known.
 
-    `identity` distinguishes topics of one name (`session.identities`). `cluster` is empty for the first of a
-    capture set. `info` is a connection to the cluster, which may have another cluster later.
+    `identity` distinguishes topics of one name, and `scope` clusters (`session.identities`). `info` is a
+    connection to the cluster, which may have another cluster later.
     """
 
     topic: str | bytes
     name: str | None
     identity: str
-    cluster: str
+    scope: str
     info: ConnectionInfo
 
     @classmethod
     def of(cls, names: TopicNames, info: ConnectionInfo, topic: str | bytes) -> Named:
         """A topic of the cluster that a connection leads to."""
         name = names.name(info, topic) if isinstance(topic, bytes) else topic
-        return cls(topic, name, topic_key(names, info, topic), cluster_part(info.scope), info)
+        return cls(topic, name, topic_key(names, info, topic), info.scope, info)
 
     @property
     def topic_id(self) -> bytes | None:
@@ -103,7 +102,7 @@ class Numbers:
         self._names = names
         self._identities: KnownIdentities | None = None
         self._changes = self._changes_now()
-        self._senders: dict[Sender, tuple[int, int]] = {}
+        self._senders: dict[tuple[Sender, str], tuple[int, int]] = {}
         self._brokers: dict[tuple[str, str], int] = {}
         self._infos: list[ConnectionInfo] = []
         """A connection to each broker."""
@@ -121,13 +120,14 @@ class Numbers:
 
     def of(self, info: ConnectionInfo, client_id: str | None) -> tuple[int, int]:
         """The numbers of the client that sends on a connection and of the broker."""
-        sender = sender_of(info, client_id)
+        scope = info.scope  # an address may become another cluster's
+        sender = sender_of(info, client_id), scope
         found = self._senders.get(sender)
         if found is None:
             if self._identities is not info.identities:
                 self._identities = info.identities
                 self._changes = self._changes_now()
-            broker = self._brokers.setdefault((info.scope, info.broker_address), len(self._infos))
+            broker = self._brokers.setdefault((scope, info.broker_address), len(self._infos))
             if broker == len(self._infos):
                 self._infos.append(info)
             found = self._senders[sender] = len(self.clients), broker

@@ -74,29 +74,32 @@ def telling(chance: Random, is_steady: bool) -> Asked:
             del topic["topic_id"]
         elif chance.random() < 0.3:
             topic["name"] = None
-    # A broker that names another cluster later is left out: the engines differ there (docs/limits.md).
     cluster = "c" if is_steady else chance.choice(("c", "c", "c", None))
     brokers = [{"node_id": node, "host": host, "port": 9092} for node, host in NODES.items()]
     answer = {"cluster_id": cluster, "topics": topics, "brokers": brokers}
     return METADATA, version, {"topics": []}, answer
 
 
-def told(path: Path, seed: int, is_steady: bool, rounds: int = 150) -> str:
+def told(path: Path, seed: int, is_steady: bool, rounds: int = 150, clusters: str = "ccc") -> str:
     """Answers on three connections to two brokers, between Fetches that name topics by id.
 
-    Steady are those that never tell another name of an id, or another cluster.
+    Steady are those that never tell another name of an id. `clusters` are those of the connections.
     """
     chance = Random(seed)
     ends = (("10.0.0.2", 40000), ("10.0.0.2", 40001), ("10.0.0.3", 40002))
     clients = [Client(broker, port) for broker, port in ends]
+    cluster_of = dict(zip(map(id, clients), clusters, strict=True))
     for client in clients:
-        client.metadata("c", a=ORDERS)
+        client.metadata(cluster_of[id(client)], a=ORDERS)
     answers = [telling(chance, is_steady) for _ in range(8)]
     for _ in range(rounds):
         client = chance.choice(clients)
         client.now = max(each.now for each in clients)
         if chance.random() < 0.6:
-            client.ask(*chance.choice(answers))
+            *asked, answer = chance.choice(answers)
+            if answer.get("cluster_id") is not None:
+                answer = answer | {"cluster_id": cluster_of[id(client)]}
+            client.ask(*asked, answer)
         else:
             client.fetch(*chance.sample((ORDERS, CLICKS), chance.choice((1, 2))))
     packets = [packet for client in clients for packet in client.packets]
@@ -109,7 +112,16 @@ def test_rows_are_those_of_python(seed: int, tmp_path: Path, python_side: Python
     """Those that are not steady where nothing is read ahead: else it counts when that is done."""
     steady = told(tmp_path / "steady.pcap", seed, is_steady=True)
     other = told(tmp_path / "other.pcap", seed, is_steady=False)
-    for path, *how in ((steady, True), (steady, False), (other, False), (other, False, 3)):
+    several = told(tmp_path / "several.pcap", seed, is_steady=True, clusters="cdc")
+    cases = (
+        (steady, True),
+        (steady, False),
+        (other, False),
+        (other, False, 3),
+        (several, False),
+        (several, False, 3),
+    )
+    for path, *how in cases:
         expected = python_side.call(rows_of, path, *how)
         assert rows_of(path, *how) == expected
         assert len(expected["exchanges"]) == 153

@@ -2,22 +2,31 @@
 
 import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kdissect.api import Dissection
+from kdissect.causes.evidence.cluster_mixups import ClusterMixups
 from kdissect.history.history import History
 from kdissect.history.producing.producers import ProducerFact
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.session import identities as identities_module
 from kdissect.session.exchange import Exchange
 from kdissect.session.identities import Identities, plain_name
+from kdissect.session.info import ConnectionKind
 from kdissect.stats.by_offset.offset_rows import offset_facts
 from kdissect.stats.by_offset.offset_traffic import FORMER, OffsetTraffic
+from kdissect.stats.by_topic import topic_traffic as topic_traffic_module
+from kdissect.stats.by_topic.topic_rows import topic_facts
+from kdissect.stats.by_topic.topic_traffic import TopicTraffic
+from tests.history.cluster import ORDERS, Client
 from tests.history.producing.test_producers import init, produce
 from tests.history.talk import Talk
 from tests.stats.test_offsets import commit, fetch
 from tests.support.console import CAPTURES, run
+from tests.support.packets.pcaps import write_pcap
 
 NAME = "kafka44_two_clusters"
 CAPTURE = CAPTURES / f"{NAME}.pcapng"
@@ -301,3 +310,120 @@ def test_a_name_with_a_separator_of_its_own_is_not_cut(name: str) -> None:
     assert first != later
     assert plain_name(first) == plain_name(later) == name
     assert plain_name(found.topic(info, name)) == name
+
+
+def requests_read(path: Path) -> dict[str, int]:
+    """Fetches of the topic `a` by cluster."""
+    rows = facts("topics", path=path)["topics"]
+    found = {row["cluster"]: row["read"]["requests"] for row in rows if row["topic"] == "a"}
+    assert len(found) == len(rows)
+    return found
+
+
+def test_each_connection_to_one_address_is_in_the_cluster_that_it_names(tmp_path: Path) -> None:
+    """A load balancer before two clusters; what the third connection is told came before, byte for byte."""
+    packets, at_ns = [], 10**18
+    for number, (cluster, fetches) in enumerate([("c", 1), ("d", 2), ("c", 4), ("d", 8)]):
+        client = Client(port=40000 + number, start_ns=at_ns).metadata(cluster, a=ORDERS)
+        for _ in range(fetches):
+            client.fetch(ORDERS)
+        packets += client.packets
+        at_ns = client.now + 1_000_000
+    assert requests_read(Path(write_pcap(tmp_path / "balanced.pcap", packets))) == {"c": 5, "d": 10}
+
+
+def by_cluster(folder: Path) -> list[Path]:
+    """The two clusters of the recording in a file each."""
+    found = []
+    for cluster in CLUSTERS:
+        bootstrap = next(
+            each["bootstrap"]
+            for each in TRUTH["events"]
+            if each["what"] == "cluster" and each["cluster_id"] == CLUSTERS[cluster]
+        )
+        target = folder / f"{cluster}.pcapng"
+        port = bootstrap.rpartition(":")[2]
+        assert run("extract", CAPTURE, "-Y", f"broker.port == {port}", "-o", target).code == 0
+        found.append(target)
+    return found
+
+
+def test_captures_of_two_clusters_are_not_added_up(tmp_path: Path) -> None:
+    first, second = by_cluster(tmp_path)
+    ran = run("topics", "--format", "json", first, second)
+    topics = [row for row in json.loads(ran.out)["topics"] if row["topic"] == "orders"]
+    for use in ("written", "read"):
+        assert {row["cluster"]: row[use]["records"] for row in topics} == written()
+    groups = json.loads(run("groups", "--format", "json", first, second).out)["groups"]
+    assert {row["cluster"] for row in groups if row["group"] == "billing"} == set(CLUSTERS.values())
+    assert "cluster" not in json.loads(run("topics", "--format", "json", second).out)["topics"][0]
+
+
+def test_captures_of_one_cluster_are_added_up(tmp_path: Path) -> None:
+    """Those of two brokers: one broker leads the one partition, and the other one the other."""
+    files = []
+    for number in (2, 3):
+        client = Client(f"10.0.0.{number}").metadata("c", a=ORDERS).fetch(ORDERS)
+        files.append(write_pcap(tmp_path / f"{number}.pcap", client.packets))
+    (row,) = json.loads(run("topics", "--format", "json", *files).out)["topics"]
+    assert row["read"]["requests"] == 2
+
+
+@pytest.mark.parametrize("most", [2, 1])
+def test_topics_beyond_the_limit_count_with_those_of_their_cluster(
+    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(topic_traffic_module, "TOPICS_KEPT", most)
+    files = []
+    for number in (2, 3, 4):
+        client = Client(f"10.0.0.{number}", start_ns=10**18 + number * 10**9).metadata("c", a=ORDERS)
+        files.append(write_pcap(tmp_path / f"{number}.pcap", client.fetch(ORDERS).packets))
+    traffic = TopicTraffic(TopicNames())
+    for event in Dissection(files).events():
+        if isinstance(event, Exchange):
+            traffic.add(event)
+    (row,) = topic_facts(traffic)
+    assert row["read"]["requests"] == 3
+
+
+def mixed_up(*steps: tuple[str, str, tuple[str, ...]]) -> list[tuple[str, str, str]]:
+    """Who is misled: clients `me` that are told a cluster and its brokers by one broker after the other."""
+    identities, mixups = Identities(), ClusterMixups()
+    said = talks(identities, *(broker for broker, _, _ in steps))
+    for talk, (_, cluster, brokers) in zip(said, steps, strict=True):
+        identities.learn(metadata(talk, cluster, brokers))
+        talk.info.kind = ConnectionKind.KAFKA
+        talk.info.complete += 1
+        mixups.add(talk.info)
+    return [(one.info.broker.host, one.advertised_by, one.leads_to) for one in mixups.misled()]
+
+
+FIRST, SECOND = "10.0.0.2", "10.0.0.3"
+
+
+def test_an_address_that_another_cluster_advertises_misleads() -> None:
+    right = (FIRST, CLUSTER_A, (FIRST,)), (SECOND, CLUSTER_B, (SECOND,))
+    assert mixed_up(*right) == []
+    wrong = (SECOND, CLUSTER_B, (FIRST,)), (FIRST, CLUSTER_A, (FIRST,))
+    assert mixed_up(*wrong) == [(FIRST, CLUSTER_B, CLUSTER_A)]
+    assert mixed_up(*wrong, *wrong) == [(FIRST, CLUSTER_B, CLUSTER_A)]
+
+
+def test_an_address_that_was_in_the_cluster_that_advertises_it_misleads_nobody() -> None:
+    moved = (FIRST, CLUSTER_B, (FIRST,)), (SECOND, CLUSTER_B, (FIRST,)), (FIRST, CLUSTER_A, (FIRST,))
+    assert mixed_up(*moved) == []
+
+
+def test_a_client_that_nobody_misled_is_not_named() -> None:
+    """It asked for no address at the cluster that advertises a wrong one."""
+    identities, mixups = Identities(), ClusterMixups()
+    misled, at_second, other = talks(identities, FIRST, SECOND, FIRST)
+    other.info.client_id = "other"
+    identities.learn(metadata(at_second, CLUSTER_B, (FIRST,)))
+    for talk in (misled, other):
+        identities.learn(metadata(talk, CLUSTER_A, (FIRST,)))
+    for talk in (misled, at_second, other):
+        talk.info.kind = ConnectionKind.KAFKA
+        talk.info.complete += 1
+        mixups.add(talk.info)
+    assert [one.info for one in mixups.misled()] == [misled.info]

@@ -31,14 +31,19 @@ def told(*answers: dict[str, Any]) -> Leaders:
     return found
 
 
+def _alone(_scope: str) -> str:
+    """One cluster was captured."""
+    return ""
+
+
 def test_the_last_word_counts_also_one_that_was_said_before() -> None:
     broker, _, _ = Talk().info.broker_address.rpartition(":")
     here, elsewhere = {1: broker}, {1: broker, 2: "10.9.9.9"}
     assert told(answer(1, here)).unseen_brokers() == []
     first, second = answer(1, elsewhere), answer(2, elsewhere)
-    assert told(first, second).coverage() == {(TOPIC, ""): Coverage(1, 1)}
-    assert told(first, second, second, first).coverage() == told(first).coverage()
-    assert told(first, second, first, second).coverage() == {(TOPIC, ""): Coverage(1, 1)}
+    assert told(first, second).coverage(_alone) == {(TOPIC, ""): Coverage(1, 1)}
+    assert told(first, second, second, first).coverage(_alone) == told(first).coverage(_alone)
+    assert told(first, second, first, second).coverage(_alone) == {(TOPIC, ""): Coverage(1, 1)}
 
 
 def test_what_was_forgotten_is_learned_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -330,3 +330,24 @@ def test_offsets_without_records() -> None:
         fetch(talk, 0, stored(3, 2) + stored(9)), fetch(talk, 10, stored(10)), fetch(talk, 0, stored(3, 2))
     )
     assert [(row["from"], row["to"], row["offsets"]) for row in facts["gaps"]] == [(0, 2, 3), (5, 8, 4)]
+
+
+def test_a_fetch_that_brings_less_than_one_batch_is_reported_when_it_is_repeated() -> None:
+    talk, batch = Talk(), stored(40, 5)
+    cut = batch[:-3]
+    steps = fetch(talk, 40, cut), fetch(talk, 40, cut), fetch(talk, 40, batch), fetch(talk, 45)
+    text = f"no whole batch came: {len(cut)} of {len(batch)} bytes"
+    assert moves(told_of(*steps)) == [(40, 40, text)] * 2
+    assert moves(told_of(fetch(talk, 40, b"\0" * 9), fetch(talk, 40))) == [
+        (40, 40, "no whole batch came: 9 bytes")
+    ]
+    assert moves(told_of(fetch(talk, 40), fetch(talk, 40))) == []
+    assert moves(told_of(fetch(talk, 40, stored(40, 5) + cut), fetch(talk, 45))) == []
+
+
+def test_a_fetch_of_what_was_received_is_no_mere_seek() -> None:
+    talk = Talk()
+    steps = fetch(talk, 40, stored(40, 5)), fetch(talk, 40, stored(40, 5)), fetch(talk, 42)
+    assert moves(told_of(*steps)) == [
+        (45, 40, "nothing on the wire: it asks for the same again"), (45, 42, "nothing on the wire: a seek"),
+    ]  # fmt: skip

@@ -4,24 +4,19 @@ wrong with either. Then a topic of the first cluster is deleted and created agai
 it.
 """
 
-import base64
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from captures.record import java
-from captures.record.broker import Cluster
 from captures.record.lab import Lab
+from captures.record.scenarios._clusters import another
 from captures.record.spec import Spec
 
 NAME = "kafka44_two_clusters"
 BROKER = Spec("4.4.0")
-_SECOND = base64.urlsafe_b64encode(b"kdissect-second!").decode().rstrip("=")
 _WRITTEN = {"first": 5, "second": 40}
 
 
 def run(lab: Lab) -> None:
     """The same names in both, then a topic that has its name again."""
-    with _beside(lab) as second:
+    with another(lab) as second:
         places = {"first": lab.cluster.bootstrap, "second": second.bootstrap}
         client = java.java("4.4.0")
         for name, bootstrap in places.items():
@@ -57,14 +52,3 @@ def _renew(lab: Lab) -> None:
         )  # fmt: skip
         if count == 8:
             lab.run_driver(client, "DeleteTopic", client_id="owner", topic="renewed")
-
-
-@contextmanager
-def _beside(lab: Lab) -> Iterator[Cluster]:
-    """A second cluster, on ports that are captured: those of nodes that the first does not have."""
-    cluster = Cluster(BROKER, lab.cluster.base + 50, java.extensions(), _SECOND)
-    try:
-        cluster.start()
-        yield cluster
-    finally:
-        cluster.close()

@@ -8,7 +8,7 @@ from kdissect.session.problem import Reason
 
 
 class ProxyHeaderRefused(FailedConnection):
-    """Connections that the broker closed without a byte after a header."""
+    """Connections that the broker closed after a header: without a byte, or with a TLS alert of Java."""
 
     id = "proxy-header-refused"
     title = "A broker refuses a PROXY protocol header"
@@ -27,5 +27,12 @@ class ProxyHeaderRefused(FailedConnection):
         """Who, and where."""
         return (
             f"The proxy at {host} sends a PROXY protocol header to {end}: {often(problems)} the broker closed"
-            " without a byte, as a listener does that expects no header."
+            f" {_how(problems)}, as a listener does that expects no header."
         )
+
+
+def _how(problems: list[ConnectionProblem]) -> str:
+    with_alert = sum(bool(one.connection.tls is not None and one.connection.tls.alerts) for one in problems)
+    if not with_alert:
+        return "without a byte"
+    return "with a TLS alert" if with_alert == len(problems) else "without a byte or with a TLS alert"

@@ -11,7 +11,7 @@ from kdissect.causes.evidence.seen import Seen
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
 from kdissect.model.wording import plural
 from kdissect.report.quantities import grouped
-from kdissect.session.identities import cluster_part, later_topic
+from kdissect.session.identities import later_topic
 from kdissect.stats.client import Client
 
 _PARTITIONS = 3
@@ -37,7 +37,7 @@ class HotPartition(Cause):
         ends: dict[tuple[str, str], dict[int, int]] = {}
         for ((scope, _, _), (topic, number)), position in seen.gathering.groups.positions.all():
             if position.high_watermark is not None:
-                of_topic = ends.setdefault((cluster_part(scope), topic), {})
+                of_topic = ends.setdefault((seen.gathering.topics.apart(scope), topic), {})
                 of_topic[number] = max(of_topic.get(number, 0), position.high_watermark)
         for row in seen.topics:
             name = row["topic"] or row["topic_id"] or ""
@@ -77,12 +77,11 @@ class HotPartition(Cause):
 
 
 def _keys(row: Row, name: str) -> Iterator[tuple[str, str]]:
-    """What a topic's positions may be kept by: a second topic of the name or cluster first."""
-    raw = _raw_id(row["topic_id"])
-    for cluster in dict.fromkeys((row.get("cluster", ""), "")):
-        if raw is not None:
-            yield cluster, later_topic(name, raw)
-        yield cluster, name
+    """What a topic's positions may be kept by: a later topic of the name first."""
+    raw, cluster = _raw_id(row["topic_id"]), row.get("cluster", "")
+    if raw is not None:
+        yield cluster, later_topic(name, raw)
+    yield cluster, name
 
 
 def _raw_id(text: str | None) -> bytes | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from kdissect.capture.capture_file import CaptureFile
+from kdissect.causes.evidence.cluster_mixups import ClusterMixups
 from kdissect.causes.evidence.exchange_log import ExchangeLog
 from kdissect.causes.evidence.idle_resets import IdleResets
 from kdissect.causes.evidence.links import Links
@@ -75,6 +76,7 @@ class Gathering:
         self.producers = ProducerTraffic(names, is_selective=wants is not None)
         self.fetchers = FetchSessionTraffic()
         self.topics = TopicTraffic(names)
+        self.mixups = ClusterMixups()
         self.blind = BlindSpots()
         self.problems: list[ConnectionProblem] = []
         self.facts: dict[str, list[KnownFact]] = {}
@@ -183,6 +185,7 @@ class Gathering:
         if self._counts(info) and (info.kind is ConnectionKind.KAFKA or info.kind is ConnectionKind.TLS):
             self.links.add(info)
             self.versions.add(info)
+            self.mixups.add(info)
         self._wanted_connections.discard(info.id)
 
     def _counts(self, info: ConnectionInfo) -> bool:

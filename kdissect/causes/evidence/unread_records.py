@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from kdissect.decoders.records.batch_layout import LENGTH_AT, MAGIC_AT, OVERHEAD
-from kdissect.decoders.records.batches import split_batches
+from kdissect.decoders.records.batches import first_size, split_batches
 from kdissect.decoders.records.reader import read_records
 from kdissect.model.record_batch import CODEC_NAMES
 from kdissect.model.wording import plural
 
-_SIZE = 4  # of the length of a batch (spec/001 5.3.1)
 _RECORDS = 10_000  # that are read of a batch
 _BYTES = 8 << 20  # that a batch may have when it is decompressed
 
@@ -18,9 +16,9 @@ def why_unread(records: bytes, *, is_whole: bool) -> str:
 
     `is_whole`: all bytes of the records are here.
     """
-    if len(records) <= MAGIC_AT:
+    size = first_size(records)
+    if size is None:
         return f"the response holds only {plural(len(records), 'byte')} of them, less than a batch has"
-    size = int.from_bytes(records[LENGTH_AT : LENGTH_AT + _SIZE], "big", signed=True) + OVERHEAD
     if is_whole and size > len(records):
         return (
             f"the first batch has {plural(size, 'byte', spec=',')}, and the response holds"

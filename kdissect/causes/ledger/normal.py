@@ -16,6 +16,7 @@ from kdissect.schema.protocol_messages import api_keys, api_name
 from kdissect.session.problem import Reason
 
 _SECOND_NS = 1_000_000_000
+_CONSUMER_GROUP_DESCRIBE = 69  # org.apache.kafka.common.protocol.ApiKeys
 _ALL = 1.0
 
 
@@ -132,6 +133,11 @@ NORMAL: tuple[Normal, ...] = (
     Normal(
         _ERROR, "an administrator asks for, creates or removes what is (not) there: the program reports it",
         (f"{_ERRORS}forCode",), codes=_NOTHING_TO_DO, details={ADMINISTRATION}, most=5,
+    ),
+    Normal(
+        _ERROR, "the group is a classic one: the program asks for it as such next",
+        (f"{_ERRORS}GROUP_ID_NOT_FOUND", "KIP-848 Motivation"),
+        codes={69}, apis={_CONSUMER_GROUP_DESCRIBE}, details={ADMINISTRATION}, goes_on=True,
     ),
     Normal(
         _ERROR, "the broker does not have a feature: the program reports it",

@@ -26,7 +26,7 @@ from kdissect.report.printable import printable
 from kdissect.report.quantities import duration
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
-from kdissect.stats.refused_logins import LOGIN_APIS, RefusedLogins
+from kdissect.stats.refusals import REFUSING_APIS, Refusals
 
 # Snapshot length from which on packets are whole: the largest IP packet (RFC 791 section 3.1).
 _WHOLE_PACKETS = 65535
@@ -81,12 +81,12 @@ def _read(dissection: Dissection, options: Namespace, overview: Overview) -> Non
     """Count the whole input."""
     accepts = filter_of(options, dissection)
     takes = None if accepts is None else EventFilter(accepts)
-    logins = RefusedLogins()
+    refusals = Refusals()
 
     def add(event: Event) -> None:
         if takes is None or takes(event):
-            if not isinstance(event, Exchange) or event.api_key in LOGIN_APIS:
-                event = logins.add(event)
+            if not isinstance(event, Exchange) or event.api_key in REFUSING_APIS:
+                event = refusals.add(event)
             overview.add(event)
 
     read_all(dissection, add)

@@ -214,3 +214,10 @@ def _read_legacy(data: bytes, at: int) -> RecordBatch:
 def _note_crc(batch: RecordBatch, place: int) -> None:
     why = f"says {batch.crc:#010x}, the bytes give {batch.computed_crc:#010x}"
     note(batch.faults, RecordFault(AnomalyKind.BAD_CRC, "crc", batch.start + place, why))
+
+
+def first_size(records: bytes) -> int | None:
+    """Bytes that the first batch says that it has; None if they hold less than its first fields."""
+    if len(records) <= MAGIC_AT:
+        return None
+    return int.from_bytes(records[LENGTH_AT : LENGTH_AT + 4], "big", signed=True) + OVERHEAD  # spec/001 5.3.1

@@ -88,6 +88,11 @@ class RecordSet:
         self._found: BatchList | None = None
         self._before = _before(records_field)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all bytes of the field were captured."""
+        return self.end == self.records_field.end
+
     def lead(self, before: PieceEnd) -> None:
         """Say what the pieces before left, if this is a piece of a snapshot."""
         self._before = before

@@ -21,7 +21,7 @@ from kdissect.model.limits import in_force
 from kdissect.model.native import is_compiled, native
 from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import Exchange
-from kdissect.session.identities import API_VERSIONS, learn_identities
+from kdissect.session.identities import API_VERSIONS, cluster_of, learn_identities
 from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
@@ -81,6 +81,8 @@ class TopicNames:
         self._answers: dict[object, tuple[str, ...]] = {}
         self._stated: set[int] = set()
         self._told: native.ToldNames | None = None
+        self._moves = 0
+        """Those of the identities (`session.identities`) when `_told` began."""
         self._pending: list[Exchange] = []
         self._pieces: SnapshotPieces | None = None
 
@@ -112,14 +114,22 @@ class TopicNames:
         Without those that are learned from each time. None where it is not compiled.
         """
         if self._told is None and is_compiled:
-            self._told = native.ToldNames(_place)
+            self._told = native.ToldNames(_settled)
         return self._told
 
     def pass_by(self, exchange: Exchange) -> None:
         """Learn from an exchange that is not shown; the same as `topics_of`, for the few that tell names."""
         learn_identities(exchange)
         if exchange.api_key is not None and tells_names(exchange.api_key):
+            self._follow(exchange.connection)
             self.topics_of(exchange, exchange.request_summary(), exchange.response_summary())
+
+    def _follow(self, info: ConnectionInfo) -> None:
+        """Where an address became another cluster's, an answer that came before says so anew."""
+        if info.identities is not None and info.identities.moves != self._moves:
+            self._moves = info.identities.moves
+            if self._told is not None:
+                self._told.clear()
 
     def name(self, connection: ConnectionInfo, topic_id: bytes) -> str | None:
         """The name of an id in the cluster of a connection; None if nobody knows."""
@@ -311,6 +321,12 @@ def may_announce_names(exchange: Exchange) -> bool:
         return exchange.api_key in ANNOUNCING
     request = exchange.request
     return request is not None and any(mark in request.data for mark in _METADATA_MARKS)
+
+
+def _settled(connection: ConnectionInfo) -> _Place:
+    """The place of a connection whose answers may be those that were told before: of its cluster as well."""
+    cluster_of(connection)
+    return _place(connection)
 
 
 def _place(connection: ConnectionInfo) -> _Place:

@@ -90,6 +90,8 @@ def gap_columns() -> list[TableColumn]:
 
 
 def _way(before: int, after: int) -> Cell:
+    if after == before:
+        return Cell("again", "odd")
     return Cell("back", "odd") if after < before else Cell("ahead", "bad")
 
 

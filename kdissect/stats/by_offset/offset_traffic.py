@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kdissect.decoders.generated.values import sent
-from kdissect.engine.records.record_sets import record_sets
+from kdissect.decoders.records.batches import first_size
+from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.engine.times import millis_text
 from kdissect.history import api_keys as apis
 from kdissect.history.error_codes import NONE
@@ -18,7 +19,6 @@ from kdissect.history.fact import Evidence
 from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames, tells_names
 from kdissect.model.native import native
-from kdissect.model.record_batch import RecordBatch
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
@@ -160,7 +160,7 @@ class OffsetTraffic:
                 key, offset = (client, partition), row.fetch_offset
                 self._keep_jumps(self._positions.fetch(key, view.evidence, offset, view.losses, wanted))
         answer = view.response
-        batches = None if answer is None else self._batches(view)
+        found_in = None if answer is None else self._records(view)
         for topic in sent(answer, "responses", None) or ():
             for row in topic.partitions or ():
                 partition = self._partition(view, topic, row.partition_index)
@@ -169,13 +169,13 @@ class OffsetTraffic:
                     self._positions.cause(
                         (client, partition), Cause(view.evidence, None, "its offset was out of range")
                     )
-                if row.error_code or batches is None:
+                if row.error_code or found_in is None:
                     continue
                 self._diverges(view, client, partition, row)
                 self._tells(view, place, row, client_id, is_committed, wanted)
-                found = batches.get((topic_of(topic), row.partition_index))
-                if found:
-                    self._brings(view, place, (client, partition), found, wanted)
+                records = found_in.get((topic_of(topic), row.partition_index))
+                if records is not None:
+                    self._brings(view, place, (client, partition), records, wanted)
         if answer is None:
             self._positions.unread(view.info.id)
 
@@ -212,10 +212,15 @@ class OffsetTraffic:
         view: ExchangeView,
         place: Place,
         key: tuple[ClientKey, Partition],
-        batches: list[RecordBatch],
+        records: RecordSet,
         wanted: bool,
     ) -> None:
         """What a client reads: where it goes on, and offsets without records."""
+        batches = records.found.batches
+        if not batches and records.found.cut and records.is_whole:
+            self._positions.answer_in_part(key, _in_part(records))
+        if not batches:
+            return
         client_id = view.exchange.client_id
         due = self._positions.behind(key)  # what this Fetch asked for
         for batch in batches:
@@ -232,23 +237,24 @@ class OffsetTraffic:
         if due is not None:
             self._positions.answer(key, due)
 
-    def _batches(self, view: ExchangeView) -> dict[Any, list[RecordBatch]]:
-        found: dict[Any, list[RecordBatch]] = {}
+    def _records(self, view: ExchangeView) -> dict[Any, RecordSet]:
+        found: dict[Any, RecordSet] = {}
         for records in record_sets(view.exchange):
             section = records.records_field
             topic = section.topic if section.topic is not None else section.topic_id
-            found[topic, section.partition] = records.found.batches
+            found[topic, section.partition] = records
         return found
 
     def _produce(self, view: ExchangeView, wanted: bool) -> None:
         answer = view.response
-        batches, client_id = self._batches(view), view.exchange.client_id
+        records, client_id = self._records(view), view.exchange.client_id
         transactional_id = sent(view.request, "transactional_id")
         name = None if transactional_id is None else text_of(transactional_id)
         for topic in answer.responses or ():
             for row in topic.partition_responses or ():
-                found = batches.get((topic_of(topic), row.index))
-                if row.error_code or row.base_offset < 0 or not found or len(found) > 1:
+                written = records.get((topic_of(topic), row.index))
+                found = [] if written is None else written.found.batches
+                if row.error_code or row.base_offset < 0 or len(found) != 1:
                     continue  # several: only magic 0 and 1
                 (batch,) = found
                 if batch.magic < _CURRENT_MAGIC or batch.faults:
@@ -395,6 +401,13 @@ class OffsetTraffic:
         if held.is_wanted and held.held_ns >= MIN_HELD_NS:
             self.count += 1
             self.held.append(held)
+
+
+def _in_part(records: RecordSet) -> str:
+    held = records.end - records.records_field.start
+    size = first_size(records.frame.data[records.records_field.start : records.end])
+    of = "" if size is None else f" of {size:,}"
+    return f"no whole batch came: {held:,}{of} bytes"
 
 
 def _is_watched(_info: ConnectionInfo, api_key: int, _client_id: str | None) -> bool:

@@ -29,7 +29,10 @@ class Cause(NamedTuple):
 
 
 class Jump(NamedTuple):
-    """A position that went from the offset behind what was read, or asked for, to another one."""
+    """A position that went from the offset behind what was read, or asked for, to another one.
+
+    It stays where it is if the client asks again because it got less than one whole batch.
+    """
 
     evidence: Evidence
     reader: ReaderKey
@@ -42,9 +45,11 @@ class Jump(NamedTuple):
 class _Reader:
     """Where a client reads a partition. `behind` is what it should ask for next, if nothing was lost."""
 
-    __slots__ = ("asked", "behind", "causes", "connection", "is_shared", "losses")
+    __slots__ = ("asked", "behind", "causes", "connection", "in_part", "is_shared", "losses")
 
     def __init__(self) -> None:
+        self.in_part = ""
+        """What the last answer brought, if that is less than one whole batch."""
         self.asked = -1
         self.behind = -1
         self.connection = ""
@@ -92,11 +97,14 @@ class PositionJumps:
             reader.is_shared = True
             self._pending.pop(key)
         is_known = not (is_new or reader.is_shared) and losses == reader.losses
+        asked, in_part = reader.asked, reader.in_part
         reader.asked = reader.behind = offset
-        reader.connection, reader.losses = connection, losses
-        if not is_known or offset == behind:
+        reader.connection, reader.losses, reader.in_part = connection, losses, ""
+        if not is_known:
             return []
-        jump = _jump(evidence, key, behind, offset, causes, before != connection)
+        if offset == behind:
+            return [Jump(evidence, key, behind, offset, in_part, None)] if in_part and wanted else []
+        jump = _jump(evidence, key, behind, offset, causes, before != connection, offset == asked)
         if jump is None:
             return []
         if before != connection and before in self._open:
@@ -109,6 +117,12 @@ class PositionJumps:
         reader = self._readers.peek(key)
         if reader is not None and behind > reader.asked:
             reader.behind = behind
+
+    def answer_in_part(self, key: ReaderKey, text: str) -> None:
+        """The answer brought less than one whole batch, as `text` says: the client has to ask again."""
+        reader = self._readers.peek(key)
+        if reader is not None and reader.behind == reader.asked:
+            reader.in_part = text
 
     def unread(self, connection: str) -> None:
         """Nobody knows what an answer brought."""
@@ -158,7 +172,13 @@ class PositionJumps:
 
 
 def _jump(
-    evidence: Evidence, key: ReaderKey, behind: int, offset: int, causes: list[Cause], is_new: bool
+    evidence: Evidence,
+    key: ReaderKey,
+    behind: int,
+    offset: int,
+    causes: list[Cause],
+    is_new: bool,
+    is_again: bool,
 ) -> Jump | None:
     """A jump with what explains it best; None for a consumer that goes on where its group is."""
     for cause in reversed(causes):
@@ -171,5 +191,5 @@ def _jump(
     must_move = next((cause for cause in reversed(causes) if cause.offset is None), None)
     if must_move is not None:
         return Jump(evidence, key, behind, offset, must_move.text, must_move.evidence)
-    text = "nothing on the wire: a new consumer" if is_new else "nothing on the wire: a seek"
-    return Jump(evidence, key, behind, offset, text, None)
+    why = "a new consumer" if is_new else "it asks for the same again" if is_again else "a seek"
+    return Jump(evidence, key, behind, offset, f"nothing on the wire: {why}", None)

@@ -9,7 +9,6 @@ from kdissect.decoders.records.batch_layout import CURRENT_MAGIC
 from kdissect.decoders.records.reader import read_records
 from kdissect.engine.records.acquired import Acquired
 from kdissect.model.record_batch import CODEC_NAMES, RecordBatch
-from kdissect.session.info import ConnectionInfo
 from kdissect.sketches.distribution import Distribution, DistributionRow
 from kdissect.stats.by_group.group_links import ClientKey
 from kdissect.stats.client import Client
@@ -100,13 +99,12 @@ class Topic:
     """
 
     __slots__ = (
-        "batch_bytes", "batch_records", "codecs", "control_batches", "denied", "info", "key_bytes", "magics",
+        "batch_bytes", "batch_records", "codecs", "control_batches", "denied", "key_bytes", "magics",
         "name", "partitions", "readers_of", "topic_id", "users", "value_bytes",
     )  # fmt: skip
 
-    def __init__(self, name: str | None, topic_id: bytes | None, info: ConnectionInfo | None = None) -> None:
+    def __init__(self, name: str | None, topic_id: bytes | None) -> None:
         self.name = name
-        self.info = info
         self.topic_id = topic_id
         self.partitions: set[int] = set()
         self.users: dict[UserKey, Use] = {}
@@ -168,6 +166,25 @@ class Topic:
         for distribution, row in ((self.batch_bytes, sizes), (self.batch_records, records)):
             if row is not None:
                 distribution.add_bins(*row)
+
+    def merge(self, other: Topic) -> None:
+        """Count everything of another topic, which stays as it is."""
+        for partition in sorted(other.partitions):
+            self.seen(partition)
+        for (role, client), use in other.users.items():
+            link = other.readers_of.get((role, client))
+            mine = self.users.get((role, OTHERS)) if link is None else self.user(role, client, link)
+            if mine is None:
+                mine = self.users[role, OTHERS] = Use()
+            mine.merge(use)
+        for (client, api), attempts in other.denied.items():
+            is_kept = (client, api) in self.denied or len(self.denied) < _DENIED_KEPT
+            self.denied[(client if is_kept else OTHERS), api] += attempts
+        self.codecs.update(other.codecs)
+        self.magics.update(other.magics)
+        self.control_batches += other.control_batches
+        for name in ("batch_bytes", "batch_records", "key_bytes", "value_bytes"):
+            getattr(self, name).merge(getattr(other, name))
 
     def _sizes(self, batch: RecordBatch) -> int:
         records = read_records(batch).records

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kdissect.engine.exchange_rows import topic_id_text
-from kdissect.session.identities import cluster_fact, plain_name
+from kdissect.session.identities import plain_name
 from kdissect.stats.by_topic.topic import Role, Topic, Use
 from kdissect.stats.by_topic.topic_traffic import TopicTraffic
 from kdissect.stats.client import Client
@@ -18,21 +18,21 @@ _NOTHING = Coverage(0, 0)
 def topic_facts(traffic: TopicTraffic, wanted: Callable[[str], object] | None = None) -> list[Facts]:
     """The topics by name, those `wanted`; last what did not fit."""
     traffic.catch_up()
-    coverage = traffic.leaders.coverage()
+    coverage = traffic.leaders.coverage(traffic.apart)
     found = [
-        _topic(traffic, topic, coverage.get((plain_name(key), cluster), _NOTHING))
-        for (key, cluster), topic in sorted(traffic.topics.items())
+        _topic(traffic, topic, cluster, coverage.get((plain_name(key), cluster), _NOTHING))
+        for (key, cluster), topic in sorted(traffic.by_cluster().items())
         if wanted is None or wanted(plain_name(key))
     ]
     if wanted is None and (traffic.other.users or traffic.other.denied):
-        found.append(_topic(traffic, traffic.other, _NOTHING))
+        found.append(_topic(traffic, traffic.other, "", _NOTHING))
     return found
 
 
-def _topic(traffic: TopicTraffic, topic: Topic, coverage: Coverage) -> Facts:
+def _topic(traffic: TopicTraffic, topic: Topic, cluster: str, coverage: Coverage) -> Facts:
     users = [_user(traffic, topic, role, client) for role, client in topic.users]
     return {
-        **cluster_fact(topic.info),
+        **({"cluster": cluster} if cluster else {}),
         "topic": topic.name,
         "topic_id": None if topic.topic_id is None else topic_id_text(topic.topic_id),
         "partitions": sorted(topic.partitions),

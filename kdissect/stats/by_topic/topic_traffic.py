@@ -20,7 +20,7 @@ from kdissect.model.native import is_compiled, native
 from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
-from kdissect.session.info import ConnectionInfo
+from kdissect.session.info import ConnectionInfo, KnownIdentities
 from kdissect.stats.by_group.group_links import GroupLinks, client_key
 from kdissect.stats.by_topic.topic import Role, Topic, Use
 from kdissect.stats.by_topic.topic_sums import TRANSFERS, TopicSums
@@ -46,11 +46,14 @@ class TopicTraffic:
         self._names = names
         self._sizes = sizes
         self.topics: dict[tuple[str, str], Topic] = {}
-        """By identity (`stats.transfers.topic_key`) and cluster; empty for the first of a capture set."""
+        """By identity (`stats.transfers.topic_key`) and scope (`session.identities`)."""
         self.other = Topic("(other)", None)
         self.groups = GroupLinks()
         self.leaders = Leaders()
         self._acquired = AcquiredRecords()
+        self._identities: KnownIdentities | None = None
+        self._scopes: dict[str, list[str]] = {}
+        """By identity, of the topics that are kept."""
         self._sums = self._new_sums()
 
     def _new_sums(self) -> TopicSums | None:
@@ -151,13 +154,44 @@ class TopicTraffic:
         return self._topic(Named.of(self._names, view.info, topic))
 
     def _topic(self, named: Named) -> Topic:
-        key = named.identity, named.cluster
+        key = named.identity, named.scope
         found = self.topics.get(key)
         if found is None:
+            self._identities = named.info.identities or self._identities
             if len(self.topics) >= TOPICS_KEPT:
-                return self.other
-            found = self.topics[key] = Topic(named.name, named.topic_id, named.info)
+                return self._of_other_set(named)
+            self._scopes.setdefault(named.identity, []).append(named.scope)
+            found = self.topics[key] = Topic(named.name, named.topic_id)
         return found
+
+    def _of_other_set(self, named: Named) -> Topic:
+        """The topic as another capture set of its cluster has it; `other` if none has."""
+        cluster = self.apart(named.scope)
+        for scope in self._scopes.get(named.identity, ()):
+            if self.apart(scope) == cluster:
+                return self.topics[named.identity, scope]
+        return self.other
+
+    def apart(self, scope: str) -> str:
+        """The cluster of a scope as it is known now; empty if no other one was captured."""
+        return "" if self._identities is None else self._identities.apart(scope)
+
+    def by_cluster(self) -> dict[tuple[str, str], Topic]:
+        """Topics by identity and cluster: what capture sets of one cluster have of a topic counts together.
+
+        Capture sets of which no cluster is known count together, too.
+        """
+        found: dict[tuple[str, str], list[Topic]] = {}
+        for (identity, scope), topic in self.topics.items():
+            found.setdefault((identity, self.apart(scope)), []).append(topic)
+        return {key: topics[0] if len(topics) == 1 else _together(topics) for key, topics in found.items()}
+
+
+def _together(topics: list[Topic]) -> Topic:
+    found = Topic(topics[0].name, next((one.topic_id for one in topics if one.topic_id is not None), None))
+    for one in topics:
+        found.merge(one)
+    return found
 
 
 def _topics_named(view: ExchangeView) -> list[str | bytes]:

@@ -15,7 +15,7 @@ from kdissect.session.info import ConnectionInfo
 from kdissect.session.problem import Problem
 from kdissect.stats.failed_connections import Diagnosis
 from kdissect.stats.passed_blocks import PassedBlocks
-from kdissect.stats.refused_logins import LOGIN_APIS
+from kdissect.stats.refusals import REFUSING_APIS
 from kdissect.tui.studies.study import Study, StudyContext
 
 # Connections in the table: 2 KB each. Of more the latest are shown, for the first are over for longest.
@@ -39,7 +39,7 @@ class ConnectionStudy(Study):
         self._diagnosis = Diagnosis()
         self._problems: dict[str, Problem] = {}
         self._passed = PassedBlocks(
-            lambda _info, api_key, _client_id: api_key in ANNOUNCING or api_key in LOGIN_APIS
+            lambda _info, api_key, _client_id: api_key in ANNOUNCING or api_key in REFUSING_APIS
         )
         self.takes_blocks = not context.is_filtered
 

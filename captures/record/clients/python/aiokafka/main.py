@@ -18,6 +18,7 @@ def common(bootstrap: str, options: Options) -> dict[str, Any]:
     settings: dict[str, Any] = {"bootstrap_servers": bootstrap, "client_id": options["client-id"]}
     if "trust" in options:
         context = create_ssl_context(cafile=options["trust"] or None)
+        context.check_hostname = options.get("names", "yes") == "yes"
         settings |= {"security_protocol": "SSL", "ssl_context": context}
     if "sasl" in options:
         settings |= {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": options["sasl"]}

@@ -1,0 +1,24 @@
+"""What the scenarios of several clusters on one host share."""
+
+import base64
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+
+from captures.record import java
+from captures.record.broker import Cluster
+from captures.record.lab import Lab
+
+_SECOND = base64.urlsafe_b64encode(b"kdissect-second!").decode().rstrip("=")
+
+
+@contextmanager
+def another(lab: Lab, beside: int = 50, properties: Mapping[str, str] | None = None) -> Iterator[Cluster]:
+    """A second cluster like the first, `beside` ports on: those of nodes that the first does not have."""
+    spec = replace(lab.cluster.spec, properties={**lab.cluster.spec.properties, **(properties or {})})
+    cluster = Cluster(spec, lab.cluster.base + beside, java.extensions(), _SECOND)
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.close()

@@ -1,0 +1,53 @@
+"""Clients that brokers of one cluster sent to a broker of another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kdissect.session.info import ConnectionInfo, ConnectionKind
+
+CLIENTS_KEPT = 10_000  # 1 KB each
+ADDRESSES_KEPT = 100  # of one client
+
+
+class Misled(NamedTuple):
+    """A connection to an address that `advertised_by` advertises, and that is in the cluster `leads_to`."""
+
+    info: ConnectionInfo
+    advertised_by: str
+    leads_to: str
+
+
+class ClusterMixups:
+    """Takes connections that are over."""
+
+    def __init__(self) -> None:
+        self._clients: dict[tuple[str, str, str | None], dict[str, ConnectionInfo]] = {}
+        """The first connection to each address, by capture set, host and client id."""
+
+    def add(self, info: ConnectionInfo) -> None:
+        """Take a connection."""
+        if info.kind is not ConnectionKind.KAFKA or not info.complete:
+            return
+        client = info.capture_set, info.client.host, info.client_id
+        known = self._clients.get(client)
+        if known is None:
+            if len(self._clients) >= CLIENTS_KEPT:
+                return
+            known = self._clients[client] = {}
+        if len(known) < ADDRESSES_KEPT:
+            known.setdefault(info.broker_address, info)
+
+    def misled(self) -> Iterator[Misled]:
+        """Connections of clients that are also connected to the cluster that advertises the address."""
+        for known in self._clients.values():
+            clusters = {
+                None if one.identities is None else one.identities.cluster_of(one) for one in known.values()
+            }
+            for info in known.values():
+                identities = info.identities
+                told = None if identities is None else identities.advertised_by_other(info)
+                own = None if identities is None else identities.cluster_of(info)
+                if told is not None and own is not None and told in clusters:
+                    yield Misled(info, told, own)

@@ -1,0 +1,207 @@
+"""Recordings in which clusters, topics, offsets and connection ends may be mixed up: what each command says.
+
+What the clients, tools, brokers and proxies said stands in the truth files.
+"""
+
+import json
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdissect.api import Dissection
+from kdissect.session.exchange import Exchange
+from tests.support.console import CAPTURES, run
+
+FIRST, SECOND = "a2Rpc3NlY3QtY29ycHVzIQ", "a2Rpc3NlY3Qtc2Vjb25kIQ"
+CLUSTERS = {"first": FIRST, "second": SECOND}
+Facts = dict[str, Any]
+
+
+def path_of(name: str) -> Path:
+    (found,) = (path for path in CAPTURES.glob(f"{name}.pcap*"))
+    return found
+
+
+@cache
+def truth(name: str) -> Facts:
+    content: Facts = json.loads((CAPTURES / f"{name}.truth.json").read_text())
+    return content
+
+
+def events(name: str, what: str) -> list[Facts]:
+    return [each for each in truth(name)["events"] if each["what"] == what]
+
+
+def facts(command: str, name: str, *options: object) -> Any:
+    ran = run(command, "--format", "json", *options, path_of(name))
+    assert ran.code in (0, 1, 4), ran.err
+    return json.loads(ran.out)
+
+
+def ends(name: str) -> dict[tuple[str, str], int]:
+    """Where the logs of topics end, by cluster, as their brokers said; but for what brokers write."""
+    found = Counter[tuple[str, str]]()
+    for each in events(name, "ends"):
+        if not each["topic"].startswith("__"):
+            found[CLUSTERS[each["client_id"]], each["topic"]] += each["offset"]
+    return dict(found)
+
+
+def said(name: str, use: str) -> dict[tuple[str, str], int]:
+    """Records of topics by cluster, as clients said; their ids begin with the cluster's name."""
+    found = Counter[tuple[str, str]]()
+    for each in truth(name)["records"][use]:
+        found[CLUSTERS[each["client_id"].partition("-")[0]], each["topic"]] += 1
+    return dict(found)
+
+
+MIRROR = "kafka44_mirror"
+
+
+def test_mirrored_topics_have_the_records_that_their_brokers_have() -> None:
+    topics = facts("topics", MIRROR)["topics"]
+    written = {(row["cluster"], row["topic"]): row["written"]["records"] for row in topics}
+    assert len(written) == len(topics)
+    assert written == ends(MIRROR)
+
+
+@pytest.mark.parametrize(("use", "does"), [("sent", "writers"), ("read", "readers")])
+def test_mirrored_topics_have_what_clients_said(use: str, does: str) -> None:
+    counted = Counter[tuple[str, str]]()
+    for row in facts("topics", MIRROR)["topics"]:
+        for user in row[does]:
+            if user["client_id"] in {f"{name}-{end}" for name in CLUSTERS for end in ("writer", "reader")}:
+                counted[row["cluster"], row["topic"]] += user["records"]
+    assert dict(counted) == said(MIRROR, use)
+
+
+def test_groups_of_one_name_in_two_clusters() -> None:
+    rows = [row for row in facts("groups", MIRROR)["groups"] if row["group"] == "readers"]
+    assert {row["cluster"] for row in rows} == set(CLUSTERS.values())
+    committed = {
+        (row["cluster"], one["topic"]): one["committed"] for row in rows for one in row["partitions"]
+    }
+    assert committed == said(MIRROR, "read")
+
+
+def test_nothing_is_odd_about_mirrored_offsets() -> None:
+    found = facts("offsets", MIRROR)
+    assert not any(found[table] for table in ("positions", "commits", "written_twice"))
+    assert "kdissect: " not in run("check", path_of(MIRROR)).err
+
+
+MISROUTED = "kafka44_misrouted"
+
+
+def test_records_of_clients_sent_to_the_wrong_cluster() -> None:
+    """All that was written is in the first cluster, though clients bootstrapped at the second."""
+    counted = Counter[tuple[str, str]]()
+    for row in facts("topics", MISROUTED)["topics"]:
+        counted[row["cluster"], row["topic"]] += row["written"]["records"]
+    assert dict(counted) == ends(MISROUTED)
+    assert counted[FIRST, "orders"] == 3
+
+
+def test_clients_sent_to_the_wrong_cluster_are_named() -> None:
+    causes = facts("why", MISROUTED)["causes"]
+    assert [cause["id"] for cause in causes] == ["wrong-cluster"] * 2
+    refused, misled = (cause["sentence"] for cause in causes)
+    assert "'java-4.4.0'" in refused and "REBOOTSTRAP_REQUIRED" in refused
+    assert f"cluster '{SECOND}' advertise" in misled and f"'{FIRST}' answers" in misled
+    assert "'java-4.3.1'" in misled and "'rdkafka'" in misled and "'java-4.4.0'" not in misled
+
+
+def test_connections_that_were_refused_for_their_cluster() -> None:
+    rows = facts("connections", MISROUTED, "--problems")
+    found = Counter((row["client_id"], row["reason"]) for row in rows)
+    assert set(found) == {("java-4.4.0", "wrong_cluster")}
+    assert all(f"cluster {SECOND}" in row["sentence"] for row in rows)
+    assert facts("info", MISROUTED)["connections"]["problems"] == {"wrong_cluster": len(rows)}
+
+
+def test_a_client_has_connections_to_two_clusters() -> None:
+    lines = run("connections", path_of(MISROUTED), "-e", "client_id,cluster").out.splitlines()[1:]
+    clusters = {tuple(line.split("\t")) for line in lines}
+    assert {("java-4.3.1", FIRST), ("java-4.3.1", SECOND)} <= clusters
+
+
+RESETS = "kafka44_offset_resets"
+
+
+def test_resets_of_the_tool_are_changes() -> None:
+    """All that it executed, in their order, and nothing of a dry run."""
+    done = [each for each in events(RESETS, "reset") if "--execute" in each["how"]]
+    rows = [row for row in facts("changes", RESETS)["changes"] if row["kind"] == "offsets"]
+    expected = [(each["group"], f"{each['topic']}-{each['partition']} to {each['offset']}") for each in done]
+    assert [(row["name"].removeprefix("of "), row["detail"]) for row in rows] == expected
+    assert len(done) == 5
+
+
+def test_resets_of_the_tool_are_odd_commits() -> None:
+    done = [each for each in events(RESETS, "reset") if "--execute" in each["how"]]
+    rows = facts("offsets", RESETS)["commits"]
+    assert [(row["group"], row["after"]) for row in rows] == [
+        (each["group"], each["offset"]) for each in done
+    ]
+    assert all("by a client that is no member" in row["what"] for row in rows)
+
+
+def test_a_reset_is_the_only_trouble() -> None:
+    """The tool asks for a consumer group first: that the group is a classic one is no trouble."""
+    assert [cause["id"] for cause in facts("why", RESETS)["causes"]] == ["offset-rewound"]
+
+
+PROXIES = "kafka44_haproxy"
+KEYS = CAPTURES / f"{PROXIES}.keys"
+
+
+def proxied() -> dict[str, tuple[str, str]]:
+    """Who HAProxy connected for, and the leg, by its own end of each connection."""
+    return {
+        each["from"]: (each["for"], each["by"])
+        for each in events(PROXIES, "proxied")
+        if not each["by"].endswith("-off")
+    }
+
+
+def test_connections_have_the_client_that_the_proxy_connected_for() -> None:
+    rows = [json.loads(line) for line in run(
+        "connections", "--format", "jsonl", "--keylog", KEYS, path_of(PROXIES)
+    ).out.splitlines()]  # fmt: skip
+    known = proxied()
+    of_clients = [row for row in rows if row["client"] in known]
+    assert len(of_clients) == len(known)
+    assert {row["client_proxied"] for row in of_clients} == {client for client, _ in known.values()}
+    for row in of_clients:
+        client, leg = known[row["client"]]
+        assert row["client_proxied"] == client
+        if not leg.startswith("refused"):
+            assert row["kind"] == ("tls" if leg.startswith("tls") and row["client_id"] is None else "kafka")
+
+
+def test_tls_after_a_header_is_read_with_its_keys() -> None:
+    dissection = Dissection(str(path_of(PROXIES)), key_logs=[str(KEYS)])
+    found = [event for event in dissection.events() if isinstance(event, Exchange)]
+    of_tls = [one for one in found if (one.client_id or "").startswith("a-tls")]
+    assert {one.client_id for one in of_tls} == {"a-tls1", "a-tls2"}
+    assert any(one.api_key == 0 for one in of_tls)
+    assert all(str(one.state) == "complete" for one in of_tls)
+
+
+def test_health_checks_and_refused_headers_are_named() -> None:
+    rows = facts("connections", PROXIES, "--problems", "--keylog", KEYS)
+    known = proxied()
+    legs = {row["client"]: known[row["client"]][1] for row in rows if row["client"] in known}
+    refused = {row["client"] for row in rows if row["reason"] == "proxy_refused"}
+    assert refused == {client for client, (_, leg) in known.items() if leg.startswith("refused")}
+    assert {legs[client] for client in refused} == {
+        f"refused-{kind}{version}" for kind in ("plain", "tls") for version in (1, 2)
+    }
+    others = [row for row in rows if row["client"] not in known]
+    assert {row["reason"] for row in others} == {"probe"}
+    assert {"v1", "v2, LOCAL"} == {row["sentence"].partition("(")[2].partition(")")[0] for row in others}
+    causes = facts("why", PROXIES, "--keylog", KEYS)["causes"]
+    assert {cause["id"] for cause in causes} == {"proxy-header-refused", "health-probe"}
