@@ -245,7 +245,7 @@ class ModernGroup:
         self._let_go(member.member_id, revoked)
         self.revoked |= revoked
         self.revoked -= member.assigned or _NOTHING
-        for holding in member.assigned or ():
+        for holding in sorted(member.assigned or (), reverse=True):  # the least one is reported
             if self.kind is ModernKind.STREAMS and holding[0] != "active":
                 continue
             holder = self.holders.get(holding)

@@ -117,3 +117,13 @@ def test_the_coordinator_may_name_the_member() -> None:
     feed(machine, beat(talk, 0, 1, member="", answered_as="given"), beat(talk, 1, 1, member="given"))
     (group,) = machine.groups
     assert [member.member_id for member in group.members] == ["given"]
+
+
+def test_of_partitions_that_two_members_hold_the_least_is_reported() -> None:
+    """Whatever the order of sets is, which differs from process to process."""
+    talk, machine, many = Talk(), ModernGroups(), tuple(range(60))
+    facts = feed(
+        machine, beat(talk, 1, 1, holds=many), beat(talk, 1, 1, owns=many),
+        beat(talk, 1, 1, holds=many, member="n"), beat(talk, 1, 1),
+    )  # fmt: skip
+    assert [str(fact.seen) for fact in facts if str(fact.kind) == "held_by_two"] == [f"{UUID.hex()}-0"]
