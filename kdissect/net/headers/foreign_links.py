@@ -7,6 +7,7 @@ from importlib import import_module
 from struct import pack
 from typing import Any
 
+from kdissect.net.headers.combined_header import LENGTHS_BELOW
 from kdissect.net.headers.datagram import MalformedPacketError
 from kdissect.net.headers.link_header import ip_by_version
 
@@ -19,10 +20,6 @@ _CLASSES = {
     105: ("dpkt.ieee80211", "IEEE80211"),
     127: ("dpkt.radiotap", "Radiotap"),
 }
-# dpkt nests packets: PPPoE > PPP > IP is three, 802.11 with its LLC five; nothing sensible is deeper.
-_MAX_DEPTH = 8
-
-_LENGTHS_BELOW = 0x600  # IEEE 802.3 clause 3.2.6: smaller numbers are lengths, LLC follows
 _CARRIERS = frozenset((0x8847, 0x8848, 0x8864, 0x880B))  # MPLS unicast and multicast, PPPoE session, PPP
 
 
@@ -33,7 +30,7 @@ def is_known(link_type: int) -> bool:
 
 def carries_ip(ethertype: int) -> bool:
     """Whether packets of this EtherType may carry IP that dpkt finds."""
-    return ethertype in _CARRIERS or ethertype < _LENGTHS_BELOW
+    return ethertype in _CARRIERS or ethertype < LENGTHS_BELOW
 
 
 def network_layer(link_type: int, data: bytes) -> tuple[int, int]:
@@ -67,7 +64,7 @@ def _find_ip(parser: tuple[str, str], data: bytes) -> tuple[int, int] | None:
 def _ip_header(packet: Any) -> bytes | None:
     from dpkt import ip, ip6, llc  # an extra
 
-    for _ in range(_MAX_DEPTH):
+    while packet is not None:  # dpkt nests packets: each is shorter than the one around it
         if isinstance(packet, ip.IP | ip6.IP6):
             return bytes(packet.pack_hdr())
         if hasattr(packet, "data_frame"):  # 802.11 leaves its payload as bytes

@@ -60,10 +60,9 @@ def ip_by_version(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _loopback(data: bytes) -> tuple[int, int]:
-    # NULL stands in the byte order of the capturing host, LOOP in network order; files disagree.
-    family = int.from_bytes(data[:4], "little")
-    if family > 0xFFFF:
-        family = int.from_bytes(data[:4], "big")
+    # NULL stands in the byte order of the capturing host, LOOP in network order; files disagree. Families are
+    # small numbers: the byte order that makes more of them is the wrong one.
+    family = min(int.from_bytes(data[:4], "little"), int.from_bytes(data[:4], "big"))
     if family not in _FAMILIES:
         raise MalformedPacketError(f"address family {family}")
     return _FAMILIES[family], 4
