@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,14 +16,14 @@ Test = Callable[[Exchange], bool]
 Values = tuple[Any, ...]
 
 
-class Node:
+class Node(ABC):
     """A test that can be made. `cost` orders the tests of an `and`."""
 
     cost = Cost.HEADER
 
+    @abstractmethod
     def test(self, binding: Binding) -> Test:
         """The function."""
-        raise NotImplementedError
 
     def inner(self) -> Sequence[Node]:
         """The nodes it is made of."""

@@ -6,6 +6,7 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
@@ -33,13 +34,22 @@ NO_COLUMNS = ("number", "batch")
 STRUCTS = ("request", "response", "closed", "anomalies", "processes", "request.packets", "response.packets")
 
 
-def framed(data: bytes, first: tuple[int, int], last: tuple[int, int], begins_ns: int, ends_ns: int) -> Frame:
+HEADER = b"head"
+
+
+def framed(body: bytes, first: tuple[int, int], last: tuple[int, int], begins_ns: int, ends_ns: int) -> Frame:
+    data = HEADER + body
     return Frame(data, len(data), packet_ref(*first), packet_ref(*last), START + begins_ns, START + ends_ns)
+
+
+def with_headers(**facts: Any) -> Exchange:
+    """An exchange whose frames have something before their bodies."""
+    return exchange(request_body_offset=len(HEADER), response_body_offset=len(HEADER), **facts)
 
 
 def whole() -> Exchange:
     """Everything that can be known of a Metadata exchange."""
-    made = exchange(api_version=12, state=State.COMPLETE)
+    made = with_headers(api_version=12, state=State.COMPLETE)
     metadata = api(3)
     assert metadata is not None
     asked = {
@@ -74,7 +84,7 @@ def bare() -> Exchange:
 
 def orphan() -> Exchange:
     """A response alone, of no error; its connection ended."""
-    made = exchange(api_key=12, api_version=1, client_id=None, state=State.ORPHAN_RESPONSE)
+    made = with_headers(api_key=12, api_version=1, client_id=None, state=State.ORPHAN_RESPONSE)
     heartbeat = api(12)
     assert heartbeat is not None
     body = encode(heartbeat.response, 1, {"throttle_time_ms": 0, "error_code": 0})
@@ -93,7 +103,7 @@ def token() -> Exchange:
 
 def produced() -> Exchange:
     """Batches of different magic, codec and producer."""
-    made = exchange(api_key=0, api_version=3, state=State.NO_RESPONSE_EXPECTED)
+    made = with_headers(api_key=0, api_version=3, state=State.NO_RESPONSE_EXPECTED)
     batches = (
         batch_bytes(
             record_bytes(value=b"v"), 1, base_offset=5, attributes=0x10, producer_id=7, epoch=2, sequence=3
@@ -114,7 +124,7 @@ def produced() -> Exchange:
 
 def old() -> Exchange:
     """Messages of magic 0 and 1."""
-    made = exchange(api_key=0, api_version=2)
+    made = with_headers(api_key=0, api_version=2)
     records = message_bytes(b"a", magic=0, offset=1) + message_bytes(b"b", magic=1, offset=2)
     produce = api(0)
     assert produce is not None
@@ -126,7 +136,7 @@ def old() -> Exchange:
 
 def joining() -> Exchange:
     """A body with bytes that are decoded, and entities."""
-    made = exchange(api_key=11, api_version=5, state=State.COMPLETE)
+    made = with_headers(api_key=11, api_version=5, state=State.COMPLETE)
     join = api(11)
     assert join is not None
     metadata = bytes(2) + (1).to_bytes(4) + b"\0\6orders" + b"\xff\xff\xff\xff"
@@ -144,14 +154,41 @@ def joining() -> Exchange:
     return made
 
 
-EXCHANGES = (whole, bare, orphan, token, produced, old, joining)
+def login() -> Exchange:
+    """A secret, and a response that does not fit."""
+    made = with_headers(api_key=36, api_version=1, state=State.COMPLETE)
+    login, session = api(36), (5000).to_bytes(8)
+    assert login is not None
+    body = encode(login.request, 1, {"auth_bytes": b"\0alice\0secret"})
+    made.request = framed(body, (0, 1), (0, 1), 0, 0)
+    made.response = framed(b"\0\0\xff\xff\0\0\0\0" + session + b"more", (0, 2), (0, 2), 10, 10)
+    return made
+
+
+def slowed() -> Exchange:
+    """A time of throttling in a response that is longer than its layout."""
+    made = with_headers(api_key=12, api_version=1, state=State.COMPLETE)
+    made.response = framed((9).to_bytes(4) + b"\0\0" + b"more", (0, 2), (0, 2), 10, 10)
+    return made
+
+
+def described() -> Exchange:
+    """A field that is a struct in another API."""
+    made = with_headers(api_key=15, api_version=0)
+    groups = api(15)
+    assert groups is not None
+    made.request = framed(encode(groups.request, 0, {"groups": ["g", "h"]}), (0, 1), (0, 1), 0, 0)
+    return made
+
+
+EXCHANGES = (whole, bare, orphan, token, produced, old, joining, login, slowed, described)
 OF_BODIES = (
     "request.acks", "request.timeout_ms", "request.topic_data.partition_data.index",
     "request.topic_data.partition_data.records", "request.topics.topic_id", "request.protocols.metadata",
     "request.protocols.metadata_decoded.value.topics", "request.protocols.metadata_decoded.value",
     "request.protocol_type", "request.allow_auto_topic_creation", "response.throttle_time_ms",
     "response.topics.error_code", "response.error_code", "response.body.cluster_id", "response.**.error_code",
-    "request.*.name",
+    "request.*.name", "request.groups", "response.session_lifetime_ms",
 )  # fmt: skip
 
 

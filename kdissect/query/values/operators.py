@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from kdissect.query.values.value_kinds import Bytes, Flag, Structure, Test, Valu
 STRUCT = "is a struct, it has no value to compare"
 
 
-class Operator:
+class Operator(ABC):
     """An operator. `symbols` are its spellings, the first one is what filters are printed with.
 
     `negative`: true only if no value of the field has what the values name.
@@ -28,9 +29,14 @@ class Operator:
         """Why the operator cannot be used on a kind of field; empty where it can."""
         return STRUCT if isinstance(kind, Structure) else ""
 
+    @property
+    def symbol(self) -> str:
+        """The first spelling."""
+        return self.symbols[0]
+
+    @abstractmethod
     def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """The test of one value of the field, which is not null."""
-        raise NotImplementedError
 
     def check(self, values: Sequence[Any]) -> None:
         """Raises ValueError for values that cannot be used."""
@@ -234,7 +240,7 @@ def by_symbol(symbol: str) -> Operator | None:
 
 def symbols() -> tuple[str, ...]:
     """The first spelling of every operator."""
-    return tuple(operator.symbols[0] for operator in OPERATORS)
+    return tuple(operator.symbol for operator in OPERATORS)
 
 
 def usable(kind: ValueKind) -> tuple[Operator, ...]:
