@@ -17,7 +17,7 @@ from tests.support.messages.encoder import encode
     [
         "request.topics and latency > 1s", "request.topics == null and latency > 1s",
         "count(request.topics) > 1 and latency > 1s", "not request.topics and latency > 1s",
-        "(request.topics or request.topics.name == x) and latency > 1s and api_key == 1",
+        "(request.topics or request.topics.name == x) and latency > 1s and version == 9",
         "request.topics.name == x or api == Metadata", "request.topics or client or api == Metadata",
         "not (request.topics.name == x or api == Metadata)",
     ],
