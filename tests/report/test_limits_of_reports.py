@@ -170,6 +170,7 @@ def bars_of(latencies: dict[int, int]) -> Iterator[tuple[int, float]]:
         ({1: 1, 100: 2, 10_000: 1}, [(0, 12), (16, 24), (31, 12)]),
         ({0: 1, 10_000: 100}, [(0, 1.5), (31, 24)]),
         ({1: 1}, [(0, 24)]),
+        ({1: 1, 2: 1}, [(0, 24), (31, 24)]),
         ({0: 3}, [(0, 24)]),
     ],
 )
@@ -202,3 +203,14 @@ def test_versions_that_no_schema_knows() -> None:
     assert "v20: 5, v21: 5, v22: 5 ...</td>" in matrix_section(verdict)
     del verdict.coverage.apis[1, 23]
     assert "v20: 5, v21: 5, v22: 5</td>" in matrix_section(verdict)
+
+
+def test_latencies_of_nothing() -> None:
+    from kdissect.sketches.distribution import Distribution
+
+    verdict, made = hand_made(), Distribution()
+    made.add_all([0, 0, 0])
+    verdict.coverage.traffic._latencies = {(1, 4): made}
+    text = latency_section(verdict)
+    assert text.count('aria-label="p50 0 us, from 0 us to 0 us"') == 2
+    assert text.count('<td class="number">0 us</td>') == 8
