@@ -25,10 +25,6 @@ class Node(ABC):
     def test(self, binding: Binding) -> Test:
         """The function."""
 
-    def inner(self) -> Sequence[Node]:
-        """The nodes it is made of."""
-        return ()
-
 
 class Several(Node):
     """Tests as one. No test has a side effect, so cheap ones may go first."""
@@ -36,10 +32,6 @@ class Several(Node):
     def __init__(self, items: Sequence[Node]) -> None:
         self.items = tuple(items)
         self.cost = max(item.cost for item in items)
-
-    def inner(self) -> Sequence[Node]:
-        """As written."""
-        return self.items
 
 
 class AllOf(Several):
@@ -76,10 +68,6 @@ class Negation(Node):
     def __init__(self, item: Node) -> None:
         self.item = item
         self.cost = item.cost
-
-    def inner(self) -> Sequence[Node]:
-        """The one."""
-        return (self.item,)
 
     def test(self, binding: Binding) -> Test:
         """The opposite."""

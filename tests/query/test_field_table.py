@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kdissect.engine.tables.shared_columns import ORDER
+from kdissect.engine.tables.shared_columns import ORDER, TIME
 from kdissect.query.fields.field_table import chosen_fields, field_table
 
 LARGEST = 2**63 - 1
@@ -63,6 +63,9 @@ def test_the_table_has_structs_for_what_stands_behind_dots() -> None:
     names = [field.name for field in table.fields]
     assert names.count("connection") == names.count("event_order") == 1
     at = names.index("request")
+    assert names[:at] == [
+        "capture_set", "connection", "exchange", "broker", *(field.name for field in TIME),
+    ]  # fmt: skip
     assert names[at:] == [
         "request",
         "request.topics",

@@ -21,6 +21,7 @@ from kdissect.query.fields.printed_fields import FieldValues, type_of
 from kdissect.query.fields.row_fields import row_fields
 from kdissect.schema.protocol_messages import api
 from kdissect.session.exchange import DelayOfSide, Exchange, ExchangeKind, State
+from kdissect.session.identities import Identities
 from kdissect.session.info import Close
 from tests.query.exchanges import BROKER, CLIENT, START, exchange
 from tests.support.messages.batches import batch_bytes, message_bytes, record_bytes
@@ -72,6 +73,7 @@ def whole() -> Exchange:
     made.client_trip_ns, made.broker_trip_ns = 30, 400
     made.delays = (DelayOfSide(False, START + 100, START + 700),)
     made.close = Close("client", CloseKind.FIN, START + 10**9)
+    made.connection.identities = Identities()
     made.note(AnomalyKind.GAP, "10 bytes")
     made.response.note(Anomaly(AnomalyKind.CUT_FRAME, "why"))
     return made

@@ -1,19 +1,25 @@
 """Where lines of the page of `why` end, and parts of reports that only some captures have."""
 
+import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
+from kdissect.model.packets.packet import packet_ref
 from kdissect.report.about import inconclusive_text
 from kdissect.report.causes.html import causes_html
 from kdissect.report.causes.text import cause_lines, causes_text
 from kdissect.report.causes.words import cost_text, since_text
+from kdissect.report.folds import Fold
 from kdissect.report.html.findings import rules_section
 from kdissect.report.html.markup import scrolled
 from kdissect.report.html.traffic import matrix_section
+from kdissect.report.sarif import report_sarif
+from kdissect.report.text import also_lines, file_of
 from kdissect.rules.pages import page
 from kdissect.rules.registry import rule_by
-from tests.report.hand_made_verdict import hand_made, nothing
+from tests.report.hand_made_verdict import PLACE, found, hand_made, nothing
 from tests.report.test_causes_by_hand import CAUSE, MADE, ONE
 
 WIDE = 96  # 110 less four for the indent of the page and ten for the names
@@ -92,3 +98,55 @@ def test_versions_that_have_no_column(versions: tuple[int | None, ...], other: s
     assert (">other</th>" in text) == bool(other)
     assert f'<td class="other">{other}</td>' in text
     assert text.count('scope="col"') == 1 + 14 + 1
+
+
+@pytest.mark.parametrize(("others", "said"), [(8, ""), (9, "1 more form;"), (10, "2 more forms;")])
+def test_forms_of_a_finding(others: int, said: str) -> None:
+    one = found("PRD001")
+    lines = list(also_lines(Fold(one, (one,) * others), ("a.pcap", "b.pcap")))
+    assert len(lines) == 8 + bool(said)
+    assert lines[-1].startswith(said or "1 time, ")
+
+
+@pytest.mark.parametrize(("ref", "name"), [(0, "a"), (packet_ref(1, 1), "b"), (packet_ref(2, 1), "-")])
+def test_files_of_places(ref: int, name: str) -> None:
+    assert file_of(PLACE._replace(first_ref=ref), ("a", "b")) == name
+
+
+def located(files: tuple[str, ...], ref: int) -> object:
+    """Where SARIF has a finding in a capture."""
+    verdict = hand_made(files=files, hashes={})
+    verdict.findings = [found("PRD001", place=PLACE._replace(first_ref=ref))]
+    (run,) = json.loads(report_sarif(verdict))["runs"]
+    return run["results"][0]["locations"][0].get("physicalLocation")
+
+
+def test_a_finding_without_packets_is_of_the_only_capture() -> None:
+    artifact = {"uri": "a", "index": 0}
+    assert located(("a",), 0) == {"artifactLocation": artifact}
+    assert located(("a", "b"), 0) is None
+    assert located((), 0) is None
+    region = {"startLine": 3, "endLine": 6}
+    assert located(("a", "b"), packet_ref(0, 3)) == {"artifactLocation": artifact, "region": region}
+    assert located(("a",), packet_ref(1, 3)) is None
+
+
+def test_rules_of_sarif_have_their_page() -> None:
+    text = report_sarif(hand_made())
+    assert text.startswith('{\n "$schema": "')
+    for row in json.loads(text)["runs"][0]["tool"]["driver"]["rules"]:
+        rule = rule_by(row["id"])
+        assert rule is not None
+        paragraphs = page(rule).split("\n\n")
+        assert row["shortDescription"]["text"] == page(rule).splitlines()[0]
+        assert row["fullDescription"]["text"] == " ".join(paragraphs[1].splitlines())
+        assert row["help"] == {"text": page(rule), "markdown": page(rule)}
+
+
+def test_hashes_of_captures(tmp_path: Path) -> None:
+    path = tmp_path / "a.pcap"
+    path.write_bytes(b"abc")
+    verdict = nothing()
+    verdict.files, verdict.hashes = (str(path), "-", str(tmp_path / "no")), {}
+    known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # FIPS 180-4, of "abc"
+    assert [digest for _, digest in verdict.captures] == [known, None, None]

@@ -130,7 +130,7 @@ class BodySource(Source):
     `fits_only`: there are none in a response that does not fit to its last byte, whose layout is another.
     """
 
-    def __init__(self, name: str, groups: Groups, fits_only: bool = False) -> None:
+    def __init__(self, name: str, groups: Groups, fits_only: bool) -> None:
         super().__init__(name, tuple(groups), True, Cost.BODY)
         self._fits_only = fits_only
         self._groups = groups

@@ -38,33 +38,34 @@ class Operator(ABC):
     def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """The test of one value of the field, which is not null."""
 
-    def check(self, values: Sequence[Any]) -> None:
+    def check(self, values: Sequence[Any]) -> None:  # noqa: B027  most operators use all values
         """Raises ValueError for values that cannot be used."""
 
 
 class Equal(Operator):
     """`==`."""
 
-    symbols = ("==",)
+    symbols: tuple[str, ...] = ("==",)
     help = "is equal to the value"
     example = "api == Produce"
 
     def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """Equality as the kind defines it."""
-        return kind.equals(values[0])
+        (value,) = values
+        return kind.equals(value)
 
 
-class NotEqual(Operator):
+class NotEqual(Equal):
     """`!=`."""
 
-    symbols = ("!=",)
+    symbols: tuple[str, ...] = ("!=",)
     help = "is not equal to the value"
     example = "client_id != admin"
     negative = True
 
     def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """The opposite of `==`."""
-        equals = kind.equals(values[0])
+        equals = super().test(kind, values)
         return lambda raw: not equals(raw)
 
 
@@ -143,11 +144,13 @@ class Matches(_Textual):
 
     def check(self, values: Sequence[Any]) -> None:
         """Refuses patterns that are wrong or could take for ever."""
-        searcher(values[0])
+        (pattern,) = values
+        searcher(pattern)
 
     def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """The search, in the value's text."""
-        search, text = searcher(values[0]), kind.text
+        (pattern,) = values
+        search, text = searcher(pattern), kind.text
         return lambda raw: search(text(raw))
 
 
@@ -174,7 +177,7 @@ class Contains(_Textual):
 
     def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """The search, in the value's text or bytes."""
-        needle: str = values[0]
+        (needle,) = values
         if isinstance(kind, Bytes):
             wanted = needle.encode("utf-8", "surrogatepass")
             return lambda raw: wanted in raw
