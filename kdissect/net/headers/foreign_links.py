@@ -28,11 +28,6 @@ def is_known(link_type: int) -> bool:
     return link_type in _CLASSES
 
 
-def carries_ip(ethertype: int) -> bool:
-    """Whether packets of this EtherType may carry IP that dpkt finds."""
-    return ethertype in _CARRIERS or ethertype < LENGTHS_BELOW
-
-
 def network_layer(link_type: int, data: bytes) -> tuple[int, int]:
     """EtherType and offset of the IP packet in a packet of a link type that `is_known`; EtherType 0 for none.
 
@@ -41,8 +36,13 @@ def network_layer(link_type: int, data: bytes) -> tuple[int, int]:
     return _find_ip(_CLASSES[link_type], data) or (0, 0)
 
 
-def behind_ethertype(ethertype: int, data: bytes, at: int) -> tuple[int, int]:
-    """The same for what `data[at:]` holds behind a header with this EtherType, which comes back for no IP."""
+def behind_ethertype(data: bytes, ethertype: int, at: int) -> tuple[int, int]:
+    """The same for what `data[at:]` holds behind a header with this EtherType.
+
+    EtherType and offset come back for no IP, and where dpkt is not needed.
+    """
+    if ethertype not in _CARRIERS and ethertype >= LENGTHS_BELOW:
+        return ethertype, at
     ethernet_header = bytes(12) + pack(">H", ethertype)
     found = _find_ip(_ETHERNET, ethernet_header + data[at:])
     return (found[0], found[1] + at - len(ethernet_header)) if found else (ethertype, at)
