@@ -14,7 +14,7 @@ from kdissect.report.html.traffic import latency_section, matrix_section, timeli
 from kdissect.report.markdown import MAX_FOLDS, code, report_markdown
 from kdissect.report.sarif import uri_of
 from kdissect.report.verdict import Verdict
-from tests.report.hand_made_verdict import CODES, found, hand_made
+from tests.report.hand_made_verdict import CODES, MS, START, found, hand_made
 
 
 def with_findings(*codes: str) -> Verdict:
@@ -214,3 +214,19 @@ def test_latencies_of_nothing() -> None:
     text = latency_section(verdict)
     assert text.count('aria-label="p50 0 us, from 0 us to 0 us"') == 2
     assert text.count('<td class="number">0 us</td>') == 8
+
+
+@pytest.mark.parametrize(
+    ("start_ms", "last_ms", "x", "width"),
+    [
+        (0, 0, 0, 4), (-5, -5, 0, 4), (-5, 4, 0, 500), (8, 8, 996, 4), (9, 30, 996, 4), (4, 4, 500, 4),
+        (2, 6, 250, 500),
+    ],
+)  # fmt: skip
+def test_marks_of_findings_on_the_time_line(start_ms: int, last_ms: int, x: int, width: int) -> None:
+    """The time line has 8 slots of a millisecond, and a width of 1000."""
+    verdict = with_findings("PRD001")
+    (one,) = verdict.findings
+    one.place = one.place._replace(time_ns=START + start_ms * MS)
+    one.last_time_ns = START + last_ms * MS
+    assert f'<rect x="{x}" y="4" width="{width}" height="12" rx="2"></rect>' in timeline_section(verdict)
