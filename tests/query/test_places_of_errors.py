@@ -42,6 +42,8 @@ def error_of(text: str) -> FilterError:
         ("latency > 5", 10, 11, "'5' needs a unit"), ("api in (Fetch, x)", 15, 16, "no API 'x'"),
         ("error and client_id > a", 10, 23, "client_id has no order"),
         ("client_id in (a, null)", 14, 15, "null goes with == and != only"),
+        ("request.topics.partitions > x", 0, 29,
+         "request.topics.partitions is a struct, it has no value to compare"),
         ("count(topics) and error", 0, 13, "count() must be compared with a value"),
     ],
 )  # fmt: skip
