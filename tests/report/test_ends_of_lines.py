@@ -4,17 +4,20 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from kdissect.model.packets.packet import packet_ref
 from kdissect.report.about import inconclusive_text
 from kdissect.report.causes.html import causes_html
+from kdissect.report.causes.json import causes_json, causes_schema
 from kdissect.report.causes.text import cause_lines, causes_text
 from kdissect.report.causes.words import cost_text, since_text
 from kdissect.report.folds import Fold
 from kdissect.report.html.findings import rules_section
 from kdissect.report.html.markup import scrolled
 from kdissect.report.html.traffic import matrix_section
+from kdissect.report.json import report_json, report_schema
 from kdissect.report.sarif import report_sarif
 from kdissect.report.text import also_lines, file_of
 from kdissect.rules.pages import page
@@ -150,3 +153,11 @@ def test_hashes_of_captures(tmp_path: Path) -> None:
     verdict.files, verdict.hashes = (str(path), "-", str(tmp_path / "no")), {}
     known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # FIPS 180-4, of "abc"
     assert [digest for _, digest in verdict.captures] == [known, None, None]
+
+
+def test_pages_fit_their_schemas() -> None:
+    for schema, text in ((causes_schema(), causes_json(ONE)), (report_schema(), report_json(hand_made()))):
+        document = json.loads(schema)
+        assert document["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+        jsonschema.Draft202012Validator(document).validate(json.loads(text))
+        assert set(document["required"]) <= set(json.loads(text))

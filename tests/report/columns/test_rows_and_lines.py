@@ -46,6 +46,11 @@ def test_a_rebalance_under_way_is_the_last(under_way: Any, shown: list[Any]) -> 
     assert [(row["generation"], row["took_ns"], row.get("waiting_for")) for row in rows] == shown
 
 
+def test_the_only_rebalance_is_under_way() -> None:
+    rows = rows_of([group(rebalancing=OPEN, rebalances=[{"generation": 3, "took_ns": 6}])], "rebalances")
+    assert [(row["generation"], row["waiting_for"]) for row in rows] == [(3, ["c"])]
+
+
 def test_a_rebalance_under_way_counts_who_joined() -> None:
     rows = rows_of([group(rebalancing=OPEN | {"generation": None}, rebalances=[])], "rebalances")
     assert [(row["members"], row["reasons"]) for row in rows] == [(2, {})]
