@@ -161,3 +161,21 @@ def test_pages_fit_their_schemas() -> None:
         assert document["$schema"] == "https://json-schema.org/draft/2020-12/schema"
         jsonschema.Draft202012Validator(document).validate(json.loads(text))
         assert set(document["required"]) <= set(json.loads(text))
+
+
+@pytest.mark.parametrize(
+    ("file", "seen", "parent", "snippet"),
+    [(0, b"ab", 0, "YWI="), (1, b"a", 1, None), (2, b"abc", None, None)],
+)
+def test_bytes_in_a_frame_that_stands_in_a_capture(
+    file: int, seen: bytes, parent: int | None, snippet: str | None
+) -> None:
+    verdict = hand_made(files=("a", "b"), hashes={})
+    place = PLACE._replace(first_ref=packet_ref(file, 1), start=3, end=5, bytes_seen=seen)
+    verdict.findings = [found("PRD001", place=place)]
+    (run,) = json.loads(report_sarif(verdict))["runs"]
+    physical = run["results"][0]["relatedLocations"][0]["physicalLocation"]
+    region = physical["region"]
+    assert (region["byteOffset"], region["byteLength"]) == (3, 2)
+    assert region.get("snippet") == (None if snippet is None else {"binary": snippet})
+    assert run["artifacts"][physical["artifactLocation"]["index"]].get("parentIndex") == parent
