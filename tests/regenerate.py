@@ -76,9 +76,12 @@ PARTS = (
     ),
     Part(
         "filters",
-        "tables of operators and fields in docs/filter.md, and the messages about wrong filters",
-        (*PYTEST, "tests/query/test_docs.py", "tests/query/test_errors.py"),
-        ("docs/filter.md", "tests/query/errors.txt"),
+        "tables of operators and fields in docs/filter.md, messages about wrong filters, values of fields",
+        (
+            *PYTEST,
+            *(f"tests/query/test_{name}.py" for name in ("complete", "docs", "errors", "fields_by_hand")),
+        ),
+        ("docs/filter.md", "tests/query/errors.txt", "tests/query/field_values.txt"),
     ),
     Part(
         "keys",

@@ -81,20 +81,20 @@ class Bodies:
         if frame is None or key is None or version is None or (side, key) not in self._wanted:
             return None
         if frame.is_cut:
-            return self._part(exchange, side)
+            return self._part(exchange, side, key)
         if side != SIDES[0]:
             version = quirks.response_body_version(key, version, frame.data, offset)
         project = self._projector(side, key, version)
         if project is None:
             return None
-        return project(frame.data, offset) or self._part(exchange, side)
+        return project(frame.data, offset) or self._part(exchange, side, key)
 
-    def _part(self, exchange: Exchange, side: str) -> Values | None:
+    def _part(self, exchange: Exchange, side: str, key: int) -> Values | None:
         """Of a body that does not fit; near secrets without what may be a piece of one."""
         part = part_of(exchange, side)
-        if part is None or exchange.api_key is None:
+        if part is None:
             return None
-        found = collected(part.value, self._wanted[side, exchange.api_key], self._slots)
+        found = collected(part.value, self._wanted[side, key], self._slots)
         if not exchange.is_near_secrets:
             return found
         return tuple([value for value in values if not is_piece(value)] for values in found)

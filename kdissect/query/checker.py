@@ -123,7 +123,7 @@ class Checker:
         return found
 
     def _refused(self, node: nodes.Compare, why: str, kind: ValueKind) -> FilterError:
-        known = " ".join(operator.symbols[0] for operator in usable(kind))
+        known = " ".join(operator.symbol for operator in usable(kind))
         hint = f"operators for it are {known}" if known else kind.doc
         return FilterError(why, self._text, node.start, node.end, "" if isinstance(kind, Flag) else hint)
 
@@ -139,7 +139,7 @@ class Checker:
         if operator.takes_text:
             return literal.text
         try:
-            if kind.ordered and ".." in literal.text and operator.symbols[0] in ("in", "not in"):
+            if kind.ordered and ".." in literal.text and operator.symbol in ("in", "not in"):
                 return _range(kind, literal)
             return kind.parse(literal)
         except (ValueError, OverflowError) as error:

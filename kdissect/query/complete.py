@@ -136,7 +136,7 @@ def _operators(name: str) -> list[Candidate]:
     except UnknownFieldError:
         return []
     found = dict.fromkeys(operator for kind in kinds for operator in usable(kind))
-    return [Candidate(operator.symbols[0], "operator", operator.help) for operator in found]
+    return [Candidate(operator.symbol, "operator", operator.help) for operator in found]
 
 
 def _values(expectation: Expectation) -> list[Candidate]:

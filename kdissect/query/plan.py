@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,18 +16,14 @@ Test = Callable[[Exchange], bool]
 Values = tuple[Any, ...]
 
 
-class Node:
+class Node(ABC):
     """A test that can be made. `cost` orders the tests of an `and`."""
 
     cost = Cost.HEADER
 
+    @abstractmethod
     def test(self, binding: Binding) -> Test:
         """The function."""
-        raise NotImplementedError
-
-    def inner(self) -> Sequence[Node]:
-        """The nodes it is made of."""
-        return ()
 
 
 class Several(Node):
@@ -35,10 +32,6 @@ class Several(Node):
     def __init__(self, items: Sequence[Node]) -> None:
         self.items = tuple(items)
         self.cost = max(item.cost for item in items)
-
-    def inner(self) -> Sequence[Node]:
-        """As written."""
-        return self.items
 
 
 class AllOf(Several):
@@ -75,10 +68,6 @@ class Negation(Node):
     def __init__(self, item: Node) -> None:
         self.item = item
         self.cost = item.cost
-
-    def inner(self) -> Sequence[Node]:
-        """The one."""
-        return (self.item,)
 
     def test(self, binding: Binding) -> Test:
         """The opposite."""

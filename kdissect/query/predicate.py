@@ -119,7 +119,7 @@ def conjuncts(node: plan.Node) -> tuple[Conjunct, ...]:
 
 def _conjunct(node: plan.Comparison) -> Conjunct | None:
     entry = row_fields().get(node.source.name)
-    symbol = node.operator.symbols[0]
+    symbol = node.operator.symbol
     if entry is None or not entry.header or node.source.is_many or symbol not in _OPERATORS:
         return None
     (values,) = node.values

@@ -14,6 +14,7 @@ from kdissect.report.verdict import Verdict
 from kdissect.rules.fingerprint import fingerprint
 from kdissect.rules.registry import rule_by, ruleset_version
 from kdissect.rules.run_coverage.coverage import peer_order
+from kdissect.rules.run_coverage.traffic_counts import kind_order
 from kdissect.schema.citations import resolve
 from kdissect.schema.protocol_messages import api_name
 from kdissect.schema.releases import newest_release
@@ -154,7 +155,7 @@ def _place(place: Location, verdict: Verdict) -> Row:
 
 def _coverage(verdict: Verdict) -> Row:
     coverage, exercised = verdict.coverage, verdict.coverage.rules
-    apis = sorted(coverage.apis.items(), key=lambda item: [-1 if part is None else part for part in item[0]])
+    apis = sorted(coverage.apis.items(), key=lambda item: kind_order(item[0]))
     return {
         "exchanges": coverage.exchanges,
         "connections": dict(sorted(coverage.connections.items())),

@@ -47,7 +47,7 @@ def grouped(count: int) -> str:
 def short_count(count: int) -> str:
     """A count in four characters: `512`, `1.2k`, `12k`, `34M`."""
     for size, unit in _SHORT:
-        if count >= size:
-            shown = count / size
+        shown = count / size
+        if shown >= 0.9995:  # 1.0 when it is rounded: the smaller unit would need a fifth character
             return f"{shown:.1f}{unit}" if shown < 9.95 else f"{shown:.0f}{unit}"
     return str(count)

@@ -107,9 +107,9 @@ def _rule_row(rule: Rule) -> Row:
 
 
 def _why(text: str) -> str:
-    """The second paragraph of a page, or all there is."""
-    paragraphs = text.split("\n\n")
-    return paragraphs[min(1, len(paragraphs) - 1)].replace("\n", " ")
+    """The second paragraph of a page, which says why the rule matters."""
+    _, why, *_ = text.split("\n\n")
+    return why.replace("\n", " ")
 
 
 def _results(verdict: Verdict, frames: _Frames) -> list[Row]:

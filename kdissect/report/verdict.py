@@ -20,7 +20,7 @@ from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.rules.run_coverage.not_exercised import why_not_exercised
 from kdissect.rules.suppressions import Suppressed, Suppressions
 
-_ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+_ORDER = {severity: place for place, severity in enumerate((Severity.ERROR, Severity.WARNING, Severity.INFO))}
 
 
 class JudgeResult(Protocol):

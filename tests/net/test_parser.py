@@ -90,13 +90,18 @@ LINKS: dict[str, tuple[int, Callable[[ScapyPacket], bytes]]] = {
     "sll2 vlan": (276, lambda ip: bytes(CookedLinuxV2(proto=0x8100) / Dot1Q(vlan=5) / ip)),
     "raw": (101, bytes),
     "raw as in old files": (12, bytes),
+    "raw as in other old files": (14, bytes),
     "mpls": (1, lambda ip: bytes(ETHERNET / MPLS(label=16, s=0) / MPLS(label=17, s=1) / ip)),
     "mpls multicast": (1, lambda ip: bytes(Ether(type=0x8848, **MACS) / MPLS(label=16, s=1) / ip)),
     "vlan mpls": (1, lambda ip: bytes(ETHERNET / Dot1Q(vlan=5) / MPLS(label=17, s=1) / ip)),
     "pppoe": (1, lambda ip: bytes(ETHERNET / PPPoE(sessionid=3) / PPP() / ip)),
     "sll pppoe": (113, lambda ip: bytes(CookedLinux(proto=0x8864) / PPPoE(sessionid=3) / PPP() / ip)),
     "snap": (1, lambda ip: bytes(Dot3(**MACS) / LLC() / SNAP() / ip)),
+    "ppp as ethertype": (1, lambda ip: bytes(Ether(type=0x880B, **MACS) / HDLC() / PPP() / ip)),
     "ppp": (9, lambda ip: bytes(HDLC() / PPP() / ip)),
+    "ppp in hdlc framing": (50, lambda ip: bytes(HDLC() / PPP() / ip)),
+    "pppoe alone": (51, lambda ip: bytes(PPPoE(sessionid=3) / PPP() / ip)),
+    "802.11": (105, lambda ip: bytes(Dot11(type=2, subtype=0, FCfield=1) / LLC() / SNAP() / ip)),
     "radiotap": (
         127,
         lambda ip: bytes(RadioTap() / Dot11(type=2, subtype=0, FCfield=1) / LLC() / SNAP() / ip),
@@ -114,7 +119,7 @@ def test_link_types(link: str, ipv6: bool, tcp: ScapyPacket) -> None:
 
 @pytest.mark.parametrize("order", [">", "<"])
 @pytest.mark.parametrize("link_type", [LinkType.NULL, LinkType.LOOP])
-@pytest.mark.parametrize("family", [2, 10, 24, 28, 30])
+@pytest.mark.parametrize("family", [2, 10, 23, 24, 28, 30])
 def test_loopback_families_in_either_byte_order(link_type: int, family: int, order: str) -> None:
     ip = V4 if family == 2 else V6
     check(parse(struct.pack(f"{order}I", family) + bytes(ip / SEGMENT), link_type), ipv6=family != 2)

@@ -7,8 +7,10 @@ import pytest
 
 from kdissect.model.packets.link_types import LinkType
 from kdissect.model.packets.packet import Packet
+from kdissect.model.packets.segment import DSACK
 from kdissect.net import parser
 from kdissect.net.headers import layers
+from kdissect.net.headers.combined_header import read_plain
 
 PAYLOAD = b"\0\0\0\x08kafka-01"
 TIMESTAMPS = b"\1\1\x08\x0a" + struct.pack(">II", 1, 2)
@@ -107,3 +109,63 @@ def test_ipv6_needs_no_general_headers(link_type: int, data: bytes, monkeypatch:
     expected = parsed(link_type, data)
     monkeypatch.delattr(layers, "read_ip")
     assert parsed(link_type, data) == expected
+
+
+WHOLE = ipv4(tcp(b"", PAYLOAD))
+WHOLE_V6 = ipv6(tcp(b"", PAYLOAD))
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "is_plain"),
+    [
+        (0, 0x45, True), (0, 0x44, False), (0, 0x46, False), (0, 0x55, False), (0, 0x35, False),
+        (3, 40 + len(PAYLOAD), True), (3, 40, True), (3, 39, False), (3, 0, False),
+        (6, 0x00, True), (6, 0x80, True), (6, 0x40, True), (6, 0x20, False), (6, 0x01, False), (7, 1, False),
+        (9, 6, True), (9, 5, False), (9, 7, False), (32, 0x50, True), (32, 0x4F, False), (32, 0x80, True),
+        (32, 0x90, False),
+    ],
+)  # fmt: skip
+def test_a_byte_of_a_plain_packet(at: int, value: int, is_plain: bool) -> None:
+    """RFC 791 section 3.1, RFC 9293 section 3.1: five words of header, whole, TCP within the length."""
+    data = WHOLE[:at] + bytes((value,)) + WHOLE[at + 1 :]
+    assert (read_plain(data, 0) is not None) is is_plain
+    assert (read_plain(b"link" + data, 4) is not None) is is_plain
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "is_plain"),
+    [
+        (0, 0x60, True), (0, 0x6F, True), (0, 0x70, False), (0, 0x50, False), (5, 20, True), (5, 19, False),
+        (6, 6, True), (6, 5, False), (6, 44, False), (52, 0x50, True), (52, 0x4F, False),
+    ],
+)  # fmt: skip
+def test_a_byte_of_a_plain_packet_of_ipv6(at: int, value: int, is_plain: bool) -> None:
+    """RFC 8200 section 3."""
+    data = WHOLE_V6[:at] + bytes((value,)) + WHOLE_V6[at + 1 :]
+    assert (read_plain(data, 0) is not None) is is_plain
+
+
+@pytest.mark.parametrize("missing", [0, 1, len(PAYLOAD), len(PAYLOAD) + 1])
+@pytest.mark.parametrize(("data", "ip_id"), [(WHOLE, 4711), (WHOLE_V6, -1)], ids=["ipv4", "ipv6"])
+def test_what_a_snap_length_cut(data: bytes, ip_id: int, missing: int) -> None:
+    found = read_plain(data[: len(data) - missing], 0)
+    if missing > len(PAYLOAD):
+        # The last four bytes of the header, checksum and urgent pointer, are not looked at.
+        assert found is not None and found[5:7] == (b"", len(PAYLOAD))
+        assert read_plain(data[: len(data) - len(PAYLOAD) - 5], 0) is None
+        return
+    assert found is not None
+    assert found[1:3] == (0xFFFFFFF0, 77) and found[4] == 501 and found[7] == ip_id
+    assert found[5:7] == (PAYLOAD[: len(PAYLOAD) - missing], missing)
+
+
+@pytest.mark.parametrize(
+    ("words", "payload", "is_looked_for"),
+    [(8, b"", True), (9, b"", True), (8, PAYLOAD, False), (9, PAYLOAD, True)],
+)
+def test_where_options_are_looked_at(words: int, payload: bytes, is_looked_for: bool) -> None:
+    """Eight words with data are those of a timestamp: DSACK is not looked for (RFC 7323 section 3.2)."""
+    options = DUPLICATE + b"\1" * (4 * (words - 8))
+    found = read_plain(ipv4(tcp(options, payload)), 0)
+    assert found is not None
+    assert bool(found[3] & DSACK) is is_looked_for

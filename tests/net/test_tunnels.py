@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from kdissect.net.headers.datagram import Datagram
+from kdissect.net.headers.datagram import Datagram, MalformedPacketError
 from kdissect.net.headers.tunnel import inner_network_layer
 
 GRE = 47
@@ -82,3 +82,66 @@ def test_tags_before_the_inner_packet(tag: int) -> None:
     assert inner(0, 0x6558, tagged) == (0x0800, 14 + 8)
     other = bytes(12) + struct.pack(">HHH", tag + 1, 5, 0x0800)
     assert inner(0, 0x6558, other) == (tag + 1, 14)
+
+
+IP4, IP6 = b"\x45" + bytes(19), b"\x60" + bytes(39)
+OPTIONAL = b"\0\7\0"  # sequence number and N-PDU number; the type of the next extension header follows
+
+
+def gtp(flags: int, behind: bytes, message: int = 0xFF) -> tuple[int, int] | None:
+    """EtherType and offset, counted from the end of the mandatory header of GTP-U on."""
+    found = udp(2152, struct.pack(">BBHI", flags, message, len(behind), 7) + behind)
+    return None if found is None else (found[0], found[1] - 8)
+
+
+@pytest.mark.parametrize(
+    ("flags", "behind", "found"),
+    [
+        (0x30, IP4, (0x0800, 0)), (0x30, IP6, (0x86DD, 0)), (0x38, IP4, (0x0800, 0)),
+        (0x31, OPTIONAL + b"\x85" + IP4, (0x0800, 4)), (0x32, OPTIONAL + b"\x85" + IP4, (0x0800, 4)),
+        (0x34, OPTIONAL + b"\0" + IP4, (0x0800, 4)), (0x37, OPTIONAL + b"\0" + IP6, (0x86DD, 4)),
+        (0x34, OPTIONAL + b"\x85" + b"\1\x09\x09\0" + IP4, (0x0800, 8)),
+        (0x34, OPTIONAL + b"\x85" + b"\2" + bytes(6) + b"\x40" + b"\1\x09\x09\0" + IP6, (0x86DD, 16)),
+        (0x34, OPTIONAL + b"\x85" + b"\x03" + bytes(11) + IP4, (0x0800, 16)),
+        (0x10, IP4, None), (0x50, IP4, None), (0x20, IP4, None), (0x70, IP4, None),
+    ],
+)  # fmt: skip
+def test_gtp_has_its_packet_behind_extension_headers(
+    flags: int, behind: bytes, found: tuple[int, int] | None
+) -> None:
+    """3GPP TS 29.281 sections 5.1 and 5.2.1."""
+    assert gtp(flags, behind) == found
+
+
+@pytest.mark.parametrize("message", [1, 2, 26, 254])
+def test_gtp_of_the_ends_carries_no_packet(message: int) -> None:
+    assert gtp(0x30, IP4, message) is None
+
+
+def test_gtp_that_makes_no_sense() -> None:
+    with pytest.raises(MalformedPacketError, match="GTP-U extension header of length 0"):
+        gtp(0x34, OPTIONAL + b"\x85" + b"\0\0\0\0" + IP4)
+    with pytest.raises(MalformedPacketError, match="IP version 0"):
+        gtp(0x30, bytes(20))
+
+
+@pytest.mark.parametrize("flags", [SEQUENCE, SEQUENCE | KEY])
+@pytest.mark.parametrize(("last", "more"), [(0, 0), (1, 8), (0xFE, 0), (0xFF, 8)])
+def test_erspan_iii_has_a_subheader_where_a_bit_says_so(flags: int, last: int, more: int) -> None:
+    """draft-foschiano-erspan section 4.3."""
+    before = bytes(8 if flags & KEY else 4)
+    header = bytes(10) + bytes((0, last)) + bytes(more)
+    assert inner(flags, 0x22EB, before + header + ETHERNET) == (0x0800, len(before) + 12 + more + 14)
+
+
+@pytest.mark.parametrize("frame_type", range(32))
+def test_erspan_iii_of_ip(frame_type: int) -> None:
+    """The frame type has five bits: 2 is IP."""
+    header = bytes(10) + bytes((frame_type << 2 | 0x83, 0))
+    found = inner(SEQUENCE, 0x22EB, bytes(4) + header + IP6 + ETHERNET)
+    assert found == ((0x86DD, 4 + 12) if frame_type == 2 else (0, 4 + 12 + 14))
+
+
+def test_the_shortest_datagram_of_a_tunnel() -> None:
+    """UDP and eight bytes: what geneve names need not be there yet."""
+    assert udp(6081, b"\0\0\x86\xdd" + bytes(4)) == (0x86DD, 8)

@@ -72,6 +72,56 @@ def test_in_the_middle() -> None:
     assert {"api", "api_key", "api_version"} == {candidate.text for candidate in found.candidates}
 
 
+@pytest.mark.parametrize(("cursor", "start", "end", "word"), [
+    (-3, 0, 0, "any("), (0, 0, 0, "any("), (1, 0, 1, "api"), (3, 0, 3, "api"), (4, 4, 4, "=="),
+    (8, 7, 8, "Produce"), (99, 7, 8, "Produce"),
+])  # fmt: skip
+def test_places_of_the_cursor(cursor: int, start: int, end: int, word: str) -> None:
+    found = complete("api == P", cursor)
+    assert (found.start, found.end) == (start, end)
+    assert word in [candidate.text for candidate in found.candidates]
+
+
+@pytest.mark.parametrize(
+    ("text", "candidates"),
+    [
+        ("(api == Fetch and state ) ", ["and", "or"]),
+        ("has f", [("finding", "keyword", "exchanges that `kdissect check` has something to say about")]),
+        ("any(throttl", [("throttle", "field", "time the broker says it throttled the client for")]),
+        ("coun", [("count(", "function", "how many values the field has")]),
+        ("all", [("all(", "function", "every value of the field, and there is one")]),
+        ("any", [("any(", "function", "one value of the field is enough")]),
+        ("no", [("not", "keyword", "the opposite")]),
+        ("api an", [("and", "keyword", "both")]), ("api o", [("or", "keyword", "one of both")]),
+        ("(api == Fetch )", ["and", "or"]), ("(api == Fetch ", ["and", "or", ")"]),
+        ("closed.by == ", [("client", "value", ""), ("broker", "value", "")]),
+        ("batch.codec == z", [("zstd", "value", "4")]),
+        ("api == fetchs", [("FetchSnapshot", "value", "API key 59")]),
+        ("error == not_l", [("NOT_LEADER_OR_FOLLOWER", "value", "code 6, retriable")]),
+        ("request.committed == ", ["ABORT", "COMMIT", "true", "false"]),
+        ("request.allow_auto_topic_creation == ", ["true", "false"]),
+        ("client_id == ", []), ("topic in (", []), ("request.topics == ", []), ("latency ~ ", []),
+        ("latency == ", [("50ms", "value", "a span of time with its unit: 50ms, 1.5s, 200us, 2m")]),
+        ("request.bytes > ", ["10kB"]), ("client.ip == ", ["10.0.0.0/8"]), ("client ~ ", []),
+        ("has finding FRM006", [("FRM006", "rule", "trailing-bytes")]),
+        ("nothing ", ["and", "or"]), ("nothing == ", []), ("request.nothing == ", []),
+        ("api == Heartbeat and request.g", ["request.generation_id", "request.group_id",
+                                            "request.group_instance_id"]),
+        ("api == Heartbeat and api == Fetch and request.topics.f", []),
+        ("api in (Heartbeat, LeaveGroup) and request.mem", ["request.member_id", "request.members"]),
+        (
+            "not api == Fetch and request.generation",
+            ["request.generation_id", "request.generation_id_or_member_epoch"],
+        ),
+        ("request.protocols.m", [("request.protocols.metadata", "field", "bytes")]),
+    ],
+)  # fmt: skip
+def test_all_that_is_offered(text: str, candidates: list[object]) -> None:
+    found = complete(text, len(text)).candidates
+    named = candidates and isinstance(candidates[0], str)
+    assert [candidate.text if named else tuple(candidate) for candidate in found] == candidates
+
+
 def test_help_and_kind() -> None:
     (latency,) = (c for c in complete("latency", 7).candidates if c.text == "latency")
     assert latency.kind == "field"

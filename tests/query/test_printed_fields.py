@@ -21,6 +21,9 @@ from tests.support.console import TXN
     [
         ("client.ip", ["client.ip", "address", "addresses", "client.ips", "where.address", "who.addresses"]),
         ("group", ["group", "groups", "where.group", "who.groups"]),
+        ("latency", ["latency", "latency_ns", "latencys", "where.latency", "who.latency_ns"]),
+        ("latency_ns", ["latency_ns", "latency", "latency_nss", "where.latency_ns", "who.latency"]),
+        ("nothing", ["nothing", "nothings", "where.nothing", "who.nothings"]),
         ("client_id", ["client_id", "client_ids", "where.client_id", "who.client_ids"]),
     ],
 )
@@ -95,3 +98,38 @@ def test_rows_with_nothing_behind_them_have_their_own_fields_alone() -> None:
     for name in ("latency", "request.acks", "offsets"):
         with pytest.raises(UnknownFieldError, match=f"no field '{name}'"):
             printed_field(name, known, Behind.NOTHING)
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "behind", "place"),
+    [
+        ("latency", ("latency_ns",), Behind.NOTHING, ("latency_ns",)),
+        ("batch.codec", ("codec",), Behind.NOTHING, ("codec",)),
+        ("codec", ("codec",), Behind.NOTHING, ("codec",)),
+        ("client.ip", (), Behind.CONNECTION, "made"), ("pod", (), Behind.CONNECTION, "made"),
+        ("latency", (), Behind.CONNECTION, None), ("batch", (), Behind.CONNECTION, None),
+        ("latency", (), Behind.EXCHANGE_OF_RECORD, "made"), ("group", (), Behind.EXCHANGE_OF_RECORD, "made"),
+        ("batch", (), Behind.EXCHANGE_OF_RECORD, None), ("batch", (), Behind.EXCHANGE, "made"),
+        ("request", (), Behind.EXCHANGE_OF_RECORD, None),
+        ("request.acks", (), Behind.EXCHANGE_OF_RECORD, None),
+        ("request.acks", (), Behind.EXCHANGE, ("request", "body", "acks")),
+        ("request.body.acks", (), Behind.EXCHANGE, ("request", "body", "acks")),
+        ("request.body", (), Behind.EXCHANGE, ("request", "body")),
+        ("response.topics.partitions", (), Behind.EXCHANGE, ("response", "body", "topics", "partitions")),
+        ("request.protocols.metadata_decoded.x", (), Behind.EXCHANGE,
+         ("request", "body", "protocols", "metadata_decoded", "x")),
+        ("request.nothing", (), Behind.EXCHANGE, None), ("request.", (), Behind.EXCHANGE, None),
+        ("other.acks", (), Behind.EXCHANGE, None), ("request.**.acks", (), Behind.EXCHANGE, None),
+    ],
+)  # fmt: skip
+def test_where_columns_have_their_values(
+    name: str, known: tuple[str, ...], behind: Behind, place: tuple[str, ...] | str | None
+) -> None:
+    if place is None:
+        with pytest.raises(UnknownFieldError):
+            printed_field(name, known, behind)
+        return
+    found = printed_field(name, known, behind)
+    assert (found.name, found.path, found.is_made) == (
+        (name, (name,), True) if place == "made" else (name, place, False)
+    )

@@ -9,13 +9,13 @@ from kdissect.model.endpoint import Endpoint
 from kdissect.query.syntax.nodes import Literal
 from kdissect.query.values.addresses import ADDRESS
 from kdissect.query.values.patterns import LOOKED_AT, searcher
-from kdissect.query.values.points_in_time import Moment, Time
+from kdissect.query.values.points_in_time import TIME_MS, TIME_NS, Moment
 from kdissect.query.values.units import LATENCY, MILLISECONDS, NANOSECONDS, SIZE
 from kdissect.query.values.value_kinds import BYTES, FLAG, NUMBER, REAL, UUID
 
 S = 10**9
 DAY = 86_400 * S
-TIME, TIME_MS = Time(1, "ns"), Time(10**6, "ms")
+TIME = TIME_NS
 ID = bytes(range(16))
 AT = int(datetime(2024, 5, 1, 10, tzinfo=UTC).timestamp()) * S
 
@@ -38,7 +38,8 @@ def parsed(kind: Any, text: str, is_text: bool = False) -> Any:
         (LATENCY, "0", 0), (LATENCY, "50ms", 50 * 10**6), (LATENCY, "1.5s", 1_500_000_000),
         (LATENCY, "-2us", -2000), (LATENCY, "2m", 120 * S), (LATENCY, "2min", 120 * S),
         (LATENCY, "1h", 3600 * S), (LATENCY, "1d", DAY), (LATENCY, "1_0ns", 10), (LATENCY, "0.5ns", 0.5),
-        (NANOSECONDS, "7", 7), (MILLISECONDS, "7", 7), (MILLISECONDS, "1s", 1000),
+        (NANOSECONDS, "7", 7), (NANOSECONDS, "7ns", 7), (MILLISECONDS, "7", 7), (MILLISECONDS, "7ms", 7),
+        (MILLISECONDS, "1s", 1000),
         (MILLISECONDS, "1500us", 1.5),
         (SIZE, "1500", 1500), (SIZE, "10kB", 10_000), (SIZE, "1MB", 10**6), (SIZE, "1GB", S),
         (SIZE, "1TB", 10**12), (SIZE, "1KiB", 1024), (SIZE, "1mib", 2**20), (SIZE, "1GiB", 2**30),
@@ -146,6 +147,7 @@ def test_what_is_no_address(text: str) -> None:
         ("a*b*x", LOOKED_AT[3]), ("a*b*c*x", LOOKED_AT[4]), (".*x.*", LOOKED_AT[1]), (r"\Ax", LOOKED_AT[0]),
         ("a{0,16}x", LOOKED_AT[1]), ("a{0,17}x", LOOKED_AT[2]),
         ("(?=a*)x", LOOKED_AT[2]),
+        (".*?x", LOOKED_AT[2]),
         ("(a*)x", LOOKED_AT[2]), ("(?>a*)x", LOOKED_AT[2]), ("a{3}x", LOOKED_AT[1]),
     ],
 )  # fmt: skip
@@ -158,6 +160,36 @@ def test_so_many_characters_are_looked_at(pattern: str, looked_at: int) -> None:
     fill = "a" if pattern.startswith("^") else " "
     assert search(fill * (looked_at - len(tail)) + tail)
     assert not search(fill * (looked_at - len(tail) + 1) + tail)
+
+
+TEN = "aa|bb|cc|dd|ee|ff|gg|hh|ii|jj"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_allowed"),
+    [
+        ("a{0,9}b{0,9}c{0,9}", True), ("a{0,9}b{0,9}c{0,10}", False), ("a{1,10}b{2,11}c{3,12}", True),
+        (f"a{{0,9}}b{{0,9}}(?:{TEN})", True), (f"a{{0,9}}b{{0,9}}(?:{TEN}|kk)", False),
+        (f"a{{0,9}}(?:{TEN}|c{{0,9}})x{{5}}", False),
+    ],
+)  # fmt: skip
+def test_a_thousand_ways(pattern: str, is_allowed: bool) -> None:
+    """docs/limits.md: `pattern-ways`."""
+    if is_allowed:
+        assert searcher(pattern)("aaabbbcccccc") is True
+        return
+    with pytest.raises(ValueError, match="too many optional parts and alternatives"):
+        searcher(pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "is_found"),
+    [(".*?b", "ab", True), (".*+b?", "ab", True), (r"x\.*", "x", True), (r"x\.*y", "x..z", False)],
+)
+def test_what_stands_at_the_ends_is_dropped_where_it_changes_nothing(
+    pattern: str, text: str, is_found: bool
+) -> None:
+    assert searcher(pattern)(text) is is_found
 
 
 @pytest.mark.parametrize(

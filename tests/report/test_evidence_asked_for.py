@@ -167,3 +167,13 @@ def test_the_same_is_found_again(changes: dict[str, Any], is_shown: bool) -> Non
     finding.code = changes.get("code", finding.code)
     finding.party = finding.party._replace(role=changes.get("role", finding.party.role))
     assert shows_again(finding, packets, Judge()) is is_shown
+
+
+@pytest.mark.parametrize("code", ["FRM002", "MET007"])
+def test_what_is_found_when_the_packets_end(code: str) -> None:
+    """FRM002 at the end of its connection, MET007 at the end of the input."""
+    packets = [SimpleNamespace(packet=packet) for packet in packets_of(CASES[code].violating())]
+    judge = Judge()
+    assert not shows_again(found("PRD001"), packets, judge)  # judges them
+    (finding,) = (one for one in judge.findings.all() if one.code == code)
+    assert shows_again(finding, packets, Judge())

@@ -14,7 +14,9 @@ from kdissect.report.html.traffic import latency_section, matrix_section, timeli
 from kdissect.report.markdown import MAX_FOLDS, code, report_markdown
 from kdissect.report.sarif import uri_of
 from kdissect.report.verdict import Verdict
-from tests.report.hand_made_verdict import CODES, found, hand_made
+from kdissect.rules.run_coverage.capture_quality import quality_of
+from kdissect.rules.run_coverage.coverage import Coverage
+from tests.report.hand_made_verdict import CODES, MS, START, found, hand_made, nothing
 
 
 def with_findings(*codes: str) -> Verdict:
@@ -42,7 +44,7 @@ def test_latencies_of_the_busiest(limit: int, said: str, monkeypatch: pytest.Mon
     text = latency_section(hand_made())
     assert text.count("<tr>") == limit + 2
     assert said in text and ("not shown" in text) == bool(said)
-    assert "Fetch" in text  # it has the most
+    assert '<th scope="row">Fetch <' in text  # it has the most
 
 
 def test_rows_of_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +172,9 @@ def bars_of(latencies: dict[int, int]) -> Iterator[tuple[int, float]]:
         ({1: 1, 100: 2, 10_000: 1}, [(0, 12), (16, 24), (31, 12)]),
         ({0: 1, 10_000: 100}, [(0, 1.5), (31, 24)]),
         ({1: 1}, [(0, 24)]),
+        ({1: 1, 2: 1}, [(0, 24), (31, 24)]),
         ({0: 3}, [(0, 24)]),
+        ({5: 3}, [(0, 24)]),
     ],
 )
 def test_bars_of_latencies(latencies: dict[int, int], bars: list[Any]) -> None:
@@ -202,3 +206,55 @@ def test_versions_that_no_schema_knows() -> None:
     assert "v20: 5, v21: 5, v22: 5 ...</td>" in matrix_section(verdict)
     del verdict.coverage.apis[1, 23]
     assert "v20: 5, v21: 5, v22: 5</td>" in matrix_section(verdict)
+
+
+def test_latencies_of_nothing() -> None:
+    from kdissect.sketches.distribution import Distribution
+
+    verdict, made = hand_made(), Distribution()
+    made.add_all([0, 0, 0])
+    verdict.coverage.traffic._latencies = {(1, 4): made}
+    text = latency_section(verdict)
+    assert text.count('aria-label="p50 0 us, from 0 us to 0 us"') == 2
+    assert text.count('<td class="number">0 us</td>') == 8
+
+
+@pytest.mark.parametrize(
+    ("start_ms", "last_ms", "x", "width"),
+    [
+        (0, 0, 0, 4), (-5, -5, 0, 4), (-5, 4, 0, 500), (8, 8, 996, 4), (9, 30, 996, 4), (4, 4, 500, 4),
+        (2, 6, 250, 500),
+    ],
+)  # fmt: skip
+def test_marks_of_findings_on_the_time_line(start_ms: int, last_ms: int, x: int, width: int) -> None:
+    """The time line has 8 slots of a millisecond, and a width of 1000."""
+    verdict = with_findings("PRD001")
+    (one,) = verdict.findings
+    one.place = one.place._replace(time_ns=START + start_ms * MS)
+    one.last_time_ns = START + last_ms * MS
+    assert f'<rect x="{x}" y="4" width="{width}" height="12" rx="2"></rect>' in timeline_section(verdict)
+
+
+@pytest.mark.parametrize(("key", "columns"), [(999, 1), (0, 14)])
+def test_columns_of_the_matrix(key: int, columns: int) -> None:
+    """Versions up to the newest of the APIs that were seen; an API that no schema knows has one."""
+    verdict = hand_made()
+    verdict.coverage.apis = Counter({(key, 0): 1})
+    assert matrix_section(verdict).count('scope="col"') == 1 + columns + 1
+
+
+@pytest.mark.parametrize(
+    ("exchanges", "missing", "said"),
+    [
+        (0, 0, "The capture holds no Kafka exchange."),
+        (5, 0, "Every byte of the judged connections is there."),
+        (0, 3, "The capture holds no Kafka exchange."),
+        (5, 3, "Rules that what is missing could explain stay silent."),
+    ],
+)
+def test_what_the_quality_means(exchanges: int, missing: int, said: str) -> None:
+    seen = Coverage()
+    seen.exchanges, seen.gaps, seen.gap_bytes = exchanges, missing, missing
+    verdict = nothing(quality_of(seen))
+    verdict.coverage.exchanges = exchanges
+    assert f" {said}</p>" in quality_section(verdict)

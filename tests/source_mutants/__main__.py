@@ -38,6 +38,7 @@ PACKAGES = {
             "tests/report/test_baseline.py",
             "tests/report/test_causes_by_hand.py",
             "tests/report/test_cells.py",
+            "tests/report/test_ends_of_lines.py",
             "tests/report/test_evidence_asked_for.py",
             "tests/report/test_explained_by_hand.py",
             "tests/report/test_folds.py",

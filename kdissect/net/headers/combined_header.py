@@ -62,7 +62,7 @@ _ETHERTYPES = {
     0x8864: "pppoe", 0x888E: "eapol", 0x88CC: "lldp", 0x88E5: "macsec", 0x88F7: "ptp",
     0x894F: "nsh",
 }  # fmt: skip
-_LENGTHS_BELOW = 0x600  # smaller numbers are lengths, IEEE 802.3 clause 3.2.6
+LENGTHS_BELOW = 0x600  # smaller numbers are lengths, IEEE 802.3 clause 3.2.6: LLC follows
 
 
 def read_plain(data: bytes, at: int) -> PlainSegment | None:
@@ -128,6 +128,6 @@ def protocol_name(protocol: int) -> str:
 
 def ethertype_name(ethertype: int) -> str:
     """Name of an EtherType, `llc` for a length (IEEE 802.2 follows), `ethertype-0x88b5` for one without."""
-    if 0 < ethertype < _LENGTHS_BELOW:
+    if 0 < ethertype < LENGTHS_BELOW:
         return "llc"
     return _ETHERTYPES.get(ethertype, f"ethertype-0x{ethertype:04x}")

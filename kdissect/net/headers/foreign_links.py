@@ -7,6 +7,7 @@ from importlib import import_module
 from struct import pack
 from typing import Any
 
+from kdissect.net.headers.combined_header import LENGTHS_BELOW
 from kdissect.net.headers.datagram import MalformedPacketError
 from kdissect.net.headers.link_header import ip_by_version
 
@@ -19,21 +20,12 @@ _CLASSES = {
     105: ("dpkt.ieee80211", "IEEE80211"),
     127: ("dpkt.radiotap", "Radiotap"),
 }
-# dpkt nests packets: PPPoE > PPP > IP is three, 802.11 with its LLC five; nothing sensible is deeper.
-_MAX_DEPTH = 8
-
-_LENGTHS_BELOW = 0x600  # IEEE 802.3 clause 3.2.6: smaller numbers are lengths, LLC follows
 _CARRIERS = frozenset((0x8847, 0x8848, 0x8864, 0x880B))  # MPLS unicast and multicast, PPPoE session, PPP
 
 
 def is_known(link_type: int) -> bool:
     """Whether dpkt has a parser for packets of this link type."""
     return link_type in _CLASSES
-
-
-def carries_ip(ethertype: int) -> bool:
-    """Whether packets of this EtherType may carry IP that dpkt finds."""
-    return ethertype in _CARRIERS or ethertype < _LENGTHS_BELOW
 
 
 def network_layer(link_type: int, data: bytes) -> tuple[int, int]:
@@ -44,8 +36,13 @@ def network_layer(link_type: int, data: bytes) -> tuple[int, int]:
     return _find_ip(_CLASSES[link_type], data) or (0, 0)
 
 
-def behind_ethertype(ethertype: int, data: bytes, at: int) -> tuple[int, int]:
-    """The same for what `data[at:]` holds behind a header with this EtherType, which comes back for no IP."""
+def behind_ethertype(data: bytes, ethertype: int, at: int) -> tuple[int, int]:
+    """The same for what `data[at:]` holds behind a header with this EtherType.
+
+    EtherType and offset come back for no IP, and where dpkt is not needed.
+    """
+    if ethertype not in _CARRIERS and ethertype >= LENGTHS_BELOW:
+        return ethertype, at
     ethernet_header = bytes(12) + pack(">H", ethertype)
     found = _find_ip(_ETHERNET, ethernet_header + data[at:])
     return (found[0], found[1] + at - len(ethernet_header)) if found else (ethertype, at)
@@ -67,7 +64,7 @@ def _find_ip(parser: tuple[str, str], data: bytes) -> tuple[int, int] | None:
 def _ip_header(packet: Any) -> bytes | None:
     from dpkt import ip, ip6, llc  # an extra
 
-    for _ in range(_MAX_DEPTH):
+    while packet is not None:  # dpkt nests packets: each is shorter than the one around it
         if isinstance(packet, ip.IP | ip6.IP6):
             return bytes(packet.pack_hdr())
         if hasattr(packet, "data_frame"):  # 802.11 leaves its payload as bytes

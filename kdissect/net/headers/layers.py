@@ -99,8 +99,8 @@ class Layers:
         found = network_layer(packet.link_type, data)
         if found is None and foreign.is_known(packet.link_type):
             found = foreign.network_layer(packet.link_type, data)
-        elif found is not None and foreign.carries_ip(found[0]):
-            found = foreign.behind_ethertype(found[0], data, found[1])
+        elif found is not None:
+            found = foreign.behind_ethertype(data, *found)
         if found is None:
             self._note_link(packet)
             return None

@@ -35,7 +35,9 @@ def network_layer(link_type: int, data: bytes) -> tuple[int, int] | None:
     """
     header = _HEADERS.get(link_type)  # type: ignore[call-overload]  # an IntEnum key is found by its number
     if header is not None:
-        return skip_vlan_tags(data, _ETHERTYPE(data, header[0])[0], header[1])
+        place, at = header
+        (ethertype,) = _ETHERTYPE(data, place)
+        return skip_vlan_tags(data, ethertype, at)
     if link_type in _RAW or link_type in _OLD_RAW:
         return ip_by_version(data, 0)
     if link_type in _LOOPBACK:
@@ -46,7 +48,7 @@ def network_layer(link_type: int, data: bytes) -> tuple[int, int] | None:
 def skip_vlan_tags(data: bytes, ethertype: int, at: int) -> tuple[int, int]:
     """EtherType and offset behind any number of VLAN tags."""
     while ethertype in VLAN_TAGS:
-        ethertype = _ETHERTYPE(data, at + 2)[0]
+        (ethertype,) = _ETHERTYPE(data, at + 2)
         at += 4
     return ethertype, at
 
@@ -60,10 +62,9 @@ def ip_by_version(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _loopback(data: bytes) -> tuple[int, int]:
-    # NULL stands in the byte order of the capturing host, LOOP in network order; files disagree.
-    family = int.from_bytes(data[:4], "little")
-    if family > 0xFFFF:
-        family = int.from_bytes(data[:4], "big")
+    # NULL stands in the byte order of the capturing host, LOOP in network order; files disagree. Families are
+    # small numbers: the byte order that makes more of them is the wrong one.
+    family = min(int.from_bytes(data[:4], "little"), int.from_bytes(data[:4], "big"))
     if family not in _FAMILIES:
         raise MalformedPacketError(f"address family {family}")
     return _FAMILIES[family], 4

@@ -27,6 +27,12 @@ _WORD = Struct(">H").unpack_from
 _WORDS = Struct(">HH").unpack_from
 
 
+def _word(data: bytes, at: int) -> int:
+    word: int
+    (word,) = _WORD(data, at)
+    return word
+
+
 def inner_network_layer(datagram: Datagram) -> tuple[int, int] | None:
     """EtherType and offset, in `datagram.data`, of the packet a tunnel carries; None if this is no tunnel.
 
@@ -47,8 +53,8 @@ def unread_tunnel(datagram: Datagram) -> str | None:
     _, protocol, data, at, _, _ = datagram
     if protocol != _UDP or len(data) < at + 12:
         return None
-    port = _WORD(data, at + 2)[0]
-    if port == _TZSP_PORT and data[at + 8] == 1 and data[at + 9] <= 1 and _WORD(data, at + 10)[0] == 1:
+    port = _word(data, at + 2)
+    if port == _TZSP_PORT and data[at + 8] == 1 and data[at + 9] <= 1 and _word(data, at + 10) == 1:
         return "tzsp"
     if port == _L2TP_PORT and data[at + 9] & 0x0F in (2, 3):
         return "l2tp"
@@ -77,12 +83,12 @@ def _erspan_iii(data: bytes, at: int) -> tuple[int, int]:
 def _udp(data: bytes, at: int) -> tuple[int, int] | None:
     if len(data) < at + 16:  # UDP header and the shortest tunnel header
         return None
-    port = _WORD(data, at + 2)[0]
+    port = _word(data, at + 2)
     if port in _VXLAN_PORTS and data[at + 8] & 0x08:  # the I flag must be set, RFC 7348 section 5
         return _ethernet(data, at + 16)
     if port == _GENEVE_PORT:
         inner = at + 16 + (data[at + 8] & 0x3F) * 4  # options in units of four bytes, RFC 8926 section 3.4
-        ethertype = _WORD(data, at + 10)[0]
+        ethertype = _word(data, at + 10)
         return _ethernet(data, inner) if ethertype == _ETHERNET_BRIDGED else (ethertype, inner)
     return _gtp(data, at + 8) if port == _GTP_PORT else None
 
@@ -105,4 +111,4 @@ def _gtp(data: bytes, at: int) -> tuple[int, int] | None:
 
 
 def _ethernet(data: bytes, at: int) -> tuple[int, int]:
-    return skip_vlan_tags(data, _WORD(data, at + 12)[0], at + 14)
+    return skip_vlan_tags(data, _word(data, at + 12), at + 14)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kdissect.query.fields.lookup import ENTITIES, look_up
@@ -37,8 +37,7 @@ def _others() -> Iterator[FieldInfo]:
         doc = f"short for `{entry.alias_of}`" if entry.alias_of else entry.doc
         yield FieldInfo(name, entry.kind.name, entry.kind.unit, doc)
     for name, entity in ENTITIES.items():
-        kinds = look_up(name).kinds
-        yield FieldInfo(name, _types(kinds), kinds[0].unit, entity.doc)
+        yield _info(name, look_up(name).kinds, entity.doc)
 
 
 def _body_fields(side: str, prefix: str) -> list[FieldInfo]:
@@ -53,8 +52,13 @@ def _body_field(name: str, group: list[BodyField]) -> FieldInfo:
     kinds = tuple(dict.fromkeys(field.kind for field in group))
     owners = [f"{api_name(field.api_key)} {field.field.versions}" for field in group]
     more = f" and {len(owners) - _MAX_APIS} more" if len(owners) > _MAX_APIS else ""
-    return FieldInfo(name, _types(kinds), kinds[0].unit, f"in {', '.join(owners[:_MAX_APIS])}{more}")
+    return _info(name, kinds, f"in {', '.join(owners[:_MAX_APIS])}{more}")
 
 
-def _types(kinds: tuple[ValueKind, ...]) -> str:
-    return " or ".join(dict.fromkeys(kind.name for kind in kinds))
+def _info(name: str, kinds: Sequence[ValueKind], doc: str) -> FieldInfo:
+    """Of a field that may be of several kinds."""
+    return FieldInfo(name, _either(kind.name for kind in kinds), _either(kind.unit for kind in kinds), doc)
+
+
+def _either(words: Iterable[str]) -> str:
+    return " or ".join(dict.fromkeys(filter(None, words)))

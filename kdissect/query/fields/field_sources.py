@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from enum import IntEnum
+from enum import IntEnum, auto
 from typing import Any
 
 from kdissect.decoders.bodies import decode_once
@@ -22,10 +22,10 @@ Many = Callable[[Exchange], Sequence[Any]]
 class Cost(IntEnum):
     """What a test of one exchange costs, in steps of about ten."""
 
-    HEADER = 0
-    SUMMARY = 1
-    BODY = 2
-    WHOLE_BODY = 3
+    HEADER = auto()
+    SUMMARY = auto()
+    BODY = auto()
+    WHOLE_BODY = auto()
 
 
 class Source:
@@ -130,7 +130,7 @@ class BodySource(Source):
     `fits_only`: there are none in a response that does not fit to its last byte, whose layout is another.
     """
 
-    def __init__(self, name: str, groups: Groups, fits_only: bool = False) -> None:
+    def __init__(self, name: str, groups: Groups, fits_only: bool) -> None:
         super().__init__(name, tuple(groups), True, Cost.BODY)
         self._fits_only = fits_only
         self._groups = groups
@@ -168,11 +168,4 @@ def _body_getter(binding: Binding, sides: Mapping[str, Mapping[int, Sequence[Pat
     bodies = binding.bodies
     slots = [(side, bodies.want(side, paths)) for side, paths in sides.items()]
     values = bodies.values
-    if len(slots) == 1:
-        ((only, slot),) = slots
-        return lambda exchange: values(exchange, only, slot)
-
-    def both(exchange: Exchange) -> Sequence[Any]:
-        return [value for side, slot in slots for value in values(exchange, side, slot)]
-
-    return both
+    return lambda exchange: [value for side, slot in slots for value in values(exchange, side, slot)]

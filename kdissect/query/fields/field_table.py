@@ -22,7 +22,6 @@ _TYPES = {field.name: field.type for field in LISTED_FIELDS}
 _TIMES = ("request.time", "response.time")
 # Numbers of rows are in no table.
 _NUMBER = "number"
-_BODY, _ERROR = "body", "error"
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
@@ -81,8 +80,6 @@ def _choose(name: str) -> Chosen:
 
 def type_of_column(column: Column) -> str:
     """The type of a column that `-e` names, as `RowField` writes it. Structs are text: JSON."""
-    if column.keys[-1] in (_BODY, _ERROR):
-        return "string"
     type_ = _TYPES.get(column.place) or type_of(column.name)
     if type_ in ("struct", "list<struct>"):
         return "string"

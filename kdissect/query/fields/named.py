@@ -159,9 +159,8 @@ def suggest(text: str, names: Iterable[str]) -> str:
     from difflib import get_close_matches  # start-up: only for what was mistyped
 
     known = {name.casefold(): name for name in names}
-    near = get_close_matches(text.casefold()[: 2 * MAX_DIGITS], known, 1)
-    if near:
-        return f"\ndid you mean {known[near[0]]}?"
+    for near in get_close_matches(text.casefold()[: 2 * MAX_DIGITS], known):  # the nearest first
+        return f"\ndid you mean {known[near]}?"
     few = list(known.values())
     return f"\nvalues are {', '.join(few)}" if len(few) <= 12 else ""
 

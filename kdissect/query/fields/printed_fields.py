@@ -86,7 +86,7 @@ def printed_field(name: str, known: Collection[str], behind: Behind) -> PrintedF
     if name in names_behind(behind):
         return PrintedField(name, (name,), is_made=True)
     of_batch = name.removeprefix(f"{_BATCH}.")  # rows that are batches have the names of their parts
-    if name != of_batch and of_batch in known:
+    if of_batch in known:
         return PrintedField(name, (of_batch,))
     if behind is not Behind.EXCHANGE:
         raise UnknownFieldError(f"no field {name!r}", "")

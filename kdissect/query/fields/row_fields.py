@@ -90,14 +90,10 @@ class RowEntry(NamedTuple):
     header: str = ""
 
     @property
-    def name(self) -> str:
-        """As filters write it."""
-        return self.source.name
-
-    @property
     def kind(self) -> ValueKind:
         """What its values are."""
-        return self.source.kinds[0]
+        (kind,) = self.source.kinds
+        return kind
 
 
 # Names for daily use of fields of the row schema.

@@ -80,10 +80,9 @@ class Parser:
         return token.kind is not TokenKind.STRING and token.text.lower() in texts
 
     def _takes(self, *texts: str) -> bool:
-        if not self._is(*texts):
-            return False
-        self._at += 1
-        return True
+        found = self._is(*texts)
+        self._at += found
+        return found
 
     def _may_follow(self, what: Expected, field: str = "", symbol: str = "") -> None:
         """Note what could stand here, if this is the end."""
@@ -206,7 +205,7 @@ class Parser:
             self._check_habit(token)
             return None
         self._next()
-        return found.symbols[0]
+        return found.symbol
 
     def _check_habit(self, token: Token) -> None:
         meant = _WIRESHARK.get(token.text.lower())

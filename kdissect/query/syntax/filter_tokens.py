@@ -72,7 +72,7 @@ def _token(text: str, start: int) -> Token:
         raise FilterError(f"no operator {found!r}", text, start, start + len(found), hint)
     if found:
         return Token(TokenKind.SYMBOL, found, start, start + len(found))
-    raise FilterError(f"{text[start]!r} cannot stand here", text, start, start + 1, 'quote texts: "..."')
+    raise FilterError(f"{text[start]!r} cannot stand here", text, start, start, 'quote texts: "..."')
 
 
 def _string(text: str, start: int) -> Token:
@@ -80,7 +80,7 @@ def _string(text: str, start: int) -> Token:
     while offset < len(text) and text[offset] != quote:
         offset += 2 if text[offset] == "\\" else 1
     if offset >= len(text):
-        raise FilterError("the quote is never closed", text, start, start + 1, f"add {quote}")
+        raise FilterError("the quote is never closed", text, start, start, f"add {quote}")
     return Token(TokenKind.STRING, unescape(text[start + 1 : offset]), start, offset + 1)
 
 

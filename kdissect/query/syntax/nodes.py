@@ -43,7 +43,8 @@ class Compare(NamedTuple):
     def __str__(self) -> str:
         if self.symbol in ("in", "not in"):
             return f"{self.name} {self.symbol} ({', '.join(map(str, self.values))})"
-        return f"{self.name} {self.symbol} {self.values[0]}"
+        (value,) = self.values
+        return f"{self.name} {self.symbol} {value}"
 
 
 class Present(NamedTuple):

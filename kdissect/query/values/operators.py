@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from kdissect.query.values.value_kinds import Bytes, Flag, Structure, Test, Valu
 STRUCT = "is a struct, it has no value to compare"
 
 
-class Operator:
+class Operator(ABC):
     """An operator. `symbols` are its spellings, the first one is what filters are printed with.
 
     `negative`: true only if no value of the field has what the values name.
@@ -28,37 +29,43 @@ class Operator:
         """Why the operator cannot be used on a kind of field; empty where it can."""
         return STRUCT if isinstance(kind, Structure) else ""
 
+    @property
+    def symbol(self) -> str:
+        """The first spelling."""
+        return self.symbols[0]
+
+    @abstractmethod
     def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """The test of one value of the field, which is not null."""
-        raise NotImplementedError
 
-    def check(self, values: Sequence[Any]) -> None:
+    def check(self, values: Sequence[Any]) -> None:  # noqa: B027  most operators use all values
         """Raises ValueError for values that cannot be used."""
 
 
 class Equal(Operator):
     """`==`."""
 
-    symbols = ("==",)
+    symbols: tuple[str, ...] = ("==",)
     help = "is equal to the value"
     example = "api == Produce"
 
     def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """Equality as the kind defines it."""
-        return kind.equals(values[0])
+        (value,) = values
+        return kind.equals(value)
 
 
-class NotEqual(Operator):
+class NotEqual(Equal):
     """`!=`."""
 
-    symbols = ("!=",)
+    symbols: tuple[str, ...] = ("!=",)
     help = "is not equal to the value"
     example = "client_id != admin"
     negative = True
 
     def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """The opposite of `==`."""
-        equals = kind.equals(values[0])
+        equals = super().test(kind, values)
         return lambda raw: not equals(raw)
 
 
@@ -137,11 +144,13 @@ class Matches(_Textual):
 
     def check(self, values: Sequence[Any]) -> None:
         """Refuses patterns that are wrong or could take for ever."""
-        searcher(values[0])
+        (pattern,) = values
+        searcher(pattern)
 
     def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """The search, in the value's text."""
-        search, text = searcher(values[0]), kind.text
+        (pattern,) = values
+        search, text = searcher(pattern), kind.text
         return lambda raw: search(text(raw))
 
 
@@ -168,7 +177,7 @@ class Contains(_Textual):
 
     def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """The search, in the value's text or bytes."""
-        needle: str = values[0]
+        (needle,) = values
         if isinstance(kind, Bytes):
             wanted = needle.encode("utf-8", "surrogatepass")
             return lambda raw: wanted in raw
@@ -234,7 +243,7 @@ def by_symbol(symbol: str) -> Operator | None:
 
 def symbols() -> tuple[str, ...]:
     """The first spelling of every operator."""
-    return tuple(operator.symbols[0] for operator in OPERATORS)
+    return tuple(operator.symbol for operator in OPERATORS)
 
 
 def usable(kind: ValueKind) -> tuple[Operator, ...]:

@@ -74,8 +74,8 @@ def _delivery(row: Row) -> str:
     """What a share group did with it, where that is no first delivery."""
     if row.get("acquired") is False:
         return "not acquired  "
-    count = row.get("delivery_count") or 1
-    return f"delivery {count}  " if count > 1 else ""
+    count = row.get("delivery_count")
+    return f"delivery {count}  " if count and count > 1 else ""
 
 
 def _text(value: Any) -> str:

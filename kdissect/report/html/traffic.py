@@ -10,7 +10,7 @@ from kdissect.model.wording import plural
 from kdissect.report.html.markup import Markup, element, join, number, scrolled, section, table
 from kdissect.report.quantities import duration, grouped, short_count
 from kdissect.report.verdict import Verdict
-from kdissect.rules.run_coverage.traffic_counts import Kind, TimeLine
+from kdissect.rules.run_coverage.traffic_counts import Kind, TimeLine, kind_order
 from kdissect.schema.protocol_messages import api, api_keys, api_name
 from kdissect.schema.types import Api
 from kdissect.sketches.distribution import Distribution
@@ -202,7 +202,8 @@ def latency_section(verdict: Verdict) -> Markup:
     busiest = sorted(held.items(), key=lambda item: -item[1].count)[:MAX_VERSIONS]
     rows = [_latency_row(element("th", "all", scope="row"), everything, everything)]
     rows += [
-        _latency_row(_name(kind), latencies, everything) for kind, latencies in sorted(busiest, key=_by_kind)
+        _latency_row(_name(kind), latencies, everything)
+        for kind, latencies in sorted(busiest, key=lambda item: kind_order(item[0]))
     ]
     scale = f"histogram, {duration(everything.min)} to {duration(everything.max)}, logarithmic"
     heads = ("API", "#exchanges", "#p50", "#p90", "#p99", "#max", scale)
@@ -211,10 +212,6 @@ def latency_section(verdict: Verdict) -> Markup:
     not_shown = f"{plural(left, 'more API version', spec=',')} not shown."
     more = element("p", not_shown, class_="note") if left else ""
     return section("latency", "Latency", grid, more, note=_NOTE)
-
-
-def _by_kind(item: tuple[Kind, Distribution]) -> list[int]:
-    return [-1 if part is None else part for part in item[0]]
 
 
 def _name(kind: Kind) -> Markup:

@@ -23,6 +23,11 @@ FIRST_SLOT_NS = 1_000_000
 MOST_WAITING = 8192
 
 
+def kind_order(kind: Kind) -> tuple[tuple[bool, int | None], ...]:
+    """The key that sorts kinds by number; a part that is not known comes first."""
+    return tuple((part is not None, part) for part in kind)
+
+
 class TimeLine(Counts):
     """Exchanges by the time of their first byte, in at most `MAX_SLOTS` slots: how many, and how many of
     them without an answer they should have.

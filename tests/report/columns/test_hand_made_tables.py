@@ -38,6 +38,10 @@ def lines_of(table: Table) -> Iterator[str]:
     for column in table.columns:
         if column.value or column.moment:
             yield f"{column.title}: {column.value}{column.moment}{' (of the day)' if column.dated else ''}"
+    yield "--- on the right, and no narrower than"
+    for column in table.columns:
+        if column.right or column.min_width:
+            yield f"{column.title}:{' right' if column.right else ''} {column.min_width or ''}".rstrip()
 
 
 def printed(table: Table, width: int) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from kdissect.report.columns.groups import failure_rows, rows_of
 from kdissect.report.columns.one_way import clock_lines
 from kdissect.report.columns.time_split import vantage_lines
-from kdissect.report.columns.traffic import rack_lines, time_rows
+from kdissect.report.columns.traffic import error_rows, rack_lines, time_rows
 
 MS = 1_000_000
 OPEN: dict[str, Any] = {
@@ -44,6 +44,11 @@ def test_a_converted_group_has_its_members_once_and_all_its_rebalances() -> None
 def test_a_rebalance_under_way_is_the_last(under_way: Any, shown: list[Any]) -> None:
     rows = rows_of([group(rebalancing=under_way)], "rebalances")
     assert [(row["generation"], row["took_ns"], row.get("waiting_for")) for row in rows] == shown
+
+
+def test_the_only_rebalance_is_under_way() -> None:
+    rows = rows_of([group(rebalancing=OPEN, rebalances=[{"generation": 3, "took_ns": 6}])], "rebalances")
+    assert [(row["generation"], row["waiting_for"]) for row in rows] == [(3, ["c"])]
 
 
 def test_a_rebalance_under_way_counts_who_joined() -> None:
@@ -117,3 +122,13 @@ def test_intervals_without_traffic_have_rows() -> None:
         "time": "1970-01-01T00:00:00.000000020Z",
     }  # fmt: skip
     assert time_rows({"points": [], "interval_ns": 10}) == []
+    assert [row["exchanges"] for row in time_rows({"points": points[1:], "interval_ns": 1})] == [2]
+
+
+@pytest.mark.parametrize(
+    ("rows", "shown"), [(1, "c0 -"), (3, "c0 -, c1 -, c2 -"), (4, "c0 -, c1 -, c2 -, 1 other")]
+)
+def test_where_an_error_is(rows: int, shown: str) -> None:
+    having = [{"client_id": f"c{at}", "api": None, "errors": {"X": 1}} for at in range(rows)]
+    facts = {"total": {"errors": {"X": rows}}, "rows": [*having, {"errors": {}}]}
+    assert list(error_rows(facts, ["client_id", "api"])) == [{"error": "X", "exchanges": rows, "in": shown}]
