@@ -84,6 +84,7 @@ PACKAGES = {
             "tests/causes/test_folding.py",
             "tests/causes/test_idle_resets.py",
             "tests/causes/test_json.py",
+            "tests/causes/test_laws.py",
             "tests/causes/test_ledger.py",
             "tests/causes/test_links.py",
             "tests/causes/test_offset_not_passed.py",
