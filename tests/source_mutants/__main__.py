@@ -79,6 +79,7 @@ PACKAGES = {
             "tests/causes/test_compared.py",
             "tests/causes/test_cut_off.py",
             "tests/causes/test_docs.py",
+            "tests/causes/test_evidence.py",
             "tests/causes/test_exchange_log.py",
             "tests/causes/test_fixtures.py::test_it_is_told_where_it_holds_and_not_beside",
             "tests/causes/test_folding.py",
