@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kdissect.causes.laws.laws import refuted_by
+from kdissect.causes.laws.laws import LAWS, refuted_by
 from kdissect.model.cause import Certainty, Cost, FoundCause, Packets, Party, Severity
 from tests.causes.fixtures.boundaries import (
     BROKER_2,
@@ -78,6 +78,9 @@ def against(found: FoundCause, *changes: Change) -> str:
     seen = Made(gathered(NOTHING))
     _made(*changes)(seen)
     refuted = refuted_by(found, seen)
+    words = [law.refutes(found, seen) for law in LAWS if found.id in law.causes]
+    assert next(filter(None, words), "") == ("" if refuted is None else refuted.against)
+    assert all(isinstance(one, str) for one in words)
     assert refuted is None or (refuted.id, refuted.sentence) == (found.id, "It is.")
     return "" if refuted is None else refuted.against
 

@@ -94,6 +94,7 @@ PACKAGES = {
             "tests/causes/test_resends.py",
             "tests/causes/test_rewinds.py",
             "tests/causes/test_stalled_broker.py",
+            "tests/causes/test_stalls.py",
             "tests/causes/test_table.py",
             "tests/causes/test_thresholds.py",
             "tests/causes/test_vantage.py",
