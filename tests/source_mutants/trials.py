@@ -156,7 +156,8 @@ class Trials:
                 *(by_line.get(line, ()) for line in place.point.lines)
             )
         near = _in_order(covering or _near(place, known), known)
-        tests = near + self._more(place, near, known, items, is_enough=len(covering) >= _MANY)
+        is_known = bool(covering) and self._warmth.may_come_after(place)  # nothing that it computes is kept
+        tests = near + self._more(place, near, known, items, is_enough=is_known or len(covering) >= _MANY)
         if covering:
             killer, ran = _tried(place, [items[each] for each in tests], known)
             if killer and killer != _NOT_PLANTED:
