@@ -23,8 +23,8 @@ _LIMITS = "tests/architecture/test_limits.py"
 class Tests(NamedTuple):
     """The tests that are tried for a package: its own, and those of the commands that show what it does.
 
-    `with_exhaustive`: also the cases that the short run leaves out. `budget_s`: see `BUDGET_S`. `warmth`: what
-    is computed once for all.
+    `with_exhaustive`: also the cases that the short run leaves out. `budget_s`: see `BUDGET_S`. `warmth`:
+    what is computed once for all.
     """
 
     paths: tuple[str, ...]
