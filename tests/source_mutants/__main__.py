@@ -81,6 +81,7 @@ PACKAGES = {
             "tests/causes/test_docs.py",
             "tests/causes/test_evidence.py",
             "tests/causes/test_exchange_log.py",
+            "tests/causes/test_explain.py",
             "tests/causes/test_fixtures.py::test_it_is_told_where_it_holds_and_not_beside",
             "tests/causes/test_fixtures.py::test_what_is_not_shown_hides_nothing",
             "tests/causes/test_folding.py",
