@@ -11,17 +11,18 @@ from kdissect.causes.cause import client_text, clients_text, joined, quoted
 from kdissect.causes.evidence.body_errors import BodyError, asked, body_errors
 from kdissect.causes.evidence.broken_bytes import WIRE_RULES, BrokenBytes, BrokenKey
 from kdissect.causes.evidence.evidence import Errors, Evidence, parties_of, refusals
-from kdissect.causes.evidence.exchange_log import Open
+from kdissect.causes.evidence.exchange_log import ExchangeLog, Open
 from kdissect.causes.evidence.old_versions import CutOff, OldVersions
 from kdissect.causes.evidence.reported_trouble import ReportedTrouble, is_refusal, trouble_in
 from kdissect.causes.evidence.seen import Seen, packets_of
 from kdissect.causes.evidence.silences import Silences, route_of
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence as Shown
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.cause import Packets, Party
 from kdissect.model.finding import Who
-from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL
+from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
 from kdissect.session.info import Close, CloseKind
 from kdissect.session.problem import Reason
 from kdissect.stats.client import Client
@@ -127,8 +128,8 @@ def test_a_challenge_that_refuses() -> None:
     assert trouble_in(12, created(0)) == []
 
 
-def test_the_status_of_a_streams_group() -> None:
-    rows = [{"status_code": 1, "status_detail": "d" * 201}, {"status_code": 0, "status_detail": ""}]
+def streams(*rows: dict[str, Any]) -> Exchange:
+    """A heartbeat of a Streams group; its response has these statuses."""
     answer = {
         "throttle_time_ms": 0,
         "error_code": 0,
@@ -138,7 +139,7 @@ def test_the_status_of_a_streams_group() -> None:
         "heartbeat_interval_ms": 1,
         "acceptable_recovery_lag": 1,
         "task_offset_interval_ms": 1,
-        "status": rows,
+        "status": list(rows),
         "active_tasks": None,
         "standby_tasks": None,
         "warmup_tasks": None,
@@ -164,10 +165,19 @@ def test_the_status_of_a_streams_group() -> None:
         "task_end_offsets": None,
         "shutdown_application": False,
     }
-    assert trouble_in(88, body(88, 0, request, answer).response) == [
-        ReportedTrouble(1, "d" * 200),
-        ReportedTrouble(0, ""),
-    ]
+    return Talk().ask(88, 0, request, answer)
+
+
+def test_the_status_of_a_streams_group() -> None:
+    exchange = streams(
+        {"status_code": 1, "status_detail": "d" * 201}, {"status_code": 0, "status_detail": ""}
+    )
+    both = [ReportedTrouble(1, "d" * 200), ReportedTrouble(0, "")]
+    assert trouble_in(88, ExchangeView(exchange).response) == both
+    log = ExchangeLog(TopicNames())
+    assert log.add(exchange)
+    assert [(key.group, key.trouble) for key, _ in log.troubles.items()] == [("g", one) for one in both]
+    assert not log.add(streams())
 
 
 # Bytes that cannot be read
