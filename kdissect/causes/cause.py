@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from typing import ClassVar
 
@@ -18,7 +19,7 @@ SECOND_NS = 1_000_000_000
 _NAMES_SHOWN = 3
 
 
-class Cause:
+class Cause(ABC):
     """One cause: a class without state.
 
     `explains` are ids of causes that follow from it: where they concern the same party, and not before it,
@@ -38,9 +39,9 @@ class Cause:
     may_be_missing_packets: ClassVar[bool] = True
     """Whether packets that were not captured may look the same; not where somebody says what is wrong."""
 
+    @abstractmethod
     def find(self, seen: Evidence) -> Iterable[FoundCause]:
         """Where it holds."""
-        raise NotImplementedError
 
     def own_claims(self) -> tuple[Claim, ...]:
         """The symptoms that it explains itself."""
@@ -103,9 +104,9 @@ class ErrorCause(Cause):
         """Whether these errors are the cause."""
         return errors.seen.times >= self.least
 
+    @abstractmethod
     def sentence(self, errors: Errors) -> str:
         """What happened, for people."""
-        raise NotImplementedError
 
     def cost(self, errors: Errors) -> Cost:
         """What it cost."""

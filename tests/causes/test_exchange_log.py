@@ -14,6 +14,7 @@ from kdissect.causes.evidence.exchange_log import (
     Open,
     TroubleKey,
     UnansweredKey,
+    Wait,
     bytes_are_missing,
 )
 from kdissect.causes.evidence.reported_trouble import ReportedTrouble
@@ -201,6 +202,34 @@ def test_a_request_without_a_response(close: Close | None, closed_by: str | None
     assert (seen.times, seen.time_ns) == (1, waited * MS)
 
 
+@pytest.mark.parametrize(
+    ("by", "after", "count"), [("client", 1000, 1), ("client", 999, 0), ("broker", 1000, 0), (None, 1000, 0)]
+)
+def test_requests_that_waited_for_a_second(by: str | None, after: int, count: int) -> None:
+    """Until the client ended the connection, or until the response."""
+    close = Close(by, CloseKind.FIN, START_NS + 2 * MS + after * MS)
+    found = unanswered(heartbeat(Talk(), None), close).waits
+    place = "set", BROKER
+    packets = Packets("10.0.0.1-10.0.0.2", 0, "Heartbeat v0", START_NS + 2 * MS, 5, 5)
+    one = Wait(place, WHO, 12, packets, START_NS + 2 * MS, START_NS + 1002 * MS, False)
+    assert list(found) == [one] * count
+    answered = log(heartbeat(Talk(), after)).waits
+    assert [wait.until_ns - wait.since_ns for wait in answered] == [after * MS] * (after >= 1000)
+
+
+@pytest.mark.parametrize(
+    ("acks", "replica", "needs"), [(-1, -1, True), (1, -1, False), (0, 2, True), (0, -1, False)]
+)
+def test_which_requests_wait_for_other_brokers(acks: int, replica: int, needs: bool) -> None:
+    """A Produce with acks=all, or, with acks 0 in this table, a Fetch of a replica."""
+    if acks:
+        asked = {"transactional_id": None, "acks": acks, "timeout_ms": 1, "topic_data": []}
+        exchange = Talk().ask(0, 3, asked, {"responses": [], "throttle_time_ms": 0}, took=1000)
+    else:
+        exchange = fetch(Talk(), 1500, asked={"replica_id": replica})
+    assert [one.needs_replicas for one in log(exchange).waits] == [needs]
+
+
 @pytest.mark.parametrize(("after", "waited"), [(600, 100), (400, 0)])
 def test_a_fetch_without_a_response_waits_after_the_time_that_it_asks_for(after: int, waited: int) -> None:
     close = Close("client", CloseKind.FIN, START_NS + 2 * MS + after * MS)
@@ -297,6 +326,17 @@ def test_fetches_that_name_a_rack(rack: str, replica: int, fetches: int, preferr
     assert times(found.preferred) == ({(WHO, BROKER): preferred} if preferred else {})
 
 
+def test_of_one_transaction_twenty_readers_are_kept() -> None:
+    talks = [Talk(f"10.0.1.{number}") for number in range(21)]
+    (held,) = log(*(fetch(talk, last_stable_offset=4) for talk in talks)).held
+    assert (held.seen.times, len(held.readers)) == (21, 20)
+
+
+def test_the_reader_says_what_it_reads() -> None:
+    found = log(fetch(Talk(), asked={"isolation_level": 2}, last_stable_offset=4))
+    assert [list(one.readers) for one in found.held] == [[]]
+
+
 def test_followers_are_no_readers() -> None:
     found = log(fetch(Talk(), asked={"replica_id": 2, "rack_id": "r"}, last_stable_offset=4))
     assert (len(found.racks), len(found.held)) == (0, 0)
@@ -312,6 +352,21 @@ def test_it_reports_which_exchanges_count_each() -> None:
     assert found.add(fetch(talk, last_stable_offset=4)) is True
     assert found.add(fetch(talk, asked={"rack_id": "r"})) is True
     assert found.add(fetch(talk)) is False
+    answered = {"error_code": 0, "error_message": None, "auth_bytes": b'{"status":"invalid_token"}'}
+    assert found.add(talk.ask(36, 0, {"auth_bytes": b"x"}, answered)) is True
+    assert found.add(talk.ask(36, 0, {"auth_bytes": b"x"}, answered | {"auth_bytes": b"v=x"})) is False
+    assert found.add(fetch(talk, asked={"rack_id": "r"}, last_stable_offset=4)) is True
+    assert found.add(fetch(talk, asked={"replica_id": 2, "rack_id": "r"})) is False
+    open_one = heartbeat(talk, None)
+    open_one.state = State.UNANSWERED
+    assert found.add(open_one) is True
+    unread = fetch(talk, None)
+    unread.api_version, unread.state = 99, State.UNANSWERED
+    assert found.add(unread) is False
+    open_one.anomalies = [Anomaly(AnomalyKind.GAP, "", 0, 0)]
+    assert found.add(open_one) is False
+    open_one.anomalies, open_one.request = [], None
+    assert found.add(open_one) is False
     found.wanted = False
     assert found.add(metadata(talk, 3)) is False
     assert sum(one.times for one in found.errors) == 1

@@ -14,6 +14,8 @@ from kdissect.causes.registry import ALL_CAUSES
 from kdissect.model.cause import FoundCause, Packets
 from tests.causes.diagnosing import broken
 from tests.causes.fixtures import CASES
+from tests.causes.fixtures.beside import both
+from tests.causes.fixtures.boundaries import BOUNDARIES
 from tests.causes.fixtures.case import gathered, told
 from tests.causes.fixtures.mutants import survivors
 
@@ -65,9 +67,25 @@ def _in_full(found: FoundCause) -> Iterator[str]:
 
 
 def _place(one: Packets) -> str:
+    assert one.exchange >= -1, "the exchange of a connection, or -1 for all of it"
     exchange = "" if one.exchange < 0 else f" exchange {one.exchange}"
     packets = f"packets {one.first_ref} to {one.last_ref}"
     return f"{one.connection or 'no connection'}{exchange}: {one.what} at {one.time_ns}, {packets}"
+
+
+# Of a whole capture, and of a member whose group has others under the other name.
+_NOT_APART = {("capture-too-poor", "few bytes"), ("lag-slow-consumer", "another member reads")}
+
+
+@pytest.mark.parametrize("cause_id", BOUNDARIES)
+def test_what_is_not_shown_hides_nothing(cause_id: str) -> None:
+    """It stands first in the evidence, under other names."""
+    causes = [cause for cause in ALL_CAUSES if cause.id == cause_id]
+    for case in BOUNDARIES[cause_id]:
+        alone = told(causes, case.evidence())
+        for what, change in case.near.items():
+            if (cause_id, what) not in _NOT_APART:
+                assert told(causes, both(case, change)) == alone, what
 
 
 @pytest.mark.sampled(10)

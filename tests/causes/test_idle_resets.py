@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
+
+from kdissect.causes.evidence.idle_resets import IdleReset, IdleResets
+from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.session.info import Close, CloseKind
 from tests.causes.diagnosing import ids
 from tests.causes.talks import Talk, what_is_wrong
+from tests.history.talk import MS, START_NS
+from tests.history.talk import Talk as ByHand
 
 _CLIENT, _BROKER = 0, 1
 
@@ -57,3 +66,54 @@ def test_a_reset_without_a_silence_is_none(tmp_path: Path) -> None:
 def test_who_resets_its_own_connection_did_not_lose_it(tmp_path: Path) -> None:
     found = _told(tmp_path, lambda number: _later(number, 6 + number, 20 * number, _CLIENT))
     assert "idle-connection-reset" not in found
+
+
+# Exchanges made by hand, at the limits.
+
+
+def _reset(
+    silent_ms: int = 2000,
+    until_reset_ms: int = 2000,
+    last: bool = True,
+    gap_ms: int | None = None,
+    **changed: Any,
+) -> list[IdleReset]:
+    """A request after a silence, and the reset after it."""
+    talk = ByHand()
+    exchange = talk.ask(12, 0, {"group_id": "g", "generation_id": 1, "member_id": "m"}, None, at=5000)
+    exchange.close = Close("broker", CloseKind.RST, START_NS + (5000 + until_reset_ms) * MS)
+    for name, value in changed.items():
+        setattr(exchange, name, value)
+    last_ns = START_NS + (5000 - silent_ms) * MS
+    if gap_ms is not None:
+        talk.info.note(Anomaly(AnomalyKind.GAP, "", 0, last_ns + gap_ms * MS))
+    silences: Any = SimpleNamespace(last=lambda connection: last_ns if last else None)
+    found = IdleResets(silences)
+    found.add(exchange)
+    found.add(exchange)
+    return [one for of in found.by_broker() for one in of]
+
+
+def test_a_reset_after_a_silence_of_two_seconds() -> None:
+    (one,) = _reset()
+    assert (one.silent_ns, one.reset_ns - one.start_ns) == (2000 * MS, 7000 * MS)
+    assert (one.route, one.packets.what) == (("set", "10.0.0.1", "10.0.0.2:9092"), "Heartbeat v0")
+
+
+@pytest.mark.parametrize(
+    ("changed", "count"),
+    [
+        ({"silent_ms": 1999}, 0),
+        ({"until_reset_ms": 2001}, 0),
+        ({"last": False}, 0),
+        ({"gap_ms": 0}, 0),
+        ({"gap_ms": -1}, 1),
+        ({"close": None}, 0),
+        ({"close": Close("broker", CloseKind.FIN, START_NS + 5001 * MS)}, 0),
+        ({"close": Close("client", CloseKind.RST, START_NS + 5001 * MS)}, 0),
+        ({"request": None}, 0),
+        ({"response": SimpleNamespace()}, 0),
+    ],
+)
+def test_what_is_a_reset_after_a_silence(changed: dict[str, Any], count: int) -> None:
+    assert len(_reset(**changed)) == count

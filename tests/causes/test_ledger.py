@@ -126,9 +126,14 @@ def tally(
 
 
 def symptoms(
-    seen: Made, *tallies: Any, unanswered: Any = (), groups: Any = (), last_ns: int = 200 * SECOND
+    seen: Made,
+    *tallies: Any,
+    unanswered: Any = (),
+    groups: Any = (),
+    last_ns: int = 200 * SECOND,
+    is_poor: bool = False,
 ) -> list[Symptom]:
-    return list(symptoms_of(seen.gathering, unanswered, tallies, groups, last_ns))
+    return list(symptoms_of(seen.gathering, unanswered, tallies, groups, last_ns, is_poor=is_poor))
 
 
 def nothing() -> Made:
@@ -365,3 +370,78 @@ def test_records_that_are_fetched_again(again: int, rebalances: list[str], is_to
         assert (one.seen.times, one.seen.time_ns, one.seen.span_ns) == (again, 8 * SECOND, 8 * SECOND)
         assert (one.total, one.goes_on) == (77, True)
         assert one.seen.evidence == [Packets(info.id, -1, "Fetch of partition 3", SECOND)]
+
+
+# In a poor capture.
+
+
+def test_of_a_poor_capture_nobody_knows_how_it_went_on() -> None:
+    seen = nothing()
+    seen.put_error(6, 0, times=4)
+    assert [one.goes_on for one in symptoms(seen)] == [False]
+    assert [one.goes_on for one in symptoms(seen, is_poor=True)] == [True]
+
+
+@pytest.mark.parametrize(
+    ("reason", "is_told"),
+    [
+        (Reason.NO_ANSWER, False), (Reason.PROBE, False), (Reason.CLOSED_AT_ONCE, False),
+        (Reason.UNANSWERED, False), (Reason.REFUSED, True), (Reason.LOGIN_REFUSED, True),
+    ],
+)  # fmt: skip
+def test_a_connection_without_bytes_may_have_had_some(reason: Reason, is_told: bool) -> None:
+    seen = nothing()
+    seen.gathering.problems = [problem(reason), problem(Reason.HTTP, "c2")]
+    assert [one.detail for one in symptoms(seen)] == [str(reason), "http"]
+    assert [one.detail for one in symptoms(seen, is_poor=True)] == [str(reason)] * is_told + ["http"]
+
+
+# Requests without a response.
+
+
+@pytest.mark.parametrize(("names", "count"), [({"c1"}, 0), ({"c1", "c2"}, 1), ({"c2"}, 1)])
+def test_requests_on_connections_that_failed_are_no_symptom_of_their_own(names: set[str], count: int) -> None:
+    """All of their connections."""
+    seen, at, other = nothing(), several(1), several(2)
+    at.connections, other.connections = names, {"c9"}
+    seen.gathering.problems = [problem(Reason.LOGIN_REFUSED)]
+    pairs = [(UnansweredKey("a", key, WHO, BROKER, "client"), one) for key, one in ((0, at), (1, other))]
+    found = symptoms(seen, unanswered=pairs)
+    assert [one.kind for one in found] == ["connection"] + ["unanswered"] * (count + 1)
+
+
+@pytest.mark.parametrize(
+    ("api_key", "others", "goes_on"),
+    [
+        (3, [tally("Produce", 5, client=BUSY, last_ns=3 * SECOND + 1)], True),
+        (3, [tally("Produce", 5, client=BUSY, last_ns=3 * SECOND)], False),
+        (3, [tally("Produce", 5, client=BUSY, to="b:2")], False),
+        (3, [tally("Fetch", 5, failed=5)], False),
+        (0, [tally("Produce", 5, client=BUSY)], False),
+        (3, [tally("Produce", 5, client=BUSY), tally("Fetch", 5, client=BUSY, last_ns=0)], True),
+    ],
+)
+def test_a_broker_that_serves_others_a_second_later(api_key: int, others: list[Any], goes_on: bool) -> None:
+    """The last of two requests is sent after two seconds."""
+    unanswered = [(UnansweredKey("a", api_key, WHO, BROKER, None), several(2))]
+    (found,) = symptoms(nothing(), *others, unanswered=unanswered)
+    assert found.goes_on is goes_on
+
+
+@pytest.mark.parametrize(("end_s", "goes_on"), [(3.999, True), (4, False)])
+def test_a_client_tries_again_within_three_seconds(end_s: float, goes_on: bool) -> None:
+    seen = nothing()
+    seen.put_error(6, 0, times=2, every_ns=SECOND)
+    (found,) = symptoms(seen, tally("Produce", 1, last_ns=SECOND), last_ns=int(end_s * SECOND))
+    assert found.goes_on is goes_on
+
+
+def test_trouble_comes_before_connections_and_they_before_requests() -> None:
+    seen = nothing()
+    seen.gathering.problems = [problem(Reason.LOGIN_REFUSED, client_text="10.0.0.6:1", client_id="app")]
+    seen.gathering.log.late.put(LateKey("a", 0, WHO, BROKER), several(3))
+    seen.put_error(6, 0)
+    at = several(1)
+    found = symptoms(seen, unanswered=[(UnansweredKey("a", 0, WHO, BROKER, None), at)])
+    assert [one.kind for one in found] == ["error", "connection", "unanswered", "late"]
+    assert found[1].client == Client(None, "app", None, "10.0.0.6")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kdissect.causes.evidence.links import Ended, Link, is_broken_off
+from kdissect.causes.evidence.links import Ended, Link, LinkKey, Links, is_broken_off
 from kdissect.net.streams.round_trips import Part
 from kdissect.session.info import ConnectionKind
 
@@ -109,3 +109,40 @@ def test_tls_that_ended_within_its_handshake(changed: dict[str, Any], is_broken:
     one = connection(**{"kind": ConnectionKind.TLS, **changed})
     assert is_broken_off(one) is is_broken
     assert link(one).broken_off == [(0, "c1")] * is_broken
+
+
+def test_how_many_connections_are_open_at_a_time() -> None:
+    found = link(
+        connection(start_ns=5, end_ns=9, close=None),
+        connection(start_ns=6, close=closed(at=8 / SECOND)),
+        connection(middle_start=True, end_ns=20, close=None),
+    )
+    assert [found.open_at(at) for at in (4, 5, 6, 7, 8, 9, 20)] == [1, 2, 3, 3, 2, 1, 0]
+
+
+def test_the_last_time_that_the_client_ended_a_connection() -> None:
+    assert (
+        link(connection(close=closed("client", 3)), connection(close=closed("client", 2))).left_ns
+        == 3 * SECOND
+    )
+    assert link(connection(close=closed("broker", 3)), connection(close=None)).left_ns == 0
+
+
+def test_so_many_times_are_kept() -> None:
+    one = connection(kind=ConnectionKind.TLS)
+    found = link(*[one] * 2001)
+    kept = (found.starts, found.ends, found.ended, found.broken_off)
+    assert [len(times) for times in kept] == [2000] * 4
+    assert (found.opened, found.first_id) == (2001, "c1")
+
+
+def test_links_are_kept_by_client_and_broker() -> None:
+    facts = {"capture_set": "a", "client_text": "[fe80::1]:4000", "broker_text": "b:1", "client_id": "app"}
+    links = Links()
+    for changed in ({}, {}, {"broker_text": "b:2"}, {"client_id": None}, {"capture_set": "b"}):
+        links.add(connection(**facts | changed))
+    assert [(key, found.opened) for key, found in links.of_broker("a", "b:1")] == [
+        (LinkKey("a", "fe80::1", "app", "b:1"), 2),
+        (LinkKey("a", "fe80::1", None, "b:1"), 1),
+    ]
+    assert len(links.items()) == 4

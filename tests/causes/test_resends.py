@@ -2,7 +2,7 @@
 
 import pytest
 
-from kdissect.causes.evidence.resends import Resend, Resends
+from kdissect.causes.evidence.resends import Attempt, Resend, Resends
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import Close, CloseKind
@@ -117,3 +117,81 @@ def test_what_was_given_up_is_a_danger() -> None:
     assert (one.records, one.has_id) == (2, False)
     resends.add(produce(Talk(), written("a", producer=(7, 0, 0)), None))
     assert len(resends.unsafe) == 1
+
+
+def produce_to(
+    talk: Talk, partitions: dict[int, bytes], took: int | None = AT_ONCE, after: int = 1000
+) -> Exchange:
+    """To several partitions; `after`: when the client closes if no answer comes."""
+    rows = [{"index": at, "records": records} for at, records in partitions.items()]
+    asked = {"acks": -1, "timeout_ms": 1, "topic_data": [{"name": "t", "partition_data": rows}]}
+    answers = [{"index": at, "error_code": 0, "base_offset": 0} for at in partitions]
+    answer = {"responses": [{"name": "t", "partition_responses": answers}]}
+    exchange = talk.ask(PRODUCE, 3, asked, None if took is None else answer, took=took or 0)
+    if took is None:
+        exchange.close = Close("client", CloseKind.FIN, START_NS + (talk.now + after) * MS)
+    return exchange
+
+
+def test_each_partition_is_looked_at() -> None:
+    talk, numbered = Talk(), written("n", producer=(7, 0, 4))
+    late = produce_to(talk, {0: numbered, 1: written("a"), 2: written("b")}, LATE)
+    again = produce_to(Talk(), {0: written("x"), 1: written("y"), 2: written("b"), 3: written("a")})
+    then = produce_to(Talk(), {1: written("a"), 2: written("b")})
+    other = produce_to(Talk(), {1: written("z"), 0: written("n", producer=(7, 0, 9))}, LATE)
+    told = found(late, again, then, other)
+    assert [(one.records, one.has_id) for one in told] == [(1, False), (1, False), (1, True)]
+
+
+@pytest.mark.parametrize(("others", "count"), [(19, 1), (20, 0)])
+def test_of_the_next_requests_twenty_are_looked_at(others: int, count: int) -> None:
+    talk = Talk()
+    steps = [produce(talk, written("a"), LATE), *(produce(talk, written(f"o{n}")) for n in range(others))]
+    assert len(found(*steps, produce(Talk(), written("a")))) == count
+
+
+@pytest.mark.parametrize(("took", "count"), [(500, 1), (499, 0)])
+def test_a_client_may_give_up_after_half_a_second(took: int, count: int) -> None:
+    assert len(found(produce(Talk(), written("a"), took), produce(Talk(), written("a")))) == count
+
+
+@pytest.mark.parametrize(("after", "count"), [(500, 1), (499, 0)])
+def test_a_request_that_is_given_up_early_is_no_danger(after: int, count: int) -> None:
+    resends = Resends(TopicNames())
+    resends.add(produce_to(Talk(), {0: written("a"), 1: written("b", "c")}, None, after))
+    assert [one.records for one in resends.unsafe] == [1, 2] * count
+    assert resends.waits
+    resends.add(produce_to(Talk(), {0: written("a"), 1: written("b", "c")}))
+    assert not resends.waits
+    (first, second) = resends.found
+    assert (first.first.exchange, first.attempt.is_written, second.records) == (0, False, 2)
+
+
+def test_when_the_client_knew_the_response() -> None:
+    one = Attempt(produce(Talk(), written("a")).connection, 50)
+    assert [one.is_known_at(at) for at in (49, 50, 51)] == [False, True, True]
+    for by, at, is_known in (("client", 49, False), ("client", 50, True), ("broker", 49, True)):
+        one.connection.close = Close(by, CloseKind.FIN, at)
+        assert one.is_known_at(60) is is_known
+    assert not one._replace(answered_ns=None).is_known_at(60)
+    assert one.is_written
+    assert not one._replace(answered_ns=None).is_written
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_told", "is_written"),
+    [
+        (LATE, LATE, True, True),
+        (None, LATE, True, False),
+        (LATE, None, True, False),
+        (None, None, False, False),
+    ],
+)
+def test_of_two_producers_one_was_written(
+    first: int | None, second: int | None, is_told: bool, is_written: bool
+) -> None:
+    talks = Talk(), Talk()
+    resends = Resends(TopicNames())
+    for talk, took, sequence in zip(talks, (first, second), (4, 9), strict=True):
+        resends.add(produce(talk, written("a", producer=(7, 0, sequence)), took))
+    assert [(one.is_written, one.has_id) for one in resends.found] == [(is_written, True)] * is_told

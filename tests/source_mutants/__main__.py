@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.source_mutants.points import points_of
-from tests.source_mutants.trials import BUDGET_S, CHECKOUT, OPTIONS, Outcome, Place, Trials
+from tests.source_mutants.trials import BUDGET_S, CHECKOUT, COLD, OPTIONS, Outcome, Place, Trials, Warmth
 
 # Tests of constants that docs/limits.md lists, of every package.
 _LIMITS = "tests/architecture/test_limits.py"
@@ -23,12 +23,32 @@ _LIMITS = "tests/architecture/test_limits.py"
 class Tests(NamedTuple):
     """The tests that are tried for a package: its own, and those of the commands that show what it does.
 
-    `with_exhaustive`: also the cases that the short run leaves out. `budget_s`: see `BUDGET_S`.
+    `with_exhaustive`: also the cases that the short run leaves out. `budget_s`: see `BUDGET_S`. `warmth`:
+    what is computed once for all.
     """
 
     paths: tuple[str, ...]
     with_exhaustive: bool = False
     budget_s: float = BUDGET_S
+    warmth: Warmth = COLD
+
+
+def _gather() -> None:
+    """The evidence of the captures of all fixtures."""
+    from tests.causes.fixtures import CASES
+    from tests.causes.fixtures.case import gathered
+
+    for case in CASES.values():
+        for each in (case, *case.also):
+            gathered(each.shows)
+
+
+# Modules that run when evidence is gathered.
+_WHILE_GATHERING = tuple(
+    str(path.relative_to(CHECKOUT))
+    for path in (CHECKOUT / "kdissect/causes/evidence").glob("*.py")
+    if path.name not in ("evidence.py", "stalls.py", "unread_records.py", "vantage.py")
+)
 
 
 PACKAGES = {
@@ -56,23 +76,39 @@ PACKAGES = {
     "kdissect/causes": Tests(
         (
             "tests/causes/test_cases.py",
+            "tests/causes/test_claims.py",
+            "tests/causes/test_compared.py",
+            "tests/causes/test_cut_off.py",
             "tests/causes/test_docs.py",
+            "tests/causes/test_evidence.py",
             "tests/causes/test_exchange_log.py",
+            "tests/causes/test_explain.py",
             "tests/causes/test_fixtures.py::test_it_is_told_where_it_holds_and_not_beside",
+            "tests/causes/test_fixtures.py::test_what_is_not_shown_hides_nothing",
             "tests/causes/test_folding.py",
+            "tests/causes/test_gathering.py",
+            "tests/causes/test_idle_resets.py",
+            "tests/causes/test_json.py",
+            "tests/causes/test_laws.py",
             "tests/causes/test_ledger.py",
             "tests/causes/test_links.py",
             "tests/causes/test_offset_not_passed.py",
             "tests/causes/test_open_requests.py",
+            "tests/causes/test_open_transactions.py",
             "tests/causes/test_resends.py",
             "tests/causes/test_rewinds.py",
+            "tests/causes/test_stalled_broker.py",
+            "tests/causes/test_stalls.py",
+            "tests/causes/test_table.py",
             "tests/causes/test_thresholds.py",
+            "tests/causes/test_vantage.py",
             "tests/causes/test_who_did_it.py",
             "tests/report/test_causes_by_hand.py",
             "tests/report/test_explained_by_hand.py",
         ),
         with_exhaustive=True,
         budget_s=20.0,
+        warmth=Warmth(_gather, _WHILE_GATHERING),
     ),
     "kdissect/query": Tests(
         (
@@ -101,6 +137,7 @@ def main() -> None:
     parser.add_argument("package", choices=PACKAGES)
     parser.add_argument("--sample", type=int, default=60, metavar="N", help="mutants (default: 60)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the choice (default: 1)")
+    parser.add_argument("--budget", type=float)
     parser.add_argument("--only", metavar="TEXT", help="no sample: all mutants whose line has TEXT")
     options = parser.parse_args()
     package = CHECKOUT / options.package
@@ -113,7 +150,7 @@ def main() -> None:
         places = sample_of(population, options.sample, f"{options.package} {options.seed}")
     os.environ["COVERAGE_CORE"] = "ctrace"  # the one that knows which test runs a line
     tests = PACKAGES[options.package]
-    trials = Trials(package, places, tests.budget_s)
+    trials = Trials(package, places, options.budget or tests.budget_s, tests.warmth)
     chosen = () if tests.with_exhaustive else ("-m", "not exhaustive")
     pytest.main([*tests.paths, _LIMITS, *OPTIONS, *chosen], plugins=[trials])
     _print(options.package, options.seed, len(population), trials.outcomes)

@@ -67,6 +67,29 @@ class Place(NamedTuple):
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+class Warmth(NamedTuple):
+    """What is computed once, without a mutant, for the tests of all mutants that do not change it.
+
+    `prepare` has the caches of the tests filled. `parts` are the modules that it runs, by the ends of their
+    paths: their mutants are tried before.
+    """
+
+    prepare: Callable[[], object] | None = None
+    parts: tuple[str, ...] = ()
+
+    def may_come_after(self, place: Place) -> bool:
+        """Whether a mutant changes nothing that is computed so."""
+        return self.prepare is not None and not str(place.path).endswith(self.parts)
+
+    def warm(self) -> None:
+        """Compute it."""
+        if self.prepare is not None:
+            self.prepare()
+
+
+COLD = Warmth()
+
+
 class Outcome(NamedTuple):
     """`state` is "killed", "survived" or "not covered"; `by` is the test that noticed, or how many ran."""
 
@@ -97,8 +120,11 @@ class _Known:
 class Trials:
     """A pytest plugin: instead of running the tests once, tries them on each mutant."""
 
-    def __init__(self, package: Path, places: Sequence[Place], budget_s: float = BUDGET_S) -> None:
+    def __init__(
+        self, package: Path, places: Sequence[Place], budget_s: float = BUDGET_S, warmth: Warmth = COLD
+    ) -> None:
         self._package, self._places, self._budget_s = package, places, budget_s
+        self._warmth = warmth
         self.outcomes: list[Outcome] = []
 
     @pytest.hookimpl(tryfirst=True)
@@ -111,7 +137,11 @@ class Trials:
         failed, _ = _from_the_beginning(control, list(known.seconds)[:1], known)
         if failed:
             raise pytest.UsageError(f"without a mutant, too, {failed} fails")
-        for place in self._places:
+        is_warm = False
+        for place in sorted(self._places, key=self._warmth.may_come_after):
+            if not is_warm and self._warmth.may_come_after(place):
+                self._warmth.warm()
+                is_warm = True
             outcome = self._outcome(place, known, items)
             self.outcomes.append(outcome)
             print(f"{outcome.state:12} {place}  [{outcome.by}]", flush=True)
@@ -126,7 +156,8 @@ class Trials:
                 *(by_line.get(line, ()) for line in place.point.lines)
             )
         near = _in_order(covering or _near(place, known), known)
-        tests = near + self._more(place, near, known, items, is_enough=len(covering) >= _MANY)
+        is_known = bool(covering) and self._warmth.may_come_after(place)  # nothing that it computes is kept
+        tests = near + self._more(place, near, known, items, is_enough=is_known or len(covering) >= _MANY)
         if covering:
             killer, ran = _tried(place, [items[each] for each in tests], known)
             if killer and killer != _NOT_PLANTED:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -30,9 +31,9 @@ class FailedConnection(Cause):
         """Connections that failed for its reasons."""
         return (Claim(SymptomKind.CONNECTION, details=frozenset(map(str, self.reasons))), *self.claims)
 
+    @abstractmethod
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
         """What happened, for people."""
-        raise NotImplementedError
 
     def holds(self, problems: list[ConnectionProblem], seen: Evidence) -> bool:
         """Whether connections that failed so are the cause."""

@@ -16,7 +16,6 @@ class Reading(NamedTuple):
     """
 
     group: str
-    member: str
     client_id: str
     address: str
     topic: str
@@ -90,7 +89,6 @@ def _reading(seen: Evidence, row: Row, one: Row, members: dict[str, Row], ends: 
         heartbeat_ns = member.last_heartbeat_ns
     return Reading(
         row["group"],
-        one["member"] or "",
         holder["client_id"] or "",
         holder["address"],
         one["topic"],

@@ -35,7 +35,7 @@ class StuckConsumer(Cause):
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each member."""
         for members in by_member(readings(seen)).values():
-            last_ns = max((one.worked_ns for one in members), default=0)
+            last_ns = max(one.worked_ns for one in members)
             silent_ns = max(one.heartbeat_ns for one in members) - last_ns
             if not last_ns or silent_ns < _SILENT_NS:
                 continue
@@ -75,6 +75,6 @@ def by_member(found: list[Reading]) -> dict[tuple[str, str, str], list[Reading]]
 def seen_at(connection: str, what: str, from_ns: int, until_ns: int) -> Seen:
     """Something that lasted, seen on a connection."""
     at = Seen()
-    at.add(Packets(connection, -1, what, from_ns), until_ns - from_ns)
+    at.add(Packets(connection, -1, what, from_ns))
     at.last_ns = max(until_ns, from_ns)
     return at

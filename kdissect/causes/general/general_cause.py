@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Hashable, Iterator
 from typing import ClassVar
 
@@ -91,9 +92,9 @@ class GeneralCause(Cause):
         """What makes two symptoms one cause."""
         return symptom.client
 
+    @abstractmethod
     def sentence(self, found: Together) -> str:
         """What happened, for people."""
-        raise NotImplementedError
 
     def weight(self, found: Together) -> Severity:
         """What it does to those it concerns."""
@@ -103,9 +104,9 @@ class GeneralCause(Cause):
         """Why it is not sure; empty if it is."""
         return ""
 
+    @abstractmethod
     def command(self, found: Together) -> str:
         """What shows more."""
-        raise NotImplementedError
 
     def cost(self, found: Together) -> Cost:
         """What it cost."""

@@ -40,7 +40,7 @@ class EndlessRebalances(Cause):
 
     def _many(self, story: GroupStory) -> Iterator[FoundCause]:
         some = story.rebalances[1:]
-        while some and all(how == "member_joined" for how, _, _ in some[0].causes):
+        while some and all(how == "member_joined" for how, _ in some[0].causes):
             some = some[1:]  # a group that starts
         if len(some) < _MANY or some[-1].time_ns - some[0].time_ns > _EVERY_NS * len(some):
             return

@@ -33,8 +33,8 @@ class Rebalance(NamedTuple):
     time_ns: int
     took_ns: int
     members: int
-    causes: tuple[tuple[str, str, str], ...]
-    """How, the member by name, its reason."""
+    causes: tuple[tuple[str, str], ...]
+    """How, and the member by name."""
 
 
 class GroupStory:
@@ -86,13 +86,13 @@ class GroupStory:
         return [
             one
             for one in self.rebalances
-            if any(how in hows and name in (None, member) for how, member, _ in one.causes)
+            if any(how in hows and name in (None, member) for how, member in one.causes)
         ]
 
     def came(self, *hows: str) -> Counter[str]:
         """How often each member came or went so."""
         return Counter(
-            member for one in self.rebalances for how, member, _ in one.causes if how in hows and member
+            member for one in self.rebalances for how, member in one.causes if how in hows and member
         )
 
     def cost(self, rebalances: list[Rebalance]) -> Cost:
@@ -147,9 +147,7 @@ def held_up(story: GroupStory) -> dict[str, int]:
 
 
 def _rebalance(row: dict[str, Any]) -> Rebalance:
-    causes = tuple(
-        (str(one["cause"]), str(one["member"] or ""), str(one["reason"] or "")) for one in row["causes"]
-    )
+    causes = tuple((str(one["cause"]), str(one["member"] or "")) for one in row["causes"])
     return Rebalance(ns_of(row["time"]), row["took_ns"] or 0, row["members"] or 0, causes)
 
 

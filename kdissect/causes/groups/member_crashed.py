@@ -117,7 +117,7 @@ def _silent_members(seen: Evidence) -> dict[str, list[tuple[int, str, MemberLog]
 
 def _silence_ns(seen: Evidence, story: GroupStory, rebalance: Rebalance) -> int:
     """From the last heartbeat of a member that was lost to the rebalance that noticed it."""
-    lost = {member for how, member, _ in rebalance.causes if how == _LOST}
+    lost = {member for how, member in rebalance.causes if how == _LOST}
     spoke = [
         member.last_heartbeat_ns
         for (_, group), log in seen.gathering.groups.logs.items()

@@ -45,7 +45,7 @@ class RollingRestart(Cause):
             rebalances = [
                 one
                 for one in story.rebalances
-                if any(how in (*_WENT, "member_joined") and name in again for how, name, _ in one.causes)
+                if any(how in (*_WENT, "member_joined") and name in again for how, name in one.causes)
             ]
             start = min(one.time_ns for one in story.brought_about(*_WENT))
             rebalances = [one for one in rebalances if one.time_ns >= start]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -33,9 +34,9 @@ class Throttled(Cause):
     # A broker reads nothing of a client that has to wait: requests pile up, and clients give them up.
     explains = ("lag-slow-consumer", "unanswered-requests", "duplicate-writes", "slow-broker")
 
+    @abstractmethod
     def concerns(self, api_key: int) -> bool:
         """Whether answers of an API tell of this quota."""
-        raise NotImplementedError
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each client."""

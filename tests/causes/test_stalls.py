@@ -1,0 +1,250 @@
+"""When a silence of a broker is a stall: evidence made by hand, at the limits of each condition.
+
+`tests/causes/test_stalled_broker.py` has captures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kdissect.causes.evidence.exchange_log import Wait
+from kdissect.causes.evidence.links import Ended
+from kdissect.causes.evidence.silences import Silence
+from kdissect.causes.evidence.stalls import Stall, are_together, stalls
+from kdissect.history.connections.throttling import ThrottleFact
+from kdissect.model.cause import Packets
+from kdissect.session.problem import Reason
+from kdissect.stats.client import Client
+from tests.causes.fixtures.boundaries import BROKER_2, OTHER, _failed, _link, _made, _throttled
+from tests.causes.fixtures.case import BROKER, NOTHING, SECOND, WHO, Change, Made, gathered
+
+HERE, THERE = ("a", BROKER), ("a", BROKER_2)
+PROMPT = {0, 1, 2, 3, 8, 9, 12, 18, 68, 76, 88}
+
+
+def ns(seconds: float) -> int:
+    return round(seconds * SECOND)
+
+
+def wait(
+    since_s: float = 10,
+    until_s: float = 20,
+    who: Client = WHO,
+    connection: str = "c1",
+    api: int = 12,
+    replicas: bool = False,
+    at_s: float | None = None,
+    place: tuple[str, str] = HERE,
+) -> Wait:
+    packets = Packets(connection, 3, "Heartbeat v4", ns(since_s if at_s is None else at_s))
+    return Wait(place, who, api, packets, ns(since_s), ns(until_s), replicas)
+
+
+def found(
+    *waits: Wait,
+    silences: Iterable[tuple[float, float]] = ((10, 20),),
+    there: Iterable[tuple[float, float]] = (),
+    before: dict[str, float | None] | None = None,
+    awake: Any = False,
+    changes: Iterable[Change] = (),
+) -> dict[tuple[str, str], list[Stall]]:
+    """`before`: when a connection had the response before, or that it is not known."""
+    seen = Made(gathered(NOTHING))
+    _made(*changes)(seen)
+    seen.gathering.log.waits = list(waits)  # type: ignore[assignment]
+    of = {
+        HERE: [Silence(ns(first), ns(last)) for first, last in silences],
+        THERE: [Silence(ns(first), ns(last)) for first, last in there],
+    }
+
+    def known(connection: str, until_ns: int) -> int | None:
+        before_s = (before or {}).get(connection, 0)
+        return None if before_s is None else ns(before_s)
+
+    seen.gathering.silences = SimpleNamespace(  # type: ignore[assignment]
+        of=lambda place: of[place],
+        before=known,
+        responds_within=awake if callable(awake) else lambda *_: awake,
+    )
+    return stalls(seen)
+
+
+def times(*waits: Wait, **how: Any) -> list[tuple[float, float]]:
+    return [(one.from_ns / SECOND, one.until_ns / SECOND) for one in found(*waits, **how).get(HERE, ())]
+
+
+TWO = (wait(), wait(connection="c2", who=OTHER))
+
+
+def test_a_silence_with_open_requests_is_a_stall() -> None:
+    (one,) = found(*reversed((*TWO, wait(9.5, 20, connection="c3", api=10))))[HERE]
+    assert (one.place, one.took_ns, one.is_seen) == (HERE, ns(10), False)
+    assert [wait.packets.connection for wait in one.waits] == ["c3", "c2", "c1"]
+    assert [wait.packets.connection for wait in one.heads] == ["c2", "c1"]
+    assert one.clients == [WHO, OTHER]
+    assert not one.is_alone
+    assert found() == found(*TWO, silences=()) == {}
+
+
+@pytest.mark.parametrize("api", range(95))
+def test_which_requests_a_broker_answers_at_once(api: int) -> None:
+    assert bool(times(wait(api=api), wait(api=api, connection="c2"))) is (api in PROMPT)
+
+
+@pytest.mark.parametrize(
+    ("waits", "how", "expected"),
+    [
+        # On one connection two seconds are needed, on two one second.
+        ((wait(18, 20),), {}, [(18, 20)]),
+        ((wait(18.001, 20),), {}, []),
+        ((wait(19, 20), wait(19, 20, connection="c2")), {}, [(19, 20)]),
+        ((wait(19.001, 20), wait(19.001, 20, connection="c2")), {}, []),
+        ((wait(19, 20), wait(18.5, 20, connection="c2")), {}, [(18.5, 20)]),
+        # The wait begins behind the response before, and not before the silence.
+        ((wait(12, 20),), {"before": {"c1": 15}}, [(15, 20)]),
+        ((wait(5, 20),), {"before": {"c1": 7}}, [(10, 20)]),
+        ((wait(12, 20),), {"before": {"c1": None}}, []),
+        # The request waits until the silence ends.
+        ((wait(10, 19.999),), {}, []),
+        ((wait(10, 25),), {}, [(10, 20)]),
+        # It waits for a second of the silence.
+        ((wait(10, 20), wait(5, 11, connection="c2")), {}, [(10, 20)]),
+    ],
+)
+def test_how_long_a_broker_stood_still(
+    waits: tuple[Wait, ...], how: dict[str, Any], expected: list[tuple[float, float]]
+) -> None:
+    assert times(*waits, **how) == expected
+
+
+@pytest.mark.parametrize(("until_s", "is_open"), [(11, True), (10.999, False)])
+def test_a_request_is_open_for_a_second(until_s: float, is_open: bool) -> None:
+    (one,) = found(*TWO, wait(5, until_s, connection="c9"))[HERE]
+    assert ("c9" in {each.packets.connection for each in one.waits}) is is_open
+
+
+@pytest.mark.parametrize(
+    ("until_s", "awake", "at_s", "is_told"),
+    [
+        (50, False, None, True),
+        (50.001, False, None, False),
+        (50.001, True, None, True),
+        # Somebody sends within all but the first and the last tenth.
+        (60, False, 15, True),
+        (60, False, 14.999, False),
+        (60, False, 55, True),
+        (60, False, 55.001, False),
+    ],
+)
+def test_a_long_silence_of_everybody_is_a_step_of_the_clock(
+    until_s: float, awake: bool, at_s: float | None, is_told: bool
+) -> None:
+    """Clients give up before that."""
+    waits = [wait(10, until_s), wait(10, until_s, connection="c2")]
+    if at_s is not None:
+        waits.append(wait(20, until_s, connection="c3", at_s=at_s))
+    told = found(*waits, silences=((10, until_s),), awake=awake)
+    assert bool(told) is is_told
+    if is_told:
+        assert told[HERE][0].is_seen is (awake or at_s is not None)
+
+
+def test_others_are_looked_for_between_the_first_and_the_last_tenth() -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def awake(*within: Any) -> bool:
+        asked.append(within)
+        return True
+
+    found(*TWO, awake=awake)
+    assert asked == [("a", ns(11), ns(19))]
+
+
+@pytest.mark.parametrize(("count", "is_told"), [(3, True), (4, False)])
+def test_one_connection_alone_proves_little_if_it_waits_often(count: int, is_told: bool) -> None:
+    silences = [(10 * number, 10 * number + 5) for number in range(1, count + 1)]
+    waits = [wait(first, last) for first, last in silences]
+    assert len(times(*waits, silences=silences)) == count * is_told
+    together = wait(100, 105), wait(100, 105, connection="c2")
+    assert times(*waits, *together, silences=[*silences, (100, 105)])[-1] == (100, 105)
+
+
+def test_a_client_that_is_throttled_waits_for_its_quota() -> None:
+    told = _throttled((0, 5, OTHER))
+    (one,) = found(*TWO, changes=[told])[HERE]
+    assert one.clients == [WHO]
+    assert ThrottleFact.THROTTLED == "throttled"
+    assert found(TWO[1], changes=[told]) == {}
+
+
+PRODUCES = tuple(one._replace(needs_replicas=True, api_key=0) for one in TWO)
+OTHERS = tuple(one._replace(place=THERE) for one in TWO)
+
+
+@pytest.mark.parametrize(
+    ("waits", "there", "changes", "is_told"),
+    [
+        (PRODUCES, (), (), True),
+        (PRODUCES, ((10, 20),), (), False),
+        (TWO, ((10, 20),), (), True),
+        ((TWO[0], PRODUCES[1]), ((10, 20),), (), True),
+        (PRODUCES, ((30, 40),), (), True),
+        # Another broker was away, within half a minute before the stall or in it.
+        (PRODUCES, (), (_failed(Reason.REFUSED, 1, broker=BROKER_2, start_s=20),), False),
+        (PRODUCES, (), (_failed(Reason.REFUSED, 1, broker=BROKER_2, start_s=20.001),), True),
+        (PRODUCES, (), (_failed(Reason.NO_ANSWER, 1, broker=BROKER_2, start_s=20),), False),
+        (PRODUCES, (), (_failed(Reason.ADVERTISED_UNREACHED, 1, broker=BROKER_2, start_s=20),), False),
+        (PRODUCES, (), (_failed(Reason.PROBE, 1, broker=BROKER_2, start_s=20),), True),
+        (PRODUCES, (), (_failed(Reason.REFUSED, 1, start_s=20),), True),
+        (PRODUCES, (), (_link(broker=BROKER_2, ended=[Ended(ns(20), "e", 0, "fin")]),), False),
+        (
+            PRODUCES,
+            (),
+            (_link(broker=BROKER_2, capture_set="b", ended=[Ended(ns(20), "e", 0, "fin")]),),
+            True,
+        ),
+        (TWO, (), (_link(broker=BROKER_2, ended=[Ended(ns(20), "e", 0, "fin")]),), True),
+    ],
+)
+def test_a_broker_that_waits_for_replicas_is_not_blamed(
+    waits: tuple[Wait, ...], there: Any, changes: tuple[Change, ...], is_told: bool
+) -> None:
+    others = [one._replace(since_ns=ns(first), until_ns=ns(last)) for first, last in there for one in OTHERS]
+    assert (HERE in found(*waits, *others, there=there, changes=changes)) is is_told
+
+
+@pytest.mark.parametrize(("at_s", "is_told"), [(10, False), (9.999, True)])
+def test_a_broker_that_was_away_long_before_explains_nothing(at_s: float, is_told: bool) -> None:
+    produces = [one._replace(since_ns=ns(40), until_ns=ns(50)) for one in PRODUCES]
+    away = _link(broker=BROKER_2, ended=[Ended(ns(at_s), "e", 0, "fin")])
+    assert bool(found(*produces, silences=((40, 50),), changes=(away,))) is is_told
+
+
+def test_two_that_wait_for_replicas_are_both_reported() -> None:
+    others = [one._replace(place=THERE) for one in PRODUCES]
+    assert set(found(*PRODUCES, *others, there=((10, 20),))) == {HERE, THERE}
+
+
+@pytest.mark.parametrize(
+    ("other", "is_one_time"),
+    [
+        ((10, 20), True),
+        ((15, 25), True),
+        ((15.001, 25), False),
+        ((10, 30), True),
+        ((10, 30.001), False),
+        ((30, 40), False),
+        ((5, 15), True),
+        ((5, 14.999), False),
+        ((13, 18), True),
+        ((13, 17.999), False),
+    ],
+)
+def test_two_stalls_at_one_time(other: tuple[float, float], is_one_time: bool) -> None:
+    """More than half of the longer one."""
+    one, two = (Stall(HERE, ns(first), ns(last), (), (), False) for first, last in ((10, 20), other))
+    assert are_together(one, two) is are_together(two, one) is is_one_time
