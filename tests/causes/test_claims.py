@@ -60,6 +60,7 @@ CLAIMS = [
         "UNKNOWN_TOPIC_ID UNKNOWN_TOPIC_OR_PARTITION",
         "DescribeTopicPartitions Fetch ListOffsets Metadata OffsetCommit OffsetFetch Produce",
     ),
+    ("epoch-not-adopted", "INVALID_PRODUCER_EPOCH", ""),
     ("fenced-producer", "INVALID_PRODUCER_EPOCH INVALID_TXN_STATE PRODUCER_FENCED", ""),
     (
         "invalid-records",

@@ -18,6 +18,7 @@ from kdissect.report.quantities import duration
 
 _LONG_NS = 5 * SECOND_NS  # group.consumer.heartbeat.interval.ms by default
 _REVOKED_KEPT = 10_000
+_ALWAYS_NS = 1 << 63
 
 
 class _Late:
@@ -72,19 +73,19 @@ def _late(story: GroupStory, facts: list[Fact]) -> list[_Late]:
     members = {row["member_id"]: row for row in rows_of(story, "members")}
     revoked: Table[Holding, Fact] = Table(_REVOKED_KEPT)
     found: dict[tuple[str, str], _Late] = {}
-    for fact in sorted(facts, key=lambda one: one.evidence.answered_ns):
+    known = [fact for fact in facts if fact.detail in members]
+    for fact in sorted(known, key=lambda one: one.evidence.answered_ns):
         before, now = fact.expected or frozenset(), fact.seen
-        member = members.get(fact.detail)
         for holding in now - before:
             taken = revoked.pop(holding)
-            former = None if taken is None else members.get(taken.detail)
-            if taken is None or former is None or member is None or taken.detail == fact.detail:
+            if taken is None:
                 continue
             waited_ns = fact.evidence.answered_ns - taken.evidence.answered_ns
+            former, member = members[taken.detail], members[fact.detail]
             # Both have to ask: a member that sends no heartbeat learns nothing.
-            pauses_ns = sum((row["heartbeat_gap_ns"] or {}).get("max") or 0 for row in (former, member))
-            is_gone = former["gone_at"] is not None and ns_of(former["gone_at"]) <= fact.evidence.answered_ns
-            if waited_ns <= _LONG_NS + pauses_ns or not pauses_ns or is_gone:
+            pauses_ns = [_pause_ns(row) for row in (former, member)]
+            is_gone = _until_ns(former) <= fact.evidence.answered_ns
+            if waited_ns <= _LONG_NS + sum(pauses_ns) or 0 in pauses_ns or is_gone or former is member:
                 continue
             names = _name(former), _name(member)
             late = found.setdefault(names, _Late(*names))
@@ -97,6 +98,16 @@ def _late(story: GroupStory, facts: list[Fact]) -> list[_Late]:
         for holding in before - now:
             revoked.put(holding, fact)
     return list(found.values())
+
+
+def _pause_ns(member: Row) -> int:
+    """The longest time between two heartbeats; 0: fewer than two were seen."""
+    return int((member["heartbeat_gap_ns"] or {}).get("max") or 0)
+
+
+def _until_ns(member: Row) -> int:
+    """When the member was removed from the group or left it."""
+    return _ALWAYS_NS if member["gone_at"] is None else ns_of(member["gone_at"])
 
 
 def _name(member: Row) -> str:

@@ -11,9 +11,10 @@ from kdissect.causes.versions.version_removed_by_upgrade import VersionNeverTher
 from kdissect.history.api_keys import API_VERSIONS
 from kdissect.model.cause import Cost, FoundCause, Party
 from kdissect.schema.protocol_messages import api_name
+from kdissect.session.problem import Reason
 
 _LEAST = 3
-_FLEXIBLE = 3  # the first version with a flexible header (KIP-511)
+_LONG_KNOWN = 3  # since Kafka 2.4 (KIP-511)
 
 
 class ApiVersionsDropped(VersionNeverThere):
@@ -28,19 +29,22 @@ class ApiVersionsDropped(VersionNeverThere):
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each client, broker and version, if the broker answers no ApiVersions at all."""
+        silent = {one.connection.id for one in seen.problems(Reason.CLOSED_AT_ONCE)}
         for key, at in seen.unanswered():
             what = at.evidence[0].what
-            version = what.rpartition(" v")[2]
-            if key.api_key != API_VERSIONS or key.closed_by != BROKER or not version.isdigit():
+            text = what.rpartition(" v")[2]
+            version = int(text) if text.isdigit() else 0
+            if key.api_key != API_VERSIONS or key.closed_by != BROKER or version <= _LONG_KNOWN:
                 continue
-            if at.times < _LEAST or int(version) < _FLEXIBLE or _answers(seen, key.broker):
+            # Of others the broker sent bytes, though no response: it speaks another protocol.
+            if at.times < _LEAST or not at.connections <= silent or _answers(seen, key.broker):
                 continue
             who = client_text(key.client)
             yield self.found(
                 f"{key.broker} ends the connection behind {what} of {who} without a response,"
                 f" {times(at.times)}, and answers no ApiVersions at all. Kafka's brokers answer a version that"
                 " they do not have in version 0. This broker, or a proxy before it, may not know version"
-                f" {version}: ask for version {int(version) - 1} or less.",
+                f" {version}: ask for version {version - 1} or less.",
                 who,
                 parties_of([key.client]) | {Party("broker", key.broker)},
                 at,
