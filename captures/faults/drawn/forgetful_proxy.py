@@ -27,6 +27,7 @@ class ForgetfulProxy:
     def close(self) -> None:
         """End it."""
         self._is_over.set()
+        self._listening.shutdown(socket.SHUT_RDWR)  # `accept` returns
         self._listening.close()
 
     def _accept(self) -> None:

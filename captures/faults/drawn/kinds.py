@@ -299,12 +299,14 @@ def transaction_times_out(room: Room, chance: Random) -> None:
     timeout = chance.randint(2000, 4000)
     room.injects(f"transaction.timeout.ms={timeout}, the transaction takes longer", client_id="bank",
                  transactional_id=room.name("bank"))  # fmt: skip
-    room.lab.start_driver(
+    bank = room.lab.start_driver(
         java(), "Transact", client_id="bank", topic=room.name("transfers"), count=4,
         pace=round(timeout / 3 + chance.uniform(2500, 3500)), transactional_id=room.name("bank"),
         plan="commit", properties={"transaction.timeout.ms": str(timeout), "linger.ms": "0"},
     )  # fmt: skip
     room.lasts(4 * (timeout / 3 + 3500) / 1000 + 5)
+    if any(event["event"] == "committed_transaction" for event in bank.events):
+        raise RuntimeError("the coordinator did not end the transaction in time")  # it looks every 10 s
 
 
 @_kind("id-used-twice", "fenced-producer", also=("hanging-transaction",), topics={"payments": "2:1"})
@@ -340,7 +342,7 @@ def batch_job(room: Room, chance: Random) -> None:
     """A job writes some hundred records and ends; another one reads them all in its own group."""
     writer = room.writes("job-w", "exports", {"linger.ms": 100}, count=chance.randint(100, 300), pace=1)
     writer.wait(60)
-    reader = room.reads("job-r", "exports", "jobs", commit_each="true")
+    reader = room.reads("job-r", "exports", "jobs", {"enable.auto.commit": True})
     room.lasts(chance.uniform(4, 7))
     reader.stop()
 
