@@ -86,7 +86,9 @@ def test_every_cause_of_a_healthy_day_is_false() -> None:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("path", sorted(RECORDED.glob("*.fault.json")), ids=lambda path: path.name.partition(".")[0])
+@pytest.mark.parametrize(
+    "path", sorted(RECORDED.glob("*.fault.json")), ids=lambda path: path.name.partition(".")[0]
+)
 def test_recorded_runs(path: Any) -> None:
     run = scored(path)
     assert [one.place for one in run.injected] == [1] * len(run.injected)

@@ -102,7 +102,11 @@ def _lines(title: str, runs: Sequence[Run]) -> list[str]:
         _share("first", sum(one.place == 1 for one in each), len(each)),
         _share(f"among the first {_FEW}", sum(0 < one.place <= _FEW for one in each), len(each)),
         _share("reported at all", sum(one.is_reported for one in each), len(each)),
-        _share("runs with faults and a false cause", sum(bool(one.false) for one in runs if one.injected), with_faults),
+        _share(
+            "runs with faults and a false cause",
+            sum(bool(one.false) for one in runs if one.injected),
+            with_faults,
+        ),
         _share("healthy days with a cause", sum(bool(one.false) for one in healthy), len(healthy)),
     ]
     return lines
@@ -120,7 +124,9 @@ def misses(runs: Iterable[Run]) -> list[str]:
             continue
         for one in run.injected:
             if one.place != 1:
-                lines.append(f"{run.seed}: {one.kind}: place {one.place or '-'}: {', '.join(one.said) or 'nothing'}")
+                lines.append(
+                    f"{run.seed}: {one.kind}: place {one.place or '-'}: {', '.join(one.said) or 'nothing'}"
+                )
         if run.false:
             lines.append(f"{run.seed}: false: {', '.join(run.false)}")
     return lines

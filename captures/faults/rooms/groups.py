@@ -180,6 +180,11 @@ def share_lock_expired(room: Room) -> None:
     for number in range(1, room.among(1, 2, 1) + 1):
         slow = work if number == 1 else 0
         room.lab.start_driver(
-            room.client(JAVA).driver, "ShareConsume", client_id=f"crew-{number}", acts="ACCEPT", slow=slow, **share
+            room.client(JAVA).driver,
+            "ShareConsume",
+            client_id=f"crew-{number}",
+            acts="ACCEPT",
+            slow=slow,
+            **share,
         )
     room.lasts(room.among(17, 15, 16))

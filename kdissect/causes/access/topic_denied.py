@@ -28,7 +28,6 @@ _OF_PRODUCERS = frozenset({apis.PRODUCE, apis.INIT_PRODUCER_ID})
 _OF_CONSUMERS = frozenset({apis.FETCH, apis.FIND_COORDINATOR, apis.SHARE_FETCH})
 
 
-
 class TopicDenied(ErrorCause):
     """Errors of authorization about topics."""
 

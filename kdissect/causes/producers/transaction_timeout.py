@@ -59,7 +59,11 @@ class TransactionTimeout(ErrorCause):
     @staticmethod
     def _overdue(errors: Errors, seen: Evidence) -> list[tuple[int, int]]:
         rows = seen.producers["transactional_ids"]
-        found = (overdue(row, errors.seen.first_ns) for row in rows if row["transactional_id"] in errors.names("txn"))
+        found = (
+            overdue(row, errors.seen.first_ns)
+            for row in rows
+            if row["transactional_id"] in errors.names("txn")
+        )
         return [one for one in found if one is not None]
 
     def cost(self, errors: Errors) -> Cost:
