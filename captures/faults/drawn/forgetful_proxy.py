@@ -15,7 +15,8 @@ _TURN_S = 0.1
 class ForgetfulProxy:
     """Listens on `port` and connects to `to_port`, until `close`.
 
-    A connection without a byte for `idle_s` seconds is closed at both ends: by RST if it `resets`, else by FIN.
+    A connection without a byte for `idle_s` seconds is closed at both ends: by RST if it `resets`, else by
+    FIN.
     """
 
     def __init__(self, port: int, to_port: int, idle_s: float, *, resets: bool) -> None:

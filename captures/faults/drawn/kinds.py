@@ -395,6 +395,8 @@ def transactions(room: Room, chance: Random) -> None:
     """A producer commits and aborts transactions, which a reader of committed records follows."""
     room.reads("mirror", "journal", "mirrors", {"isolation.level": "read_committed"}, library=LIBRDKAFKA)
     plan = ",".join(chance.choice(("commit", "commit", "abort")) for _ in range(8))
-    room.lab.start_driver(java(), "Transact", client_id="scribe", topic=room.name("journal"), count=5,
-                          pace=chance.randint(100, 250), transactional_id=room.name("scribe"), plan=plan)  # fmt: skip
+    room.lab.start_driver(
+        java(), "Transact", client_id="scribe", topic=room.name("journal"), count=5,
+        pace=chance.randint(100, 250), transactional_id=room.name("scribe"), plan=plan,
+    )  # fmt: skip
     room.lasts(chance.uniform(8, 12))

@@ -31,7 +31,7 @@ def plan_of(seed: int) -> Plan:
 
 
 def record_drawn(seeds: Iterable[int], base: int, output: Path) -> int:
-    """Record the run of each seed into `output`; the number that failed. A cluster that failed is replaced."""
+    """Record the run of each seed into `output`; return how many failed. A failure replaces the cluster."""
     left, failed = list(seeds), 0
     while left:
         with cluster_of(BROKER, base) as cluster:

@@ -31,7 +31,7 @@ class Injected(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One run. `faults` of them were injected, none on a healthy day; `false` are causes that are not true."""
+    """One run; nothing is injected on a healthy day. `false` are causes that are not true."""
 
     seed: int
     injected: tuple[Injected, ...]
@@ -122,11 +122,11 @@ def misses(runs: Iterable[Run]) -> list[str]:
     for run in runs:
         if is_aside(run.seed):
             continue
-        for one in run.injected:
-            if one.place != 1:
-                lines.append(
-                    f"{run.seed}: {one.kind}: place {one.place or '-'}: {', '.join(one.said) or 'nothing'}"
-                )
+        lines += [
+            f"{run.seed}: {one.kind}: place {one.place or '-'}: {', '.join(one.said) or 'nothing'}"
+            for one in run.injected
+            if one.place != 1
+        ]
         if run.false:
             lines.append(f"{run.seed}: false: {', '.join(run.false)}")
     return lines

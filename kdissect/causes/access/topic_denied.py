@@ -22,8 +22,7 @@ _OPERATIONS = {
     "Create": frozenset({19}), "Delete": frozenset({20, 21}), "Alter": frozenset({37}),
     "DescribeConfigs": frozenset({32}), "AlterConfigs": frozenset({33, 44}),
 }  # fmt: skip
-_DESCRIBE = "Describe"
-# Who asks for a producer id will write. Who looks for a coordinator, and does not write, will read as a member.
+# Who asks for a producer id will write. Who looks for a coordinator, and does not write, will read.
 _OF_PRODUCERS = frozenset({apis.PRODUCE, apis.INIT_PRODUCER_ID})
 _OF_CONSUMERS = frozenset({apis.FETCH, apis.FIND_COORDINATOR, apis.SHARE_FETCH})
 
@@ -36,9 +35,9 @@ class TopicDenied(ErrorCause):
     severity = Severity.STOPS
     codes = frozenset({_TOPIC_AUTHORIZATION_FAILED})
     help = (
-        "Give the user the operation on the topic (kafka-acls.sh --add --allow-principal User:NAME --operation"
-        " OPERATION --topic TOPIC), or have the client use a topic that it may: Read and Write include Describe."
-        " A deny rule for the user or its groups has precedence."
+        "Give the user the operation on the topic (kafka-acls.sh --add --allow-principal User:NAME"
+        " --operation OPERATION --topic TOPIC), or have the client use a topic that it may. Read and Write"
+        " include Describe. A rule that denies has precedence."
     )
     cites = (
         "org.apache.kafka.common.protocol.Errors#TOPIC_AUTHORIZATION_FAILED",

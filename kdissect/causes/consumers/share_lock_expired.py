@@ -1,4 +1,4 @@
-"""`share-lock-expired`: a member of a share group acknowledges records that are not locked for it any more."""
+"""`share-lock-expired`: a member of a share group acknowledges records that it holds no lock of any more."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class ShareLockExpired(ErrorCause):
     codes = frozenset({_INVALID_RECORD_STATE})
     apis = frozenset({SHARE_FETCH, SHARE_ACKNOWLEDGE})
     help = (
-        "Work less on each poll (max.poll.records), raise share.record.lock.duration.ms of the group, or renew"
-        " the lock (AcknowledgeType.RENEW). What is not acknowledged in time is delivered again, and archived"
+        "Work less on each poll (max.poll.records), raise share.record.lock.duration.ms of the group, or"
+        " renew the lock (AcknowledgeType.RENEW). What is not acknowledged in time is delivered again, and archived"
         " after group.share.delivery.count.limit deliveries."
     )
     cites = (
@@ -38,9 +38,10 @@ class ShareLockExpired(ErrorCause):
 
     def sentence(self, errors: Errors) -> str:
         """Which group, and how often."""
+        topics, groups = quoted(errors.names("topic")), quoted(errors.names("group"))
         return (
-            f"The broker refused {plural(errors.seen.times, 'acknowledgement')} of {clients_text(errors.clients)}"
-            f" for records of {quoted(errors.names('topic'))} in share group {quoted(errors.names('group'))}:"
+            f"The broker refused {plural(errors.seen.times, 'acknowledgement')} of"
+            f" {clients_text(errors.clients)} for records of {topics} in share group {groups}:"
             " it does not hold their locks any more. Records whose lock expired are delivered again."
         )
 

@@ -12,13 +12,13 @@ _PRODUCER_FENCED = 90  # org.apache.kafka.common.protocol.Errors
 
 
 def another_producer_came(cause: FoundCause, seen: Evidence) -> str:
-    """Two producers use an id only if the id was given to two; a transaction that timed out is fenced, too."""
+    """Two producers use an id only if it was given to two. A producer is fenced after a timeout, too."""
     ids = named(cause, "id")
     for row in seen.producers["transactional_ids"]:
         if row["transactional_id"] in ids and overdue(row, cause.since_ns) is not None:
             return (
-                f"transactional id '{row['transactional_id']}' was given to one producer, whose transaction was"
-                " open for longer than its timeout"
+                f"transactional id '{row['transactional_id']}' was given to one producer, whose"
+                " transaction was open for longer than its timeout"
             )
     fenced = {key.txn for key, _ in seen.gathering.log.errors.items() if key.code == _PRODUCER_FENCED}
     rows = [row for row in seen.producers["transactional_ids"] if row["transactional_id"] in ids - fenced]

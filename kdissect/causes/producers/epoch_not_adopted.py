@@ -24,8 +24,8 @@ class EpochNotAdopted(ErrorCause):
     severity = Severity.STOPS
     codes = frozenset({_INVALID_PRODUCER_EPOCH})
     help = (
-        "Update the client, or correct it: from EndTxn version 5 on the response has the producer epoch of the"
-        " next transaction. A client that does not know it has to use EndTxn version 4 or older."
+        "Update the client, or correct it: from EndTxn version 5 on the response has the producer epoch of"
+        " the next transaction. A client that does not know it has to use EndTxn version 4 or older."
     )
     cites = ("KIP-890 Motivation", "org.apache.kafka.common.protocol.Errors#INVALID_PRODUCER_EPOCH")
     explains = FencedProducer.explains

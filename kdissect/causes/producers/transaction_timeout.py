@@ -24,7 +24,8 @@ class TransactionTimeout(ErrorCause):
     codes = FencedProducer.codes
     help = (
         "Raise transaction.timeout.ms of the producer (up to transaction.max.timeout.ms of the brokers), or"
-        " commit more often. The records of the transaction were aborted: the program has to write them again."
+        " commit more often. The records of the transaction were aborted: the program has to write them"
+        " again."
     )
     cites = (
         "KIP-98 Motivation",
@@ -52,8 +53,8 @@ class TransactionTimeout(ErrorCause):
         """The times."""
         open_ns, timeout_ns = self._overdue(errors, seen)[0]
         return (
-            f"it was open for {duration(open_ns)} and its timeout is {duration(timeout_ns)}, but the packets do"
-            " not show that the coordinator aborted it"
+            f"it was open for {duration(open_ns)} and its timeout is {duration(timeout_ns)}, but the packets"
+            " do not show that the coordinator aborted it"
         )
 
     @staticmethod

@@ -18,7 +18,7 @@ _LONG_KNOWN = 3  # since Kafka 2.4 (KIP-511)
 
 
 class ApiVersionsDropped(VersionNeverThere):
-    """Each ApiVersions of a client ends its connection: it is the first request, so that nothing else works."""
+    """Each ApiVersions of a client ends its connection. It is the first request: nothing else works."""
 
     help = (
         "Limit the client to an ApiVersions version that the broker has: franz-go: MaxVersions; librdkafka:"
@@ -42,8 +42,8 @@ class ApiVersionsDropped(VersionNeverThere):
             who = client_text(key.client)
             yield self.found(
                 f"{key.broker} ends the connection behind {what} of {who} without a response,"
-                f" {times(at.times)}, and answers no ApiVersions at all. Kafka's brokers answer a version that"
-                " they do not have in version 0. This broker, or a proxy before it, may not know version"
+                f" {times(at.times)}, and answers no ApiVersions at all. Kafka's brokers answer a version"
+                " that they do not have in version 0. This broker, or a proxy before it, may not know version"
                 f" {version}: ask for version {version - 1} or less.",
                 who,
                 parties_of([key.client]) | {Party("broker", key.broker)},
