@@ -6,6 +6,7 @@ import signal
 import sys
 from pathlib import Path
 
+from captures.faults.drawn.record import record_drawn
 from captures.faults.fault import ASIDE, VARIANTS, catalogue
 from captures.faults.record import able, record
 
@@ -31,6 +32,8 @@ def main() -> int:
         print(f"no fault can be recorded here: {missing}", file=sys.stderr)
         return 2
     options.output.mkdir(parents=True, exist_ok=True)
+    if options.random:
+        return int(record_drawn(options.random, options.port_base, options.output) > 0)
     wanted = [fault for name, fault in faults.items() if not options.names or name in options.names]
     return int(record(wanted, options.variant or _SHOWN, options.port_base, options.output) > 0)
 
@@ -45,6 +48,13 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         choices=VARIANTS,
         help=f"which variant, more than once for more; {ASIDE} is kept aside (default: the others)",
+    )
+    parser.add_argument(
+        "--random",
+        type=int,
+        action="append",
+        metavar="SEED",
+        help="record the run that a seed draws, more than once for more, instead of named faults",
     )
     parser.add_argument("--output", type=Path, default=RECORDED, help="folder of the captures")
     parser.add_argument(

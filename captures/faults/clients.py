@@ -3,17 +3,18 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from captures.record import golang, pythons
 from captures.record import java as javas
-from captures.record import pythons
 from captures.record.administer import login
 from captures.record.drivers import Driver
 
-JAVA, LIBRDKAFKA, KAFKA_PYTHON = "java", "librdkafka", "kafka-python"
+JAVA, LIBRDKAFKA, KAFKA_PYTHON, FRANZ = "java", "librdkafka", "kafka-python", "franz-go"
 _OF_VARIANT = {1: JAVA, 2: LIBRDKAFKA, 3: KAFKA_PYTHON}
 _DRIVERS: dict[str, Callable[[], Driver]] = {
     JAVA: javas.java,
     LIBRDKAFKA: pythons.librdkafka,
     KAFKA_PYTHON: pythons.kafka_python,
+    FRANZ: golang.franz,
 }
 _LIBRDKAFKA = {
     "fetch.max.wait.ms": "fetch.wait.max.ms",
@@ -41,7 +42,12 @@ class Client(NamedTuple):
         return {"writes": "Produce", "reads": "Consume"}[name] if self.is_java else name
 
     def settings(self, wanted: Mapping[str, Any]) -> dict[str, str]:
-        """Settings under Kafka's names in those of the library; what it has no word for is left out."""
+        """Settings under Kafka's names in those of the library; what it has no word for is left out.
+
+        The driver of franz-go has settings of its own.
+        """
+        if self.library == FRANZ:
+            return {}
         found = {}
         for name, value in wanted.items():
             word = self._word(name)

@@ -4,7 +4,7 @@ import contextlib
 import gzip
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from captures.faults.fault import Fault
@@ -49,7 +49,7 @@ def record(faults: Iterable[Fault], variants: Iterable[int], base: int, output: 
             alike.append((fault.broker, same := []))
         same.append(fault)
     for spec, several in alike:
-        with _cluster(spec, base) as cluster:
+        with cluster_of(spec, base) as cluster:
             for fault in several:
                 for variant in variants:
                     failed += not _tried(cluster, fault, variant, output)
@@ -57,7 +57,8 @@ def record(faults: Iterable[Fault], variants: Iterable[int], base: int, output: 
 
 
 @contextlib.contextmanager
-def _cluster(spec: Spec, base: int) -> Iterator[Cluster]:
+def cluster_of(spec: Spec, base: int) -> Iterator[Cluster]:
+    """A cluster that runs, on 100 ports from `base` on."""
     cluster = Cluster(spec, base, java.extensions() if spec.modern else None)
     try:
         cluster.start()
@@ -87,7 +88,7 @@ def _recorded(cluster: Cluster, fault: Fault, variant: int, output: Path) -> tup
         lab = Lab(cluster, sniffer, Truth(fault.name, fault.story, fault.broker.version), output)
         room = Room(lab, fault, variant)
         try:
-            _make_topics(room, librdkafka())
+            make_topics(room, librdkafka(), _CROWD)
             sniffer.start()
             fault.inject(room)
             packets = sniffer.stop(target)
@@ -98,7 +99,8 @@ def _recorded(cluster: Cluster, fault: Fault, variant: int, output: Path) -> tup
             sniffer.abandon()
             for repairs in room.afterwards:
                 repairs()
-    size = _packed(target, fault, variant)
+    mangle = fault.mangle
+    size = packed(target, None if mangle is None else lambda content: mangle(content, variant))
     write(room.truth(), output / f"{fault.name}-{variant}.fault.json")
     return packets, size
 
@@ -117,21 +119,21 @@ def _way(cluster: Cluster, fault: Fault, variant: int) -> Iterator[tuple[str, ..
         yield "lo", BROKER_END
 
 
-def _make_topics(room: Room, driver: Driver) -> None:
-    """Before the capture begins."""
-    wanted = _CROWD | room.fault.topics
+def make_topics(room: Room, driver: Driver, more: dict[str, str]) -> None:
+    """Make the topics of a fault, and more, before the capture begins."""
+    wanted = more | room.fault.topics
     topics = ";".join(f"{room.name(name)}:{how}" for name, how in wanted.items())
     kept = list(room.lab.truth.content["clients"])
     room.lab.run_driver(driver, "makes", client_id="ops", topics=topics)
     room.lab.truth.content["clients"] = kept
 
 
-def _packed(target: Path, fault: Fault, variant: int) -> int:
+def packed(target: Path, mangle: Callable[[bytes], bytes] | None = None) -> int:
     """Keep the capture compressed; its size."""
-    packed = target.with_name(f"{target.name}.gz")
-    content = target.read_bytes() if target.exists() else gzip.decompress(packed.read_bytes())
-    if fault.mangle is not None:
-        content = fault.mangle(content, variant)
-    packed.write_bytes(gzip.compress(content, 9, mtime=0))
+    compressed = target.with_name(f"{target.name}.gz")
+    content = target.read_bytes() if target.exists() else gzip.decompress(compressed.read_bytes())
+    if mangle is not None:
+        content = mangle(content)
+    compressed.write_bytes(gzip.compress(content, 9, mtime=0))
     target.unlink(missing_ok=True)
-    return packed.stat().st_size
+    return compressed.stat().st_size

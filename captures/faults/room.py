@@ -25,7 +25,7 @@ _GOOD_READER |= {"enable.auto.commit": True, "auto.commit.interval.ms": 5000}
 class Room:
     """What the function of a fault gets."""
 
-    def __init__(self, lab: Lab, fault: Fault, variant: int) -> None:
+    def __init__(self, lab: Lab, fault: Fault, variant: int, library: str | None = None) -> None:
         self.lab = lab
         self.fault = fault
         self.variant = variant
@@ -33,7 +33,7 @@ class Room:
         self.said: list[dict[str, Any]] = []
         self.beside: list[str] = []
         self.afterwards: list[Callable[[], object]] = []
-        self._library = clients.library_of(variant)
+        self._library = library or clients.library_of(variant)
         self._crowding = threading.Lock()
 
     @property
@@ -147,9 +147,9 @@ class Room:
         """Wait until a consumer read so many records."""
         self.either(reader, "read", "seen", count=count)
 
-    def either(self, running: Running, *kinds: str, count: int = 1) -> None:
+    def either(self, running: Running, *kinds: str, count: int = 1, seconds: float = _PATIENCE_S) -> None:
         """Wait for so many events of one of the kinds. Raises RuntimeError when they do not come."""
-        end = time.monotonic() + _PATIENCE_S
+        end = time.monotonic() + seconds
         while sum(event.get("event") in kinds for event in list(running.events)) < count:
             if time.monotonic() > end or not running.alive:
                 running.until(kinds[0], seconds=0)
@@ -167,6 +167,11 @@ class Room:
     def lasts(self, seconds: float) -> None:
         """Let it go on for so long."""
         time.sleep(seconds)
+
+    def until(self, seconds: float) -> Callable[[], bool]:
+        """Return what says whether so many seconds are over."""
+        end = time.monotonic() + seconds
+        return lambda: time.monotonic() >= end
 
     def together(self, *injections: Callable[["Room"], None]) -> None:
         """Run several injections at once; the first problem of them is raised."""

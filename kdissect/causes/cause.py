@@ -108,6 +108,10 @@ class ErrorCause(Cause):
     def sentence(self, errors: Errors) -> str:
         """What happened, for people."""
 
+    def more(self, errors: Errors, seen: Evidence) -> str:
+        """Return what the rest of the capture adds to the sentence, as sentences of their own."""
+        return ""
+
     def cost(self, errors: Errors) -> Cost:
         """What it cost."""
         return Cost(errors=errors.seen.times)
@@ -126,7 +130,7 @@ class ErrorCause(Cause):
         for errors in seen.errors(self.codes, self.apis, self.alike):
             if self.holds(errors, seen):
                 yield self.found(
-                    self.sentence(errors),
+                    " ".join(filter(None, (self.sentence(errors), self.more(errors, seen)))),
                     clients_text(errors.clients),
                     errors.parties,
                     errors.seen,

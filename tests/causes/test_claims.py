@@ -31,6 +31,7 @@ CLAIMS = [
     ("mechanism-refused", "UNSUPPORTED_SASL_MECHANISM", ""),
     ("reauthentication-refused", "UNSUPPORTED_SASL_MECHANISM", ""),
     ("topic-denied", "TOPIC_AUTHORIZATION_FAILED", ""),
+    ("topic-denied", "CLUSTER_AUTHORIZATION_FAILED", "InitProducerId"),
     ("wrong-cluster", "REBOOTSTRAP_REQUIRED", "ApiVersions"),
     ("broker-restarted", MOVING, ""),
     ("coordinator-unavailable", "COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR", ""),
@@ -42,6 +43,7 @@ CLAIMS = [
         "",
     ),
     ("offset-reset", "OFFSET_OUT_OF_RANGE", "Fetch"),
+    ("share-lock-expired", "INVALID_RECORD_STATE", "ShareAcknowledge ShareFetch"),
     ("duplicate-static-member", "FENCED_INSTANCE_ID UNRELEASED_INSTANCE_ID", ""),
     ("endless-rebalances", GROUP, ""),
     ("flapping-member", GROUP, ""),
@@ -60,6 +62,7 @@ CLAIMS = [
         "UNKNOWN_TOPIC_ID UNKNOWN_TOPIC_OR_PARTITION",
         "DescribeTopicPartitions Fetch ListOffsets Metadata OffsetCommit OffsetFetch Produce",
     ),
+    ("epoch-not-adopted", "INVALID_PRODUCER_EPOCH", ""),
     ("fenced-producer", "INVALID_PRODUCER_EPOCH INVALID_TXN_STATE PRODUCER_FENCED", ""),
     (
         "invalid-records",
@@ -72,6 +75,7 @@ CLAIMS = [
     ("not-enough-replicas", "NOT_ENOUGH_REPLICAS NOT_ENOUGH_REPLICAS_AFTER_APPEND", ""),
     ("not-enough-replicas", "REQUEST_TIMED_OUT", "Produce"),
     ("sequence-gap", "OUT_OF_ORDER_SEQUENCE_NUMBER UNKNOWN_PRODUCER_ID", "Produce"),
+    ("transaction-timeout", "INVALID_PRODUCER_EPOCH INVALID_TXN_STATE PRODUCER_FENCED", ""),
     ("version-refused", "UNSUPPORTED_VERSION", ""),
 ]
 

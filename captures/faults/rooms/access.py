@@ -117,6 +117,16 @@ def topic_denied(room: Room) -> None:
     room.lasts(room.among(9, 8, 8))
 
 
+@fault("write-denied", "topic-denied", topics=_FILES)
+def write_denied(room: Room) -> None:
+    """A user may read a topic, but not write to it."""
+    room.crowd()
+    room.errand("makes", library=LIBRDKAFKA, allow=f"topic:{room.name('files')}:alice:READ")
+    room.injects("alice may read the topic alone", client_id="vault", user="alice", topic=room.name("files"))
+    _goes_on(room, room.lab.cluster.sasl, login_with(room.library, "PLAIN", "alice", USERS["alice"]))
+    room.lasts(room.among(9, 8, 8))
+
+
 @fault("group-denied", topics=_FILES)
 def group_denied(room: Room) -> None:
     """A user may read the topic, but not as a member of the group."""

@@ -2,10 +2,17 @@
 
 import time
 
-from captures.faults.fault import fault
+from captures.faults.clients import JAVA, LIBRDKAFKA
+from captures.faults.fault import ORDINARY, fault
 from captures.faults.room import Room
+from captures.record.spec import Spec
 
 _WORK = {"work": "4:1"}
+_SHORT_LOCKS = Spec(
+    "4.4.0",
+    properties=ORDINARY.properties
+    | {"group.share.min.record.lock.duration.ms": "1000", "group.share.record.lock.duration.ms": "1500"},
+)
 
 
 def _busy(room: Room, topic: str = "work") -> None:
@@ -156,3 +163,28 @@ def endless_rebalances(room: Room) -> None:
     options = {"topic": room.name("work"), "from": 4, "count": room.among(7, 8, 6), "pace": 2000}
     room.errand("grows", **options)
     time.sleep(2)
+
+
+@fault("share-lock-expired", broker=_SHORT_LOCKS, topics=_WORK)
+def share_lock_expired(room: Room) -> None:
+    """A member of a share group works longer on its records than the broker locks them for it."""
+    room.crowd()
+    work = room.among(4000, 3000, 3500)
+    room.errand("AdminGroupKinds", library=JAVA, group=room.name("crew"), what="share")
+    room.writes("feeder", "work", library=LIBRDKAFKA, pace=room.among(400, 700, 500), keys=50)
+    room.injects(
+        f"crew-1 works {work} ms on what a poll brought, records are locked for 1500 ms",
+        group=room.name("crew"), client_id="crew-1",
+    )  # fmt: skip
+    share = {"topic": room.name("work"), "group": room.name("crew"), "wait": "true", "explicit": "true"}
+    for number in range(1, room.among(1, 2, 1) + 1):
+        slow = work if number == 1 else 0
+        room.lab.start_driver(
+            room.client(JAVA).driver,
+            "ShareConsume",
+            client_id=f"crew-{number}",
+            acts="ACCEPT",
+            slow=slow,
+            **share,
+        )
+    room.lasts(room.among(17, 15, 16))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kdissect.causes.evidence.body_errors import asked, body_errors
+from kdissect.causes.evidence.quotas_set import QuotasSet
 from kdissect.causes.evidence.reported_trouble import ReportedTrouble, trouble_in
 from kdissect.causes.evidence.seen import Seen, packets_of
 from kdissect.causes.evidence.silences import SILENT_NS, Place
@@ -172,6 +173,7 @@ class ExchangeLog:
         """Topics that somebody created on purpose."""
         self.preferred: Table[tuple[Client, str], Seen] = Table(KEYS_KEPT)
         """Of these, answers that name another replica to read from."""
+        self.quotas = QuotasSet()
         self.wanted = True
         self.exchanges = 0
 
@@ -186,6 +188,7 @@ class ExchangeLog:
             return self._unanswered(view, client)
         if view.key == _CREATE_TOPICS and view.request is not None and len(self.created) < KEYS_KEPT:
             self.created |= {text_of(topic.name) for topic in view.request.topics or ()}
+        self.quotas.add(view, client)
         if view.response is not None:
             tells = self._errors(view, client) | self._troubles(view, client)
             if view.key == apis.FETCH:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from kdissect.capture.capture_file import CaptureFile
+from kdissect.causes.evidence.broken_off_responses import BrokenOffResponses
 from kdissect.causes.evidence.cluster_mixups import ClusterMixups
 from kdissect.causes.evidence.exchange_log import ExchangeLog
 from kdissect.causes.evidence.idle_resets import IdleResets
@@ -71,6 +72,7 @@ class Gathering:
         self.resends = Resends(names)
         self.silences = Silences()
         self.idle_resets = IdleResets(self.silences)
+        self.broken_off = BrokenOffResponses()
         self.racks = Racks()
         self.versions = OldVersions()
         self.producers = ProducerTraffic(names, is_selective=wants is not None)
@@ -129,6 +131,8 @@ class Gathering:
             self._add_topics(event, wanted)
             self._count(event, wanted)
             self.silences.add(event)
+            if wanted:
+                self.broken_off.add(event)
         self.producers.add(event, wanted)
         self.fetchers.add(event, wanted)
         self.log.wanted = wanted
@@ -176,6 +180,7 @@ class Gathering:
     def _close(self, info: ConnectionInfo) -> None:
         self.broken.close(info)
         self.silences.close(info)
+        self.broken_off.close(info)
         if self._counter is not None:
             self._counter.close(info)
         self.kinds[str(info.kind)] += 1

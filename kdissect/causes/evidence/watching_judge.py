@@ -86,6 +86,12 @@ class _MarkChallenge(_Mark):
     guard: ClassVar[Guard | None] = (Longer(("auth_bytes",), 0),)
 
 
+class _MarkQuotas(_Mark):
+    code, name = "WHY010", "sets-quotas"
+    on = (("AlterClientQuotas", REQUEST),)
+    guard: ClassVar[Guard | None] = (Longer(("entries",), 0),)
+
+
 class _MarkUnanswered(ExchangeRule):
     """Marks what was not answered."""
 
@@ -120,6 +126,7 @@ MARKS: tuple[Rule, ...] = (
     _MarkCreation(),
     _MarkStatus(),
     _MarkChallenge(),
+    _MarkQuotas(),
     _MarkUnanswered(),
     _MarkLate(),
 )

@@ -5,14 +5,21 @@ from __future__ import annotations
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.laws.law import named
 from kdissect.causes.producers.fenced_producer import users
+from kdissect.causes.producers.transaction_timeout import overdue
 from kdissect.model.cause import FoundCause
 
 _PRODUCER_FENCED = 90  # org.apache.kafka.common.protocol.Errors
 
 
 def another_producer_came(cause: FoundCause, seen: Evidence) -> str:
-    """Two producers use an id only if the id was given to two."""
+    """Two producers use an id only if it was given to two. A producer is fenced after a timeout, too."""
     ids = named(cause, "id")
+    for row in seen.producers["transactional_ids"]:
+        if row["transactional_id"] in ids and overdue(row, cause.since_ns) is not None:
+            return (
+                f"transactional id '{row['transactional_id']}' was given to one producer, whose"
+                " transaction was open for longer than its timeout"
+            )
     fenced = {key.txn for key, _ in seen.gathering.log.errors.items() if key.code == _PRODUCER_FENCED}
     rows = [row for row in seen.producers["transactional_ids"] if row["transactional_id"] in ids - fenced]
     for row in rows:

@@ -25,9 +25,13 @@ CITES = ("KIP-219 Motivation",)
 
 
 class Throttled(Cause):
-    """Clients that were told to wait, in answers of APIs that `concerns` takes. `what` they did too much."""
+    """Clients that were told to wait, in answers of APIs that `concerns` takes. `what` they did too much.
+
+    `quota` is the name of the quota that holds them back.
+    """
 
     what: ClassVar[str]
+    quota: ClassVar[str]
     cites = CITES
     claims = (Claim(SymptomKind.LATE), Claim(SymptomKind.UNANSWERED))
     may_be_missing_packets = False
@@ -59,13 +63,18 @@ class Throttled(Cause):
             yield self.found(
                 f"{client_text(client)} {self.what}: brokers told it {times(at.times)} to wait,"
                 f" {duration(at.time_ns)} in all,"
-                f" {duration(at.longest_ns)} at most.",
+                f" {duration(at.longest_ns)} at most.{self._which(seen, client)}",
                 client_text(client),
                 parties_of([client]) | {Party("broker", name) for name in brokers},
                 at,
                 Cost(time_ns=at.time_ns),
                 "stats {files} --by client_id,api --sort throttle",
             )
+
+    def _which(self, seen: Evidence, client: Client) -> str:
+        """The quota that the capture shows for a client, as a sentence; empty if nobody sets one."""
+        found = seen.gathering.log.quotas.of(client, self.quota)
+        return "" if found is None else f" The quota {found.text} was set by {client_text(found.by)}."
 
 
 def is_of_requests(api_key: int) -> bool:

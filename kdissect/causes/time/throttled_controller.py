@@ -11,6 +11,7 @@ class ThrottledController(Throttled):
     id = "throttled-controller"
     title = "Changes of topics are held back by a quota"
     what = "creates or deletes more partitions than its quota allows"
+    quota = "controller_mutation_rate"
     help = "Raise controller_mutation_rate of the user, or create and delete topics more slowly."
 
     def concerns(self, api_key: int) -> bool:

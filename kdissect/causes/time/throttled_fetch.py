@@ -11,6 +11,7 @@ class ThrottledFetch(Throttled):
     id = "throttled-fetch"
     title = "A consumer is held back by a quota"
     what = "reads more than its quota allows"
+    quota = "consumer_byte_rate"
     help = (
         "Raise consumer_byte_rate of the user or client id (kafka-configs.sh --entity-type users,"
         " clients), or read less: a"

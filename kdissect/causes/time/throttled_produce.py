@@ -11,6 +11,7 @@ class ThrottledProduce(Throttled):
     id = "throttled-produce"
     title = "A producer is held back by a quota"
     what = "writes more than its quota allows"
+    quota = "producer_byte_rate"
     help = (
         "Raise producer_byte_rate of the user or client id (kafka-configs.sh --entity-type users,"
         " clients), or write less:"

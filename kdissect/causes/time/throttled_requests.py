@@ -11,6 +11,7 @@ class ThrottledRequests(Throttled):
     id = "throttled-requests"
     title = "A client is held back by a quota of requests"
     what = "takes more of the broker's time than its quota allows"
+    quota = "request_percentage"
     help = (
         "Raise request_percentage of the user or client id, or have the client ask less often (its polls,"
         " its metadata, its"

@@ -25,6 +25,8 @@ func main() {
 		"admin":        admin,
 		"scram-user":   scramUser,
 		"raw":          sendRaw,
+		"writes":       writes,
+		"reads":        reads,
 	})
 }
 

@@ -10,7 +10,8 @@ import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 
 /**
  * Reads --topic in the share group --group (KIP-932) and acknowledges in turn: accept, release, reject, renew; or as --acts says, a list
- * with commas. With --stall it takes records, acknowledges none and polls no more, as an application that hangs.
+ * with commas. With --stall it takes records, acknowledges none and polls no more, as an application that hangs. With --slow it works
+ * that many milliseconds on what a poll brought, before it acknowledges it.
  */
 public final class ShareConsume implements Action {
     private static final AcknowledgeType[] TURNS = {
@@ -47,6 +48,7 @@ public final class ShareConsume implements Action {
                 if (options.flag("stall") && seen > 0) {
                     Consume.stall();
                 }
+                Thread.sleep(records.isEmpty() ? 0 : options.number("slow", 0));
                 Say.event("acknowledged", "partitions", consumer.commitSync().size());
             }
         }

@@ -99,7 +99,10 @@ def _assigned(_consumer: Consumer, parts: list[TopicPartition]) -> None:
 
 
 def makes(settings: dict[str, Any], options: Options) -> None:
-    """Create --topics, `NAME:PARTITIONS:COPIES[:CONFIG=VALUE...];...`; --deny `KIND:NAME:USER;...` things."""
+    """Create --topics, `NAME:PARTITIONS:COPIES[:CONFIG=VALUE...];...`; --deny `KIND:NAME:USER;...` things.
+
+    With --allow `KIND:NAME:USER:OPERATION;...` a user may do that alone.
+    """
     admin = AdminClient(settings)
     wanted = []
     for text in filter(None, options.get("topics", "").split(";")):
@@ -108,14 +111,22 @@ def makes(settings: dict[str, Any], options: Options) -> None:
         wanted.append(NewTopic(name, int(partitions), int(copies), config=config))
     for future in admin.create_topics(wanted).values() if wanted else ():
         future.result(_WAIT)
-    denied = []
-    for text in filter(None, options.get("deny", "").split(";")):
-        kind, name, user = text.split(":")
-        about = (ResourceType[kind.upper()], name, ResourcePatternType.LITERAL)
-        denied.append(AclBinding(*about, f"User:{user}", "*", AclOperation.ALL, AclPermissionType.DENY))
-    for future in admin.create_acls(denied).values() if denied else ():
+    rules = [(*rule.split(":"), "ALL", AclPermissionType.DENY) for rule in _listed(options, "deny")]
+    rules += [(*rule.split(":"), AclPermissionType.ALLOW) for rule in _listed(options, "allow")]
+    bindings = [
+        AclBinding(
+            ResourceType[kind.upper()], name, ResourcePatternType.LITERAL, f"User:{user}", "*",
+            AclOperation[operation], permission,
+        )
+        for kind, name, user, operation, permission in rules
+    ]  # fmt: skip
+    for future in admin.create_acls(bindings).values() if bindings else ():
         future.result(_WAIT)
     emit("made")
+
+
+def _listed(options: Options, name: str) -> list[str]:
+    return [text for text in options.get(name, "").split(";") if text]
 
 
 def churns(settings: dict[str, Any], options: Options) -> None:

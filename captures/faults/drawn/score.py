@@ -1,0 +1,153 @@
+"""Scores `kdissect why` on drawn runs: `python -m captures.faults.drawn.score [FOLDER]`."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from captures.faults.drawn.plan import is_aside
+from captures.faults.score import Row, named
+from kdissect.causes.general.general_cause import GeneralCause
+from kdissect.causes.registry import ALL_CAUSES
+
+RECORDED = Path(__file__).resolve().parent / "recorded"
+GENERAL = frozenset(cause.id for cause in ALL_CAUSES if isinstance(cause, GeneralCause))
+_FEW = 3
+_ON_THE_WIRE = ("client_id", "group", "topic", "transactional_id", "address")
+
+
+class Injected(NamedTuple):
+    """One fault of a run: the place of its cause among those of the run; 0: not named.
+
+    `is_reported`: a cause, an effect or a general cause names it or its parties.
+    """
+
+    kind: str
+    place: int
+    is_reported: bool
+    said: tuple[str, ...]
+
+
+class Run(NamedTuple):
+    """One run; nothing is injected on a healthy day. `false` are causes that are not true."""
+
+    seed: int
+    injected: tuple[Injected, ...]
+    false: tuple[str, ...]
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether nothing was injected."""
+        return not self.injected
+
+
+def scored(path: Path) -> Run:
+    """Ask `why` about the run of a truth file."""
+    truth = json.loads(path.read_text())
+    capture = path.with_name(path.name.removesuffix(".fault.json") + ".pcapng.gz")
+    return judged(truth, named(capture))
+
+
+def judged(truth: Row, said: Sequence[Row]) -> Run:
+    """Compare what `why` said with the truth.
+
+    The causes of other faults of the run take no place from a fault, nor do effects and general causes.
+    """
+    faults = [one for one in truth["injected"] if one["causes"]]
+    true = {cause for one in faults for cause in one["causes"]}
+    also = {cause for one in faults for cause in one["also"]}
+    if not faults:
+        return Run(truth["variant"], (), tuple(one["id"] for one in said))
+    told = [one for one in said if one["id"] in true or one["id"] not in also | GENERAL]
+    ids = tuple(one["id"] for one in told)
+    injected = []
+    for fault in faults:
+        # What other faults of the run caused takes no place from this one.
+        others = true - set(fault["causes"])
+        mine = [one for one in ids if one not in others]
+        place = next((at + 1 for at, one in enumerate(mine) if one in fault["causes"]), 0)
+        is_reported = bool(place) or any(_concerns(one, fault) for one in said)
+        injected.append(Injected(fault["kind"], place, is_reported, tuple(one["id"] for one in said)))
+    false = tuple(one["id"] for one in said if one["id"] not in true | also | GENERAL)
+    return Run(truth["variant"], tuple(injected), false)
+
+
+def _concerns(cause: Row, fault: Row) -> bool:
+    """Whether a printed cause is an effect of the fault, or names somebody of it in general words."""
+    if cause["id"] in fault["also"]:
+        return True
+    whom = {str(value) for key, value in fault["who"].items() if key in _ON_THE_WIRE}
+    text = str(cause["who"]) + json.dumps(cause["parties"])
+    return cause["id"] in GENERAL and any(one in text for one in whom)
+
+
+def table(runs: Iterable[Run]) -> str:
+    """The shares, of the runs in sight and of those kept aside."""
+    runs = list(runs)
+    parts = {
+        "in sight": [one for one in runs if not is_aside(one.seed)],
+        "kept aside": [one for one in runs if is_aside(one.seed)],
+    }
+    return "\n".join(line for title, part in parts.items() for line in _lines(title, part))
+
+
+def _lines(title: str, runs: Sequence[Run]) -> list[str]:
+    each = [one for run in runs for one in run.injected]
+    healthy = [run for run in runs if run.is_healthy]
+    with_faults = len(runs) - len(healthy)
+    lines = [f"{title}: {len(runs)} runs, {with_faults} with {len(each)} faults, {len(healthy)} healthy days"]
+    lines += [
+        _share("first", sum(one.place == 1 for one in each), len(each)),
+        _share(f"among the first {_FEW}", sum(0 < one.place <= _FEW for one in each), len(each)),
+        _share("reported at all", sum(one.is_reported for one in each), len(each)),
+        _share(
+            "runs with faults and a false cause",
+            sum(bool(one.false) for one in runs if one.injected),
+            with_faults,
+        ),
+        _share("healthy days with a cause", sum(bool(one.false) for one in healthy), len(healthy)),
+    ]
+    return lines
+
+
+def _share(what: str, hits: int, of: int) -> str:
+    return f"  {what:36}{hits:4} of {of:3}" + (f"  {100 * hits / of:.0f} %" if of else "")
+
+
+def misses(runs: Iterable[Run]) -> list[str]:
+    """Each fault that is not first, and each false cause; those kept aside only as numbers."""
+    lines = []
+    for run in runs:
+        if is_aside(run.seed):
+            continue
+        lines += [
+            f"{run.seed}: {one.kind}: place {one.place or '-'}: {', '.join(one.said) or 'nothing'}"
+            for one in run.injected
+            if one.place != 1
+        ]
+        if run.false:
+            lines.append(f"{run.seed}: false: {', '.join(run.false)}")
+    return lines
+
+
+def main() -> int:
+    """Print the table of a folder, and the misses in sight."""
+    parser = argparse.ArgumentParser(prog="python -m captures.faults.drawn.score", description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=RECORDED, metavar="FOLDER")
+    parser.add_argument("--in-sight", action="store_true", help="leave out the runs that are kept aside")
+    options = parser.parse_args()
+    paths = sorted(options.folder.glob("*.fault.json"), key=lambda path: int(path.name.partition(".")[0]))
+    if options.in_sight:
+        paths = [path for path in paths if not is_aside(int(path.name.partition(".")[0]))]
+    if not paths:
+        print(f"no *.fault.json in {options.folder}", file=sys.stderr)
+        return 2
+    runs = [scored(path) for path in paths]
+    print(table(runs), *misses(runs), sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""`share-lock-expired`: a member of a share group acknowledges records that it holds no lock of any more."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from kdissect.causes.cause import ErrorCause, clients_text, quoted
+from kdissect.causes.evidence.evidence import Errors, Evidence
+from kdissect.causes.evidence.exchange_log import ErrorKey
+from kdissect.history.api_keys import SHARE_ACKNOWLEDGE, SHARE_FETCH
+from kdissect.model.cause import Severity
+from kdissect.model.wording import plural
+
+_INVALID_RECORD_STATE = 121  # org.apache.kafka.common.protocol.Errors
+
+
+class ShareLockExpired(ErrorCause):
+    """Acknowledgements that the broker refuses: it gives the records out again."""
+
+    id = "share-lock-expired"
+    title = "A share consumer acknowledges too late"
+    severity = Severity.DATA
+    codes = frozenset({_INVALID_RECORD_STATE})
+    apis = frozenset({SHARE_FETCH, SHARE_ACKNOWLEDGE})
+    help = (
+        "Work less on each poll (max.poll.records), raise share.record.lock.duration.ms of the group, or"
+        " renew the lock (AcknowledgeType.RENEW). What is not acknowledged in time is delivered again, and archived"
+        " after group.share.delivery.count.limit deliveries."
+    )
+    cites = (
+        "KIP-932 Motivation",
+        "org.apache.kafka.common.protocol.Errors#INVALID_RECORD_STATE",
+    )
+
+    def alike(self, key: ErrorKey) -> Hashable:
+        """A client of a group."""
+        return key.client, key.group
+
+    def sentence(self, errors: Errors) -> str:
+        """Which group, and how often."""
+        topics, groups = quoted(errors.names("topic")), quoted(errors.names("group"))
+        return (
+            f"The broker refused {plural(errors.seen.times, 'acknowledgement')} of"
+            f" {clients_text(errors.clients)} for records of {topics} in share group {groups}:"
+            " it does not hold their locks any more. Records whose lock expired are delivered again."
+        )
+
+    def not_surer(self, errors: Errors, seen: Evidence) -> str:
+        """The error has other reasons, too."""
+        return "records that were acknowledged before have the same error as records whose lock expired"
+
+    def command(self, errors: Errors) -> str:
+        """The story of the group."""
+        groups = errors.names("group")
+        return f"groups {{files}} --group '{groups[0]}'" if groups else "groups {files}"

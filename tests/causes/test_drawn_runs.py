@@ -1,0 +1,95 @@
+"""Runs that a seed draws: the same seed draws the same; the score counts what it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from captures.faults.drawn.kinds import DAYS, FAULTS
+from captures.faults.drawn.plan import draw, is_aside
+from captures.faults.drawn.record import plan_of
+from captures.faults.drawn.score import RECORDED, judged, scored
+from kdissect.causes.registry import ALL_CAUSES
+
+SEEDS = range(1, 400)
+
+
+def test_a_seed_draws_the_same_plan_again() -> None:
+    assert plan_of(7) == plan_of(7) != plan_of(8)
+    assert plan_of(7).chance(0).random() == plan_of(7).chance(0).random()
+    # Of the first seeds, as they were recorded: a new kind changes what they draw.
+    assert [one.kind for one in plan_of(8).happens] == ["broker-restarts"]
+    assert [one.kind for one in plan_of(16).happens] == ["transaction-times-out", "group-denied"]
+
+
+def test_a_third_is_kept_aside_and_every_kind_is_drawn() -> None:
+    plans = [plan_of(seed) for seed in SEEDS]
+    assert 0.25 < sum(is_aside(seed) for seed in SEEDS) / len(SEEDS) < 0.42
+    assert {one.kind for plan in plans for one in plan.happens} == {*FAULTS, *DAYS}
+    assert {len(plan.happens) for plan in plans} == {1, 2, 3}
+    assert all((one.kind in DAYS) is plan.is_healthy for plan in plans for one in plan.happens)
+
+
+def test_what_needs_the_same_thing_does_not_happen_at_once() -> None:
+    needs = {"a": frozenset({"broker"}), "b": frozenset({"broker"}), "c": frozenset[str]()}
+    for seed in SEEDS:
+        assert {one.kind for one in draw(seed, needs, needs).happens} != {"a", "b", "c"}
+
+
+def test_kinds_name_causes_and_topics_of_their_own() -> None:
+    ids = {cause.id for cause in ALL_CAUSES}
+    assert {cause for kind in FAULTS.values() for cause in (*kind.causes, *kind.also)} <= ids
+    topics = [topic for kind in (*FAULTS.values(), *DAYS.values()) for topic in kind.topics]
+    assert len(topics) == len(set(topics))
+
+
+def _truth(*faults: dict[str, Any]) -> dict[str, Any]:
+    return {"variant": 1, "injected": list(faults)}
+
+
+def _fault(*causes: str, also: tuple[str, ...] = (), **who: str) -> dict[str, Any]:
+    return {"kind": "k", "causes": list(causes), "also": list(also), "who": who}
+
+
+def _said(*ids: str, who: str = "") -> list[dict[str, Any]]:
+    return [{"id": one, "who": who, "parties": []} for one in ids]
+
+
+def test_places_skip_other_faults_effects_and_general_causes() -> None:
+    truth = _truth(_fault("slow-poll", also=("flapping-member",)), _fault("login-refused"))
+    said = _said("requests-fail", "flapping-member", "login-refused", "hot-partition", "slow-poll")
+    run = judged(truth, said)
+    assert [one.place for one in run.injected] == [2, 1]
+    assert run.false == ("hot-partition",)
+
+
+@pytest.mark.parametrize(
+    ("said", "is_reported"),
+    [
+        (_said("requests-fail", who="client 'bank'"), True),
+        (_said("requests-fail", who="client 'shop'"), False),
+        (_said("broker-closes"), True),
+        (_said("hot-partition", who="client 'bank'"), False),
+        ([], False),
+    ],
+)
+def test_a_fault_without_its_cause_may_be_reported(said: list[dict[str, Any]], is_reported: bool) -> None:
+    fault = _fault("transaction-timeout", also=("broker-closes",), client_id="bank")
+    (found,) = judged(_truth(fault), said).injected
+    assert (found.place, found.is_reported) == (0, is_reported)
+
+
+def test_every_cause_of_a_healthy_day_is_false() -> None:
+    run = judged(_truth(_fault()), _said("responses-late"))
+    assert run.is_healthy and run.false == ("responses-late",)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(
+    "path", sorted(RECORDED.glob("*.fault.json")), ids=lambda path: path.name.partition(".")[0]
+)
+def test_recorded_runs(path: Any) -> None:
+    run = scored(path)
+    assert [one.place for one in run.injected] == [1] * len(run.injected)
+    assert run.false == ()
