@@ -1,0 +1,445 @@
+"""Every field of every API and version in the corpus, broken one at a time.
+
+A field is given four values: one outside what its type can mean, that of another entry, one that stands nowhere
+else, and that of its neighbour. Which of these faults can be proven from the bytes is said here, from the
+statements of the protocol, and by no rule. `report` counts what is found.
+"""
+
+import struct
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from kdissect.decoders.generated.values import Value, present
+from kdissect.decoders.trees.node import Node
+from kdissect.model.finding import Finding
+from kdissect.schema.enums import enumeration
+from kdissect.schema.types import Field, Primitive
+from tests.mutation.corpus import Side, sides
+from tests.mutation.mutators import other_value
+from tests.mutation.talk import judged
+from tests.support.messages.traffic import BROKER, CLIENT
+
+OUTSIDE_NUMBER = -7
+OUTSIDE_ERROR = -31000
+OUTSIDE_ENUM = 99
+UNKNOWN_STEP = 1000
+_NUMBERS = frozenset({Primitive.INT8, Primitive.INT16, Primitive.INT32, Primitive.INT64})
+_TEXTS = frozenset({Primitive.STRING, Primitive.UUID})
+
+
+class Break(StrEnum):
+    """What a field is given."""
+
+    OUTSIDE = "outside"
+    EXISTING = "existing"
+    UNKNOWN = "unknown"
+    SWAPPED = "swapped"
+
+
+class Leaf(NamedTuple):
+    """A field of a body: the steps to it, and the struct that holds it.
+
+    `index` is the place in an array of numbers or texts, -1 of a field that is none.
+    """
+
+    path: str
+    of: Any
+    field: Field
+    index: int
+    siblings: tuple[Any, ...]
+    """The structs of the same list, this one first."""
+
+    @property
+    def value(self) -> Any:
+        """What stands there."""
+        held = getattr(self.of, self.field.name)
+        return held if self.index < 0 else held[self.index]
+
+    def put(self, value: Any) -> None:
+        """Let something else stand there."""
+        if self.index < 0:
+            setattr(self.of, self.field.name, value)
+        else:
+            held = list(getattr(self.of, self.field.name))
+            held[self.index] = value
+            setattr(self.of, self.field.name, held)
+
+    @property
+    def kind(self) -> Primitive:
+        """Its type, or that of the array's elements."""
+        kind = getattr(self.field.type, "element", self.field.type)
+        assert isinstance(kind, Primitive)
+        return kind
+
+
+class Fault(NamedTuple):
+    """One field broken in one way. `why` it cannot be proven; empty: it can."""
+
+    body: Side
+    leaf: Leaf
+    sort: Break
+    content: bytes
+    why: str
+
+
+def leaves(value: Any, at: str = "", siblings: tuple[Any, ...] = ()) -> Iterator[Leaf]:
+    """The fields of a struct and of those below it; of a list the first entry, or the first two that differ."""
+    for field, name, item in present(value):
+        here = f"{at}.{name}" if at else name
+        if isinstance(item, Value):
+            yield from leaves(item, here, (item,))
+        elif isinstance(item, list | tuple) and item and isinstance(item[0], Value):
+            yield from leaves(item[0], f"{here}[0]", tuple(item))
+        elif isinstance(item, list | tuple):
+            if item and isinstance(getattr(field.type, "element", None), Primitive):
+                yield Leaf(f"{here}[0]", value, field, 0, siblings)
+        elif isinstance(field.type, Primitive) and item is not None:
+            yield Leaf(here, value, field, -1, siblings)
+
+
+# what can be proven
+
+# Numbers of which every one is legal, or means what its owner wants.
+EVERY_NUMBER: dict[str, str] = {
+    "session_id": "drawn by the broker",
+    "subscription_id": "drawn by the broker",
+    "authorized_operations": "bits",
+    "cluster_authorized_operations": "bits",
+    "topic_authorized_operations": "bits",
+    "expiry_time_period_ms": "below 0 it expires at once: ExpireDelegationTokenOptions",
+    "renew_period_ms": "below 0 the broker's default: RenewDelegationTokenOptions",
+    "max_lifetime_ms": "below 0 the broker's default: CreateDelegationTokenOptions",
+    "duration_filter": "below 0 no filter: ListTransactionsOptions",
+    "type": "a number that grows with releases",
+    "node_type": "a number that grows with releases",
+    "topology_description_status": "a number that grows with releases",
+    "config_type": "a number that grows with releases",
+    "config_source": "a number that grows with releases",
+}
+EVERY_NUMBER_IN: dict[tuple[str, str], str] = {
+    ("OffsetFetchResponse", "committed_offset"): "as it was committed: KafkaApis stores every number",
+    ("TxnOffsetCommitRequest", "committed_offset"): "KafkaApis stores every number",
+    ("OffsetCommitRequest", "retention_time_ms"): "no broker since 2.1 reads it: KIP-211",
+    ("InitProducerIdRequest", "transaction_timeout_ms"): "without a transactional id nobody reads it",
+}
+# Names that stand for one thing on both sides of an exchange.
+_PARTITIONS = frozenset({"partition", "partition_index", "partition_id", "index", "partition_indexes", "partitions"})
+_KEYS = frozenset(
+    {
+        "name", "topic", "topic_name", "topic_id", "topic_names", "group_id", "groups", "group_ids", "key",
+        "groups_names", "coordinator_keys", "transactional_id", "transactional_ids", "resource_name", "user",
+        "feature", "protocol_name", "member_id",
+    }
+)  # fmt: skip
+_NOT_ECHOED = frozenset({"ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"})
+_ALONE = frozenset({"node_id", "broker_id", "partition_index", "member_id", "partition"})
+"""Names that tell entries of one list of an answer."""
+_LEADERS = frozenset({"leader_id", "leader"})
+_IN_SYNC = frozenset({"isr_nodes", "isr"})
+_REPLICAS = frozenset({"replica_nodes", "replicas"})
+_PARTS = frozenset({"adding_replicas", "removing_replicas"})
+# A number that is not above another of the same struct.
+_ORDERED = (
+    ("min_version", "max_version"), ("min_supported_version", "max_supported_version"),
+    ("min_version_level", "max_version_level"), ("usable_bytes", "total_bytes"),
+)  # fmt: skip
+_ANY = "any value may be true"
+_FREE_TEXT = "a text of its owner"
+_GROWS = "a number that the schema does not know may be newer"
+
+
+def why_not(body: Side, leaf: Leaf, sort: Break, put: Any, other: Any) -> str:
+    """Why a fault cannot be proven; empty where it can. `put` is the new value, `other` the other body."""
+    if sort is Break.OUTSIDE:
+        return _why_not_outside(body, leaf)
+    if sort is Break.EXISTING and leaf.field.name in _ALONE and body.side == BROKER:
+        return ""
+    if _is_echoed(body, leaf, put, other) or _breaks_relation(leaf, put):
+        return ""
+    return _ANY
+
+
+def _why_not_outside(body: Side, leaf: Leaf) -> str:
+    field, kind = leaf.field, leaf.kind
+    if field.is_error or kind is Primitive.BOOL:
+        return ""
+    if kind in _NUMBERS:
+        known = enumeration(field.enum) if field.enum else None
+        if known is not None and known.is_open and field.name in EVERY_NUMBER:
+            return _GROWS
+        return EVERY_NUMBER.get(field.name) or EVERY_NUMBER_IN.get((body.message.name, field.name), "")
+    if kind is Primitive.UUID:
+        return "" if field.name == "topic_id" and not _has_error(leaf) else "zero stands for none"
+    if field.name == "host" and body.side == BROKER:
+        return "" if not _has_error(leaf) else _ANY
+    return "" if field.entity == "topicName" and body.side == BROKER else _FREE_TEXT
+
+
+def _has_error(leaf: Leaf) -> bool:
+    return bool(getattr(leaf.of, "error_code", 0))
+
+
+def _is_echoed(body: Side, leaf: Leaf, put: Any, other: Any) -> bool:
+    """Whether the other side has what stood there as the same thing, and not what stands there now."""
+    name = leaf.field.name
+    if other is None or body.api.name in _NOT_ECHOED or name not in _KEYS | _PARTITIONS:
+        return False
+    if body.api.name in ("SyncGroup", "JoinGroup") and name not in ("protocol_name", "member_id"):
+        return False
+    if name == "member_id" and "." in leaf.path and body.api.name != "LeaveGroup":
+        return False
+    names = _PARTITIONS if name in _PARTITIONS else _KEYS
+    told = [one.value for one in every(other) if one.field.name in names and one.kind is leaf.kind]
+    return leaf.value in told and put not in told
+
+
+def every(value: Any) -> Iterator[Leaf]:
+    """All fields, those of every entry of every list."""
+    for field, name, item in present(value):
+        if isinstance(item, Value):
+            yield from every(item)
+        elif isinstance(item, list | tuple):
+            for index, element in enumerate(item):
+                if isinstance(element, Value):
+                    yield from every(element)
+                elif isinstance(getattr(field.type, "element", None), Primitive):
+                    yield Leaf(name, value, field, index, ())
+        elif isinstance(field.type, Primitive):
+            yield Leaf(name, value, field, -1, ())
+
+
+def _breaks_relation(leaf: Leaf, put: Any) -> bool:
+    """Whether the fields of one struct cannot go together with a new value."""
+    of, name, old = leaf.of, leaf.field.name, leaf.value
+    if _has_error(leaf):
+        return False
+    for low, high in _ORDERED:
+        if name == low and hasattr(of, high):
+            return bool(put > getattr(of, high) >= 0)
+        if name == high and hasattr(of, low):
+            return bool(0 <= put < getattr(of, low))
+    replicas, in_sync = _list(of, _REPLICAS), _list(of, _IN_SYNC)
+    leader = next((getattr(of, one) for one in _LEADERS if hasattr(of, one)), -1)
+    if name in _LEADERS:
+        return put >= 0 and old >= 0 and ((in_sync is not None and put not in in_sync) or False)
+    if name in _IN_SYNC:
+        return (replicas is not None and put not in replicas) or (old == leader and put != old)
+    if name in _REPLICAS:
+        parts = [node for part in _PARTS for node in getattr(of, part, None) or ()]
+        return old in (in_sync or ()) or old in parts
+    return name in _PARTS and replicas is not None and put not in replicas
+
+
+def _list(of: Any, names: frozenset[str]) -> Any:
+    return next((getattr(of, name) for name in names if hasattr(of, name)), None)
+
+
+# the faults
+
+
+def faults(bodies: Iterable[Side]) -> Iterator[Fault]:
+    """Each field of each body in each way."""
+    for body in bodies:
+        other = other_value(body)
+        for number, leaf in enumerate(leaves(body.value())):
+            for sort in Break:
+                value = body.value()  # made anew: a fault changes it
+                here = next(each for at, each in enumerate(leaves(value)) if at == number)
+                put = _put(here, sort)
+                if put is None or put == here.value and here.kind is not Primitive.BOOL:
+                    continue
+                why = _why(body, here, sort, put, other)
+                content = _content(body, value, here, sort, put)
+                if content is not None and content != body.data:
+                    yield Fault(body, leaf, sort, content, why)
+
+
+def _why(body: Side, leaf: Leaf, sort: Break, put: Any, other: Any) -> str:
+    if sort is not Break.SWAPPED:
+        return why_not(body, leaf, sort, put, other)
+    neighbour = _neighbour(leaf)
+    assert neighbour is not None
+    both = (why_not(body, leaf, sort, put, other), why_not(body, neighbour, sort, leaf.value, other))
+    pair = leaf.field.name, neighbour.field.name
+    if pair in _ORDERED:
+        return "" if leaf.value < neighbour.value else _ANY
+    return "" if "" in both else both[0]
+
+
+def _put(leaf: Leaf, sort: Break) -> Any:
+    if sort is Break.OUTSIDE:
+        return _outside(leaf)
+    if sort is Break.UNKNOWN:
+        return _unknown(leaf)
+    if sort is Break.EXISTING:
+        name = leaf.field.name
+        if leaf.index >= 0 or leaf.kind not in _NUMBERS | _TEXTS:
+            return None
+        values = (getattr(of, name, None) for of in leaf.siblings[1:])
+        return next((value for value in values if value is not None and value != leaf.value), None)
+    neighbour = _neighbour(leaf)
+    return None if neighbour is None else neighbour.value
+
+
+def _outside(leaf: Leaf) -> Any:
+    field, kind = leaf.field, leaf.kind
+    if field.is_error:
+        return OUTSIDE_ERROR
+    if kind in _NUMBERS:
+        known = enumeration(field.enum) if field.enum else None
+        return OUTSIDE_ENUM if known is not None and not known.is_open else OUTSIDE_NUMBER
+    if kind is Primitive.BOOL:
+        return 2
+    if kind is Primitive.UUID:
+        return bytes(16)
+    if kind is Primitive.STRING:
+        return "" if field.name == "host" else "a/b" if field.entity == "topicName" else None
+    return None
+
+
+def _unknown(leaf: Leaf) -> Any:
+    if leaf.field.is_error or leaf.field.enum is not None:
+        return None
+    if leaf.kind in _NUMBERS:
+        most = (1 << {Primitive.INT8: 7, Primitive.INT16: 15, Primitive.INT32: 31}.get(leaf.kind, 63)) - 1
+        return min(leaf.value + UNKNOWN_STEP, most) if leaf.value >= 0 else None
+    if leaf.kind is Primitive.UUID:
+        return bytes(range(0x51, 0x61))
+    return "quite-unknown" if leaf.kind is Primitive.STRING else None
+
+
+def _neighbour(leaf: Leaf) -> Leaf | None:
+    """The next field of the struct, if it has the same type and another value."""
+    if leaf.index >= 0 or leaf.field.is_error or leaf.field.enum is not None:
+        return None
+    fields = [field for field, _, item in present(leaf.of) if item is not None]
+    at = fields.index(leaf.field) + 1
+    if at >= len(fields) or fields[at].type is not leaf.field.type or leaf.kind not in _NUMBERS | _TEXTS:
+        return None
+    other = leaf._replace(field=fields[at], path=leaf.path.rpartition(".")[0] + "." + fields[at].name)
+    return None if fields[at].is_error or fields[at].enum or other.value == leaf.value else other
+
+
+def _content(body: Side, value: Any, leaf: Leaf, sort: Break, put: Any) -> bytes | None:
+    """The frame's content with the fault; None where it has no bytes."""
+    if leaf.kind is Primitive.BOOL:
+        node = _node(body.tree, leaf.path)
+        return None if node is None else body.spliced(node.start, node.end, b"\x02")
+    neighbour = _neighbour(leaf) if sort is Break.SWAPPED else None
+    old = leaf.value
+    leaf.put(put)
+    if neighbour is not None:
+        neighbour.put(old)
+    try:
+        return body.encoded(value)
+    except (ValueError, struct.error):
+        return None
+
+
+def _node(tree: Node, path: str) -> Node | None:
+    found: Node | None = tree
+    for step in path.replace("[", ".[").split("."):
+        found = None if found is None else next((one for one in found.children if one.name == step), None)
+    return found
+
+
+# what is found
+
+
+class Count(NamedTuple):
+    """Of one API: faults that can be proven, those that are found, and faults that cannot be proven."""
+
+    provable: int
+    found: int
+    others: int
+
+
+class Report(NamedTuple):
+    """Counts by API and by way of breaking, what was missed, and why faults cannot be proven."""
+
+    by_api: dict[str, Count]
+    by_sort: dict[str, Count]
+    missed: Counter[str]
+    reasons: Counter[str]
+    untrue: Counter[str]
+    """Codes that speak, above information, of faults that cannot be proven."""
+
+    @property
+    def total(self) -> Count:
+        """Of all APIs."""
+        return _sum(self.by_api.values())
+
+
+def _sum(counts: Iterable[Count]) -> Count:
+    rows = list(counts)
+    return Count(*(sum(column) for column in zip(*rows, strict=True))) if rows else Count(0, 0, 0)
+
+
+def report(bodies: Iterable[Side]) -> Report:
+    """Break every field of these bodies, and count what rules find."""
+    by_api: dict[str, Counter[str]] = defaultdict(Counter)
+    by_sort: dict[str, Counter[str]] = defaultdict(Counter)
+    missed, reasons, untrue = Counter[str](), Counter[str](), Counter[str]()
+    for fault in faults(bodies):
+        found = spoken(fault)
+        names = any(is_about(one, fault) for one in found)
+        side = "request" if fault.body.side == CLIENT else "response"
+        what = "others" if fault.why else "found" if names else "missed"
+        by_api[fault.body.api.name][what] += 1
+        by_sort[fault.sort][what] += 1
+        if what == "missed":
+            plain = "".join(part.partition("]")[2] or part for part in fault.leaf.path.split("["))
+            missed[f"{fault.body.api.name} {side} {plain} {fault.sort}"] += 1
+        elif fault.why:
+            reasons[fault.why] += 1
+            for code in {one.code for one in found if one.severity != "info"}:
+                untrue[f"{code} {fault.body.api.name} {side} {fault.leaf.field.name} {fault.sort}"] += 1
+    return Report(_counts(by_api), _counts(by_sort), missed, reasons, untrue)
+
+
+def _counts(found: dict[str, Counter[str]]) -> dict[str, Count]:
+    return {
+        name: Count(of["found"] + of["missed"], of["found"], of["others"])
+        for name, of in sorted(found.items())
+    }
+
+
+_before: dict[tuple[object, ...], frozenset[tuple[str, int, str]]] = {}
+
+
+def spoken(fault: Fault) -> list[Finding]:
+    """What rules say of a fault that they do not say of the scene as it was recorded."""
+    scene = fault.body.scene
+    if scene.key not in _before:
+        _before[scene.key] = frozenset(map(_place, judged(scene.talk()).findings.all()))
+    found = judged(fault.body.talk(fault.content)).findings.all()
+    return [one for one in found if _place(one) not in _before[scene.key]]
+
+
+def _place(finding: Finding) -> tuple[str, int, str]:
+    return finding.code, finding.place.exchange, finding.place.path
+
+
+def is_about(finding: Finding, fault: Fault) -> bool:
+    """Whether a finding names the field that was broken, or what it has a relation to."""
+    place, leaf = finding.place, fault.leaf
+    if place.exchange != fault.body.scene.target:
+        return False
+    side = "request" if fault.body.side == CLIENT else "response"
+    path = place.path.partition(".")[2] or place.path
+    if place.side not in ("", side) or finding.code in ("PAI008", "PAI009", "PAI011"):
+        return True  # the other side is what it does not go with
+    parent = leaf.path.rpartition(".")[0]
+    return leaf.field.name in path or (bool(path) and leaf.path.startswith(path)) or (
+        path.rpartition(".")[0] == parent and bool(path)
+    )
+
+
+def bodies() -> list[Side]:
+    """One body of each API, version and side."""
+    found: dict[tuple[int, int, int], Side] = {}
+    for body in sides():
+        found.setdefault((body.api.key, body.version, body.side), body)
+    return list(found.values())
