@@ -169,6 +169,18 @@ def fetch(talk: Talk, took: int | None = 1, asked: dict[str, Any] | None = None,
     return talk.ask(1, 11, request | (asked or {}), None if took is None else answer, took=took or 0)
 
 
+def test_time_in_line_is_not_late_but_the_client_waits() -> None:
+    exchange = heartbeat(Talk(), 5000)
+    assert exchange.request is not None
+    exchange.answered_before_ns = exchange.request.end_time_ns + 4901 * MS
+    assert late(exchange) == []
+    assert len(log(exchange).waits) == 1
+    exchange.answered_before_ns -= MS
+    assert [took for _, took in late(exchange)] == [100]
+    exchange.broker_trip_ns = 40 * MS  # of the time in line that was on the way
+    assert [took for _, took in late(exchange)] == [100]
+
+
 @pytest.mark.parametrize(("took", "is_late"), [(600, True), (599, False)])
 def test_a_fetch_is_late_after_the_wait_that_it_asks_for(took: int, is_late: bool) -> None:
     assert late(fetch(Talk(), took)) == [(LateKey("set", 1, WHO, BROKER), 100)] * is_late
