@@ -86,3 +86,10 @@ def test_a_broker_that_repeats_a_number_of_the_request_is_not_at_fault(asked: in
     ).close()  # fmt: skip
     sides = {one.place.side for one in findings(told) if one.code == "BDY021"}
     assert sides == ({"request"} if asked == -1 else {"response"})
+
+
+def test_a_negative_level_asks_to_remove_a_feature() -> None:
+    """KIP-584: every level below 1 does."""
+    feature = {"feature": "kraft.version", "max_version_level": -1, "allow_downgrade": True}
+    told = ScriptedConnection().exchange("UpdateFeatures", 0, {"feature_updates": [feature]}, {}).close()
+    assert [one.code for one in findings(told) if one.code.startswith("BDY")] == []
