@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kdissect.causes.groups.group_story import GroupStory
+from kdissect.model.cause import Certainty
 from kdissect.model.packets.packet import Packet
 from tests.causes.diagnosing import ids
 from tests.causes.talks import Talk, what_is_wrong
@@ -147,10 +148,15 @@ def test_what_a_throttled_client_gives_up_follows_from_its_quota(tmp_path: Path)
     assert {effect.id for effect in found.effects} >= {"unanswered-requests"}
 
 
-def _metadata(talk: Talk, number: int) -> Talk:
+def _metadata(talk: Talk, number: int, *, partitions: int = 0) -> Talk:
+    rows = [
+        {"error_code": 0, "partition_index": index, "leader_id": 1, "leader_epoch": 0, "replica_nodes": [],
+         "isr_nodes": [], "offline_replicas": []}
+        for index in range(partitions)
+    ]  # fmt: skip
     topic = {
         "error_code": 0, "name": "t", "topic_id": bytes(15) + bytes([number]), "is_internal": False,
-        "partitions": [], "topic_authorized_operations": 0,
+        "partitions": rows, "topic_authorized_operations": 0,
     }  # fmt: skip
     talk.ask(
         3, 10,
@@ -218,3 +224,14 @@ def test_commits_to_a_topic_that_is_not_there_are_about_that_topic(tmp_path: Pat
     for offset in range(6):
         _commit(talk, offset, error=3)
     assert ids(what_is_wrong(tmp_path, talk)) == ["unknown-topic"]
+
+
+@pytest.mark.parametrize(("partitions", "certainty"), [(0, Certainty.SURE), (1, Certainty.LIKELY)])
+def test_a_topic_that_comes_later_is_not_called_missing_for_sure(
+    tmp_path: Path, partitions: int, certainty: Certainty
+) -> None:
+    talk = Talk()
+    for offset in range(6):
+        _commit(talk, offset, error=3)
+    (cause,) = what_is_wrong(tmp_path, _metadata(talk, 7, partitions=partitions)).causes
+    assert (cause.id, cause.certainty) == ("unknown-topic", certainty)

@@ -14,6 +14,8 @@ _UNKNOWN = frozenset({3, 100})  # UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (
 _APIS = frozenset({0, 1, 2, 3, 8, 9, 75})
 _TIMES, _SPAN_NS = 5, 2 * SECOND_NS  # a topic that is being made is not known for a moment
 
+_EXISTS = "the topic exists at another time of the capture: it may have been created late, or deleted"
+
 
 class UnknownTopic(ErrorCause):
     """Errors about a topic that does not come."""
@@ -44,5 +46,10 @@ class UnknownTopic(ErrorCause):
         return (
             f"{clients_text(errors.clients)} asked {times(errors.seen.times)} for topic"
             f" {quoted(errors.names('topic'))},"
-            " which does not exist."
+            " which did not exist."
         )
+
+    def not_surer(self, errors: Errors, seen: Evidence) -> str:
+        """Metadata that lists partitions of the topic says that it existed then."""
+        listed = {name for name, _ in seen.gathering.topics.leaders.coverage()}
+        return _EXISTS if listed & set(errors.names("topic")) else ""
