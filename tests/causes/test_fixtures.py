@@ -13,7 +13,7 @@ from kdissect.causes.diagnose import diagnose
 from kdissect.causes.registry import ALL_CAUSES
 from kdissect.model.cause import FoundCause, Packets
 from tests.causes.diagnosing import broken
-from tests.causes.fixtures import CASES
+from tests.causes.fixtures import CASES, RECORDED
 from tests.causes.fixtures.beside import both
 from tests.causes.fixtures.boundaries import BOUNDARIES
 from tests.causes.fixtures.case import gathered, told
@@ -92,4 +92,4 @@ def test_what_is_not_shown_hides_nothing(cause_id: str) -> None:
 @pytest.mark.parametrize("cause_id", CASES)
 def test_each_condition_is_wanted(cause_id: str) -> None:
     """A cause with one condition less says something else of its fixtures."""
-    assert survivors(cause_id, CASES[cause_id]) == []
+    assert survivors(cause_id, RECORDED[cause_id]) == []

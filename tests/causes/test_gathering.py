@@ -146,3 +146,12 @@ def test_so_many_facts_and_problems_are_kept() -> None:
     found.log.wanted = False
     found._tell(SimpleNamespace(kind=Reason.HTTP), view)  # type: ignore[arg-type]
     assert found.facts["Reason.http"] == []
+
+
+@pytest.mark.parametrize("in_blocks", [True, False])
+def test_each_of_several_equal_exchanges_counts(tmp_path: Path, in_blocks: bool) -> None:
+    talk = Talk("a", 40000)
+    for _ in range(5):
+        talk.beat().answer(12, 0, {"error_code": 25}).wait(0.01)
+    found = _gathered(write_pcap(tmp_path / "made.pcap", talk.talk.packets), in_blocks=in_blocks)
+    assert [at.times for at in found.log.errors] == [5]

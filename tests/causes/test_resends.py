@@ -195,3 +195,8 @@ def test_of_two_producers_one_was_written(
     for talk, took, sequence in zip(talks, (first, second), (4, 9), strict=True):
         resends.add(produce(talk, written("a", producer=(7, 0, sequence)), took))
     assert [(one.is_written, one.has_id) for one in resends.found] == [(is_written, True)] * is_told
+
+
+def test_other_records_at_the_same_time_are_others() -> None:
+    steps = [produce(Talk(), written(value, producer=(7, 0, n)), LATE) for n, value in enumerate("ab")]
+    assert found(*steps) == []

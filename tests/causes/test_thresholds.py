@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from kdissect.causes.compared import compared
+from kdissect.causes.consumers.partition_ends import Reading
 from kdissect.causes.diagnose import diagnose
 from kdissect.causes.registry import ALL_CAUSES
+from kdissect.causes.time.throttle import Throttled
 from kdissect.model.cause import Cost, FoundCause, Severity
 from kdissect.session.problem import Reason
 from tests.causes.fixtures import CASES
@@ -292,3 +294,28 @@ def test_from_twice_on_a_cause_is_worse(before: Any, now: Any, state: str) -> No
     empty = diagnose(Case(NOTHING, {}).evidence().gathering, [])
     good, bad = (empty._replace(causes=(cause(1, **cost),)) for cost in (before, now))
     assert [str(one.state) for one in compared(good, bad)] == [state]
+
+
+@pytest.mark.parametrize(
+    ("position", "committed", "end", "lag", "undone"),
+    [
+        (70, 60, 100, 30, 40), (70, None, 100, 30, 30), (None, 60, 100, 0, 40), (None, None, 100, 0, 0),
+        (70, 60, None, 0, 0), (101, 101, 100, 0, 0), (100, 99, 100, 0, 1),
+    ],
+)  # fmt: skip
+def test_how_far_a_member_is(
+    position: int | None, committed: int | None, end: int | None, lag: int, undone: int
+) -> None:
+    one = Reading("g", "app", "h", "t", 0, position, committed, end, 0, 0, "c", 0)
+    assert (one.lag, one.undone) == (lag, undone)
+
+
+# Produce, Fetch; CreateTopics, DeleteTopics and CreatePartitions; all others.
+QUOTAS = {"throttled-produce": {0}, "throttled-fetch": {1}, "throttled-controller": {19, 20, 37}}
+
+
+def test_which_responses_have_the_throttle_of_a_quota() -> None:
+    found = {cause.id: cause for cause in ALL_CAUSES if isinstance(cause, Throttled)}
+    others = set(range(95)).difference(*QUOTAS.values())
+    for cause_id, keys in (QUOTAS | {"throttled-requests": others}).items():
+        assert {key for key in range(95) if found[cause_id].concerns(key)} == keys

@@ -137,7 +137,9 @@ def main() -> None:
     parser.add_argument("package", choices=PACKAGES)
     parser.add_argument("--sample", type=int, default=60, metavar="N", help="mutants (default: 60)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the choice (default: 1)")
-    parser.add_argument("--budget", type=float)
+    parser.add_argument(
+        "--budget", type=float, metavar="S", help="CPU seconds for each mutant (default: of the package)"
+    )
     parser.add_argument("--only", metavar="TEXT", help="no sample: all mutants whose line has TEXT")
     options = parser.parse_args()
     package = CHECKOUT / options.package

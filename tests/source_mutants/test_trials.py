@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.source_mutants.points import points_of
-from tests.source_mutants.trials import Place, _in_order, _Known, _near
+from tests.source_mutants.trials import COLD, Place, Warmth, _in_order, _Known, _near
 
 SOURCE = """\
 LOW, HIGH = 3, 5
@@ -43,3 +43,15 @@ def test_tests_of_a_constant_are_those_of_the_lines_that_name_it(tmp_path: Path)
     assert _near(places["5 -> 6"], known(path)) == {
         "a.py::slow", "b.py::quick[1]", "b.py::quick[2]", "b.py::many",
     }  # fmt: skip
+
+
+def test_what_is_computed_once_changes_with_mutants_of_its_own_modules(tmp_path: Path) -> None:
+    computed: list[str] = []
+    warmth = Warmth(lambda: computed.append("x"), ("gather/log.py",))
+    point = points_of(SOURCE)[0]
+    own, other = (Place(tmp_path / name, point) for name in ("gather/log.py", "causes/log.py"))
+    assert [warmth.may_come_after(each) for each in (own, other)] == [False, True]
+    assert not COLD.may_come_after(other)
+    COLD.warm()
+    warmth.warm()
+    assert computed == ["x"]
