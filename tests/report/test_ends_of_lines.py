@@ -19,7 +19,7 @@ from kdissect.report.html.markup import scrolled
 from kdissect.report.html.traffic import matrix_section
 from kdissect.report.json import report_json, report_schema
 from kdissect.report.sarif import report_sarif
-from kdissect.report.text import also_lines, file_of
+from kdissect.report.text import also_lines, file_of, hex_text
 from kdissect.rules.pages import page
 from kdissect.rules.registry import rule_by
 from tests.report.hand_made_verdict import PLACE, found, hand_made, nothing
@@ -179,3 +179,14 @@ def test_bytes_in_a_frame_that_stands_in_a_capture(
     assert (region["byteOffset"], region["byteLength"]) == (3, 2)
     assert region.get("snippet") == (None if snippet is None else {"binary": snippet})
     assert run["artifacts"][physical["artifactLocation"]["index"]].get("parentIndex") == parent
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "seen", "text"),
+    [
+        (3, 5, b"ab", "61 62"), (3, 5, b"a", "61 ..."), (3, 6, b"ab", "61 62 ..."), (0, 2, b"ab", "61 62"),
+        (3, 5, b"", "***"), (7, 7, b"a", "61"),
+    ],
+)  # fmt: skip
+def test_bytes_of_a_place(start: int, end: int, seen: bytes, text: str) -> None:
+    assert hex_text(PLACE._replace(start=start, end=end, bytes_seen=seen)) == text
