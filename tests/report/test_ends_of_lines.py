@@ -26,7 +26,7 @@ from kdissect.report.sarif import report_sarif
 from kdissect.report.text import also_lines, file_of, hex_text, report_text
 from kdissect.rules.pages import page
 from kdissect.rules.registry import rule_by
-from tests.report.hand_made_verdict import PLACE, found, hand_made, nothing
+from tests.report.hand_made_verdict import BARE, PLACE, found, hand_made, nothing
 from tests.report.test_causes_by_hand import CAUSE, MADE, ONE
 
 WIDE = 96  # 110 less four for the indent of the page and ten for the names
@@ -235,3 +235,15 @@ def test_places_without_bytes(start: int, end: int, is_there: bool) -> None:
         report_html(verdict).count("<dt>bytes</dt>"), report_sarif(verdict).count('"relatedLocations"'),
     )  # fmt: skip
     assert texts == (is_there,) * 4
+
+
+def test_statistics_have_the_most_frequent_first_then_the_code() -> None:
+    verdict = hand_made(hashes={})
+    verdict.findings = [
+        found("TXN003"),
+        found("PRD001"),
+        found("FRM006", count=2),
+        found("PRD001", party=BARE),
+    ]
+    lines = [line for line in report_text(verdict, statistics=True).splitlines() if line.startswith("      ")]
+    assert [line.split()[:2] for line in lines[:3]] == [["2", "FRM006"], ["2", "PRD001"], ["1", "TXN003"]]
