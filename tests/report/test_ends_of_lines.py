@@ -1,6 +1,7 @@
 """Where lines of the page of `why` end, and parts of reports that only some captures have."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -14,15 +15,18 @@ from kdissect.report.causes.json import causes_json, causes_schema
 from kdissect.report.causes.text import cause_lines, causes_text
 from kdissect.report.causes.words import cost_text, since_text
 from kdissect.report.folds import Fold
+from kdissect.report.html import report_html
 from kdissect.report.html.findings import rules_section
 from kdissect.report.html.markup import scrolled
 from kdissect.report.html.traffic import matrix_section
 from kdissect.report.json import report_json, report_schema
+from kdissect.report.junit import report_junit
+from kdissect.report.markdown import report_markdown
 from kdissect.report.sarif import report_sarif
-from kdissect.report.text import also_lines, file_of
+from kdissect.report.text import also_lines, file_of, hex_text, report_text
 from kdissect.rules.pages import page
 from kdissect.rules.registry import rule_by
-from tests.report.hand_made_verdict import PLACE, found, hand_made, nothing
+from tests.report.hand_made_verdict import BARE, PLACE, found, hand_made, nothing
 from tests.report.test_causes_by_hand import CAUSE, MADE, ONE
 
 WIDE = 96  # 110 less four for the indent of the page and ten for the names
@@ -51,6 +55,11 @@ def test_the_shortest_span_is_one() -> None:
     assert since_text(CAUSE._replace(until_ns=at + 1)) == "2023-11-14T22:13:20.000Z, for 0 us, 2 times"
     assert cost_text(CAUSE.cost._replace(time_ns=0)) == "1 error, 2 retries, 4 records, 1.5 kB"
     assert cost_text(CAUSE.cost._replace(time_ns=1)).startswith("0 us of waiting, 1 error")
+
+
+def test_facts_on_the_page() -> None:
+    names = re.findall("<dt>([a-z ]+)</dt>", causes_html(ONE))
+    assert names[:9] == ["who", "since", "cost", "then", "sure", "packets", "more", "helps", "looked at"]
 
 
 def test_effects_on_the_page() -> None:
@@ -179,3 +188,62 @@ def test_bytes_in_a_frame_that_stands_in_a_capture(
     assert (region["byteOffset"], region["byteLength"]) == (3, 2)
     assert region.get("snippet") == (None if snippet is None else {"binary": snippet})
     assert run["artifacts"][physical["artifactLocation"]["index"]].get("parentIndex") == parent
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "seen", "text"),
+    [
+        (3, 5, b"ab", "61 62"), (3, 5, b"a", "61 ..."), (3, 6, b"ab", "61 62 ..."), (0, 2, b"ab", "61 62"),
+        (3, 5, b"", "***"), (7, 7, b"a", "61"),
+    ],
+)  # fmt: skip
+def test_bytes_of_a_place(start: int, end: int, seen: bytes, text: str) -> None:
+    assert hex_text(PLACE._replace(start=start, end=end, bytes_seen=seen)) == text
+
+
+@pytest.mark.parametrize(
+    ("span_ns", "text"), [(0, "0.000"), (2_000_499_999, "2.000"), (2_000_500_001, "2.001"), (10**9, "1.000")]
+)
+def test_the_time_of_a_testcase_is_that_between_its_findings(span_ns: int, text: str) -> None:
+    verdict = hand_made()
+    verdict.findings = [found("PRD001", last_time_ns=PLACE.time_ns + span_ns)]
+    report = report_junit(verdict)
+    assert f'name="PRD001 invalid-acks" time="{text}"' in report
+    assert report.splitlines()[1].endswith(f' time="{text}">')
+
+
+@pytest.mark.parametrize(
+    ("seen", "shown"),
+    [("a [b] c", "a [b] c"), ("[b](c)", "\\[b\\](c)"), ("\\[b](c)", "\\\\\\[b\\](c)")],
+)
+def test_messages_of_sarif_have_no_links(seen: str, shown: str) -> None:
+    """SARIF 2.1.0 section 3.11.6."""
+    verdict = hand_made(hashes={})
+    verdict.findings = [found("PRD001", expected="x", seen=seen)]
+    (run,) = json.loads(report_sarif(verdict))["runs"]
+    assert f"expected x, seen {shown}." in run["results"][0]["message"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "is_there"), [(-1, 2, False), (0, 0, False), (0, 1, True), (3, 3, False), (3, 4, True)]
+)
+def test_places_without_bytes(start: int, end: int, is_there: bool) -> None:
+    verdict = hand_made(hashes={})
+    verdict.findings = [found("PRD001", place=PLACE._replace(start=start, end=end))]
+    texts = (
+        report_text(verdict).count("\n  bytes     "), report_markdown(verdict).count("\n| bytes | "),
+        report_html(verdict).count("<dt>bytes</dt>"), report_sarif(verdict).count('"relatedLocations"'),
+    )  # fmt: skip
+    assert texts == (is_there,) * 4
+
+
+def test_statistics_have_the_most_frequent_first_then_the_code() -> None:
+    verdict = hand_made(hashes={})
+    verdict.findings = [
+        found("TXN003"),
+        found("PRD001"),
+        found("FRM006", count=2),
+        found("PRD001", party=BARE),
+    ]
+    lines = [line for line in report_text(verdict, statistics=True).splitlines() if line.startswith("      ")]
+    assert [line.split()[:2] for line in lines[:3]] == [["2", "FRM006"], ["2", "PRD001"], ["1", "TXN003"]]

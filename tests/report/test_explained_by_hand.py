@@ -41,6 +41,14 @@ def test_a_cause_that_is_refuted() -> None:
     ]
 
 
+@pytest.mark.parametrize(("width", "lines"), [(96, 1), (97, 2)])
+def test_explanations_are_as_wide_as_the_page(width: int, lines: int) -> None:
+    words = "x" * 50 + " " + "y" * (width - 51)
+    text = explanation_text(NONE._replace(laws=(words,)))
+    assert text.count(f"    law       {words}\n") == (lines == 1)
+    assert text.count("\n" + " " * 14 + "y") == lines - 1
+
+
 def test_a_cause_that_is_printed() -> None:
     lines = explanation_text(NONE._replace(given=(CAUSE, CAUSE))).splitlines()
     assert lines[2:7] == [

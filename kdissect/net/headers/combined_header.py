@@ -24,9 +24,9 @@ PLAIN_IPV4 = 0x45  # version 4, five words of header, RFC 791 section 3.1
 FRAGMENT_AND_PROTOCOL = 0x3FFF00FF
 SHORTEST_TCP = 0x5000  # five words of header in the four bits above the flags, RFC 9293 section 3.1
 
-# A header with SACK has 12 bytes of options at least, RFC 2018 section 3; so has one with a timestamp, as
-# nearly all with data have.
-_HAS_SACK, _DATA_HAS_SACK = 0x8000, 0x9000
+# Eight words of header have room for SACK (RFC 2018 section 3) or for a timestamp, which nearly all with data
+# have.
+_DATA_HAS_SACK = 0x9000
 _NOP, _SACK, _ONE_BLOCK, _TWO_BLOCKS = 1, 5, 10, 18
 _BLOCKS = struct.Struct(">2I").unpack_from, struct.Struct(">4I").unpack_from
 
@@ -93,7 +93,7 @@ def segment_flags(offset_flags: int, ack: int, data: bytes, tcp: int, start: int
     `DSACK`, where the options have one, is in the place of CWR.
     """
     flags = offset_flags & 0xFF & ~DSACK
-    if offset_flags >= (_HAS_SACK if start == end else _DATA_HAS_SACK):
+    if start == end or offset_flags >= _DATA_HAS_SACK:
         flags = with_dsack(flags, ack, data[tcp + 20 : start])
     return flags
 

@@ -56,7 +56,7 @@ def unread_tunnel(datagram: Datagram) -> str | None:
     port = _word(data, at + 2)
     if port == _TZSP_PORT and data[at + 8] == 1 and data[at + 9] <= 1 and _word(data, at + 10) == 1:
         return "tzsp"
-    if port == _L2TP_PORT and data[at + 9] & 0x0F in (2, 3):
+    if port == _L2TP_PORT and (data[at + 9] & 0x0E) == 2:  # version 2 or 3
         return "l2tp"
     return "vxlan-gpe" if port == _VXLAN_GPE_PORT and data[at + 8] & 0x0C == 0x0C else None
 

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 from kdissect.model.cause import Explanation
 from kdissect.model.wording import plural
-from kdissect.report.causes.text import WIDTH, cause_lines, folded
+from kdissect.report.causes.text import named_lines, printed_cause
 from kdissect.report.printable import printable
-
-_INDENT = 10
 
 
 def explanation_text(explanation: Explanation) -> str:
@@ -24,24 +22,18 @@ def _lines(of: Explanation) -> Iterator[str]:
     yield f"printed {plural(count, 'time')}" if count else "not printed"
     for cause in of.given:
         yield ""
-        for name, text in cause_lines(cause, of.files):
-            yield f"    {text}" if name is None else f"    {name:<{_INDENT}}{text}"
+        yield from printed_cause(cause, of.files)
     for one in of.refuted:
         yield ""
-        yield from _named("refuted", one.sentence)
-        yield from _named("law", one.law)
-        yield from _named("against", one.against)
+        yield from named_lines("refuted", one.sentence)
+        yield from named_lines("law", one.law)
+        yield from named_lines("against", one.against)
     if not count and not of.refuted:
-        yield from _named("against", "nothing in the capture meets the conditions of this cause")
+        yield from named_lines("against", "nothing in the capture meets the conditions of this cause")
     yield ""
     for law in of.laws:
-        yield from _named("law", law)
+        yield from named_lines("law", law)
     for symptom in of.symptoms:
-        yield from _named("symptom", symptom)
+        yield from named_lines("symptom", symptom)
     if not of.symptoms:
-        yield from _named("symptom", "the ledger has no symptom that this cause explains")
-
-
-def _named(name: str, text: str) -> Iterator[str]:
-    for number, line in enumerate(folded(text, WIDTH - 4 - _INDENT)):
-        yield f"    {'' if number else name:<{_INDENT}}{line}"
+        yield from named_lines("symptom", "the ledger has no symptom that this cause explains")

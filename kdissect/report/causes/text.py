@@ -30,18 +30,19 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
     for number, cause in enumerate(diagnosis.causes, 1):
         yield ""
         yield f"{number:>2}. {printable(cause.title)}  [{cause.id}]"
-        yield from _cause(cause, diagnosis)
+        yield from printed_cause(cause, diagnosis.files)
     if diagnosis.left_out:
         yield ""
         yield f"{diagnosis.left_out} more cost less; --format json --all has them"
     yield ""
-    yield from _named("looked at", "; ".join(diagnosis.looked_at))
+    yield from named_lines("looked at", "; ".join(diagnosis.looked_at))
     for line in diagnosis.not_seen:
-        yield from _named("not seen", line)
+        yield from named_lines("not seen", line)
 
 
-def _cause(cause: FoundCause, diagnosis: Diagnosis) -> Iterator[str]:
-    for name, text in cause_lines(cause, diagnosis.files):
+def printed_cause(cause: FoundCause, files: Sequence[str]) -> Iterator[str]:
+    """All that is known of a cause, in lines of the page."""
+    for name, text in cause_lines(cause, files):
         yield f"    {text}" if name is None else f"    {name:<{_INDENT}}{text}"
 
 
@@ -78,7 +79,8 @@ def _parts(cause: FoundCause, files: Sequence[str]) -> Iterator[tuple[str, str]]
     yield "helps", f"{cause.help} ({'; '.join(cause.cites)})"
 
 
-def _named(name: str, text: str) -> Iterator[str]:
+def named_lines(name: str, text: str) -> Iterator[str]:
+    """A text behind its name, in lines of the page."""
     for number, line in enumerate(folded(text, WIDTH - 4 - _INDENT)):
         yield f"    {'' if number else name:<{_INDENT}}{line}"
 

@@ -98,8 +98,9 @@ def _side(row: Facts, side: str) -> str:
         return f"median {_quantity(row['what'], seen['p50'])}"
     whole = seen["count"]
     values = seen["values"]
-    if len(values) == 1 and values[0]["count"] == whole:
-        return _value(values[0]["value"])
+    for one in values:
+        if one["count"] == whole:
+            return _value(one["value"])
     return ", ".join(f"{_value(one['value'])} ({one['count']} of {whole})" for one in values)
 
 
