@@ -47,6 +47,8 @@ class DuplicateWrites(Cause):
         for client, resends in found.items():
             if not resends:
                 continue
+            # Those that offsets exclude count only if there are no others: then a law refutes the cause.
+            resends = [one for one in resends if not one.has_no_room] or resends
             at = Seen()
             for one in resends:
                 at.add(one.again)
