@@ -751,8 +751,13 @@ class ProducedBatches:
     ) -> tuple[int, int]: ...
     # A connection and an ordinal; whether that was due, and went by.
     def pass_by(self, connection: int, ordinal: int, due_of: _DueOf) -> bool: ...
-    # Then clients with batches without an id.
-    def take(self) -> tuple[_Due, list[tuple[int, int]]]: ...
+    # Then clients with batches without an id; topics as connections name them; how far partitions were
+    # written without an id: topic, partition, the offset behind the last one, when its response came.
+    def take(
+        self,
+    ) -> tuple[
+        _Due, list[tuple[int, int]], list[tuple[int, str | bytes]], list[tuple[int, int, int, int]]
+    ]: ...
 
 # Rows that rules and histories have nothing to say of
 

@@ -3,9 +3,13 @@
 import pytest
 
 from kdissect.causes.evidence.resends import Attempt, Resend, Resends
+from kdissect.history.producing.produce_parts import produce_parts
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import Close, CloseKind
+from kdissect.stats.by_producer.written_offsets import WrittenOffsets
+from tests.causes.diagnosing import gathered_from
+from tests.causes.test_cases import CASES
 from tests.history.talk import MS, START_NS, Talk
 from tests.support.messages.batches import batch_bytes, record_bytes
 
@@ -30,12 +34,18 @@ def written(*values: str, at: int = 0, producer: tuple[int, int, int] = (-1, -1,
 
 
 def produce(
-    talk: Talk, records: bytes, took: int | None = AT_ONCE, error: int = 0, acks: int = -1, partition: int = 0
+    talk: Talk,
+    records: bytes,
+    took: int | None = AT_ONCE,
+    error: int = 0,
+    acks: int = -1,
+    partition: int = 0,
+    base: int = 0,
 ) -> Exchange:
     """`took` None: no answer, and the client closes after a second."""
     data = [{"index": partition, "records": records}]
     asked = {"acks": acks, "timeout_ms": 1, "topic_data": [{"name": "t", "partition_data": data}]}
-    row = {"index": partition, "error_code": error, "base_offset": 0}
+    row = {"index": partition, "error_code": error, "base_offset": base}
     answer = {"responses": [{"name": "t", "partition_responses": [row]}]}
     exchange = talk.ask(PRODUCE, 3, asked, None if took is None else answer, took=took or 0)
     if took is None:
@@ -44,9 +54,11 @@ def produce(
 
 
 def found(*exchanges: Exchange) -> list[Resend]:
-    resends = Resends(TopicNames())
+    offsets = WrittenOffsets()
+    resends = Resends(TopicNames(), offsets)
     for each in exchanges:
         latency_ns = each.latency_ns
+        offsets.take(each, produce_parts(each))
         if resends.waits or latency_ns is None or latency_ns >= 100 * MS:  # as of `Gathering`
             resends.add(each)
     return resends.retries
@@ -111,7 +123,7 @@ def test_a_program_that_writes_the_same_after_the_response_means_it(
 
 
 def test_what_was_given_up_is_a_danger() -> None:
-    resends = Resends(TopicNames())
+    resends = Resends(TopicNames(), WrittenOffsets())
     resends.add(produce(Talk(), written("a", "b"), None))
     (one,) = resends.unsafe
     assert (one.records, one.has_id) == (2, False)
@@ -157,13 +169,13 @@ def test_a_client_may_give_up_after_half_a_second(took: int, count: int) -> None
 
 @pytest.mark.parametrize(("after", "count"), [(500, 1), (499, 0)])
 def test_a_request_that_is_given_up_early_is_no_danger(after: int, count: int) -> None:
-    resends = Resends(TopicNames())
+    resends = Resends(TopicNames(), WrittenOffsets())
     resends.add(produce_to(Talk(), {0: written("a"), 1: written("b", "c")}, None, after))
     assert [one.records for one in resends.unsafe] == [1, 2] * count
     assert resends.waits
     resends.add(produce_to(Talk(), {0: written("a"), 1: written("b", "c")}))
     assert not resends.waits
-    (first, second) = resends.found
+    (first, second) = resends.retries
     assert (first.first.exchange, first.attempt.is_written, second.records) == (0, False, 2)
 
 
@@ -191,12 +203,39 @@ def test_of_two_producers_one_was_written(
     first: int | None, second: int | None, is_told: bool, is_written: bool
 ) -> None:
     talks = Talk(), Talk()
-    resends = Resends(TopicNames())
+    resends = Resends(TopicNames(), WrittenOffsets())
     for talk, took, sequence in zip(talks, (first, second), (4, 9), strict=True):
         resends.add(produce(talk, written("a", producer=(7, 0, sequence)), took))
-    assert [(one.is_written, one.has_id) for one in resends.found] == [(is_written, True)] * is_told
+    assert [(one.is_written, one.has_id) for one in resends.retries] == [(is_written, True)] * is_told
 
 
 def test_other_records_at_the_same_time_are_others() -> None:
     steps = [produce(Talk(), written(value, producer=(7, 0, n)), LATE) for n, value in enumerate("ab")]
     assert found(*steps) == []
+
+
+@pytest.mark.parametrize(
+    ("base", "has_no_room"),
+    [(7, True), (8, False)],  # the first attempt may be what has offset 7
+)
+def test_offsets_that_go_on_leave_no_room(base: int, has_no_room: bool) -> None:
+    before, after = Talk(), Talk()
+    last = produce(before, written("z", "y"), base=5)
+    before.now += 10
+    lost = produce(before, written("a"), took=None)
+    (one,) = found(last, lost, produce(after, written("a"), base=base))
+    assert one.has_no_room is has_no_room
+
+
+def test_what_others_wrote_meanwhile_may_stand_behind_the_first_attempt() -> None:
+    before, after = Talk(), Talk()
+    last = produce(before, written("z"), base=6)
+    before.now += 10
+    lost, between = produce(before, written("a"), took=None), produce(before, written("x"), base=8)
+    (one,) = found(last, between, lost, produce(after, written("a"), base=9))
+    assert not one.has_no_room
+
+
+def test_of_recorded_retries_some_have_no_room() -> None:
+    retries = gathered_from(CASES / "resent_not_doubled_real.pcap.gz").resends.retries
+    assert [one.has_no_room for one in retries] == [True, True, False, False, True]

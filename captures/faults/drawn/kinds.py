@@ -198,7 +198,7 @@ def records_deleted(room: Room, chance: Random) -> None:
     writer = room.writes("web", "clicks", pace=40, burst=3, keys=20, library=LIBRDKAFKA)
     reader = room.reads("trends", "clicks", "trenders", {"enable.auto.commit": False}, commit_each="true")
     room.seen(reader, 5)
-    reader.kill()
+    reader.stop()  # it leaves: its successor does not wait for the end of its session
     room.lasts(chance.uniform(2, 4))
     room.injects("records below the end are deleted while trends is away", client_id="trends",
                  topic=room.name("clicks"), group=room.name("trenders"))  # fmt: skip

@@ -9,7 +9,8 @@ from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.model.cause import Cost, FoundCause, Party, Severity
 from kdissect.report.quantities import byte_count
 
-_AGAIN = 2  # once may be a client that is stopped
+_AGAIN = 3  # fewer may be a client that is stopped and started again
+_LEAST_BYTES = 1_000  # the smallest limit that librdkafka takes (receive.message.max.bytes)
 
 
 class ResponseTooLarge(Cause):
@@ -39,7 +40,7 @@ class ResponseTooLarge(Cause):
                 for start, _ in link.starts
             ]
             is_back = any(start > found.seen.first_ns for start in starts)
-            if found.seen.times < _AGAIN or not is_back:
+            if found.seen.times < _AGAIN or found.size < _LEAST_BYTES or not is_back:
                 continue
             yield self.found(
                 f"{client_text(client)} ended its connection to {broker} {times(found.seen.times)} within a"

@@ -9,6 +9,7 @@ from kdissect.decoders.records.reader import read_records
 from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.engine.records.record_sets import record_sets
 from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.producing.produce_parts import produce_results
 from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.cause import Packets
@@ -17,6 +18,7 @@ from kdissect.model.record_batch import CODEC_MASK, NO_PRODUCER_ID, RecordBatch
 from kdissect.rules.views.connection_view import LATE_NS
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
+from kdissect.stats.by_producer.written_offsets import WrittenOffsets
 from kdissect.stats.client import Client, client_of
 
 WAITED_NS = 500_000_000  # less is a client that ends
@@ -64,7 +66,11 @@ class Sent(NamedTuple):
 
 
 class Resend(NamedTuple):
-    """Records that were sent again and written. `is_written`: the broker says that the first were, too."""
+    """Records that were sent again and written. `is_written`: the broker says that the first were, too.
+
+    `has_no_room`: the offset of the second attempt is the next one after all that was confirmed before the
+    first attempt was sent, so that the first was not written.
+    """
 
     client: Client
     topic: str
@@ -74,25 +80,31 @@ class Resend(NamedTuple):
     again: Packets
     attempt: Attempt
     is_written: bool = False
+    has_no_room: bool = False
 
 
 class _GivenUp:
-    """What a client gave up waiting for: its records by place, and how many more Produces are looked at."""
+    """What a client gave up waiting for: its records by place, and how many more Produces are looked at.
 
-    __slots__ = ("attempt", "left", "packets", "records")
+    `ends` are offsets that the records would have, if nobody else wrote since.
+    """
+
+    __slots__ = ("attempt", "ends", "left", "packets", "records")
 
     def __init__(self, packets: Packets, attempt: Attempt) -> None:
         self.left = _NEXT
         self.packets = packets
         self.attempt = attempt
         self.records: dict[Place, frozenset[bytes]] = {}
+        self.ends: dict[Place, int] = {}
 
 
 class Resends:
     """Takes Produces as they end; those that are answered at once only while `waits`."""
 
-    def __init__(self, names: TopicNames) -> None:
+    def __init__(self, names: TopicNames, written: WrittenOffsets) -> None:
         self._names = names
+        self._written = written
         self._seen: Table[tuple[str, str | bytes, int, bytes], Sent] = Table(BATCHES_KEPT)
         self._given_up: Table[_Speaker, _GivenUp] = Table(WAITING_KEPT)
         self.found: list[Resend] = []
@@ -138,6 +150,9 @@ class Resends:
             if batch.producer_id != NO_PRODUCER_ID:
                 continue
             given_up.records[topic, partition] = _records(batch)
+            written = self._written.of((view.info.scope, topic, partition))
+            if not attempt.is_written and written is not None and written.time_ns <= view.sent_ns:
+                given_up.ends[topic, partition] = written.end
             if gave_up and len(self.unsafe) < RESENDS_KEPT:
                 records = batch.count or 0
                 self.unsafe.append(self._resend(view, topic, batch, records, packets, packets, attempt))
@@ -151,15 +166,16 @@ class Resends:
         if before is None:
             return
         before.left -= 1
+        bases = _base_offsets(view.exchange)
         for topic, partition, batch in _batches(view.exchange):
             first = before.records.get((topic, partition))
             same = 0 if first is None else len(first & _records(batch))
             if same and len(self.found) < RESENDS_KEPT:
                 del before.records[topic, partition]
                 again = packets_of(view.evidence)
-                self.found.append(
-                    self._resend(view, topic, batch, same, before.packets, again, before.attempt)
-                )
+                one = self._resend(view, topic, batch, same, before.packets, again, before.attempt)
+                end, base = before.ends.get((topic, partition)), bases.get((topic, partition))
+                self.found.append(one._replace(has_no_room=end is not None and end == base))
         if not before.left or not before.records:
             self._given_up.pop(speaker)
 
@@ -215,6 +231,12 @@ def _batches(exchange: Exchange) -> list[tuple[str | bytes, int, RecordBatch]]:
         topic = field.topic if field.topic is not None else field.topic_id or b""
         found += [(topic, field.partition or 0, batch) for batch in records.found.batches]
     return found
+
+
+def _base_offsets(exchange: Exchange) -> dict[Place, int]:
+    """The offsets that a response gives to what was written, by partition."""
+    results = produce_results(exchange) or ()
+    return {(topic, number): base for topic, rows in results for number, error, base in rows if not error}
 
 
 def _as(batch: RecordBatch) -> tuple[int, int, int]:

@@ -19,6 +19,7 @@ from kdissect.causes.laws.producer_laws import (
     another_producer_came,
     client_sends_sequences,
     leader_is_another,
+    records_have_room,
 )
 from kdissect.causes.laws.topic_laws import partitions_were_there, records_come
 from kdissect.causes.laws.version_laws import version_is_offered
@@ -90,6 +91,12 @@ LAWS: tuple[Law, ...] = (
         "two producers use a transactional id only if the broker gave it to two",
         frozenset({"fenced-producer"}),
         another_producer_came,
+    ),
+    Law(
+        "offsets",
+        "records are there twice only if the partition has offsets for the first ones",
+        frozenset({"duplicate-writes"}),
+        records_have_room,
     ),
     Law(
         "sequences",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdissect.causes.cause import times
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.laws.law import named
 from kdissect.causes.producers.fenced_producer import users
@@ -47,6 +48,22 @@ def leader_is_another(cause: FoundCause, seen: Evidence) -> str:
         return ""
     nodes = sorted(set().union(*leaders.values()))
     return f"no other node leads afterwards than before: node {', '.join(map(str, nodes))}"
+
+
+def records_have_room(cause: FoundCause, seen: Evidence) -> str:
+    """Records are there twice only if there are offsets for the first ones."""
+    clients, topics = named(cause, "client"), named(cause, "topic")
+    retries = [
+        one
+        for one in seen.gathering.resends.retries
+        if one.client.client_id in clients and one.topic in topics
+    ]
+    if retries and all(one.has_no_room for one in retries):
+        return (
+            f"the response to each second attempt ({times(len(retries))}) has the next offset after all that"
+            " was confirmed before the first attempt"
+        )
+    return ""
 
 
 def client_sends_sequences(cause: FoundCause, seen: Evidence) -> str:

@@ -44,7 +44,9 @@ class DuplicateWrites(Cause):
                     one, [more for more in seen.gathering.resends.unsafe if more.client == one.client]
                 )
                 found[one.client] = []
-        for client, resends in found.items():
+        for client, retries in found.items():
+            # Those that offsets exclude count only if there are no others: then a law refutes the cause.
+            resends = [one for one in retries if not one.has_no_room] or retries
             if not resends:
                 continue
             at = Seen()

@@ -14,6 +14,7 @@ from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
+from kdissect.stats.by_producer.written_offsets import Written, WrittenOffsets
 from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, Connections, Way, way_past
 
 _MOST_CONNECTIONS = 1_000  # that are known by number meanwhile
@@ -24,7 +25,7 @@ class ProducedBatches:
     """Counts what `ProducerTraffic` does of Produces that no machine has anything to tell of.
 
     Producers and partitions are those that the machine knows: new ones are Python's. `count` takes how many
-    batches without a producer id a client sent, `know` each connection that is met.
+    batches without a producer id a client sent, `written` their offsets, `know` each connection that is met.
     """
 
     def __init__(
@@ -33,10 +34,12 @@ class ProducedBatches:
         names: TopicNames,
         count: Callable[[str | None, int], None],
         know: Callable[[ConnectionInfo], None],
+        written: WrittenOffsets,
     ) -> None:
         self._names = names
         self._count = count
         self._know = know
+        self._written = written
         self._connections = Connections(history)
         self._sequences = LentSequences(history.producers, self._connections)
         self._batches = native.ProducedBatches(self._sequences.rows)
@@ -80,8 +83,12 @@ class ProducedBatches:
         if not self._is_counting:
             return
         self._is_counting = False
-        due, without_id = self._batches.take()
+        due, without_id, topics, written = self._batches.take()
         self._connections.pass_to(due)
+        for number, partition, end, time_ns in written:
+            connection, topic = topics[number]
+            where = self._connections.infos[connection].scope, topic, partition
+            self._written.add(where, Written(end, time_ns))
         client_ids = self._sequences.client_ids
         for client, count in without_id:
             self._count(client_ids[client], count)

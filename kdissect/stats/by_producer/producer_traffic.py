@@ -29,6 +29,7 @@ from kdissect.session.identities import cluster_fact
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_producer.produced_batches import ProducedBatches
 from kdissect.stats.by_producer.producer_log import ProducerLog
+from kdissect.stats.by_producer.written_offsets import WrittenOffsets
 from kdissect.stats.client import text_of
 
 _LOGS_KEPT = 5_000  # producers with events, and transactional ids; up to 20 KB each
@@ -60,6 +61,7 @@ class ProducerTraffic:
         self.id_logs: Table[IdKey, ProducerLog] = Table(_LOGS_KEPT)
         self.without_id: Counter[str | None] = Counter()
         """Batches without a producer id, by client id."""
+        self.written = WrittenOffsets()
         self._wanted_producers: Table[ProducerKey, bool] = Table(PRODUCERS_KEPT)
         self._wanted_ids: Table[IdKey, bool] = Table(IDS_KEPT)
         self._batches: ProducedBatches | None = None
@@ -83,6 +85,7 @@ class ProducerTraffic:
             self._know(event.connection)
             if event.api_key == apis.PRODUCE:
                 parts = produce_parts(event)
+                self.written.take(event, parts)
             if wanted:
                 self._want(event, parts)
         self._keep(self.history.add(event, parts))
@@ -98,7 +101,9 @@ class ProducerTraffic:
         Not for a selective traffic.
         """
         if self._batches is None:
-            self._batches = ProducedBatches(self.history, self._names, self._add_without_id, self._know)
+            self._batches = ProducedBatches(
+                self.history, self._names, self._add_without_id, self._know, self.written
+            )
         return self._batches.count_block(block, start)
 
     def finish(self) -> None:

@@ -6,12 +6,12 @@ use pyo3::prelude::*;
 use super::block::{self, Counts, Known, Part};
 use super::connections::Connections;
 use super::sequences::{Placed, Sequences};
-use super::topics::ByKey;
+use super::topics::{ByKey, Named, Topics};
 use super::{read, COUNTED, ENOUGH, LEFT};
 use crate::bodies::partition_rows::{Body, Topic};
 use crate::engine::completed::Row;
 use crate::engine::exchange_block::ExchangeBlock;
-use crate::records::batch::NONE;
+use crate::records::batch::{Batch, NONE};
 
 /// `engine.transfer_rows._FACTS` of Produce.
 const ACKS: usize = 0;
@@ -21,8 +21,12 @@ const ALL_IN_SYNC: i64 = -1;
 /// Of so many partitions and clients the counts should be taken: some MB.
 const MOST_HELD: usize = 1 << 14;
 
-/// Connections with the exchange that is due; clients with their batches without an id, in the order in which they came.
-type Taken = (Vec<(u32, i64)>, Vec<(u32, i64)>);
+/// Connections with the exchange that is due; clients with their batches without an id, in the order in which they came;
+/// topics as connections name them, by number; how far partitions were written without an id.
+type Taken = (Vec<(u32, i64)>, Vec<(u32, i64)>, Vec<Named>, Vec<Written>);
+
+/// Topic by number, partition; the offset behind the last one that a response confirms; when that response came.
+type Written = (u32, i64, i64, i64);
 
 /// What Python answers: `way_of`, `numbers_of` (`block::count`), `due_of` (`Connections::is_due`).
 type Asked<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
@@ -32,6 +36,8 @@ pub struct ProducedBatches {
     sequences: Py<Sequences>,
     connections: Connections,
     without_id: ByKey<u32, (u32, i64)>,
+    topics: Topics,
+    written: ByKey<(u32, i64), Written>,
     known: Known,
 }
 
@@ -43,6 +49,8 @@ impl ProducedBatches {
             sequences,
             connections: Connections::default(),
             without_id: ByKey::default(),
+            topics: Topics::default(),
+            written: ByKey::default(),
             known: Known::default(),
         }
     }
@@ -73,9 +81,55 @@ impl ProducedBatches {
     }
 
     /// Everything counted but for the sequences, which is forgotten then.
-    fn take(&mut self) -> Taken {
+    fn take(&mut self, py: Python<'_>) -> Taken {
         self.known.forget_senders();
-        (self.connections.take(), self.without_id.take())
+        let topics = self.topics.take_new(py);
+        self.topics.clear();
+        (self.connections.take(), self.without_id.take(), topics, self.written.take())
+    }
+}
+
+impl ProducedBatches {
+    /// Topic by number, partition, and the offset behind what a response says is written. None if it is Python's.
+    fn written_by(
+        &mut self,
+        connection: u32,
+        asked: &Body<'_>,
+        batches: &[(usize, Batch)],
+        response: Option<Part<'_>>,
+    ) -> Option<Vec<(u32, i64, i64)>> {
+        let Some(response) = response else { return Some(Vec::new()) };
+        let (_, answer) = read(response)?;
+        let mut written = Vec::new();
+        for (number, sent) in asked.rows.iter().enumerate() {
+            let topic = *asked.topics.get(sent.topic)?;
+            let records: i64 = batches
+                .iter()
+                .filter(|(place, _)| *place == number)
+                .map(|(_, batch)| i64::from(batch.count))
+                .sum();
+            let base = answer.rows.iter().find(|row| {
+                row.partition == sent.partition
+                    && answer.topics.get(row.topic) == Some(&topic)
+                    && row.values[0] == 0
+            });
+            let Some(base) = base.map(|row| row.values[1]).filter(|base| *base >= 0) else { continue };
+            if records > 0 {
+                let end = base.saturating_add(records);
+                written.push((self.topics.number(connection, topic)?, sent.partition, end));
+            }
+        }
+        Some(written)
+    }
+
+    fn write(&mut self, written: &[(u32, i64, i64)], at: i64) {
+        for &(topic, partition, end) in written {
+            let place = self.written.place((topic, partition), || (topic, partition, end, at));
+            let known = &mut self.written.found[place];
+            if end > known.2 {
+                (known.2, known.3) = (end, at);
+            }
+        }
     }
 }
 
@@ -111,7 +165,13 @@ impl Counts for Counting<'_, '_> {
         }
         let without_id = batches.iter().filter(|(_, batch)| batch.producer_id == NONE).count();
         match batches.as_slice() {
-            _ if without_id == batches.len() => {}
+            _ if without_id == batches.len() => {
+                let Some(written) = self.batches.written_by(connection, &asked, &batches, response) else {
+                    return Ok(LEFT);
+                };
+                let at = row.response.as_ref().map_or(0, |content| content.span.last_time);
+                self.batches.write(&written, at);
+            }
             [(place, batch)] => {
                 let Some((topic, partition, base_offset)) = taken(&asked, *place, response) else {
                     return Ok(LEFT);
@@ -127,7 +187,7 @@ impl Counts for Counting<'_, '_> {
         let place = of.without_id.place(client, || (client, 0));
         of.without_id.found[place].1 += without_id as i64;
         of.connections.pass(connection);
-        let held = self.sequences.held() + of.without_id.found.len();
+        let held = self.sequences.held() + of.without_id.found.len() + of.written.found.len();
         Ok(if held > MOST_HELD { COUNTED | ENOUGH } else { COUNTED })
     }
 }
