@@ -89,7 +89,7 @@ def test_another_clusters_names_are_not_taken(tmp_path: Path) -> None:
 
 
 def test_a_random_id_has_its_name_in_every_cluster(tmp_path: Path) -> None:
-    """A client that is sent to another cluster asks there for topics of its own; ids that count are others."""
+    """A client that is sent to another cluster asks there for its own topics; ids that count are others."""
     random = bytes(range(6)) + b"\x4f\x00\xbf" + bytes(7)
     told = Client("10.0.0.2", 40000).metadata("c", orders=random, clicks=CLICKS)
     asks = Client("10.0.0.3", 40001).metadata("d", other=ORDERS).fetch(random).fetch(CLICKS)
