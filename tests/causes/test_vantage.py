@@ -34,7 +34,12 @@ def seen(
     )
     rows = {"producers": [0] * producers, "transactional_ids": [0] * ids}
     return SimpleNamespace(
-        gathering=gathering, groups=[0] * groups, producers=rows, topics=[0] * topics, span_ns=2 * SECOND
+        gathering=gathering,
+        groups=[0] * groups,
+        producers=rows,
+        topics=[0] * topics,
+        is_doubled=False,
+        span_ns=2 * SECOND,
     )
 
 

@@ -205,3 +205,23 @@ def test_health_checks_and_refused_headers_are_named() -> None:
     assert {"v1", "v2, LOCAL"} == {row["sentence"].partition("(")[2].partition(")")[0] for row in others}
     causes = facts("why", PROXIES, "--keylog", KEYS)["causes"]
     assert {cause["id"] for cause in causes} == {"proxy-header-refused", "health-probe"}
+
+
+NAT = "kafka44_nat"
+
+
+def test_connections_on_both_sides_of_a_nat_are_recognised() -> None:
+    """Each connection is there twice; nothing is wrong with the clients, and `why` says what it saw."""
+    rows = [
+        json.loads(line) for line in run("connections", "--format", "jsonl", path_of(NAT)).out.splitlines()
+    ]
+    sides = Counter(row["client"].rpartition(":")[0] for row in rows)
+    assert len(sides) == 2 and len(set(sides.values())) == 1
+    why = facts("why", NAT)
+    assert why["causes"] == [] and facts("check", NAT)["findings"] == []
+    assert any("both sides of a NAT" in line for line in why["looked_at"])
+
+
+@pytest.mark.parametrize("name", [MIRROR, PROXIES, RESETS])
+def test_others_were_not_captured_on_both_sides_of_a_nat(name: str) -> None:
+    assert not any("NAT" in line for line in facts("why", name)["looked_at"])

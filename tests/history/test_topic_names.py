@@ -88,6 +88,14 @@ def test_another_clusters_names_are_not_taken(tmp_path: Path) -> None:
     assert topics(capture(tmp_path, one, two)) == [["orders"], ["clicks"], ["clicks"]]
 
 
+def test_a_random_id_has_its_name_in_every_cluster(tmp_path: Path) -> None:
+    """A client that is sent to another cluster asks there for its own topics; ids that count are others."""
+    random = bytes(range(6)) + b"\x4f\x00\xbf" + bytes(7)
+    told = Client("10.0.0.2", 40000).metadata("c", orders=random, clicks=CLICKS)
+    asks = Client("10.0.0.3", 40001).metadata("d", other=ORDERS).fetch(random).fetch(CLICKS)
+    assert topics(capture(tmp_path, told, asks), "-Y", "api == Fetch") == [["orders"], []]
+
+
 def test_a_cluster_is_also_known_by_describe_cluster(tmp_path: Path) -> None:
     one = Client("10.0.0.2", 40000).metadata("one", orders=ORDERS)
     two = Client("10.0.0.3", 40001, 10**18 + 10**9).metadata("two", clicks=ORDERS)

@@ -29,6 +29,10 @@ NAMES = (
     "kafka44_java_kip848.pcapng",
     "kafka37_snapshot.pcapng.gz",
     "kafka44_kp3_transactions.pcapng",
+    "kafka44_haproxy.pcapng",
+    "kafka44_mirror.pcapng.gz",
+    "kafka44_misrouted.pcapng",
+    "kafka44_two_clusters.pcapng",
 )
 
 

@@ -30,6 +30,11 @@ def looked_at(seen: Evidence) -> Iterator[str]:
     named = [plural(count, name) for count, name in counts if count]
     if named:
         yield ", ".join(named)
+    if seen.is_doubled:
+        yield (
+            "most clients have two addresses with the same traffic at the same times, as on both sides of a"
+            " NAT: then counts are doubled"
+        )
 
 
 def nothing_judged(seen: Evidence) -> str:

@@ -7,7 +7,8 @@ Rules:
   the inputs, where they can be read again (`rescan`): names are needed before the message that tells them.
   That costs a second pass, and only captures with an unknown id pay it.
 - Each cluster has ids of its own. A broker belongs to the cluster that its Metadata and DescribeCluster
-  responses name; an id that two clusters give to two names has none where the cluster is not known.
+  responses name; an id that two clusters give to two names has none where the cluster is not known. A
+  random id has its name in every cluster.
 """
 
 from __future__ import annotations
@@ -299,8 +300,10 @@ class TopicNames:
         for owner, name in names:
             if owner == cluster:
                 return name
-        # Of another cluster's names only those whose cluster is not known can be meant.
-        possible = {name for owner, name in names if owner is None or cluster is None}
+        # Of another cluster's names only those whose cluster is not known can be meant, or those of random
+        # ids: a client that is sent to the wrong cluster asks there for the topics of its own.
+        is_any = cluster is None or _is_random(topic_id)
+        possible = {name for owner, name in names if owner is None or is_any}
         return possible.pop() if len(possible) == 1 else None
 
     def _scan(self) -> None:
@@ -321,6 +324,14 @@ def may_announce_names(exchange: Exchange) -> bool:
         return exchange.api_key in ANNOUNCING
     request = exchange.request
     return request is not None and any(mark in request.data for mark in _METADATA_MARKS)
+
+
+def _is_random(topic_id: bytes) -> bool:
+    """Whether an id is one that no two clusters have by chance: a UUID of version 4 (RFC 9562 section 5.4).
+
+    Kafka's are (org.apache.kafka.common.Uuid#randomUuid); others count, or begin alike.
+    """
+    return topic_id[6] >> 4 == 4 and topic_id[8] >> 6 == 2
 
 
 def _settled(connection: ConnectionInfo) -> _Place:

@@ -19,6 +19,7 @@ from kdissect.history.fact import Evidence
 from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames, tells_names
 from kdissect.model.native import native
+from kdissect.model.wording import plural
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
@@ -406,8 +407,8 @@ class OffsetTraffic:
 def _in_part(records: RecordSet) -> str:
     held = records.end - records.records_field.start
     size = first_size(records.frame.data[records.records_field.start : records.end])
-    of = "" if size is None else f" of {size:,}"
-    return f"no whole batch came: {held:,}{of} bytes"
+    of_size = "" if size is None else f"{held:,} of "
+    return f"no whole batch came: {of_size}{plural(held if size is None else size, 'byte', spec=',')}"
 
 
 def _is_watched(_info: ConnectionInfo, api_key: int, _client_id: str | None) -> bool:
