@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
+from kdissect.causes.cause_stage import CauseStage
 from kdissect.cli import main
 from kdissect.cli.diagnostics import USAGE
+from kdissect.history.topics.topic_names import TopicNames
+from kdissect.model.anomaly import AnomalyKind
 from kdissect.report.html.causes import causes_section
 from kdissect.stages.rows.cause_rows import diagnosis_of
 from tests.causes.diagnosing import capture, diagnosed
@@ -76,3 +80,17 @@ def test_a_stream_has_none(tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
     pytest.importorskip("pyspark", reason="needs the extra spark")
     assert main([*words, "--checkpoint", str(tmp_path / "c")]) == USAGE
     assert "watch has no table of causes" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("capture_set", "went_back"), [("a", True), ("b", False)])
+def test_the_table_of_a_capture_set_knows_its_own_clock(capture_set: str, went_back: bool) -> None:
+    back = SimpleNamespace(kind=AnomalyKind.TIME_STEP_BACK)
+    files = [
+        SimpleNamespace(index=at, capture_set=name, anomalies=[back] * (name == "a"))
+        for at, name in enumerate("ab")
+    ]
+    captures = SimpleNamespace(files=files)
+    dissection: Any = SimpleNamespace(topics=TopicNames(), file_names=["a", "b"], captures=captures)
+    stage = CauseStage(dissection, capture_set)
+    assert list(stage.close()) == []
+    assert stage._gathering.clock_went_back is went_back

@@ -319,3 +319,14 @@ def test_which_responses_have_the_throttle_of_a_quota() -> None:
     others = set(range(95)).difference(*QUOTAS.values())
     for cause_id, keys in (QUOTAS | {"throttled-requests": others}).items():
         assert {key for key in range(95) if found[cause_id].concerns(key)} == keys
+
+
+def test_a_fenced_producer_is_told_so_in_a_transaction() -> None:
+    """AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, TxnOffsetCommit; a Produce has a transactional id, too."""
+    (one,) = (cause for cause in ALL_CAUSES if cause.id == "fenced-producer")
+    shown = {
+        api
+        for api in range(95)
+        if told([one], Case(NOTHING, {}).evidence(lambda seen, api=api: seen.put_error(47, api)))  # type: ignore[misc]
+    }
+    assert shown == {24, 25, 26, 28}

@@ -76,10 +76,7 @@ def seen_of(problems: list[ConnectionProblem]) -> Seen:
     seen = Seen()
     for one in sorted(problems, key=lambda problem: problem.connection.start_ns):
         info = one.connection
-        seen.add(
-            Packets(info.id, -1, f"{info.client_text} > {info.broker_text}", info.start_ns),
-            one.problem.age_ns,
-        )
+        seen.add(Packets(info.id, -1, f"{info.client_text} > {info.broker_text}", info.start_ns))
     return seen
 
 

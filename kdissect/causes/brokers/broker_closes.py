@@ -43,13 +43,11 @@ class BrokerCloses(Cause):
         """Each broker; clients apart whose trouble another cause explains, with that cause."""
         found: dict[tuple[str, frozenset[Party]], tuple[Seen, dict[Client, None], set[bool]]] = {}
 
-        def put(
-            broker: str, client: Client, packets: Packets, took_ns: int = 0, *, is_reset: bool = False
-        ) -> None:
+        def put(broker: str, client: Client, packets: Packets, *, is_reset: bool = False) -> None:
             why = next(seen.ledger.claims_on(client, broker), None)
             key = broker, frozenset() if why is None else why.parties
             at, clients, resets = found.setdefault(key, (Seen(), {}, set()))
-            at.add(packets, took_ns)
+            at.add(packets)
             resets.add(is_reset)
             clients[client] = None
 
@@ -58,7 +56,7 @@ class BrokerCloses(Cause):
             info = one.connection
             client = Client(None, info.client_id, None, info.client_text.rpartition(":")[0].strip("[]"))
             packets = Packets(info.id, -1, one.problem.fact, info.start_ns)
-            put(info.broker_text, client, packets, one.problem.age_ns)
+            put(info.broker_text, client, packets)
             known.add(info.id)
         for key, link in seen.gathering.links.items():
             for ended in link.ended if link.exchanges else ():  # what cannot be read may end itself
