@@ -7,7 +7,7 @@ from typing import Any
 from kdissect.decoders.generated.values import Value, items, sent
 from kdissect.model.finding import Claim, Severity
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, RESPONSE, Violation
+from kdissect.rules.rule import BOTH_FRAMES, REQUEST, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.domains import Relation, domains
 
@@ -47,6 +47,7 @@ class RelatedFields(BodyRule):
     name = "related-fields"
     claim = Claim.DIFFERS
     severity = Severity.WARNING
+    needs = BOTH_FRAMES
     cites = (
         "org.apache.kafka.metadata.Replicas#validateIsr",
         "KIP-455 Public Interfaces",
