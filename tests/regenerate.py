@@ -69,6 +69,12 @@ PARTS = (
         ("tests/mutation/collateral.md",),
     ),
     Part(
+        "fields",
+        "which faults of single fields are found, in docs/mutants.md",
+        (*PYTEST, "tests/mutation/test_every_field.py::test_the_page_has_what_is_found"),
+        ("docs/mutants.md",),
+    ),
+    Part(
         "schema",
         "how many APIs and versions there are, in README.md and docs/schema.md",
         (*PYTEST, "tests/schema/test_counts_in_docs.py"),

@@ -40,6 +40,7 @@ _MODULES = (
     "bodies.message_without_error",
     "bodies.illegal_topic_name",
     "bodies.impossible_numbers",
+    "bodies.related_fields",
     "pairing.answers",
     "pairing.waiting_requests",
     "pairing.answered_entries",

@@ -1,6 +1,8 @@
-"""What the numbers of bodies mean and which values they can have, from `domains.table`, read at first use."""
+"""What the numbers of bodies mean, which values they can have and how they relate, from `domains.table`, read at
+first use.
+"""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -30,11 +32,23 @@ class Domain(NamedTuple):
         return f"{self.least} or more" if self.most is None else f"{self.least} to {self.most}"
 
 
+class Relation(NamedTuple):
+    """What holds between two fields of one struct: `is_order`: the first is not greater than the second, else
+    its numbers are among those of the second. `is_judged`: by the rule about relations.
+    """
+
+    is_order: bool
+    field: str
+    other: str
+    is_judged: bool
+
+
 class Domains(NamedTuple):
-    """The rows of the table: domains by field, and those of a field in one message."""
+    """The rows of the table: domains by field, those of a field in one message, relations by message."""
 
     by_field: dict[str, Domain]
     by_message: dict[tuple[str, str], Domain]
+    relations: dict[str, list[Relation]]
 
 
 def domain(message: str, field: Field) -> Domain | None:
@@ -82,9 +96,13 @@ def parse_domains(rows: Iterable[tuple[str, list[str]]]) -> Domains:
     """Rows as the head of the table describes them. Raises SchemaError (`file:line: why`)."""
     by_field: dict[str, Domain] = {}
     by_message: dict[tuple[str, str], Domain] = {}
+    relations: dict[str, list[Relation]] = {}
     current: Domain | None = None
     for place, words in rows:
-        if words[0] == "meaning" and len(words) in (3, 4):
+        if words[0] in ("relation", "elsewhere"):
+            for message, relation in _relations(words, place):
+                relations.setdefault(message, []).append(relation)
+        elif words[0] == "meaning" and len(words) in (3, 4):
             current = Domain(words[1], *_ends(words[2:], place))
         elif words[0] == "in" and len(words) in (4, 5) and current is not None:
             key = words[1], words[2]
@@ -99,7 +117,15 @@ def parse_domains(rows: Iterable[tuple[str, list[str]]]) -> Domains:
             for field in words:
                 if by_field.setdefault(field, current) is not current:
                     raise SchemaError(f"{place}: {field} has a meaning already")
-    return Domains(by_field, by_message)
+    return Domains(by_field, by_message, relations)
+
+
+def _relations(words: list[str], place: str) -> Iterator[tuple[str, Relation]]:
+    if len(words) < 5 or words[1] not in ("below", "among"):
+        raise SchemaError(f"{place}: a relation is 'relation below|among FIELD OTHER MESSAGE ...'")
+    relation = Relation(words[1] == "below", words[2], words[3], words[0] == "relation")
+    for message in words[4:]:
+        yield message, relation
 
 
 def _ends(words: list[str], place: str) -> tuple[int | None, int | None]:

@@ -53,7 +53,7 @@ DIFFERENCES = frozenset(
         BrokerFact.WENT_BACK, BrokerFact.OTHER_EPOCH,
         TelemetryFact.OTHER_SUBSCRIPTION, TelemetryFact.TOO_EARLY, TelemetryFact.TOO_LARGE,
         TelemetryFact.CODEC_NOT_ACCEPTED, TelemetryFact.AFTER_TERMINATING,
-        LeaderFact.STALE, LeaderFact.WENT_BACK, LeaderFact.TWO_LEADERS,
+        LeaderFact.STALE, LeaderFact.WENT_BACK, LeaderFact.TWO_LEADERS, LeaderFact.OTHER_CLUSTER,
     )
 )  # fmt: skip
 

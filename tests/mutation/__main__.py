@@ -1,7 +1,8 @@
-"""The figures of the mutants: `python -m tests.mutation [--every-api] [--controls]`.
+"""The figures of the mutants: `python -m tests.mutation [--every-api] [--every-field] [--controls]`.
 
 How many kinds there are, in how many captures and APIs, and how many are found. `--every-api` takes each kind
-to every API and side that it applies to, once, where the suite takes as many as it has time for. `--controls`
+to every API and side that it applies to, once, where the suite takes as many as it has time for. `--every-field`
+breaks each field of each API and version. `--controls`
 says every connection again with nothing changed, and what rules find that they do not find in its capture.
 """
 
@@ -16,6 +17,7 @@ from kdissect.schema import protocol_messages
 from tests.mutation.collateral import figures
 from tests.mutation.corpus import Recording, recordings
 from tests.mutation.every import every_mutator
+from tests.mutation.every_field import bodies, page, report
 from tests.mutation.mutators import Mutant, Mutator
 from tests.mutation.outcome import is_found
 from tests.mutation.talk import Judge, Talk, judged
@@ -26,12 +28,15 @@ def main() -> None:
     """Print them."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
     parser.add_argument("--every-api", action="store_true", help="sweep over all APIs: some minutes")
+    parser.add_argument("--every-field", action="store_true", help="each field broken: some minutes")
     parser.add_argument("--controls", action="store_true", help="with nothing changed: some minutes")
     options = parser.parse_args()
     mutators = every_mutator()
     print(figures(mutators))
     if options.every_api:
         sweep(mutators)
+    if options.every_field:
+        print(f"\n{page(report(bodies()))}")
     if options.controls:
         controls()
 

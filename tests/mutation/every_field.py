@@ -146,6 +146,7 @@ _ORDERED = (
     ("min_version_level", "max_version_level"), ("usable_bytes", "total_bytes"),
 )  # fmt: skip
 _ANY = "any value may be true"
+_REFUSED = "the broker refused the request as a whole"
 _FREE_TEXT = "a text of its owner"
 _GROWS = "a number that the schema does not know may be newer"
 
@@ -156,9 +157,11 @@ def why_not(body: Side, leaf: Leaf, sort: Break, put: Any, other: Any) -> str:
         return _why_not_outside(body, leaf)
     if sort is Break.EXISTING and leaf.field.name in _ALONE and body.side == BROKER:
         return ""
-    if _is_echoed(body, leaf, put, other) or _breaks_relation(leaf, put):
+    if _is_echoed(body, leaf, put, other):
         return ""
-    return _ANY
+    if not _breaks_relation(leaf, put):
+        return _ANY
+    return _REFUSED if body.side == CLIENT and getattr(other, "error_code", 0) else ""
 
 
 def _why_not_outside(body: Side, leaf: Leaf) -> str:
@@ -223,8 +226,13 @@ def _breaks_relation(leaf: Leaf, put: Any) -> bool:
     replicas, in_sync = _list(of, _REPLICAS), _list(of, _IN_SYNC)
     leader = next((getattr(of, one) for one in _LEADERS if hasattr(of, one)), -1)
     if name in _LEADERS:
-        return put >= 0 and old >= 0 and ((in_sync is not None and put not in in_sync) or False)
+        if isinstance(put, str):  # of a group: its members are told to the leader alone
+            members = {member.member_id for member in getattr(of, "members", None) or ()}
+            return bool(members) and put not in members
+        return put >= 0 and old >= 0 and in_sync is not None and put not in in_sync
     if name in _IN_SYNC:
+        if not isinstance(put, int):
+            return False
         return (replicas is not None and put not in replicas) or (old == leader and put != old)
     if name in _REPLICAS:
         parts = [node for part in _PARTS for node in getattr(of, part, None) or ()]
@@ -363,9 +371,6 @@ class Report(NamedTuple):
     by_sort: dict[str, Count]
     missed: Counter[str]
     reasons: Counter[str]
-    untrue: Counter[str]
-    """Codes that speak, above information, of faults that cannot be proven."""
-
     @property
     def total(self) -> Count:
         """Of all APIs."""
@@ -381,7 +386,7 @@ def report(bodies: Iterable[Side]) -> Report:
     """Break every field of these bodies, and count what rules find."""
     by_api: dict[str, Counter[str]] = defaultdict(Counter)
     by_sort: dict[str, Counter[str]] = defaultdict(Counter)
-    missed, reasons, untrue = Counter[str](), Counter[str](), Counter[str]()
+    missed, reasons = Counter[str](), Counter[str]()
     for fault in faults(bodies):
         found = spoken(fault)
         names = any(is_about(one, fault) for one in found)
@@ -390,13 +395,11 @@ def report(bodies: Iterable[Side]) -> Report:
         by_api[fault.body.api.name][what] += 1
         by_sort[fault.sort][what] += 1
         if what == "missed":
-            plain = "".join(part.partition("]")[2] or part for part in fault.leaf.path.split("["))
+            plain = fault.leaf.path.replace("[0]", "")
             missed[f"{fault.body.api.name} {side} {plain} {fault.sort}"] += 1
         elif fault.why:
             reasons[fault.why] += 1
-            for code in {one.code for one in found if one.severity != "info"}:
-                untrue[f"{code} {fault.body.api.name} {side} {fault.leaf.field.name} {fault.sort}"] += 1
-    return Report(_counts(by_api), _counts(by_sort), missed, reasons, untrue)
+    return Report(_counts(by_api), _counts(by_sort), missed, reasons)
 
 
 def _counts(found: dict[str, Counter[str]]) -> dict[str, Count]:
@@ -432,9 +435,9 @@ def is_about(finding: Finding, fault: Fault) -> bool:
     if place.side not in ("", side) or finding.code in ("PAI008", "PAI009", "PAI011"):
         return True  # the other side is what it does not go with
     parent = leaf.path.rpartition(".")[0]
-    return leaf.field.name in path or (bool(path) and leaf.path.startswith(path)) or (
-        path.rpartition(".")[0] == parent and bool(path)
-    )
+    if leaf.field.name in path or (path and leaf.path.startswith(path)):
+        return True
+    return bool(path) and (path.rpartition(".")[0] == parent or bool(parent and path.startswith(f"{parent}.")))
 
 
 def bodies() -> list[Side]:
@@ -443,3 +446,33 @@ def bodies() -> list[Side]:
     for body in sides():
         found.setdefault((body.api.key, body.version, body.side), body)
     return list(found.values())
+
+
+# the page
+
+
+def page(of: Report) -> str:
+    """The tables of a report."""
+    total = of.total
+    rows = "".join(f"| {name} | {_cells(count)} |\n" for name, count in of.by_api.items())
+    sorts = "".join(f"| {name} | {_cells(count)} |\n" for name, count in of.by_sort.items())
+    reasons = "".join(f"| {why} | {count} |\n" for why, count in sorted(of.reasons.items()))
+    missed = "".join(f"| {what} | {count} |\n" for what, count in sorted(of.missed.items()))
+    return (
+        f"{total.provable} of {total.provable + total.others} faults can be proven, and {total.found} of these "
+        f"({_percent(total)} %) are found.\n\n"
+        f"{_HEAD.format('API')}{rows}\n{_HEAD.format('value')}{sorts}\n"
+        f"| why a fault cannot be proven | faults |\n|---|---:|\n{reasons}\n"
+        f"| missed | faults |\n|---|---:|\n{missed}"
+    )
+
+
+_HEAD = "| {} | can be proven | found | % | cannot be proven |\n|---|---:|---:|---:|---:|\n"
+
+
+def _cells(count: Count) -> str:
+    return f"{count.provable} | {count.found} | {_percent(count)} | {count.others}"
+
+
+def _percent(count: Count) -> str:
+    return f"{100 * count.found / count.provable:.1f}" if count.provable else ""

@@ -108,6 +108,12 @@ def _known(of: Any) -> object:
     return type(of).__name__, _known(values)
 
 
+def _assert_found(native: Any, path: str) -> list[str]:
+    """Codes of what both find."""
+    _assert_same(native, path)
+    return [one.code for one in _Way(native, path, in_blocks=True).judge.findings.all()]
+
+
 def _assert_same(native: Any, path: str) -> int:
     blocks, one_by_one = _Way(native, path, in_blocks=True), _Way(native, path, in_blocks=False)
     assert blocks.verdict() == one_by_one.verdict()
@@ -382,9 +388,9 @@ def test_one_that_is_not_is_seen(native: Any, tmp_path: Path, change: Change) ->
 
 ANSWERS = (
     {}, {"leader_epoch": 4}, {"leader_id": 2}, {"leader_id": -1}, {"leader_id": 2, "leader_epoch": 4},
-    {"leader_id": 7}, {"isr_nodes": [1, 9]},
+    {"leader_id": 7}, {"isr_nodes": [1, 9]}, {"cluster_id": "A"}, {"cluster_id": "B"},
 )  # fmt: skip
-"""What Metadata tells of a partition: of the last two rules speak."""
+"""What Metadata says about a partition, or its cluster: rules speak of the two before the clusters."""
 ENDS = (("10.0.0.1", "10.0.0.8", 40000), ("10.0.0.1", "10.0.0.9", 40001), ("10.0.0.2", "10.0.0.9", 40002))
 
 
@@ -401,9 +407,8 @@ def _told(steps: list[tuple[int, int]]) -> list[Packet]:
         talk.talk.now = now = max(now, talk.talk.now)
         brokers = [{"node_id": node, "host": ENDS[0][1], "port": 9090 + node} for node in (1, 2)]
         topics = [_topic(**ANSWERS[answer]), _topic("b")]
-        talk.exchange(
-            "Metadata", 9, {"topics": [{"name": "a"}, {"name": "b"}]}, {"brokers": brokers, "topics": topics}
-        )
+        cluster = {"brokers": brokers, "topics": topics, "cluster_id": ANSWERS[answer].get("cluster_id")}
+        talk.exchange("Metadata", 9, {"topics": [{"name": "a"}, {"name": "b"}]}, cluster)
         now = talk.talk.now
     packets = [packet for talk in talks for packet in talk.talk.packets]
     packets.sort(key=lambda packet: packet.time_ns)
@@ -416,6 +421,12 @@ def _told(steps: list[tuple[int, int]]) -> list[Packet]:
 def test_answers_that_are_told_again(native: Any, tmp_path: Path, steps: list[tuple[int, int]]) -> None:
     """By the same broker or another, to the same client or another, while leaders change."""
     _assert_same(native, write_pcap(tmp_path / "told.pcap", _told(steps)))
+
+
+@pytest.mark.parametrize("steps", [[(0, 7)] * 6 + [(1, 8), (1, 7)] * 3, [(0, 7), (0, 8)] * 3 + [(1, 8), (1, 7)]])
+def test_clusters_that_are_named_again(native: Any, tmp_path: Path, steps: list[tuple[int, int]]) -> None:
+    """A connection that names another cluster with bodies that were judged on another connection."""
+    assert "MET015" in _assert_found(native, write_pcap(tmp_path / "told.pcap", _told(steps)))
 
 
 @pytest.mark.parametrize(("answers", "passed"), [([0], True), ([5], False), ([6], False)])

@@ -7,7 +7,7 @@ import pytest
 
 from kdissect.model.finding import Finding
 from kdissect.schema import protocol_messages
-from kdissect.schema.domains import domain
+from kdissect.schema.domains import domain, domains
 from kdissect.schema.types import Api, Array, Message, Primitive, Struct
 from tests.rules.scripted_connection import ScriptedConnection, findings
 
@@ -93,3 +93,30 @@ def test_a_negative_level_asks_to_remove_a_feature() -> None:
     feature = {"feature": "kraft.version", "max_version_level": -1, "allow_downgrade": True}
     told = ScriptedConnection().exchange("UpdateFeatures", 0, {"feature_updates": [feature]}, {}).close()
     assert [one.code for one in findings(told) if one.code.startswith("BDY")] == []
+
+
+def _structs(of: Struct) -> Iterator[Struct]:
+    yield of
+    for field in of.fields:
+        kind = field.type.element if isinstance(field.type, Array) else field.type
+        if isinstance(kind, Struct):
+            yield from _structs(kind)
+
+
+def test_relations_are_listed_for_each_message_that_has_both_fields() -> None:
+    """A message whose struct has the two fields of a relation is judged, or the table says by whom."""
+    listed = {
+        (message, relation.field, relation.other)
+        for message, relations in domains().relations.items()
+        for relation in relations
+    }
+    pairs = {(field, other) for _, field, other in listed}
+    there = {
+        (message.name, *pair)
+        for api in protocol_messages.all_apis()
+        for message in (api.request, api.response)
+        for names in ({field.name for field in of.fields} for of in _structs(message.root))
+        for pair in pairs
+        if names.issuperset(pair)
+    }
+    assert there == listed

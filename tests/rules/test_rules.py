@@ -81,4 +81,5 @@ TWO_CAUSES: dict[str, set[str]] = {
     "SAS008": {"SAS013"},  # what is used after a failure failed before
     "SAS014": {"SAS001"},  # PLAIN shows who tried, and the password
     "MET006": {"MET002", "MET003"},
+    "MET015": {"MET002", "MET003"},
 }

@@ -51,5 +51,6 @@ class UnknownTopic(ErrorCause):
 
     def not_surer(self, errors: Errors, seen: Evidence) -> str:
         """Metadata that lists partitions of the topic says that it existed then."""
-        listed = {name for name, _ in seen.gathering.topics.leaders.coverage()}
+        topics = seen.gathering.topics
+        listed = {name for name, _ in topics.leaders.coverage(topics.apart)}
         return _EXISTS if listed & set(errors.names("topic")) else ""

@@ -21,6 +21,7 @@ from kdissect.session.info import ConnectionInfo
 
 PARTITIONS_KEPT = 200_000  # a large cluster's; a state is 300 bytes
 BROKERS_KEPT = 16  # brokers that told of one partition: its replicas, and those a client asks for metadata
+CONNECTIONS_KEPT = 20_000  # whose cluster is known; a state is 500 bytes
 UNKNOWN_EPOCH = -1  # RecordBatch.NO_PARTITION_LEADER_EPOCH (KIP-320)
 
 
@@ -33,6 +34,7 @@ class LeaderFact(StrEnum):
     WENT_BACK = "went_back"  # a lower epoch than this broker told before
     TWO_LEADERS = "two_leaders"  # two leaders in one epoch
     RECREATED = "recreated"  # the topic has another id now
+    OTHER_CLUSTER = "other_cluster"  # ids: the one that this connection told before, and another
 
 
 class Leadership:
@@ -65,6 +67,8 @@ _WITH_LEADER = frozenset({apis.FETCH, apis.PRODUCE, apis.SHARE_FETCH})
 PartitionKey = tuple[str, str | bytes, int]
 Standing = tuple[PartitionKey, bytes | None, int, int]
 """A partition, its topic's id, its leader and the epoch, as an answer told them."""
+Stated = tuple[str | None, list[Standing]]
+"""The id of the cluster, if the answer has one, and the leaders."""
 
 
 class LeaderEpochs:
@@ -77,6 +81,7 @@ class LeaderEpochs:
 
     def __init__(self) -> None:
         self.partitions: Table[PartitionKey, Leadership] = Table(PARTITIONS_KEPT)
+        self.clusters: Table[str, tuple[str, Evidence]] = Table(CONNECTIONS_KEPT)
 
     def concerns(self, api_key: int, api_version: int) -> bool:
         """Whether answers of this version may tell a leader."""
@@ -90,20 +95,41 @@ class LeaderEpochs:
         for report in _reports(view):
             if report.epoch > UNKNOWN_EPOCH:
                 facts += self._learn(view, report)
-        return facts
+        return facts + self._cluster(view)
 
-    def stated(self, view: ExchangeView) -> list[Standing]:
-        """Leaders and epochs, for when they are told again."""
-        return [
+    def _cluster(self, view: ExchangeView) -> list[Fact]:
+        """Whether a broker names another cluster than it did before, on the same connection."""
+        cluster = _cluster_of(view)
+        known = None if cluster is None else self._named_first(view.info, cluster, view.evidence)
+        if known is None or known[0] == cluster:
+            return []
+        before, by = known
+        key = view.info.scope, cluster
+        return [Fact(LeaderFact.OTHER_CLUSTER, key, view.evidence, "response", "cluster_id", before, cluster, by)]
+
+    def _named_first(self, info: ConnectionInfo, cluster: str, by: Evidence) -> tuple[str, Evidence]:
+        """The cluster that a connection named first: this one if it named none before."""
+        return self.clusters.get(info.id) or self.clusters.put(info.id, (cluster, by))
+
+    def stated(self, view: ExchangeView) -> Stated:
+        """The cluster, leaders and epochs, for when they are told again."""
+        leaders: list[Standing] = [
             ((view.info.scope, of.topic, of.partition), of.topic_id, of.leader, of.epoch)
             for of in _reports(view)
             if of.epoch > UNKNOWN_EPOCH
         ]
+        return _cluster_of(view), leaders
 
-    def stands(self, info: ConnectionInfo, stated: list[Standing]) -> bool:
-        """Whether these leaders are known, and this broker told their epochs last."""
+    def stands(self, info: ConnectionInfo, stated: Stated) -> bool:
+        """Whether these leaders are known, and this broker told their epochs last; whether the connection named no
+        other cluster.
+        """
         broker, peek = info.broker_address, self.partitions.peek
-        for key, topic_id, leader, epoch in stated:
+        cluster, leaders = stated
+        named = self.clusters.peek(info.id)
+        if cluster is not None and named is not None and named[0] != cluster:
+            return False
+        for key, topic_id, leader, epoch in leaders:
             known = peek(key)
             if known is None or known.leader != leader or known.epoch != epoch:
                 return False
@@ -111,9 +137,12 @@ class LeaderEpochs:
                 return False
         return True
 
-    def repeat(self, _info: ConnectionInfo, stated: list[Standing], _evidence: Evidence) -> None:
-        """They count as used."""
-        for standing in stated:
+    def repeat(self, info: ConnectionInfo, stated: Stated, evidence: Evidence) -> None:
+        """They count as used; the connection may name its cluster for the first time."""
+        cluster, leaders = stated
+        if cluster is not None:
+            self._named_first(info, cluster, evidence)
+        for standing in leaders:
             self.partitions.get(standing[0])
 
     def _learn(self, view: ExchangeView, report: _Report) -> list[Fact]:
@@ -155,6 +184,12 @@ def _compare(key: PartitionKey, view: ExchangeView, report: _Report, known: Lead
         return _fact(LeaderFact.TWO_LEADERS, key, view, report, before, now, earlier, sure=sure)
     known.leader = max(known.leader, report.leader)
     return None
+
+
+def _cluster_of(view: ExchangeView) -> str | None:
+    """The id of the cluster in a Metadata answer; None in versions without it, and where it is null."""
+    cluster = getattr(view.response, "cluster_id", None) if view.key == apis.METADATA else None
+    return None if cluster is None else str(cluster)
 
 
 def _fact(

@@ -155,3 +155,24 @@ class TwoLeaders(FactRule):
     who = Who.BROKER
     cites = ("KIP-320 Proposed Changes", "org.apache.kafka.clients.Metadata#updateLastSeenEpochIfNewer")
     facts = (LeaderFact.TWO_LEADERS,)
+
+
+class OtherCluster(FactRule):
+    """A broker must not change its cluster.
+
+    The id of a cluster is drawn once, and every broker of it tells the same. Two ids on one connection are of
+    two clusters, or one of them is made up.
+
+    Example: Metadata with cluster id `A`, then on the same connection with `B`.
+
+    What to do: look for a proxy or load balancer with brokers of two clusters behind one address.
+    """
+
+    code = "MET015"
+    name = "other-cluster"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = ("spec/003 Metadata API",)
+    facts = (LeaderFact.OTHER_CLUSTER,)
+    expects = "{}, as before"

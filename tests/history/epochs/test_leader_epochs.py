@@ -12,7 +12,9 @@ METADATA, FETCH, PRODUCE, LEADER_AND_ISR = 3, 1, 0, 4
 UUID = bytes(range(16))
 
 
-def metadata(talk: Talk, leader: int, epoch: int, topic_id: bytes = UUID, error: int = 0) -> Exchange:
+def metadata(
+    talk: Talk, leader: int, epoch: int, topic_id: bytes = UUID, error: int = 0, cluster: str | None = None
+) -> Exchange:
     rows = [
         {
             "partition_index": 0,
@@ -23,7 +25,8 @@ def metadata(talk: Talk, leader: int, epoch: int, topic_id: bytes = UUID, error:
         }
     ]
     topic = {"error_code": error, "name": "t", "topic_id": topic_id, "partitions": rows}
-    return talk.ask(METADATA, 12, {"topics": None}, {"brokers": [], "topics": [topic]})
+    answer = {"brokers": [], "topics": [topic], "cluster_id": cluster}
+    return talk.ask(METADATA, 12, {"topics": None}, answer)
 
 
 def fetch(talk: Talk, leader: int, epoch: int) -> Exchange:
@@ -59,6 +62,16 @@ def test_going_back_and_being_stale() -> None:
     facts = feed(machine, metadata(one, 1, 4), metadata(two, 1, 3), metadata(one, 1, 2), metadata(one, 3, 4))
     assert kinds(facts) == ["learned", "stale", "went_back", "two_leaders"]
     assert [fact.sure for fact in facts[1:]] == [False, True, True]
+
+
+def test_a_connection_leads_to_one_cluster() -> None:
+    """Another connection to the same address may lead to another one; null says nothing."""
+    one, two, machine = Talk(), Talk("10.0.0.9"), LeaderEpochs()
+    told = [metadata(one, 1, 4, cluster="A"), metadata(two, 1, 4, cluster="B"), metadata(one, 1, 4)]
+    assert kinds(feed(machine, *told)) == ["learned"]
+    (fact,) = feed(machine, metadata(one, 1, 4, cluster="B"), metadata(one, 1, 4, cluster="A"))
+    assert (fact.kind, fact.expected, fact.seen, fact.path) == ("other_cluster", "A", "B", "cluster_id")
+    assert fact.earlier is not None
 
 
 def test_a_topic_created_again_starts_over() -> None:

@@ -317,6 +317,18 @@ def _epoch_back(rng: random.Random) -> Iterator[Mutant]:
         yield Mutant(scene, talk)
 
 
+@mutator("other-cluster-told", "MET015", "a connection leads to one cluster", MANY)
+def _other_cluster(rng: random.Random) -> Iterator[Mutant]:
+    def edit(value: Any, _: Any) -> bool:
+        value.cluster_id = "another-cluster"
+        return True
+
+    for _, scene in places(rng, METADATA):
+        told = [found.value() for found in before(scene, METADATA, BROKER)]
+        if any(getattr(value, "cluster_id", None) is not None for value in told):
+            yield from edited(scene, BROKER, edit)
+
+
 @mutator("two-leaders", "MET006", "an epoch has one leader", MANY)
 def _two_leaders(rng: random.Random) -> Iterator[Mutant]:
     for scene, earlier, body, name in _told_twice(rng):

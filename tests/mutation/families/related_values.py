@@ -7,6 +7,7 @@ from typing import Any
 from kdissect.history.api_keys import API_VERSIONS, CREATE_TOPICS, DESCRIBE_QUORUM
 from tests.mutation.corpus import side_of
 from tests.mutation.families.histories import before, places
+from tests.mutation.families.values_of_any_api import having
 from tests.mutation.mutators import Mutant, changed, edits, mutator
 from tests.support.messages.traffic import BROKER, CLIENT
 
@@ -233,3 +234,17 @@ def _features(value: Any, _: Any) -> bool:
     row = value.supported_features[0]
     row.min_version = row.max_version + 1
     return True
+
+
+@edits(
+    "fields-at-odds", "BDY030", "those that are added are replicas, and the least version is not above the greatest",
+    ("LeaderAndIsr", "UpdateMetadata", "BrokerRegistration"),
+)  # fmt: skip
+def _fields_at_odds(value: Any, _: Any) -> bool:
+    for of, name in having(value, "isr", "min_supported_version"):
+        if name == "isr":
+            of.isr = [*of.isr, 977]
+        else:
+            of.min_supported_version = of.max_supported_version + 1
+        return True
+    return False

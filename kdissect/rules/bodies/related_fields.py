@@ -1,0 +1,94 @@
+"""BDY030: Fields of one struct must go together."""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from kdissect.decoders.generated.values import Value, items, sent
+from kdissect.model.finding import Claim, Severity
+from kdissect.rules.kinds import BodyRule
+from kdissect.rules.rule import BOTH_FRAMES, REQUEST, RESPONSE, Violation
+from kdissect.rules.views.body_view import Body
+from kdissect.schema.domains import Relation, domains
+
+_SIDES = {"Request": REQUEST, "Response": RESPONSE}
+
+
+def _related() -> tuple[tuple[str, str], ...]:
+    """The bodies that have fields with a relation."""
+    return tuple(
+        (message.removesuffix(ending), side)
+        for message in domains().relations
+        for ending, side in _SIDES.items()
+        if message.endswith(ending) and _relations(message)
+    )
+
+
+@cache
+def _relations(message: str) -> tuple[Relation, ...]:
+    return tuple(one for one in domains().relations.get(message, ()) if one.is_judged)
+
+
+class RelatedFields(BodyRule):
+    """Fields of one struct must go together.
+
+    The least version of a range is not above its greatest. What is free of a volume is not more than the
+    volume. In-sync replicas, offline ones, and those that are added or removed are some of the replicas, and a
+    leader is one of the in-sync replicas. `kdissect/schema/domains.table` has each relation, its source and the
+    messages that it holds in. Numbers below 0 stand for none, and say nothing. A request that the broker refuses
+    as a whole changes nothing, and is left out.
+
+    Example: replicas 1 and 2, in-sync replicas 1 and 3.
+
+    What to do: send one snapshot of the state.
+    """
+
+    code = "BDY030"
+    name = "related-fields"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    needs = BOTH_FRAMES
+    cites = (
+        "org.apache.kafka.metadata.Replicas#validateIsr",
+        "KIP-455 Public Interfaces",
+        "KIP-584 Proposed Changes",
+        "KIP-932 Public Interfaces",
+    )
+    on = _related()
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """Each struct without an error."""
+        if body.side == REQUEST and sent(body.other(), "error_code", 0):
+            return
+        relations = _relations(body.message.name)
+        for path, of in _structs(body.value, ""):
+            if sent(of, "error_code", 0):
+                continue
+            for relation in relations:
+                one, other = sent(of, relation.field), sent(of, relation.other)
+                if one is not None and other is not None:
+                    found = _at_odds(relation, one, other)
+                    if found is not None:
+                        yield body.violation(f"{path}{relation.field}", *found)
+
+
+def _at_odds(relation: Relation, one: Any, other: Any) -> tuple[str, str] | None:
+    """What was expected and seen, if two values do not go together."""
+    if relation.is_order:
+        return (f"{other} or less, {relation.other}", str(one)) if one > other >= 0 else None
+    numbers = one if isinstance(one, list) else [one]
+    stray = sorted({number for number in numbers if number >= 0} - set(other))
+    known = ", ".join(map(str, other)) or "none"
+    return (f"some of {relation.other} {known}", ", ".join(map(str, stray))) if stray else None
+
+
+def _structs(value: Value, at: str) -> Iterator[tuple[str, Value]]:
+    """A struct and all below it, each with the path before its fields."""
+    yield at, value
+    for name, item in items(value):
+        if isinstance(item, Value):
+            yield from _structs(item, f"{at}{name}.")
+        elif isinstance(item, list):
+            for index, element in enumerate(item):
+                if isinstance(element, Value):
+                    yield from _structs(element, f"{at}{name}[{index}].")
