@@ -117,3 +117,18 @@ def test_a_reset_after_a_silence_of_two_seconds() -> None:
 )
 def test_what_is_a_reset_after_a_silence(changed: dict[str, Any], count: int) -> None:
     assert len(_reset(**changed)) == count
+
+
+def test_those_of_one_broker_stand_together() -> None:
+    found = IdleResets(SimpleNamespace(last=lambda connection: START_NS))  # type: ignore[arg-type]
+    for number, (client, broker, capture_set) in enumerate(
+        [("10.0.0.1", "10.0.0.2", "a"), ("10.0.0.9", "10.0.0.2", "a"), ("10.0.0.1", "10.0.0.3", "a"),
+         ("10.0.0.7", "10.0.0.2", "b")]
+    ):  # fmt: skip
+        talk = ByHand(client, broker, capture_set)
+        asked = {"group_id": "g", "generation_id": 1, "member_id": "m"}
+        exchange = talk.ask(12, 0, asked, None, at=9000 - number)
+        exchange.close = Close("broker", CloseKind.RST, START_NS + (9001 - number) * MS)
+        found.add(exchange)
+    by_broker = [[one.route[1] for one in of] for of in found.by_broker()]
+    assert by_broker == [["10.0.0.9", "10.0.0.1"], ["10.0.0.1"], ["10.0.0.7"]]
