@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from kdissect.net.headers.datagram import Datagram, Fragment, MalformedPacketError
-from kdissect.net.headers.layers import read_ip
+from kdissect.net.headers.layers import read_ip, read_tcp
 
 TCP, AH = 6, 51
 ENDS = bytes(32)
@@ -88,3 +88,30 @@ def test_packets_of_ipv4_that_are_whole(flags: int) -> None:
 def test_other_versions_are_malformed(data: bytes, version: int) -> None:
     with pytest.raises(MalformedPacketError, match=f"^IP version {version}$"):
         read_ip(data, 0, len(data))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [(4, "TCP header of 16 bytes in 24"), (7, "TCP header of 28 bytes in 24"), (5, ""), (6, "")],
+)
+def test_tcp_headers_that_do_not_fit_say_by_how_much(words: int, message: str) -> None:
+    data = b"before" + struct.pack(">HHIIHHHH", 1, 2, 3, 4, words << 12, 5, 0, 0) + b"data"
+    datagram = Datagram(bytes(8), TCP, data, 6, len(data), 0)
+    if not message:
+        assert read_tcp(datagram).payload == b"data"[4 * (words - 5) :]
+        return
+    with pytest.raises(MalformedPacketError, match=f"^{message}$"):
+        read_tcp(datagram)
+
+
+@pytest.mark.parametrize(
+    ("first", "total", "message"),
+    [
+        (0x44, 24, "IPv4 header of 16 bytes in a packet of 24"),
+        (0x47, 24, "IPv4 header of 28 bytes in a packet of 24"),
+    ],
+)
+def test_ipv4_headers_that_do_not_fit_say_by_how_much(first: int, total: int, message: str) -> None:
+    data = b"link" + struct.pack(">BBHHHBBH", first, 0, total, 77, 0, 64, TCP, 0) + bytes(40)
+    with pytest.raises(MalformedPacketError, match=f"^{message}$"):
+        read_ip(data, 4, len(data))

@@ -158,6 +158,9 @@ def test_limits() -> None:
     assert f"deeper than {DEEPEST}" in rendered("not " * (DEEPEST + 1) + "error")
     assert f"at most {LONGEST_PATTERN} characters" in rendered(f'topic ~ "{"a" * (LONGEST_PATTERN + 1)}"')
     compile_filter("(" * (DEEPEST - 1) + "error" + ")" * (DEEPEST - 1))
+    before = "error and (topic or not closed) and "  # what is over is not counted
+    compile_filter(before + "(" * (DEEPEST - 1) + "error" + ")" * (DEEPEST - 1))
+    assert f"deeper than {DEEPEST}" in rendered(before + "(" * DEEPEST + "error" + ")" * DEEPEST)
     assert "no name of a field" in rendered("request" + ".**" * 1000)
     assert "no whole number" in rendered(f"api_version == {'9' * 5000}")
 

@@ -44,7 +44,7 @@ def tokenize(text: str) -> list[Token]:
     """The tokens of a filter, an END behind them. Raises FilterError."""
     most = in_force().filter_characters
     if len(text) > most:
-        raise FilterError(f"a filter has at most {most} characters, not {len(text)}", text, most, 0)
+        raise FilterError(f"a filter has at most {most} characters, not {len(text)}", text, most, most)
     tokens: list[Token] = []
     offset = _skip(text, 0)
     while offset < len(text):
