@@ -1,5 +1,6 @@
-"""What the numbers of bodies mean, which values they can have and how they relate, from `domains.table`, read at
-first use.
+"""What the numbers of bodies mean, which values they can have and how they relate.
+
+From `domains.table`, read at first use.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,9 +1,9 @@
 """The figures of the mutants: `python -m tests.mutation [--every-api] [--every-field] [--controls]`.
 
 How many kinds there are, in how many captures and APIs, and how many are found. `--every-api` takes each kind
-to every API and side that it applies to, once, where the suite takes as many as it has time for. `--every-field`
-breaks each field of each API and version. `--controls`
-says every connection again with nothing changed, and what rules find that they do not find in its capture.
+to every API and side that it applies to, once, where the suite takes as many as it has time for.
+`--every-field` breaks each field of each API and version. `--controls` says every connection again with
+nothing changed, and what rules find that they do not find in its capture.
 """
 
 import argparse

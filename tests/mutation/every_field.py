@@ -1,8 +1,8 @@
 """Every field of every API and version in the corpus, broken one at a time.
 
-A field is given four values: one outside what its type can mean, that of another entry, one that stands nowhere
-else, and that of its neighbour. Which of these faults can be proven from the bytes is said here, from the
-statements of the protocol, and by no rule. `report` counts what is found.
+A field is given four values: one outside what its type can mean, that of another entry, one that appears
+nowhere else, and that of its neighbour. This module decides from the statements of the protocol, and by no
+rule, which of these faults the bytes prove. `report` counts what is found.
 """
 
 import struct
@@ -85,7 +85,7 @@ class Fault(NamedTuple):
 
 
 def leaves(value: Any, at: str = "", siblings: tuple[Any, ...] = ()) -> Iterator[Leaf]:
-    """The fields of a struct and of those below it; of a list the first entry, or the first two that differ."""
+    """The fields of a struct and of the structs below it: the first entry of each list."""
     for field, name, item in present(value):
         here = f"{at}.{name}" if at else name
         if isinstance(item, Value):
@@ -125,7 +125,9 @@ EVERY_NUMBER_IN: dict[tuple[str, str], str] = {
     ("InitProducerIdRequest", "transaction_timeout_ms"): "without a transactional id nobody reads it",
 }
 # Names that stand for one thing on both sides of an exchange.
-_PARTITIONS = frozenset({"partition", "partition_index", "partition_id", "index", "partition_indexes", "partitions"})
+_PARTITIONS = frozenset(
+    {"partition", "partition_index", "partition_id", "index", "partition_indexes", "partitions"}
+)
 _KEYS = frozenset(
     {
         "name", "topic", "topic_name", "topic_id", "topic_names", "group_id", "groups", "group_ids", "key",
@@ -256,7 +258,7 @@ def faults(bodies: Iterable[Side]) -> Iterator[Fault]:
                 value = body.value()  # made anew: a fault changes it
                 here = next(each for at, each in enumerate(leaves(value)) if at == number)
                 put = _put(here, sort)
-                if put is None or put == here.value and here.kind is not Primitive.BOOL:
+                if put is None or (put == here.value and here.kind is not Primitive.BOOL):
                     continue
                 why = _why(body, here, sort, put, other)
                 content = _content(body, value, here, sort, put)
@@ -371,6 +373,7 @@ class Report(NamedTuple):
     by_sort: dict[str, Count]
     missed: Counter[str]
     reasons: Counter[str]
+
     @property
     def total(self) -> Count:
         """Of all APIs."""
@@ -437,7 +440,9 @@ def is_about(finding: Finding, fault: Fault) -> bool:
     parent = leaf.path.rpartition(".")[0]
     if leaf.field.name in path or (path and leaf.path.startswith(path)):
         return True
-    return bool(path) and (path.rpartition(".")[0] == parent or bool(parent and path.startswith(f"{parent}.")))
+    return bool(path) and (
+        path.rpartition(".")[0] == parent or bool(parent and path.startswith(f"{parent}."))
+    )
 
 
 def bodies() -> list[Side]:
@@ -459,8 +464,8 @@ def page(of: Report) -> str:
     reasons = "".join(f"| {why} | {count} |\n" for why, count in sorted(of.reasons.items()))
     missed = "".join(f"| {what} | {count} |\n" for what, count in sorted(of.missed.items()))
     return (
-        f"{total.provable} of {total.provable + total.others} faults can be proven, and {total.found} of these "
-        f"({_percent(total)} %) are found.\n\n"
+        f"{total.provable} of {total.provable + total.others} faults can be proven, and {total.found} of "
+        f"these ({_percent(total)} %) are found.\n\n"
         f"{_HEAD.format('API')}{rows}\n{_HEAD.format('value')}{sorts}\n"
         f"| why a fault cannot be proven | faults |\n|---|---:|\n{reasons}\n"
         f"| missed | faults |\n|---|---:|\n{missed}"

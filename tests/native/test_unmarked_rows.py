@@ -423,7 +423,9 @@ def test_answers_that_are_told_again(native: Any, tmp_path: Path, steps: list[tu
     _assert_same(native, write_pcap(tmp_path / "told.pcap", _told(steps)))
 
 
-@pytest.mark.parametrize("steps", [[(0, 7)] * 6 + [(1, 8), (1, 7)] * 3, [(0, 7), (0, 8)] * 3 + [(1, 8), (1, 7)]])
+@pytest.mark.parametrize(
+    "steps", [[(0, 7)] * 6 + [(1, 8), (1, 7)] * 3, [(0, 7), (0, 8)] * 3 + [(1, 8), (1, 7)]]
+)
 def test_clusters_that_are_named_again(native: Any, tmp_path: Path, steps: list[tuple[int, int]]) -> None:
     """A connection that names another cluster with bodies that were judged on another connection."""
     assert "MET015" in _assert_found(native, write_pcap(tmp_path / "told.pcap", _told(steps)))

@@ -105,7 +105,9 @@ class LeaderEpochs:
             return []
         before, by = known
         key = view.info.scope, cluster
-        return [Fact(LeaderFact.OTHER_CLUSTER, key, view.evidence, "response", "cluster_id", before, cluster, by)]
+        return [
+            Fact(LeaderFact.OTHER_CLUSTER, key, view.evidence, "response", "cluster_id", before, cluster, by)
+        ]
 
     def _named_first(self, info: ConnectionInfo, cluster: str, by: Evidence) -> tuple[str, Evidence]:
         """The cluster that a connection named first: this one if it named none before."""
@@ -121,7 +123,7 @@ class LeaderEpochs:
         return _cluster_of(view), leaders
 
     def stands(self, info: ConnectionInfo, stated: Stated) -> bool:
-        """Whether these leaders are known, and this broker told their epochs last; whether the connection named no
+        """Whether these leaders are known, this broker told their epochs last, and the connection named no
         other cluster.
         """
         broker, peek = info.broker_address, self.partitions.peek

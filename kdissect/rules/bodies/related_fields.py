@@ -32,11 +32,11 @@ def _relations(message: str) -> tuple[Relation, ...]:
 class RelatedFields(BodyRule):
     """Fields of one struct must go together.
 
-    The least version of a range is not above its greatest. What is free of a volume is not more than the
-    volume. In-sync replicas, offline ones, and those that are added or removed are some of the replicas, and a
-    leader is one of the in-sync replicas. `kdissect/schema/domains.table` has each relation, its source and the
-    messages that it holds in. Numbers below 0 stand for none, and say nothing. A request that the broker refuses
-    as a whole changes nothing, and is left out.
+    The least version of a range is not above its greatest. The free bytes of a volume are not more than
+    its bytes. In-sync replicas, offline replicas, and replicas that are added or removed are some of the
+    replicas. A leader is one of the in-sync replicas. `kdissect/schema/domains.table` has each relation, its
+    source and its messages. The rule skips numbers below 0, which stand for none, and a request that the
+    broker refuses as a whole.
 
     Example: replicas 1 and 2, in-sync replicas 1 and 3.
 

@@ -237,7 +237,7 @@ def _features(value: Any, _: Any) -> bool:
 
 
 @edits(
-    "fields-at-odds", "BDY030", "those that are added are replicas, and the least version is not above the greatest",
+    "fields-at-odds", "BDY030", "in-sync replicas are replicas, and ranges are not empty",
     ("LeaderAndIsr", "UpdateMetadata", "BrokerRegistration"),
 )  # fmt: skip
 def _fields_at_odds(value: Any, _: Any) -> bool:
