@@ -225,3 +225,7 @@ def test_connections_on_both_sides_of_a_nat_are_recognised() -> None:
 @pytest.mark.parametrize("name", [MIRROR, PROXIES, RESETS])
 def test_others_were_not_captured_on_both_sides_of_a_nat(name: str) -> None:
     assert not any("NAT" in line for line in facts("why", name)["looked_at"])
+
+
+def test_a_producer_id_stays_given_when_the_broker_names_its_cluster() -> None:
+    assert [one["code"] for one in facts("check", MISROUTED)["findings"]] == []

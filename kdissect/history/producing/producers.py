@@ -214,7 +214,7 @@ class Producers:
     def _never_given(self, batch: "_Batch") -> list[Fact]:
         """An id that nobody gave, on a connection that gave another: a producer keeps to its own."""
         given = self._given_on.get(batch.view.info.id)
-        if given is None:
+        if given is None or given == batch.header.producer_id:  # the broker may have named its cluster since
             return []
         kind = ProducerFact.NEVER_GIVEN
         return [batch.fact(kind, "producer_id", expected=given, seen=batch.header.producer_id)]
