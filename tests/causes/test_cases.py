@@ -78,7 +78,7 @@ ANSWERS = (
     Answer("reauth_refused.pcap.gz", "reauthentication-refused",
            ("to authenticate again on its connection", "the same response lists it"), ("mechanism-refused",)),
     Answer("zstd_refetch.pcap.gz", "offset-not-passed", ("partition 0 from offset 40", "5 times", "zstd")),
-    # Three of five were not written twice: the offsets go on. Others wrote between, where the other two were.
+    # The offsets show of two retries in five that they are there once. Others wrote between the other three.
     Answer("resent_not_doubled_real.pcap.gz", "broker-closes"),
     Answer("topic_recreated_real.pcap.gz", "topic-recreated", ("deleted and created again",),
            ("offset-rewound",)),

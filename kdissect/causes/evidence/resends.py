@@ -69,7 +69,7 @@ class Resend(NamedTuple):
     """Records that were sent again and written. `is_written`: the broker says that the first were, too.
 
     `has_no_room`: the offset of the second attempt is the next one after all that was confirmed before the
-    first attempt was sent, so that the first was not written.
+    first attempt was sent, and what the client wrote next follows it, so that the first was not written.
     """
 
     client: Client
@@ -86,10 +86,12 @@ class Resend(NamedTuple):
 class _GivenUp:
     """What a client gave up waiting for: its records by place, and how many more Produces are looked at.
 
-    `ends` are offsets that the records would have, if nobody else wrote since.
+    `ends` are offsets that the records would have, if nobody else wrote since. `next` has the retries that
+    are there, by number in `Resends.found`, with the offset that follows: a broker that was stopped may write
+    the first attempt after them.
     """
 
-    __slots__ = ("attempt", "ends", "left", "packets", "records")
+    __slots__ = ("attempt", "ends", "left", "next", "packets", "records")
 
     def __init__(self, packets: Packets, attempt: Attempt) -> None:
         self.left = _NEXT
@@ -97,6 +99,7 @@ class _GivenUp:
         self.attempt = attempt
         self.records: dict[Place, frozenset[bytes]] = {}
         self.ends: dict[Place, int] = {}
+        self.next: dict[Place, tuple[int, int]] = {}
 
 
 class Resends:
@@ -168,15 +171,20 @@ class Resends:
         before.left -= 1
         bases = _base_offsets(view.exchange)
         for topic, partition, batch in _batches(view.exchange):
+            base = bases.get((topic, partition))
+            number, follows = before.next.pop((topic, partition), (0, None))
+            if follows is not None and base == follows:
+                self.found[number] = self.found[number]._replace(has_no_room=True)
             first = before.records.get((topic, partition))
             same = 0 if first is None else len(first & _records(batch))
             if same and len(self.found) < RESENDS_KEPT:
                 del before.records[topic, partition]
                 again = packets_of(view.evidence)
                 one = self._resend(view, topic, batch, same, before.packets, again, before.attempt)
-                end, base = before.ends.get((topic, partition)), bases.get((topic, partition))
-                self.found.append(one._replace(has_no_room=end is not None and end == base))
-        if not before.left or not before.records:
+                if base is not None and before.ends.get((topic, partition)) == base:
+                    before.next[topic, partition] = len(self.found), base + (batch.count or 0)
+                self.found.append(one)
+        if not before.left or not (before.records or before.next):
             self._given_up.pop(speaker)
 
     def _look(self, view: ExchangeView, attempt: Attempt) -> None:
