@@ -240,7 +240,9 @@ def _features(value: Any, _: Any) -> bool:
     "fields-at-odds", "BDY030", "in-sync replicas are replicas, and ranges are not empty",
     ("LeaderAndIsr", "UpdateMetadata", "BrokerRegistration"),
 )  # fmt: skip
-def _fields_at_odds(value: Any, _: Any) -> bool:
+def _fields_at_odds(value: Any, answered: Any) -> bool:
+    if getattr(answered, "error_code", 0):
+        return False  # a request that is refused as a whole changes nothing
     for of, name in having(value, "isr", "min_supported_version"):
         if name == "isr":
             of.isr = [*of.isr, 977]
