@@ -73,6 +73,8 @@ class Identities:
         """Capture sets with more than one cluster."""
         self._known: set[str] = set()
         """The clusters of all capture sets."""
+        self.by_capture_set = False
+        """Whether rows are of one capture set each, as those of tables are: other sets do not matter then."""
         self._topics: dict[_TopicKey, tuple[bytes, ...]] = {}
         """The ids of a name, in the order in which they were met."""
         self._most_topics = in_force().topic_names
@@ -234,16 +236,19 @@ class Identities:
 
     def one_of_several(self, info: ConnectionInfo) -> str | None:
         """The cluster of a connection; None if it is not known, or if no other one was captured."""
-        return self.cluster_of(info) if len(self._known) > 1 else None
+        return self.cluster_of(info) if self._are_several(info.capture_set) else None
+
+    def _are_several(self, capture_set: str) -> bool:
+        return capture_set in self._several if self.by_capture_set else len(self._known) > 1
 
     def apart(self, scope: str) -> str:
         """The cluster of a scope, which capture sets may have in common.
 
         Empty if it is not known, or if no other one was captured.
         """
-        if len(self._known) < 2:
-            return ""
         capture_set, _, cluster = scope.partition(SEPARATOR)
+        if not self._are_several(capture_set):
+            return ""
         return cluster or next(iter(self._clusters.get(capture_set, ())), "")
 
 

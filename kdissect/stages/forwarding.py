@@ -138,6 +138,7 @@ def _exchange_fields(exchange: Exchange) -> tuple[Any, ...]:
         _frame(exchange.response, response), exchange.response_body_offset,
         None if close is None else (close.by, str(close.how), close.time_ns),
         () if close is None else tuple(exchange.connection.api_versions_seen),
+        exchange.answered_before_ns,
     )  # fmt: skip
 
 

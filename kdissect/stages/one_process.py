@@ -86,6 +86,7 @@ class Production:
     ) -> None:
         numbers = numbers_in_sets(file.capture_set for file in dissection.captures.files)
         self._dissection = dissection
+        dissection.analyzer.identities.by_capture_set = True  # as where a task has one capture set
         self._ordered = OrderedAnalyzer(dissection.analyzer, numbers.__getitem__)
         self._tables = tables
         self._fields: FieldRows | None = None

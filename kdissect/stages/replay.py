@@ -97,6 +97,7 @@ def _exchange(info: ConnectionInfo, fields: list[Any]) -> Exchange:
     (
         _, _, exchange.api_key, exchange.api_version, exchange.correlation_id, exchange.client_id, state,
         request, exchange.request_body_offset, response, exchange.response_body_offset, close, kinds,
+        exchange.answered_before_ns,
     ) = fields  # fmt: skip
     exchange.state = State(state)
     exchange.request = _frame(request)

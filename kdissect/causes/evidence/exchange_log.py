@@ -243,12 +243,13 @@ class ExchangeLog:
         response = exchange.response
         if waited_ns >= SILENT_NS and response is not None:
             self._wait(view, client, response.time_ns, waited_ns)
-        # A request that was in line for as long as the way takes had arrived by then.
-        late_ns = waited_ns - max(exchange.in_line_ns - (exchange.broker_trip_ns or 0), 0)
-        if late_ns < LATE_NS:
+        # What waited for responses to earlier requests alone is not late itself. A request that was in line for
+        # as long as the way takes had arrived by then.
+        in_line_ns = max(exchange.in_line_ns - (exchange.broker_trip_ns or 0), 0)
+        if waited_ns - in_line_ns < LATE_NS:
             return False
         key = LateKey(view.info.capture_set, view.key, client, view.info.broker_text)
-        self.late.get_or(key, Seen).add(packets_of(view.evidence), late_ns)
+        self.late.get_or(key, Seen).add(packets_of(view.evidence), waited_ns)
         return exchange.request is not None
 
     def _unanswered(self, view: ExchangeView, client: Client) -> bool:

@@ -37,7 +37,7 @@ class QuotaSet(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, ...]:
-        """Low for quotas with precedence: a name before the default, a user before a client id (KIP-55)."""
+        """Low for quotas with precedence: a name before the default, a user before a client id."""
         kinds = {kind: name is None for kind, name in self.entity}
         return tuple(kinds.get(kind, 2) for kind in (_USER, _CLIENT_ID))
 

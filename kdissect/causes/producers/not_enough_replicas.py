@@ -28,6 +28,8 @@ class NotEnoughReplicas(ErrorCause):
         "org.apache.kafka.common.protocol.Errors#NOT_ENOUGH_REPLICAS",
         "org.apache.kafka.clients.producer.ProducerConfig#ACKS_CONFIG",
     )
+    explains = ("unanswered-requests",)  # a write waits for replicas, and those after it in line
+    explains_by = frozenset({"client"})
 
     def sentence(self, errors: Errors) -> str:
         """Which topic, and who cannot write."""

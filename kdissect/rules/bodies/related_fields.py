@@ -36,7 +36,7 @@ class RelatedFields(BodyRule):
     its bytes. In-sync replicas, offline replicas, and replicas that are added or removed are some of the
     replicas. A leader is one of the in-sync replicas. `kdissect/schema/domains.table` has each relation, its
     source and its messages. The rule skips numbers below 0, which stand for none, and a request that the
-    broker refuses as a whole.
+    broker refuses as a whole, or of which the response is not known.
 
     Example: replicas 1 and 2, in-sync replicas 1 and 3.
 
@@ -58,7 +58,8 @@ class RelatedFields(BodyRule):
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Each struct without an error."""
-        if body.side == REQUEST and sent(body.other(), "error_code", 0):
+        other = body.other()
+        if body.side == REQUEST and (other is None or sent(other, "error_code", 0)):
             return
         relations = _relations(body.message.name)
         for path, of in _structs(body.value, ""):
