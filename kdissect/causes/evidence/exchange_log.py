@@ -243,8 +243,8 @@ class ExchangeLog:
         response = exchange.response
         if waited_ns >= SILENT_NS and response is not None:
             self._wait(view, client, response.time_ns, waited_ns)
-        # What waited for responses to earlier requests alone is not late itself. A request that was in line for
-        # as long as the way takes had arrived by then.
+        # What waited for responses to earlier requests alone is not late itself. A request that was in line
+        # for as long as the way takes had arrived by then.
         in_line_ns = max(exchange.in_line_ns - (exchange.broker_trip_ns or 0), 0)
         if waited_ns - in_line_ns < LATE_NS:
             return False
