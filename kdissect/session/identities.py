@@ -234,6 +234,12 @@ class Identities:
             known = self._topics.get(key, ())
         return name if number < 1 else later_topic(name, known[number])
 
+    def is_created_again(self, capture_set: str, name: str | None) -> bool:
+        """Whether a cluster of a capture set gave a name to several ids: the topic was created again."""
+        return any(
+            topic == name and scope.partition(SEPARATOR)[0] == capture_set for scope, topic in self._renewed
+        )
+
     def one_of_several(self, info: ConnectionInfo) -> str | None:
         """The cluster of a connection; None if it is not known, or if no other one was captured."""
         return self.cluster_of(info) if self._are_several(info.capture_set) else None

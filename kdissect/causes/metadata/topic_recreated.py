@@ -39,7 +39,8 @@ class TopicRecreated(ErrorCause):
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
         """Its name had two ids."""
-        return any(seen.gathering.names.is_created_again(topic) for topic in errors.names("topic"))
+        topics = seen.gathering.topics
+        return any(topics.is_created_again(key.capture_set, key.topic) for key in errors.keys)
 
     def sentence(self, errors: Errors) -> str:
         """Which topic, and whose requests failed."""

@@ -148,13 +148,6 @@ class TopicNames:
         """`topics_of` an exchange that tells no name itself: its names and ids, and the broker's address."""
         return self._answer((capture_set, broker), topics, ids)
 
-    def is_created_again(self, name: str) -> bool:
-        """Whether one cluster gave a name to several ids: the topic was deleted and created again."""
-        if self._pending:
-            self._learn_pending()
-        places = [cluster for names in self._names.values() for cluster, one in names if one == name]
-        return len(places) > len(set(places))
-
     @property
     def given(self) -> dict[bytes, str]:
         """The names that were given beforehand."""

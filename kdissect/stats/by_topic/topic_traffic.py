@@ -172,6 +172,10 @@ class TopicTraffic:
                 return self.topics[named.identity, scope]
         return self.other
 
+    def is_created_again(self, capture_set: str, name: str | None) -> bool:
+        """Whether a cluster of a capture set gave a name to several ids."""
+        return self._identities is not None and self._identities.is_created_again(capture_set, name)
+
     def apart(self, scope: str) -> str:
         """The cluster of a scope as it is known now; empty if no other one was captured."""
         return "" if self._identities is None else self._identities.apart(scope)
