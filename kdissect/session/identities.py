@@ -89,7 +89,7 @@ class Identities:
     def learn(self, exchange: Exchange) -> None:
         """Take the next exchange."""
         key, response = exchange.api_key, exchange.response
-        if key not in TELLING or response is None:
+        if key not in TELLING or response is None or _only_validates(exchange):
             return
         if key == API_VERSIONS:
             if (exchange.api_version or 0) >= _EXPECTED_FROM:
@@ -256,6 +256,19 @@ class Identities:
         if not self._are_several(capture_set):
             return ""
         return cluster or next(iter(self._clusters.get(capture_set, ())), "")
+
+
+def _only_validates(exchange: Exchange) -> bool:
+    """Whether an exchange is a CreateTopics that creates nothing, as far as its request shows.
+
+    Brokers name an id for each topic then, too, which no topic ever has (seen of Apache Kafka 4.4.0).
+    """
+    if exchange.api_key != CREATE_TOPICS:
+        return False
+    try:
+        return bool(sent(exchange.request_body(), "validate_only", True))
+    except DecodeError:
+        return True
 
 
 def learn_identities(exchange: Exchange) -> None:

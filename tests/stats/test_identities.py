@@ -427,3 +427,18 @@ def test_a_client_that_nobody_misled_is_not_named() -> None:
         talk.info.complete += 1
         mixups.add(talk.info)
     assert [one.info for one in mixups.misled()] == [misled.info]
+
+
+def test_an_id_that_a_broker_names_while_it_only_validates_is_no_topics() -> None:
+    """Apache Kafka names another id when the topic is created."""
+    identities = Identities()
+    talk = Talk()
+    talk.info.identities = identities
+    for number, only_validates in enumerate((True, False)):
+        topic = {"name": "t", "num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": []}
+        asked = {"topics": [topic], "timeout_ms": 1, "validate_only": only_validates}
+        created = {"name": "t", "topic_id": bytes([number + 1] * 16), "error_code": 0}
+        created |= {"num_partitions": 1, "replication_factor": 1, "configs": []}
+        identities.learn(talk.ask(19, 7, asked, {"throttle_time_ms": 0, "topics": [created]}))
+    assert not identities.is_created_again(talk.info.capture_set, "t")
+    assert identities.topic(talk.info, "t") == "t"

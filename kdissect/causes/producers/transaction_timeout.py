@@ -81,7 +81,7 @@ def overdue(row: Row, at_ns: int) -> tuple[int, int] | None:
 
     Only of an id that one client alone uses.
     """
-    if row["taken"] != 1 or row["timeout_ms"] is None or len(users(row)) != 1:
+    if row["taken"] != 1 or len(users(row)) != 1:
         return None
     began = [ns_of(one["began"]) for one in row["transactions"] if one["began"] is not None]
     open_ns = at_ns - max((time_ns for time_ns in began if time_ns <= at_ns), default=at_ns)
