@@ -50,8 +50,10 @@ class QuotasSet:
 
     def add(self, view: ExchangeView, client: Client) -> None:
         """Take what a request sets, if the broker took it."""
+        if view.key != ALTER_CLIENT_QUOTAS:
+            return
         request, response = view.request, view.response
-        if view.key != ALTER_CLIENT_QUOTAS or request is None or response is None or request.validate_only:
+        if request is None or response is None or request.validate_only:
             return
         refused = {_entity(row) for row in response.entries or () if row.error_code}
         for row in request.entries or ():

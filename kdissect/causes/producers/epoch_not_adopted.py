@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
-from kdissect.causes.cause import ErrorCause, clients_text, quoted
+from kdissect.causes.cause import clients_text, quoted
 from kdissect.causes.evidence.evidence import Errors, Evidence
-from kdissect.causes.evidence.exchange_log import ErrorKey
 from kdissect.causes.producers.fenced_producer import FencedProducer, users
 from kdissect.history.api_keys import END_TXN
 from kdissect.history.fact import Fact
@@ -16,7 +13,7 @@ from kdissect.model.wording import plural
 _INVALID_PRODUCER_EPOCH = 47  # org.apache.kafka.common.protocol.Errors
 
 
-class EpochNotAdopted(ErrorCause):
+class EpochNotAdopted(FencedProducer):
     """One producer that does not take the epoch of the response to its own EndTxn."""
 
     id = "epoch-not-adopted"
@@ -28,11 +25,6 @@ class EpochNotAdopted(ErrorCause):
         " the next transaction. A client that does not know it has to use EndTxn version 4 or older."
     )
     cites = ("KIP-890 Motivation", "org.apache.kafka.common.protocol.Errors#INVALID_PRODUCER_EPOCH")
-    explains = FencedProducer.explains
-
-    def alike(self, key: ErrorKey) -> Hashable:
-        """A transactional id."""
-        return key.txn
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
         """One client alone uses the id, and EndTxn gave it a higher epoch than it sends."""
@@ -54,10 +46,6 @@ class EpochNotAdopted(ErrorCause):
             f" {quoted(errors.names('txn'))}, though the response to its EndTxn gave it a new one:"
             f" {plural(errors.seen.times, 'request')} failed."
         )
-
-    def command(self, errors: Errors) -> str:
-        """The story of the id."""
-        return f"producers {{files}} --producer '{errors.names('txn')[0]}'"
 
 
 def _old_epochs(errors: Errors, seen: Evidence) -> list[Fact]:

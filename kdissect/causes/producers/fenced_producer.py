@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import ClassVar
 
 from kdissect.causes.cause import ErrorCause, clients_text, quoted, times
 from kdissect.causes.evidence.evidence import Errors, Evidence, Row
@@ -27,7 +28,7 @@ class FencedProducer(ErrorCause):
         "Run one producer for each transactional.id: derive the id from what is unique to the instance (its "
         "partition, the pod's ordinal), and stop the old instance before the new one starts."
     )
-    cites = (
+    cites: ClassVar[tuple[str, ...]] = (
         "org.apache.kafka.clients.producer.ProducerConfig#TRANSACTIONAL_ID_CONFIG",
         "KIP-360 Motivation",
         "KIP-98 Motivation",

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
-from kdissect.causes.cause import ErrorCause, clients_text, quoted
+from kdissect.causes.cause import clients_text, quoted
 from kdissect.causes.evidence.evidence import Errors, Evidence, Row
-from kdissect.causes.evidence.exchange_log import ErrorKey
 from kdissect.causes.producers.fenced_producer import FencedProducer, users
 from kdissect.engine.times import ns_of
-from kdissect.model.cause import Cost, Severity
+from kdissect.model.cause import Severity
 from kdissect.report.quantities import duration
 
 _MS = 1_000_000
 
 
-class TransactionTimeout(ErrorCause):
+class TransactionTimeout(FencedProducer):
     """A producer that learns, late, that its transaction was aborted."""
 
     id = "transaction-timeout"
     title = "A transaction takes longer than its timeout"
     severity = Severity.DATA
-    codes = FencedProducer.codes
     help = (
         "Raise transaction.timeout.ms of the producer (up to transaction.max.timeout.ms of the brokers), or"
         " commit more often. The records of the transaction were aborted: the program has to write them"
@@ -31,18 +27,13 @@ class TransactionTimeout(ErrorCause):
         "KIP-98 Motivation",
         "org.apache.kafka.clients.producer.ProducerConfig#TRANSACTION_TIMEOUT_CONFIG",
     )
-    explains = FencedProducer.explains
-
-    def alike(self, key: ErrorKey) -> Hashable:
-        """A transactional id."""
-        return key.txn
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
         """One client alone uses the id, and its transaction was older than its timeout at the error."""
         return bool(self._overdue(errors, seen))
 
     def sentence(self, errors: Errors) -> str:
-        """Which id; for how long comes with `find`."""
+        """Which id; `not_surer` says for how long."""
         ids, names = quoted(errors.names("txn")), " and ".join(errors.times)
         return (
             f"{clients_text(errors.clients)} used transactional id {ids} in a transaction that was open for"
@@ -66,14 +57,6 @@ class TransactionTimeout(ErrorCause):
             if row["transactional_id"] in errors.names("txn")
         )
         return [one for one in found if one is not None]
-
-    def cost(self, errors: Errors) -> Cost:
-        """Each error."""
-        return Cost(errors=errors.seen.times)
-
-    def command(self, errors: Errors) -> str:
-        """The story of the id."""
-        return f"producers {{files}} --producer '{errors.names('txn')[0]}'"
 
 
 def overdue(row: Row, at_ns: int) -> tuple[int, int] | None:
