@@ -1,8 +1,9 @@
 """Bodies in the form that writers give them: decoded in one pass, all others are left to slower readers.
 
-Canonical means: shortest varints, no tags, strings of UTF-8 and of a length they may have, booleans of 0 and
-1. Bytes that do not fit are not canonical either. The tree decoder shows every other form and costs hundred
-times what this does; nearly all bodies are canonical.
+Canonical means: shortest varints, strings of UTF-8 and of a length they may have, booleans of 0 and 1, the
+markers of structs that Kafka writes, and tags that the schema knows in this version, once each, in ascending
+order, and not with their defaults. Bytes that do not fit are not canonical either. The tree decoder shows every
+other form and costs hundred times what this does; nearly all bodies are canonical.
 """
 
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from kdissect.decoders.generated.emitter import Emitter, Sink
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.decoders.generated.sinks import ObjectSink
 from kdissect.decoders.generated.struct_layout import Layout
+from kdissect.decoders.generated.tag_defaults import default_bytes
 from kdissect.decoders.generated.values import value_class
 from kdissect.decoders.records.records_fields import (
     RECORDS_FIELD_NAMES,
@@ -24,7 +26,7 @@ from kdissect.decoders.records.records_fields import (
 )
 from kdissect.model.native import is_compiled, native
 from kdissect.schema.all_fields import has_records
-from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
+from kdissect.schema.types import Field, Message, Primitive, Struct
 
 _LONGEST_STRING = 0x7FFF  # the length of a classic string is an int16
 CanonicalDecoder = Callable[[bytes, int], Decoded | None]
@@ -39,8 +41,6 @@ def canonical_decoder(message: Message, version: int) -> CanonicalDecoder:
     decoder raises nothing.
     """
     layout = Layout(message, version)
-    if _has_nullable_struct(layout, message.root):
-        return _never  # the emitted code does not see which marker stands before a struct
     return _compiled(layout) or emitted_decoder(layout)
 
 
@@ -55,7 +55,7 @@ def _compiled(layout: Layout) -> CanonicalDecoder | None:
 
 
 def emitted_decoder(layout: Layout) -> CanonicalDecoder:
-    """`canonical_decoder` by code made for the kind of body, which has no nullable structs."""
+    """`canonical_decoder` by code made for the kind of body."""
     message, version = layout.message, layout.version
     sink = _CanonicalSink(layout)
     emitter = _StrictEmitter(message, version, sink)
@@ -73,20 +73,6 @@ def emitted_decoder(layout: Layout) -> CanonicalDecoder:
     return decode
 
 
-def _never(_data: bytes, _offset: int) -> None:
-    return None
-
-
-def _has_nullable_struct(layout: Layout, of: Struct) -> bool:
-    for field in layout.plain_fields(of):
-        inner: Type = field.type.element if isinstance(field.type, Array) else field.type
-        if isinstance(inner, Struct) and (
-            (inner is field.type and layout.is_nullable(field)) or _has_nullable_struct(layout, inner)
-        ):
-            return True
-    return False
-
-
 def _shortest_varint(data: bytes, offset: int, first: int) -> tuple[int, int]:
     """`more_varint`, which raises ValueError for a form that could be shorter as well."""
     value, count = more_varint(data, offset, first)
@@ -96,11 +82,12 @@ def _shortest_varint(data: bytes, offset: int, first: int) -> tuple[int, int]:
 
 
 class _StrictEmitter(Emitter):
-    """Sees raw bytes of booleans and the form of every varint."""
+    """Sees raw bytes of booleans, the form of every varint, markers of structs, and the order of tags."""
 
     def __init__(self, message: Message, version: int, sink: Sink) -> None:
         super().__init__(message, version, sink)
         self.names["more"] = _shortest_varint
+        self._before: list[str] = []  # the variables of the tags before, of each section that is open
 
     def _add(self, code: str, width: int, target: str | None, field: Field | None = None) -> None:
         super()._add("B" if code == "?" else code, width, target, field)
@@ -108,13 +95,30 @@ class _StrictEmitter(Emitter):
     def _length(self, code: str, width: int, compact: bool, often_long: bool = False) -> None:
         super()._length(code, width, compact)
 
+    def _marker(self, tagged: bool) -> None:
+        self.emit(f"if n != 1 and n != {0 if tagged else -1}: raise ValueError")
+
+    def _tag_loop(self, known: list[tuple[Field, str]], owner: str) -> None:
+        self._before.append(self.fresh("l"))
+        self.emit(f"{self._before[-1]} = -1")
+        super()._tag_loop(known, owner)
+        self._before.pop()
+
+    def _tagged_field(self, field: Field, target: str) -> None:
+        self._depth += 1
+        start, default = self.fresh("s"), self.constant("d", default_bytes(self.layout, field))
+        self.emit(f"if t <= {self._before[-1]}: raise ValueError")
+        self.emit(f"{self._before[-1]} = t; {start} = p")
+        self._depth -= 1
+        super()._tagged_field(field, target)
+        self.emit(f"    if b[{start}:p] == {default}: raise ValueError")
+
 
 class _CanonicalSink(ObjectSink):
     """Makes the objects, notes where records are, and raises in the emitted code at another form."""
 
     def __init__(self, layout: Layout) -> None:
         super().__init__(lenient=False)
-        self._layout = layout
         self.records_fields = RecordsFieldPlaces() if has_records(layout.message) else None
 
     def begin(self, emitter: Emitter, of: Struct, target: str | None) -> str:
@@ -125,9 +129,7 @@ class _CanonicalSink(ObjectSink):
         return name
 
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
-        """The object's slot; tagged fields are not canonical."""
-        if self._layout.is_tagged(field):
-            return None
+        """The object's slot."""
         target = super().target(emitter, owner, field)
         if self.records_fields and target:
             self.records_fields.note(owner, field, target)
@@ -151,6 +153,10 @@ class _CanonicalSink(ObjectSink):
         super().text(emitter, field, target, start, stop)
         emitter.emit(f"if {stop} - ({start}) > {_LONGEST_STRING}: raise ValueError")
 
+    def unknown_tag(self, emitter: Emitter, owner: str) -> None:
+        """No unknown tag is canonical."""
+        emitter.emit("raise ValueError")
+
     def all_tags(self, emitter: Emitter, owner: str, start: str) -> str:
-        """No tag is canonical."""
+        """No tag is known."""
         return "raise ValueError"

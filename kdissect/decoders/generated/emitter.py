@@ -268,12 +268,16 @@ class Emitter:
         else:
             self._add("b", 1, "n")
         self.sync()
+        self._marker(tagged)
         self._null_if("n < 1" if tagged else "n < 0", target)
         self._depth += 1
         self._fields(of, self.sink.begin(self, of, target))
         self.sync()
         self.emit("pass")
         self._depth -= 1
+
+    def _marker(self, tagged: bool) -> None:
+        """Emit the refusal of the marker `n` of a struct; any is taken."""
 
     # Arrays.
 

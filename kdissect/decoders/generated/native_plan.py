@@ -7,18 +7,21 @@ from functools import lru_cache
 from kdissect.decoders.body_schemas import CACHE_SIZE
 from kdissect.decoders.generated.struct_layout import Layout
 from kdissect.decoders.generated.summary import listed_role
+from kdissect.decoders.generated.tag_defaults import default_bytes
 from kdissect.decoders.quirks import has_acks
 from kdissect.model.native import native
 from kdissect.schema.all_fields import holds_records
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct
 
-FieldRow = tuple[str, str, str, bool, bool, int]
+FieldRow = tuple[str, str, str, bool, bool, int, bytes]
 POSITION = "position"
 # By the names of Produce, Fetch, ShareFetch and FetchSnapshot.
 _PARTITION = frozenset({"index", "partition", "partition_index"})
 
 
-"""Its name, its kind or that of its elements, its role, whether it is an array, may be null; its tag."""
+"""Its name, its kind or that of its elements, its role, whether it is an array, may be null; its tag, and the
+bytes of its default in that tag (`tag_defaults`).
+"""
 StructRow = tuple[bool, list[FieldRow], list[FieldRow]]
 """Whether it holds records, its fields in the order of the wire, those that may stand among its tags."""
 NativeLayout = tuple["native.Layout", list[Struct], list[list[Field]]]
@@ -63,7 +66,8 @@ def _row(layout: Layout, of: Struct, field: Field, structs: list[Struct]) -> Fie
     if isinstance(kind, Struct):
         structs.append(kind)
     name = "struct" if isinstance(kind, Struct) else kind
-    return field.name, name, role, is_array, layout.is_nullable(field), field.tag or 0
+    default = default_bytes(layout, field) if layout.is_tagged(field) else b""
+    return field.name, name, role, is_array, layout.is_nullable(field), field.tag or 0, default
 
 
 def _role(message: Message, of: Struct, field: Field, kind: Primitive | Struct) -> str:

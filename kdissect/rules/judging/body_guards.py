@@ -134,7 +134,7 @@ class _Side:
 
 
 def _fields(layout: Layout) -> Iterator[_FieldAt]:
-    """The fields that have no tag, whose structs are numbered as they are found, tags included."""
+    """The fields, whose structs are numbered as they are found; in a struct those with tags come last."""
     structs: list[tuple[Struct, str]] = [(layout.message.root, "")]
     for number, (of, path) in enumerate(structs):  # which grows
         tagged = layout.tagged_fields(of) if layout.flexible else []
@@ -143,8 +143,7 @@ def _fields(layout: Layout) -> Iterator[_FieldAt]:
             kind = _element(field)
             if isinstance(kind, Struct):
                 structs.append((kind, here))
-            if index < len(layout.plain_fields(of)):
-                yield _FieldAt(number, index, here, field)
+            yield _FieldAt(number, index, here, field)
 
 
 def _element(field: Field) -> Primitive | Struct | Array:

@@ -14,10 +14,11 @@ const LONGEST_STRING: usize = 0x7FFF;
 /// The parts of a records field that other fields give: topic, topic id, partition (`RecordsField`).
 const SECTION_PARTS: usize = 3;
 
-/// What a struct becomes: the class of its values, names of its fields.
+/// What a struct becomes: the class of its values, names of its fields, of those with a tag, too.
 struct Made {
     class: Py<PyAny>,
     names: Vec<Py<PyString>>,
+    tagged: Vec<Py<PyString>>,
 }
 
 /// One version of a message: `decode` is a `CanonicalDecoder`.
@@ -76,7 +77,8 @@ impl CanonicalBody {
 
 impl CanonicalBody {
     fn name(&self, what: What) -> Option<&Py<PyString>> {
-        self.made.get(what.structure)?.names.get(what.index)
+        let made = self.made.get(what.structure)?;
+        if what.is_tag { &made.tagged } else { &made.names }.get(what.index)
     }
 }
 
@@ -213,8 +215,8 @@ impl<'py> Run<'_, 'py> {
 
 fn made(py: Python<'_>, of: &Struct, class: Py<PyAny>) -> Made {
     // Interned names are found by identity, once a value: those of the schema were read from a file.
-    let names = of.fields.iter().map(|field| PyString::intern(py, field.name()).unbind());
-    Made { class, names: names.collect() }
+    let names = |of: &[Field]| of.iter().map(|field| PyString::intern(py, field.name()).unbind()).collect();
+    Made { class, names: names(&of.fields), tagged: names(&of.tagged) }
 }
 
 fn part_of(role: Role) -> usize {

@@ -172,7 +172,8 @@ impl Side {
         let mut fields: Vec<(usize, usize)> = Vec::new();
         let mut tests: Vec<Vec<Test>> = Vec::from([Vec::new()]); // that of fields without any
         for (structure, index, what, numbers, ids, condition) in rows {
-            let field = structs.get(structure)?.fields.get(index)?;
+            let of = structs.get(structure)?;
+            let field = of.fields.iter().chain(&of.tagged).nth(index)?; // numbered so
             let ask = Ask::of(&what, numbers, ids, field)?;
             let slot = fields.iter().position(|of| *of == (structure, index)).unwrap_or_else(|| {
                 fields.push((structure, index));
@@ -182,7 +183,8 @@ impl Side {
             tests.get_mut(slot + 1)?.push(Test { ask, condition: bit(condition)? });
         }
         let slot = |part: What| {
-            let found = fields.iter().position(|of| *of == (part.structure, part.index) && !part.is_tag);
+            let before = if part.is_tag { structs[part.structure].fields.len() } else { 0 };
+            let found = fields.iter().position(|of| *of == (part.structure, before + part.index));
             // A text or a truth may have no canonical form.
             let is_seen = matches!(part.kind, Kind::String | Kind::Bool);
             found.map(|at| at + 1).or(is_seen.then_some(0))

@@ -3,13 +3,13 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedStr;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 
 /// Structs in structs; Kafka's messages have 5 at most. Readers take a frame of the stack for each.
 pub const MOST_NESTED: usize = 32;
 
-/// A field as Python has it: its name, kind and role, whether it is an array, may be null, its tag.
-type FieldRow = (PyBackedStr, PyBackedStr, PyBackedStr, bool, bool, u32);
+/// A field as Python has it: its name, kind and role, whether it is an array, may be null, its tag, its default.
+type FieldRow = (PyBackedStr, PyBackedStr, PyBackedStr, bool, bool, u32, PyBackedBytes);
 /// A struct as Python has it: whether it holds records, its fields, those that may stand among its tags.
 type StructRow = (bool, Vec<FieldRow>, Vec<FieldRow>);
 
@@ -77,6 +77,8 @@ pub struct Field {
     pub is_array: bool,
     pub nullable: bool,
     pub tag: u32,
+    /// The bytes of its default in a tag; writers leave such a tag out.
+    pub default: Box<[u8]>,
     /// It says whose the records are that come next: by its role.
     pub is_part: bool,
 }
@@ -191,7 +193,7 @@ impl Field {
 
     /// A struct has the number that comes next: `depths` are those of the structs met.
     fn of(row: &FieldRow, holds_records: bool, depth: usize, depths: &mut Vec<usize>) -> Option<Field> {
-        let (name, kind, role, is_array, nullable, tag) = row;
+        let (name, kind, role, is_array, nullable, tag, default) = row;
         let kind = match &**kind {
             "struct" => {
                 depths.push(depth);
@@ -208,6 +210,7 @@ impl Field {
             is_array: *is_array,
             nullable: *nullable,
             tag: *tag,
+            default: default.to_vec().into(),
             is_part: holds_records && tells && !is_array,
         })
     }

@@ -10,7 +10,7 @@ use crate::wire::{Form, Wire};
 /// position in the bytes. A method that gives None leaves the body to Python.
 pub trait Look {
     /// Whether a body in another form than writers give it is left to Python: a length or the mark of a struct that
-    /// could be written otherwise, any tag.
+    /// could be written otherwise, a tag that the schema does not know or that holds its default.
     const CANONICAL: bool = false;
 
     /// Whether the value of a field is to be found, for one who asks the same of every layout.
@@ -105,8 +105,9 @@ enum Read {
 struct Steps {
     steps: Box<[Step]>,
     tagged: Box<[Step]>,
-    /// The tags of those.
+    /// The tags of those, and the bytes of their defaults.
     tags: Box<[u32]>,
+    defaults: Box<[Box<[u8]>]>,
 }
 
 /// The way through the bodies of one version of a message.
@@ -164,8 +165,9 @@ impl Wanted<'_> {
             }
         }
         let tags = of.tagged.iter().map(|field| field.tag).collect();
+        let defaults = of.tagged.iter().map(|field| field.default.clone()).collect();
         let tagged = tagged.into_iter().map(|part| self.step(part)).collect();
-        (Steps { steps: steps.into(), tagged, tags }, is_wanted)
+        (Steps { steps: steps.into(), tagged, tags, defaults }, is_wanted)
     }
 
     /// The fields with their slots, and whether one is wanted.
@@ -320,7 +322,8 @@ impl<L: Look> Walk<'_, L> {
     /// The marker before a struct, which is another in a tag: `tree_decoder._nullable_struct`.
     fn is_null(&mut self, is_tag: bool) -> Option<bool> {
         if is_tag {
-            return Some(self.wire.uvarint()? == 0);
+            let mark = self.uvarint()?;
+            return (!L::CANONICAL || mark <= 1).then_some(mark == 0);
         }
         let mark = self.wire.byte()?;
         (!L::CANONICAL || matches!(mark, 1 | 255)).then_some(mark > 127) // a signed byte below 0
@@ -351,27 +354,28 @@ impl<L: Look> Walk<'_, L> {
     /// The tags at the end of a struct, in ascending order (KIP-482); those that the schema does not know behind
     /// the others.
     fn tags(&mut self, count: u32, of: &Steps, start: usize) -> Option<()> {
-        if L::CANONICAL {
-            return None;
-        }
         let (mut least, mut unknown) = (0, 0);
         self.look.tags(start);
         for _ in 0..count {
             let at = self.wire.at;
-            let (tag, size) = (self.wire.uvarint()?, self.wire.uvarint()? as usize);
+            let (tag, size) = (self.uvarint()?, self.uvarint()? as usize);
             if u64::from(tag) < least {
                 return None;
             }
             least = u64::from(tag) + 1;
-            let stop = self.wire.at.checked_add(size)?;
+            let start = self.wire.at;
+            let stop = start.checked_add(size)?;
             match of.tags.iter().position(|known| *known == tag) {
                 Some(index) if unknown == 0 => {
                     self.look.tag(tag, at)?;
                     self.step(of.tagged.get(index)?)?;
                     (self.wire.at == stop).then_some(())?;
+                    let is_default = || self.wire.data.get(start..stop) == of.defaults.get(index).map(|of| &of[..]);
+                    (!L::CANONICAL || !is_default()).then_some(())?;
                     self.look.tag_end(stop);
                 }
                 Some(_) => return None,
+                None if L::CANONICAL => return None,
                 None => {
                     let value = self.wire.take(size)?;
                     self.look.unknown_tag(tag, value, unknown == 0)?;

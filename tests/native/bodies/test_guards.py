@@ -109,7 +109,7 @@ def test_every_version_of_every_api_has_a_predicate() -> None:
 
 
 def test_rows_of_other_layouts_are_refused() -> None:
-    layout = native.Layout(True, [(False, [("a", "int8", "", False, False, 0)], [])])
+    layout = native.Layout(True, [(False, [("a", "int8", "", False, False, 0, b"")], [])])
     for row in ((1, 0, "below", [0], [], 0), (0, 1, "below", [0], [], 0), (0, 0, "topic", [], [], 0)):
         with pytest.raises(ValueError, match="other layouts"):
             native.Guards((layout, [row]), (layout, []), [], [], (0, 0))

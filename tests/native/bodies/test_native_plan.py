@@ -28,23 +28,23 @@ def test_the_rows_of_a_request_with_records() -> None:
         (
             True,
             [
-                ("transactional_id", "string", "", False, True, 0),
-                ("acks", "int16", "acks", False, False, 0),
-                ("timeout_ms", "int32", "", False, False, 0),
-                ("topic_data", "struct", "", True, False, 0),
+                ("transactional_id", "string", "", False, True, 0, b""),
+                ("acks", "int16", "acks", False, False, 0, b""),
+                ("timeout_ms", "int32", "", False, False, 0, b""),
+                ("topic_data", "struct", "", True, False, 0, b""),
             ],
             [],
         ),
         (
             True,
-            [("name", "string", "topic", False, False, 0), ("partition_data", "struct", "", True, False, 0)],
+            [("name", "string", "topic", False, False, 0, b""), ("partition_data", "struct", "", True, False, 0, b"")],
             [],
         ),
         (
             True,
             [
-                ("index", "int32", "partition", False, False, 0),
-                ("records", "records", "", False, True, 0),
+                ("index", "int32", "partition", False, False, 0, b""),
+                ("records", "records", "", False, True, 0, b""),
             ],
             [],
         ),
@@ -57,7 +57,7 @@ def test_tagged_fields_stand_apart_and_their_structs_behind_those_of_the_others(
     rows, structs, _ = layout_rows(Layout(api.response, 12))
     _, fields, tagged = next(row for row, of in zip(rows, structs, strict=True) if of.name == "PartitionData")
     assert [name for name, *_ in fields][:2] == ["partition_index", "error_code"]
-    assert [(name, tag) for name, *_, tag in tagged] == [
+    assert [(name, tag) for name, *_, tag, _ in tagged] == [
         ("diverging_epoch", 0), ("current_leader", 1), ("snapshot_id", 2),
     ]  # fmt: skip
     names = [of.name for of in structs]
@@ -65,7 +65,7 @@ def test_tagged_fields_stand_apart_and_their_structs_behind_those_of_the_others(
 
 
 def row(kind: str, role: str = "") -> FieldRow:
-    return "a", kind, role, False, False, 0
+    return "a", kind, role, False, False, 0, b""
 
 
 @needs_native
