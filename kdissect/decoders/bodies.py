@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 # How bytes do not fit if only their end is missing.
 _CUT = frozenset({FaultKind.SHORT, FaultKind.LENGTH})
+_MOST_SHARED = 4096  # bytes of a frame; Kafka's have 1,000
 _FITS = 3  # the place of `Decoded.fits`, which is found faster than the name
 
 
@@ -83,7 +84,11 @@ def _slow_path(
         return None
     if is_response and quirks.may_answer_in_other_version(api_key):
         api_version = quirks.response_body_version(api_key, api_version, data, offset)
-        found = _canonical_decoder(api_key, api_version, True)(data, offset)
+        if len(data) <= _MOST_SHARED:
+            found = _shared(data[offset:], api_key, api_version)
+            found = found and found._replace(end=found.end + offset)
+        else:
+            found = _canonical_decoder(api_key, api_version, True)(data, offset)
         if found is not None and found.fits:
             return found
     if found is None:
@@ -229,6 +234,14 @@ def _canonical_decoder(api_key: int, api_version: int, is_response: bool) -> "Ca
 
     message = known_body(api_key, api_version, is_response)
     return canonical_decoder(message, api_version) if message else _never_canonical
+
+
+@lru_cache(maxsize=64)  # 30 KB each
+def _shared(body: bytes, api_key: int, api_version: int) -> "Decoded | None":
+    """The versions that a broker offers: each of its connections begins with the same body. Values are not
+    changed, so that all may have the same one, by which it is recognised (`kdissect.model.same`).
+    """
+    return _canonical_decoder(api_key, api_version, True)(body, 0)
 
 
 def _never_canonical(data: bytes, offset: int) -> None:

@@ -119,17 +119,16 @@ class Identities:
 
     def _learn_expected(self, exchange: Exchange) -> None:
         try:
-            request, answer = exchange.request_body(), exchange.response_body()
+            cluster = sent(exchange.request_body(), "cluster_id", None)
+            if not cluster:
+                return
+            error = sent(exchange.response_body(), "error_code", 0)
         except DecodeError:
             return
-        cluster, error, info = (
-            sent(request, "cluster_id", None),
-            sent(answer, "error_code", 0),
-            exchange.connection,
-        )
-        if cluster and error == 0:
+        info = exchange.connection
+        if error == 0:
             self._note_own(info, str(cluster))
-        elif cluster and error == _REBOOTSTRAP_REQUIRED and len(self._denied) < MAX_BROKERS:
+        elif error == _REBOOTSTRAP_REQUIRED and len(self._denied) < MAX_BROKERS:
             self._denied.add(((info.capture_set, info.broker_address), str(cluster)))
             info.cluster_id = None if info.cluster_id == cluster else info.cluster_id
             self.changes += 1

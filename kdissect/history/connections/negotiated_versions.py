@@ -15,6 +15,7 @@ from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact, evidence_of
 from kdissect.history.state_table import Table
+from kdissect.model.same import of_same
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 
 CONNECTIONS_KEPT = 20_000  # about 1 KB each; a broker's 90 ranges, 7 KB, are shared
@@ -187,6 +188,7 @@ def _answered(view: ExchangeView, known: Negotiation, answer: Any) -> Fact:
     )
 
 
+@of_same
 def ranges_of(answer: Any) -> dict[int, Range]:
     """What an ApiVersions response names, by API key. It is not to be changed."""
     return _ranges((row.api_key, (row.min_version, row.max_version)) for row in answer.api_keys or ())
@@ -203,6 +205,7 @@ def _shared_ranges(rows: tuple[tuple[int, Range], ...]) -> dict[int, Range]:
     return dict(rows)
 
 
+@of_same
 def honest(ranges: dict[int, Range]) -> dict[int, Range]:
     """The ranges without versions of Produce that Kafka 4.0 and later name and do not have (KIP-896)."""
     low, high = ranges.get(apis.PRODUCE, (-1, -1))

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from kdissect.model.finding import Claim, Level, Who
+from kdissect.model.same import of_same
 from kdissect.model.wording import plural
 from kdissect.rules.kinds import BodyRule, ExchangeRule
 from kdissect.rules.rule import REQUEST, RESPONSE, Once, Violation
@@ -35,16 +37,23 @@ class BadRanges(BodyRule):
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Each entry of the list."""
-        seen = set()
-        for index, entry in enumerate(body.value.api_keys):
-            place = f"api_keys[{index}]"
-            if entry.api_key in seen:
-                yield body.violation(place, "each API once", f"API key {entry.api_key} again")
-            seen.add(entry.api_key)
-            if not 0 <= entry.min_version <= entry.max_version:
-                yield body.violation(
-                    place, "0 <= min_version <= max_version", f"{entry.min_version} to {entry.max_version}"
-                )
+        for place, expected, seen in _bad_entries(body.value):
+            yield body.violation(place, expected, seen)
+
+
+@of_same
+def _bad_entries(answer: Any) -> list[tuple[str, str, str]]:
+    """Place, what was expected, and what was seen."""
+    found, seen = [], set()
+    for index, entry in enumerate(answer.api_keys):
+        place = f"api_keys[{index}]"
+        if entry.api_key in seen:
+            found.append((place, "each API once", f"API key {entry.api_key} again"))
+        seen.add(entry.api_key)
+        if not 0 <= entry.min_version <= entry.max_version:
+            versions = f"{entry.min_version} to {entry.max_version}"
+            found.append((place, "0 <= min_version <= max_version", versions))
+    return found
 
 
 class ApiVersionsNotListed(BodyRule):

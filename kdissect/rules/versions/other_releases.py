@@ -1,9 +1,11 @@
 """Rules: versions that Kafka does not have yet, or no more."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from kdissect.history.api_keys import BETWEEN_BROKERS
 from kdissect.model.finding import Claim, Level, Who
+from kdissect.model.same import of_same
 from kdissect.rules.kinds import BodyRule, ExchangeRule
 from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Once, Violation
 from kdissect.rules.views.body_view import Body
@@ -34,17 +36,23 @@ class AdvertisedAboveKnown(BodyRule):
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Each range against the schema; one finding for the list."""
-        newer = []
-        for entry in body.value.api_keys:
-            api = protocol_messages.api(entry.api_key)
-            if api is None:
-                newer.append(f"API key {entry.api_key}")
-            elif entry.max_version > api.versions.last:
-                newer.append(f"{api.name} v{entry.max_version}")
+        newer = _newer(body.value)
         if newer:
             yield body.violation(
                 "api_keys", "what this schema knows", f"newer than this schema: {', '.join(newer)}"
             )
+
+
+@of_same
+def _newer(answer: Any) -> list[str]:
+    found = []
+    for entry in answer.api_keys:
+        api = protocol_messages.api(entry.api_key)
+        if api is None:
+            found.append(f"API key {entry.api_key}")
+        elif entry.max_version > api.versions.last:
+            found.append(f"{api.name} v{entry.max_version}")
+    return found
 
 
 class DroppedVersion(ExchangeRule):

@@ -37,7 +37,10 @@ def test_the_rows_of_a_request_with_records() -> None:
         ),
         (
             True,
-            [("name", "string", "topic", False, False, 0, b""), ("partition_data", "struct", "", True, False, 0, b"")],
+            [
+                ("name", "string", "topic", False, False, 0, b""),
+                ("partition_data", "struct", "", True, False, 0, b""),
+            ],
             [],
         ),
         (

@@ -1,0 +1,29 @@
+"""Results by the identity of what they were made of: for objects that many share and nobody changes."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+_KEPT = 64
+R = TypeVar("R")
+
+
+def of_same(make: Callable[[Any], R]) -> Callable[[Any], R]:
+    """`make`, whose result is kept for the last objects that it was given, and given again for these.
+
+    It keeps the objects alive, at most 64: no other can have their place in memory.
+    """
+    kept: dict[int, tuple[object, R]] = {}
+
+    @wraps(make)
+    def of(value: Any) -> R:
+        known = kept.get(id(value))
+        if known is not None:
+            return known[1]
+        if len(kept) >= _KEPT:
+            kept.clear()
+        made = make(value)
+        kept[id(value)] = value, made
+        return made
+
+    return of
