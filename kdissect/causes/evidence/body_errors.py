@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 from kdissect.decoders.generated.values import Value, present, sent
+from kdissect.schema.types import Array, Field, Struct
 from kdissect.stats.client import text_of
 
 MOST = 200  # errors of one response that are told apart
@@ -36,19 +38,38 @@ def body_errors(answer: Any) -> list[BodyError]:
 
 
 def _errors(value: Value, topic: str | bytes | None, partition: int | None) -> Iterator[BodyError]:
+    # Nearly no response has an error: what a struct is about is looked up once one may be there.
+    place = None
+    for field in _ways(type(value)):
+        item = sent(value, field.name)
+        for one in item if isinstance(item, list) else (item,):
+            if not one:
+                continue
+            topic, partition = place = place or _place(value, topic, partition)
+            if field.is_error:
+                yield BodyError(one, topic, partition, _message(value))
+            else:
+                yield from _errors(one, topic, partition)
+
+
+@cache
+def _ways(of: Any) -> tuple[Field, ...]:
+    """The fields of a struct that are error codes, or lead to some."""
+    return tuple(filter(_leads_to_errors, of.struct_fields))
+
+
+def _leads_to_errors(field: Field) -> bool:
+    inner = field.type.element if isinstance(field.type, Array) else field.type
+    return field.is_error or (isinstance(inner, Struct) and any(map(_leads_to_errors, inner.fields)))
+
+
+def _place(
+    value: Value, topic: str | bytes | None, partition: int | None
+) -> tuple[str | bytes | None, int | None]:
+    """The topic and partition that a struct is about, if not those of the struct that it is in."""
     own = _named(value)
-    topic = topic if own is None else own
     number = next((item for name in _PARTITION if (item := sent(value, name)) is not None), None)
-    partition = number if isinstance(number, int) else partition
-    for field, _, item in present(value):
-        if field.is_error:
-            for code in item if isinstance(item, list) else (item,):
-                if code:
-                    yield BodyError(code, topic, partition, _message(value))
-            continue
-        for element in item if isinstance(item, list) else (item,):
-            if isinstance(element, Value):
-                yield from _errors(element, topic, partition)
+    return topic if own is None else own, number if isinstance(number, int) else partition
 
 
 def _message(value: Value) -> str:

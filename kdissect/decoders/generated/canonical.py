@@ -2,8 +2,8 @@
 
 Canonical means: shortest varints, strings of UTF-8 and of a length they may have, booleans of 0 and 1, the
 markers of structs that Kafka writes, and tags that the schema knows in this version, once each, in ascending
-order, and not with their defaults. Bytes that do not fit are not canonical either. The tree decoder shows every
-other form and costs hundred times what this does; nearly all bodies are canonical.
+order, and not with their defaults. Bytes that do not fit are not canonical either. The tree decoder shows
+every other form and costs hundred times what this does; nearly all bodies are canonical.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """What a tagged field takes on the wire if it holds its default, which writers leave out.
 
-A missing tag stands for the default (KIP-482 Proposed Changes), so that a tag with these bytes is not the form
-that writers give a body.
+A missing tag stands for the default (KIP-482 Proposed Changes), so that a tag with these bytes is not the
+form that writers give a body.
 """
 
 import struct
