@@ -120,15 +120,14 @@ class Identities:
     def _learn_expected(self, exchange: Exchange) -> None:
         try:
             cluster = sent(exchange.request_body(), "cluster_id", None)
-            if not cluster:
-                return
-            error = sent(exchange.response_body(), "error_code", 0)
         except DecodeError:
             return
-        info = exchange.connection
-        if error == 0:
+        if not cluster:
+            return
+        info, answer = exchange.connection, exchange.response_summary()
+        if answer.fits and not answer.errors:
             self._note_own(info, str(cluster))
-        elif error == _REBOOTSTRAP_REQUIRED and len(self._denied) < MAX_BROKERS:
+        elif _REBOOTSTRAP_REQUIRED in answer.errors and len(self._denied) < MAX_BROKERS:
             self._denied.add(((info.capture_set, info.broker_address), str(cluster)))
             info.cluster_id = None if info.cluster_id == cluster else info.cluster_id
             self.changes += 1

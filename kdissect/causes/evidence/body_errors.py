@@ -40,7 +40,7 @@ def body_errors(answer: Any) -> list[BodyError]:
 def _errors(value: Value, topic: str | bytes | None, partition: int | None) -> Iterator[BodyError]:
     # Nearly no response has an error: what a struct is about is looked up once one may be there.
     place = None
-    for field in _ways(type(value)):
+    for field in _ways(type(value)):  # type: ignore[arg-type]  # the class can be hashed, its values not
         item = sent(value, field.name)
         for one in item if isinstance(item, list) else (item,):
             if not one:

@@ -16,7 +16,6 @@ from kdissect.decoders.generated.emitter import Emitter, Sink
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.decoders.generated.sinks import ObjectSink
 from kdissect.decoders.generated.struct_layout import Layout
-from kdissect.decoders.generated.tag_defaults import default_bytes
 from kdissect.decoders.generated.values import value_class
 from kdissect.decoders.records.records_fields import (
     RECORDS_FIELD_NAMES,
@@ -106,7 +105,7 @@ class _StrictEmitter(Emitter):
 
     def _tagged_field(self, field: Field, target: str) -> None:
         self._depth += 1
-        start, default = self.fresh("s"), self.constant("d", default_bytes(self.layout, field))
+        start, default = self.fresh("s"), self.constant("d", self.layout.default_bytes(field))
         self.emit(f"if t <= {self._before[-1]}: raise ValueError")
         self.emit(f"{self._before[-1]} = t; {start} = p")
         self._depth -= 1

@@ -7,7 +7,6 @@ from functools import lru_cache
 from kdissect.decoders.body_schemas import CACHE_SIZE
 from kdissect.decoders.generated.struct_layout import Layout
 from kdissect.decoders.generated.summary import listed_role
-from kdissect.decoders.generated.tag_defaults import default_bytes
 from kdissect.decoders.quirks import has_acks
 from kdissect.model.native import native
 from kdissect.schema.all_fields import holds_records
@@ -20,7 +19,7 @@ _PARTITION = frozenset({"index", "partition", "partition_index"})
 
 
 """Its name, its kind or that of its elements, its role, whether it is an array, may be null; its tag, and the
-bytes of its default in that tag (`tag_defaults`).
+bytes of its default in that tag (`Layout.default_bytes`).
 """
 StructRow = tuple[bool, list[FieldRow], list[FieldRow]]
 """Whether it holds records, its fields in the order of the wire, those that may stand among its tags."""
@@ -66,7 +65,7 @@ def _row(layout: Layout, of: Struct, field: Field, structs: list[Struct]) -> Fie
     if isinstance(kind, Struct):
         structs.append(kind)
     name = "struct" if isinstance(kind, Struct) else kind
-    default = default_bytes(layout, field) if layout.is_tagged(field) else b""
+    default = layout.default_bytes(field) if layout.is_tagged(field) else b""
     return field.name, name, role, is_array, layout.is_nullable(field), field.tag or 0, default
 
 

@@ -1,10 +1,11 @@
-"""Where the fields of a struct stand in one version: order, widths, smallest sizes.
+"""Where the fields of a struct stand in one version: order, widths, smallest sizes, bytes of defaults.
 
 Shared by everything that walks the schema (`emitter`, `tree_decoder`), so that the walks cannot
 disagree.
 """
 
 from collections.abc import Iterable
+from struct import pack
 
 from kdissect.schema.protocol_messages import is_never_compact
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
@@ -119,3 +120,17 @@ class Layout:
         for field in self.plain_fields(of):
             total += 1 if self.is_nullable(field) else self._min_size(field.type)
         return total
+
+    def default_bytes(self, field: Field) -> bytes:
+        """What a field of a flexible version takes if it holds its default, which writers leave out in a tag
+        (KIP-482 Proposed Changes).
+        """
+        kind, default = field.type, field.default
+        if isinstance(kind, Struct) and not self.is_nullable(field):
+            return b"".join(map(self.default_bytes, self.plain_fields(kind))) + b"\0"  # no tags
+        if default is None:
+            return b"\0"  # a compact length, or the marker of a struct in a tag (`quirks.is_null_marker`)
+        if isinstance(kind, Primitive) and kind in FIXED:
+            return pack(f">{FIXED[kind][0]}", default)
+        content = default.encode() if isinstance(default, str) else bytes(default)  # type: ignore[call-overload]
+        return bytes([len(content) + 1]) + content
