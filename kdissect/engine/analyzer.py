@@ -39,6 +39,7 @@ from kdissect.engine.half_open import (
     opening_of,
     packets_of,
 )
+from kdissect.engine.taps.nat_sides import NatSides
 from kdissect.engine.unread import ConnectionTally
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import ANY_PORTS, Ports
@@ -148,6 +149,7 @@ class Analyzer:
         self._tally = ConnectionTally()
         # Who compares connections must have them from the first packet.
         self._holds_syns = duplicate_taps is None
+        self._nat_sides = NatSides() if duplicate_taps is None or duplicate_taps.sees_all_flows else None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """What was pickled where the bulk path is another one goes on with the one that is here."""
@@ -304,17 +306,18 @@ class Analyzer:
         """What takes the packets of a block."""
         return native.InOrder(runs, self.latest_ns, self._events, self._others, feed_unusual, lend)
 
-    def _lent_of(self, _capture_set: str, flows: FlowTable) -> Any:
+    def _lent_of(self, capture_set: str, flows: FlowTable) -> Any:
         """What it takes of a capture set."""
-        return flows.held, self._syns(flows)
+        return flows.held, self._syns(capture_set, flows)
 
-    def _syns(self, flows: FlowTable) -> tuple[dict[bytes, Flow], int, native.Counts] | None:
+    def _syns(self, capture_set: str, flows: FlowTable) -> native.HeldSyns | None:
         """What the compiled `_first` of a SYN is given; None where each SYN is for this one."""
         counts = self._store.counts
         if not self._holds_syns or self._only_ports or self._others is not None:
             return None
         assert isinstance(counts, native.Counts)
-        return flows, self.limits.connections, counts
+        assert self._nat_sides is not None  # else nothing is held
+        return flows, self.limits.connections, counts, partial(self._nat_sides.see, capture_set)
 
     def _feed_packet(self, packet: PlainPacket) -> None:
         segment = self.parser.parse_batch((packet,))[0]
@@ -461,6 +464,8 @@ class Analyzer:
         """
         if time_ns > self._due_ns:
             self._sweep(time_ns)
+        if plain[3] & (SYN | ACK) == SYN:
+            self._note_syn(plain[0], plain[1], plain[4], plain[7], time_ns)
         found, direction = self._find(plain[0])
         if found is None:
             if self._only_ports and self._only_ports.isdisjoint(flow_ports(plain[0])):
@@ -483,6 +488,11 @@ class Analyzer:
                 self._drop(found, key, CloseKind.REUSED, time_ns)
                 return self._open(segment, time_ns, self.place), 0
         return found, direction
+
+    def _note_syn(self, flow: bytes, seq: int, window: int, ip_id: int, time_ns: int) -> None:
+        """A SYN without ACK of the capture set at hand comes: the other side of a NAT may have had it."""
+        if self._nat_sides is not None:
+            self._nat_sides.see(self._capture_set, flow, seq, window, ip_id, time_ns)
 
     def _complete(self, half: HalfOpen, key: bytes) -> Connection:
         """Make a connection of what was held of it."""
@@ -521,6 +531,10 @@ class Analyzer:
     def _open(self, segment: Segment, time_ns: int, place: tuple[int, int]) -> Connection:
         info = self._info(segment.flow, is_answer(segment.flags), time_ns, place)
         connection = self._connection(info, segment.flow)
+        if segment.flags & SYN and self._nat_sides is not None:
+            root = self._nat_sides.root(self._capture_set, segment.flow, segment.seq)
+            if root is not None:
+                info.same_as, info.read_from = root
         if self._duplicate_taps is not None:
             self._duplicate_taps.open(info, connection.tcp, segment)
             if info.share is not None:

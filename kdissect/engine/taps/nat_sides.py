@@ -1,0 +1,97 @@
+"""Connections that are there twice because a NAT was captured on both of its sides, known by their SYN.
+
+Rules:
+- A NAT forwards a SYN with another address or port and leaves its sequence number and window as they were
+  (RFC 3022 section 4.1 and netfilter: the TCP header changes in ports and checksum). Two SYNs of different
+  flows are one if they have both in common, one end in common, and are at most `NEAR_NS` apart. If no end is
+  common they need the same IP identification as well.
+- The side that comes first in canonical order is counted, the others name it (`ConnectionInfo.same_as`).
+- Small and round numbers are those of tools that write packets: they prove nothing. Of real ones, which are
+  random (RFC 9293 section 3.4.1), N connections to one end within `NEAR_NS` have two that are equal by chance
+  once in 2^32 / N.
+- A side whose SYN was not captured is not recognised, nor is one behind a device that changes sequence
+  numbers: both sides count.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+from kdissect.engine.taps.tap_index import SMALL
+from kdissect.model.packets.segment import flow_endpoints
+from kdissect.session.info import connection_id
+
+# The way through a NAT takes microseconds; two hosts that capture a side each have clocks that differ.
+NEAR_NS = 1_000_000_000
+# A SYN is sent again after 1, 3, 7 and 15 s (RFC 6298 section 5: doubled each time), and is still the first.
+KEPT_NS = 32_000_000_000
+# SYNs that are remembered, and sides that were recognised, some 300 bytes each.
+MAX_SYNS = 20_000
+MAX_SIDES = 100_000
+_ROUND = 1000
+
+Root = tuple[str, str]
+"""The connection that counts, and its capture set."""
+
+
+class _Syn(NamedTuple):
+    capture_set: str
+    flow: bytes
+    start_ns: int
+    last_ns: int
+    window: int
+    ip_id: int
+
+
+class NatSides:
+    """Remembers SYNs of all capture sets in canonical order."""
+
+    def __init__(self) -> None:
+        self._first: dict[int, _Syn] = {}
+        """The first SYN of a sequence number."""
+        self._order: deque[tuple[int, int]] = deque()
+        """Times of these and their sequence numbers."""
+        self._roots: dict[tuple[str, bytes, int], Root] = {}
+
+    def see(self, capture_set: str, flow: bytes, seq: int, window: int, ip_id: int, time_ns: int) -> None:
+        """Take the next SYN without ACK, of the flow of its sender."""
+        # Hot, once a SYN: a flood has a million of them.
+        first = self._first.get(seq)
+        if first is not None and time_ns - first.start_ns <= KEPT_NS:
+            self._compare(first, _Syn(capture_set, flow, time_ns, time_ns, window, ip_id), seq)
+        elif seq >= SMALL and seq % _ROUND:
+            self._first[seq] = _Syn(capture_set, flow, time_ns, time_ns, window, ip_id)
+            self._order.append((time_ns, seq))
+            if len(self._order) > MAX_SYNS or time_ns - self._order[0][0] > KEPT_NS:
+                self._forget(*self._order.popleft())
+
+    def _forget(self, start_ns: int, seq: int) -> None:
+        known = self._first.get(seq)
+        if known is not None and known.start_ns == start_ns:
+            del self._first[seq]
+
+    def _compare(self, first: _Syn, syn: _Syn, seq: int) -> None:
+        if syn.flow == first.flow:
+            if syn.capture_set == first.capture_set:
+                self._first[seq] = first._replace(last_ns=syn.last_ns)  # it was sent again
+        elif _are_one(first, syn):
+            while len(self._roots) >= MAX_SIDES:
+                del self._roots[next(iter(self._roots))]
+            root = connection_id(first.flow, first.capture_set, first.start_ns)
+            self._roots.setdefault((syn.capture_set, syn.flow, seq), (root, first.capture_set))
+
+    def root(self, capture_set: str, flow: bytes, seq: int) -> Root | None:
+        """The connection that counts instead of one that begins with a SYN; None if this one counts."""
+        return self._roots.get((capture_set, flow, seq)) if self._roots else None
+
+
+def _are_one(first: _Syn, syn: _Syn) -> bool:
+    """Whether two SYNs with the same sequence number and different flows are one."""
+    if syn.window != first.window or abs(syn.last_ns - first.last_ns) > NEAR_NS:
+        return False
+    if any(
+        one == other for one, other in zip(flow_endpoints(first.flow), flow_endpoints(syn.flow), strict=True)
+    ):
+        return True
+    return 0 < first.ip_id == syn.ip_id
