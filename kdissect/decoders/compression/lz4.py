@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import lz4.frame
 
-from kdissect.model.errors import DecodeError, OutputLimitError, BrokenFrameError
+from kdissect.model.errors import BrokenFrameError, DecodeError, OutputLimitError
 from kdissect.model.wording import plural
 
 _MAGIC = b"\x04\x22\x4d\x18"

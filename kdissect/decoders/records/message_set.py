@@ -6,7 +6,7 @@ from kdissect.decoders.compression.codec import codec_name, decompress
 from kdissect.decoders.records.batch_layout import LENGTH_AT, OVERHEAD
 from kdissect.decoders.records.batches import batch_fault, iter_batches
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.errors import DecodeError, OutputLimitError, BrokenFrameError
+from kdissect.model.errors import BrokenFrameError, DecodeError, OutputLimitError
 from kdissect.model.limits import in_force
 from kdissect.model.record_batch import CODEC_NAMES, Record, RecordBatch, RecordFault, note
 from kdissect.model.wording import plural

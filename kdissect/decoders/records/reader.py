@@ -8,7 +8,7 @@ from kdissect.decoders.records.batch_layout import CURRENT_MAGIC
 from kdissect.decoders.records.message_set import iter_messages
 from kdissect.decoders.records.records_v2 import iter_records_v2
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.errors import DecodeError, OutputLimitError, BrokenFrameError
+from kdissect.model.errors import BrokenFrameError, DecodeError, OutputLimitError
 from kdissect.model.limits import in_force
 from kdissect.model.native import is_compiled, native
 from kdissect.model.record_batch import CODEC_NAMES, Record, RecordBatch, RecordFault, note

@@ -60,10 +60,10 @@ class NatSides:
         first = self._first.get(seq)
         if first is not None and time_ns - first.start_ns <= KEPT_NS:
             self._compare(first, _Syn(capture_set, flow, time_ns, time_ns, window, ip_id), seq)
-        elif seq >= SMALL and seq % _ROUND:
+        elif is_random(seq):
             self._first[seq] = _Syn(capture_set, flow, time_ns, time_ns, window, ip_id)
             self._order.append((time_ns, seq))
-            if len(self._order) > MAX_SYNS or time_ns - self._order[0][0] > KEPT_NS:
+            while len(self._order) > MAX_SYNS or time_ns - self._order[0][0] > KEPT_NS:
                 self._forget(*self._order.popleft())
 
     def _forget(self, start_ns: int, seq: int) -> None:
@@ -84,6 +84,11 @@ class NatSides:
     def root(self, capture_set: str, flow: bytes, seq: int) -> Root | None:
         """The connection that counts instead of one that begins with a SYN; None if this one counts."""
         return self._roots.get((capture_set, flow, seq)) if self._roots else None
+
+
+def is_random(seq: int) -> bool:
+    """Whether a first sequence number may be random."""
+    return seq >= SMALL and seq % _ROUND != 0
 
 
 def _are_one(first: _Syn, syn: _Syn) -> bool:

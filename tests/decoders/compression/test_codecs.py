@@ -13,7 +13,7 @@ import zstandard
 
 from kdissect.decoders.compression.codec import decompress
 from kdissect.decoders.compression.lz4 import xxh32
-from kdissect.model.errors import DecodeError, OutputLimitError, BrokenFrameError
+from kdissect.model.errors import BrokenFrameError, DecodeError, OutputLimitError
 from kdissect.model.limits import DEFAULT_LIMITS
 from tests.support.console import CHECKOUT
 from tests.support.messages.kafka_python import lz4_encode_old_kafka
