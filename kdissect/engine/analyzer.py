@@ -39,7 +39,7 @@ from kdissect.engine.half_open import (
     opening_of,
     packets_of,
 )
-from kdissect.engine.taps.nat_sides import NatSides
+from kdissect.engine.taps.nat_sides import ROOT, NatSides
 from kdissect.engine.unread import ConnectionTally
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import ANY_PORTS, Ports
@@ -104,6 +104,9 @@ class Analyzer:
     """The latest time of all packets so far, where somebody asks for the order of all (`event_order`)."""
     ended: ConnectionInfo | None = None
     """The connection that ended last."""
+    _sees_all_flows = False
+    _nat_sides: NatSides | None = None
+    """None where only some flows come, and nobody told of a NAT."""
 
     def __init__(
         self,
@@ -149,7 +152,8 @@ class Analyzer:
         self._tally = ConnectionTally()
         # Who compares connections must have them from the first packet.
         self._holds_syns = duplicate_taps is None
-        self._nat_sides = NatSides() if duplicate_taps is None or duplicate_taps.sees_all_flows else None
+        self._sees_all_flows = duplicate_taps is None or duplicate_taps.sees_all_flows
+        self._nat_sides = NatSides() if self._sees_all_flows else None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """What was pickled where the bulk path is another one goes on with the one that is here."""
@@ -352,7 +356,12 @@ class Analyzer:
 
     def feed_segment(self, segment: PlainSegment, ref: int, time_ns: int) -> list[Event]:
         """`feed` for a packet that was taken apart already, here or on another machine."""
-        if segment[6] < 0:  # no segment, it tells of the next one
+        if segment[6] == ROOT:  # no segment, it tells of the next one
+            if self._nat_sides is None:
+                self._nat_sides = NatSides()
+            self._nat_sides.tell(self._capture_set_of(ref >> FILE_SHIFT), segment)
+            return _NOTHING
+        if segment[6] < 0:  # the same
             from kdissect.model.packets.process import local_end_of  # start-up: few captures name processes
 
             self.parser.local_ends[ref] = local_end_of(segment)
@@ -491,7 +500,7 @@ class Analyzer:
 
     def _note_syn(self, flow: bytes, seq: int, window: int, ip_id: int, time_ns: int) -> None:
         """A SYN without ACK of the capture set at hand comes: the other side of a NAT may have had it."""
-        if self._nat_sides is not None:
+        if self._nat_sides is not None and self._sees_all_flows:
             self._nat_sides.see(self._capture_set, flow, seq, window, ip_id, time_ns)
 
     def _complete(self, half: HalfOpen, key: bytes) -> Connection:

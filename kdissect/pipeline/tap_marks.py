@@ -3,7 +3,8 @@
 Rules:
 - A first pass over each set lists its pairs of ends, without looking into a packet: the compiled reader
   passes all by. Where no two sets have the same ends, nothing was captured twice.
-- The same of SYNs: two ends that begin with an equal one may be both sides of a NAT (`engine.taps.nat_sides`).
+- The same of SYNs: two ends that begin with an equal one may be both sides of a NAT
+  (`engine.taps.nat_sides`).
 - Else tasks that read all sets analyse the connections between ends that several have, as one process does
   (`engine.taps`), and tell which are the same. Each task has a shard of the ends; packets of others are
   passed by before those of the sets are merged.

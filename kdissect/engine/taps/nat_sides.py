@@ -19,7 +19,7 @@ from collections import deque
 from typing import NamedTuple
 
 from kdissect.engine.taps.tap_index import SMALL
-from kdissect.model.packets.segment import flow_endpoints
+from kdissect.model.packets.segment import PlainSegment, flow_endpoints
 from kdissect.session.info import connection_id
 
 # The way through a NAT takes microseconds; two hosts that capture a side each have clocks that differ.
@@ -33,6 +33,15 @@ _ROUND = 1000
 
 Root = tuple[str, str]
 """The connection that counts, and its capture set."""
+
+
+ROOT = -2
+"""In the place of bytes that a snap length cut, of what is no segment (as `model.packets.process`)."""
+
+
+def as_segment(flow: bytes, seq: int, root: Root) -> PlainSegment:
+    """What goes in front of a SYN where there are segments of one flow alone; `root` is of the same set."""
+    return flow, seq, 0, 0, 0, root[0].encode(), ROOT, 0
 
 
 class _Syn(NamedTuple):
@@ -76,10 +85,17 @@ class NatSides:
             if syn.capture_set == first.capture_set:
                 self._first[seq] = first._replace(last_ns=syn.last_ns)  # it was sent again
         elif _are_one(first, syn):
-            while len(self._roots) >= MAX_SIDES:
-                del self._roots[next(iter(self._roots))]
             root = connection_id(first.flow, first.capture_set, first.start_ns)
-            self._roots.setdefault((syn.capture_set, syn.flow, seq), (root, first.capture_set))
+            self._note((syn.capture_set, syn.flow, seq), (root, first.capture_set))
+
+    def tell(self, capture_set: str, told: PlainSegment) -> None:
+        """Take what `as_segment` has of a SYN that comes next, from who saw the SYNs of all flows."""
+        self._note((capture_set, told[0], told[1]), (told[5].decode(), capture_set))
+
+    def _note(self, side: tuple[str, bytes, int], root: Root) -> None:
+        while len(self._roots) >= MAX_SIDES:
+            del self._roots[next(iter(self._roots))]
+        self._roots.setdefault(side, root)
 
     def root(self, capture_set: str, flow: bytes, seq: int) -> Root | None:
         """The connection that counts instead of one that begins with a SYN; None if this one counts."""
