@@ -42,6 +42,7 @@ def test_file_by_file(name: str, tmp_path: Path) -> None:
             assert_equal(tmp_path / "tables", [tmp_path / "in"])
 
 
+@pytest.mark.exhaustive
 def test_both_sides_of_a_nat_count_once(tmp_path: Path) -> None:
     """No task of a flow sees the other side: who reads a file knows what a NAT translated.
 
