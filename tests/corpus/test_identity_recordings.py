@@ -237,3 +237,27 @@ def test_others_were_not_captured_on_both_sides_of_a_nat(name: str) -> None:
 
 def test_a_producer_id_stays_given_when_the_broker_names_its_cluster() -> None:
     assert [one["code"] for one in facts("check", MISROUTED)["findings"]] == []
+
+
+RECREATED = CAPTURES.parent / "tests" / "causes" / "cases" / "topic_recreated_real.pcap.gz"
+
+
+def test_offsets_of_a_topic_made_again_are_not_those_of_the_former() -> None:
+    """No record comes twice, though offsets begin at 0 again: the topic ids differ."""
+    offsets = json.loads(run("offsets", "--format", "json", RECREATED).out)
+    assert not any(offsets[table] for table in ("positions", "commits", "written_twice"))
+    changes = json.loads(run("changes", "--format", "json", RECREATED).out)["changes"]
+    assert [row["did"] for row in changes if row["name"] == "recreated"][1:3] == [
+        "deleted", "created automatically"
+    ]  # fmt: skip
+
+
+def test_a_refused_produce_counts_where_its_topic_is() -> None:
+    """It has the id of the topic in the cluster that advertises the address: that cluster was asked for."""
+    refused = [
+        (user["client_id"], row["cluster"], list(user["errors"]))
+        for row in facts("topics", MISROUTED)["topics"]
+        for user in row["writers"]
+        if user["errors"]
+    ]
+    assert refused == [("java-4.3.1", SECOND, ["UNKNOWN_TOPIC_ID"])]
