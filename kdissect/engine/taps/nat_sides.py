@@ -1,16 +1,16 @@
 """Connections that are there twice because a NAT was captured on both of its sides, known by their SYN.
 
 Rules:
-- A NAT forwards a SYN with another address or port and leaves its sequence number and window as they were
-  (RFC 3022 section 4.1 and netfilter: the TCP header changes in ports and checksum). Two SYNs of different
-  flows are one if they have both in common, one end in common, and are at most `NEAR_NS` apart. If no end is
-  common they need the same IP identification as well.
+- A NAT forwards a SYN with another address and leaves its sequence number, window and IP identification as
+  they were (netfilter: addresses, ports and checksums change). Two SYNs of different flows are one if they
+  have all three in common, one end in common, and other hosts at the other end, and are at most `NEAR_NS`
+  apart. If no end is common the identification must not be 0, which some systems give all SYNs.
 - The side that comes first in canonical order is counted, the others name it (`ConnectionInfo.same_as`).
 - Small and round numbers are those of tools that write packets: they prove nothing. Of real ones, which are
   random (RFC 9293 section 3.4.1), N connections to one end within `NEAR_NS` have two that are equal by chance
   once in 2^32 / N.
 - A side whose SYN was not captured is not recognised, nor is one behind a device that changes sequence
-  numbers: both sides count.
+  numbers or IP identifications, or ports alone: both sides count.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ class NatSides:
     def _compare(self, first: _Syn, syn: _Syn, seq: int) -> None:
         if syn.flow == first.flow:
             if syn.capture_set == first.capture_set:
-                self._first[seq] = first._replace(last_ns=syn.last_ns)  # it was sent again
+                # It was sent again, and has the time and identification that the other side may see.
+                self._first[seq] = first._replace(last_ns=syn.last_ns, window=syn.window, ip_id=syn.ip_id)
         elif _are_one(first, syn):
             root = connection_id(first.flow, first.capture_set, first.start_ns)
             self._note((syn.capture_set, syn.flow, seq), (root, first.capture_set))
@@ -109,10 +110,11 @@ def is_random(seq: int) -> bool:
 
 def _are_one(first: _Syn, syn: _Syn) -> bool:
     """Whether two SYNs with the same sequence number and different flows are one."""
-    if syn.window != first.window or abs(syn.last_ns - first.last_ns) > NEAR_NS:
+    if (syn.window, syn.ip_id) != (first.window, first.ip_id) or abs(syn.last_ns - first.last_ns) > NEAR_NS:
         return False
-    if any(
-        one == other for one, other in zip(flow_endpoints(first.flow), flow_endpoints(syn.flow), strict=True)
-    ):
-        return True
-    return 0 < first.ip_id == syn.ip_id
+    (client, broker), (other_client, other_broker) = flow_endpoints(first.flow), flow_endpoints(syn.flow)
+    if client == other_client:
+        return broker.host != other_broker.host
+    if broker == other_broker:
+        return client.host != other_client.host
+    return syn.ip_id > 0 and client.host != other_client.host and broker.host != other_broker.host
