@@ -16,7 +16,6 @@ Rules:
 from __future__ import annotations
 
 from collections import deque
-from typing import NamedTuple
 
 from kdissect.engine.taps.tap_index import SMALL
 from kdissect.model.packets.segment import PlainSegment, flow_endpoints
@@ -44,13 +43,11 @@ def as_segment(flow: bytes, seq: int, root: Root) -> PlainSegment:
     return flow, seq, 0, 0, 0, root[0].encode(), ROOT, 0
 
 
-class _Syn(NamedTuple):
-    capture_set: str
-    flow: bytes
-    start_ns: int
-    last_ns: int
-    window: int
-    ip_id: int
+_Syn = tuple[str, bytes, int, int, int, int]
+"""Capture set, flow, times of the first SYN and of the last one, window, IP identification.
+
+No class: the collector of cycles looks at each instance of one, and not at a tuple of such values.
+"""
 
 
 class NatSides:
@@ -59,35 +56,31 @@ class NatSides:
     def __init__(self) -> None:
         self._first: dict[int, _Syn] = {}
         """The first SYN of a sequence number."""
-        self._order: deque[tuple[int, int]] = deque()
-        """Times of these and their sequence numbers."""
+        self._order: deque[int] = deque()
+        """These sequence numbers."""
         self._roots: dict[tuple[str, bytes, int], Root] = {}
 
     def see(self, capture_set: str, flow: bytes, seq: int, window: int, ip_id: int, time_ns: int) -> None:
         """Take the next SYN without ACK, of the flow of its sender."""
         # Hot, once a SYN: a flood has a million of them.
         first = self._first.get(seq)
-        if first is not None and time_ns - first.start_ns <= KEPT_NS:
-            self._compare(first, _Syn(capture_set, flow, time_ns, time_ns, window, ip_id), seq)
-        elif is_random(seq):
-            self._first[seq] = _Syn(capture_set, flow, time_ns, time_ns, window, ip_id)
-            self._order.append((time_ns, seq))
-            while len(self._order) > MAX_SYNS or time_ns - self._order[0][0] > KEPT_NS:
-                self._forget(*self._order.popleft())
-
-    def _forget(self, start_ns: int, seq: int) -> None:
-        known = self._first.get(seq)
-        if known is not None and known.start_ns == start_ns:
-            del self._first[seq]
+        if first is not None:
+            self._compare(first, (capture_set, flow, time_ns, time_ns, window, ip_id), seq)
+        elif seq >= SMALL and seq % _ROUND:
+            self._first[seq] = capture_set, flow, time_ns, time_ns, window, ip_id
+            order = self._order
+            order.append(seq)
+            while len(order) > MAX_SYNS or time_ns - self._first[order[0]][2] > KEPT_NS:
+                del self._first[order.popleft()]
 
     def _compare(self, first: _Syn, syn: _Syn, seq: int) -> None:
-        if syn.flow == first.flow:
-            if syn.capture_set == first.capture_set:
-                # It was sent again, and has the time and identification that the other side may see.
-                self._first[seq] = first._replace(last_ns=syn.last_ns, window=syn.window, ip_id=syn.ip_id)
-        elif _are_one(first, syn):
-            root = connection_id(first.flow, first.capture_set, first.start_ns)
-            self._note((syn.capture_set, syn.flow, seq), (root, first.capture_set))
+        capture_set, flow, start_ns, *_ = first
+        if syn[1] != flow:
+            if _are_one(first, syn):
+                self._note((syn[0], syn[1], seq), (connection_id(flow, capture_set, start_ns), capture_set))
+        elif syn[0] == capture_set:
+            # It was sent again, and has the time and identification that the other side may see.
+            self._first[seq] = capture_set, flow, start_ns, *syn[3:]
 
     def tell(self, capture_set: str, told: PlainSegment) -> None:
         """Take what `as_segment` has of a SYN that comes next, from who saw the SYNs of all flows."""
@@ -110,11 +103,13 @@ def is_random(seq: int) -> bool:
 
 def _are_one(first: _Syn, syn: _Syn) -> bool:
     """Whether two SYNs with the same sequence number and different flows are one."""
-    if (syn.window, syn.ip_id) != (first.window, first.ip_id) or abs(syn.last_ns - first.last_ns) > NEAR_NS:
+    _, flow, _, last_ns, *marks = first
+    _, other, _, other_ns, *other_marks = syn
+    if marks != other_marks or abs(other_ns - last_ns) > NEAR_NS:
         return False
-    (client, broker), (other_client, other_broker) = flow_endpoints(first.flow), flow_endpoints(syn.flow)
+    (client, broker), (other_client, other_broker) = flow_endpoints(flow), flow_endpoints(other)
     if client == other_client:
         return broker.host != other_broker.host
     if broker == other_broker:
         return client.host != other_client.host
-    return syn.ip_id > 0 and client.host != other_client.host and broker.host != other_broker.host
+    return marks[1] > 0 and client.host != other_client.host and broker.host != other_broker.host
