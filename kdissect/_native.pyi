@@ -177,6 +177,10 @@ class PassedBy:
     def add(self, flow: bytes) -> None: ...
     def clear(self) -> None: ...
 
+# Flows, the most connections, how many there are, and what takes flow, sequence number, window, IP
+# identification and time of each SYN.
+HeldSyns = tuple[dict[bytes, Flow], int, Counts, Callable[[bytes, int, int, int, int], None]]
+
 @final
 class InOrder:
     # `lend` gives the name of a file's capture set, up to which time its packets may be taken, and the thing.
@@ -187,9 +191,7 @@ class InOrder:
         events: list[Event],
         others: PassedBy | None,
         unusual: Callable[[int], int],
-        lend: Callable[
-            [int], tuple[str, int, tuple[HeldFlows, tuple[dict[bytes, Flow], int, Counts] | None]] | None
-        ],
+        lend: Callable[[int], tuple[str, int, tuple[HeldFlows, HeldSyns | None]] | None],
     ) -> Self: ...
     @property
     def index(self) -> int: ...

@@ -39,6 +39,7 @@ from kdissect.engine.half_open import (
     opening_of,
     packets_of,
 )
+from kdissect.engine.taps.nat_sides import ROOT, NatSides
 from kdissect.engine.unread import ConnectionTally
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import ANY_PORTS, Ports
@@ -103,6 +104,9 @@ class Analyzer:
     """The latest time of all packets so far, where somebody asks for the order of all (`event_order`)."""
     ended: ConnectionInfo | None = None
     """The connection that ended last."""
+    _sees_all_flows = False
+    _nat_sides: NatSides | None = None
+    """None where only some flows come, and nobody told of a NAT."""
 
     def __init__(
         self,
@@ -148,6 +152,8 @@ class Analyzer:
         self._tally = ConnectionTally()
         # Who compares connections must have them from the first packet.
         self._holds_syns = duplicate_taps is None
+        self._sees_all_flows = duplicate_taps is None or duplicate_taps.sees_all_flows
+        self._nat_sides = NatSides() if self._sees_all_flows else None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """What was pickled where the bulk path is another one goes on with the one that is here."""
@@ -304,17 +310,18 @@ class Analyzer:
         """What takes the packets of a block."""
         return native.InOrder(runs, self.latest_ns, self._events, self._others, feed_unusual, lend)
 
-    def _lent_of(self, _capture_set: str, flows: FlowTable) -> Any:
+    def _lent_of(self, capture_set: str, flows: FlowTable) -> Any:
         """What it takes of a capture set."""
-        return flows.held, self._syns(flows)
+        return flows.held, self._syns(capture_set, flows)
 
-    def _syns(self, flows: FlowTable) -> tuple[dict[bytes, Flow], int, native.Counts] | None:
+    def _syns(self, capture_set: str, flows: FlowTable) -> native.HeldSyns | None:
         """What the compiled `_first` of a SYN is given; None where each SYN is for this one."""
         counts = self._store.counts
         if not self._holds_syns or self._only_ports or self._others is not None:
             return None
         assert isinstance(counts, native.Counts)
-        return flows, self.limits.connections, counts
+        assert self._nat_sides is not None  # else nothing is held
+        return flows, self.limits.connections, counts, partial(self._nat_sides.see, capture_set)
 
     def _feed_packet(self, packet: PlainPacket) -> None:
         segment = self.parser.parse_batch((packet,))[0]
@@ -349,7 +356,12 @@ class Analyzer:
 
     def feed_segment(self, segment: PlainSegment, ref: int, time_ns: int) -> list[Event]:
         """`feed` for a packet that was taken apart already, here or on another machine."""
-        if segment[6] < 0:  # no segment, it tells of the next one
+        if segment[6] == ROOT:  # no segment, it tells of the next one
+            if self._nat_sides is None:
+                self._nat_sides = NatSides()
+            self._nat_sides.tell(self._capture_set_of(ref >> FILE_SHIFT), segment)
+            return _NOTHING
+        if segment[6] < 0:  # the same
             from kdissect.model.packets.process import local_end_of  # start-up: few captures name processes
 
             self.parser.local_ends[ref] = local_end_of(segment)
@@ -461,6 +473,8 @@ class Analyzer:
         """
         if time_ns > self._due_ns:
             self._sweep(time_ns)
+        if plain[3] & (SYN | ACK) == SYN:
+            self._note_syn(plain[0], plain[1], plain[4], plain[7], time_ns)
         found, direction = self._find(plain[0])
         if found is None:
             if self._only_ports and self._only_ports.isdisjoint(flow_ports(plain[0])):
@@ -483,6 +497,11 @@ class Analyzer:
                 self._drop(found, key, CloseKind.REUSED, time_ns)
                 return self._open(segment, time_ns, self.place), 0
         return found, direction
+
+    def _note_syn(self, flow: bytes, seq: int, window: int, ip_id: int, time_ns: int) -> None:
+        """A SYN without ACK of the capture set at hand comes: the other side of a NAT may have had it."""
+        if self._nat_sides is not None and self._sees_all_flows:
+            self._nat_sides.see(self._capture_set, flow, seq, window, ip_id, time_ns)
 
     def _complete(self, half: HalfOpen, key: bytes) -> Connection:
         """Make a connection of what was held of it."""
@@ -521,6 +540,10 @@ class Analyzer:
     def _open(self, segment: Segment, time_ns: int, place: tuple[int, int]) -> Connection:
         info = self._info(segment.flow, is_answer(segment.flags), time_ns, place)
         connection = self._connection(info, segment.flow)
+        if segment.flags & SYN and self._nat_sides is not None:
+            root = self._nat_sides.root(self._capture_set, segment.flow, segment.seq)
+            if root is not None:
+                info.same_as, info.read_from = root
         if self._duplicate_taps is not None:
             self._duplicate_taps.open(info, connection.tcp, segment)
             if info.share is not None:

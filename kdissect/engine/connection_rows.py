@@ -19,7 +19,7 @@ CONNECTION_FIELDS = (
     RowField(
         "same_as",
         "string",
-        "the connection of another capture set that is this one, captured elsewhere, and counted instead",
+        "the connection that is this one, captured elsewhere, and counted instead",
     ),
     RowField(
         "probably_same_as",

@@ -18,7 +18,7 @@ from zlib import crc32
 
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.native import is_compiled, native
-from kdissect.model.packets.segment import PlainSegment, reverse_flow
+from kdissect.model.packets.segment import ACK, SYN, PlainSegment, reverse_flow
 from kdissect.session.events import Event, Events
 
 # Flows of other shards that are known to be passed by, 45 bytes and a place in a set each. Past it they are
@@ -124,6 +124,8 @@ class ShardAnalyzer(Analyzer):
             super()._feed_segment(segment, ref, time_ns)
         else:
             self._pass_by(flow, ref, time_ns)
+            if segment[3] & (SYN | ACK) == SYN:  # the compiled hot path passes none of these by
+                self._note_syn(flow, segment[1], segment[4], segment[7], time_ns)
 
     def _pass_by(self, flow: bytes, ref: int, time_ns: int) -> None:
         """Take the time of a packet of another shard; the next ones of its flow do not come here."""

@@ -472,7 +472,7 @@ class Tap(Analyzer):
         self._holds_syns = info.id not in self._wanted
         return super()._first(plain, ref, time_ns)
 
-    def _syns(self, _flows: FlowTable) -> None:
+    def _syns(self, _capture_set: str, _flows: FlowTable) -> None:
         """Each SYN is for `_first`."""
 
     def _connection(self, info: ConnectionInfo, flow: bytes) -> Connection:

@@ -69,8 +69,8 @@ class SchemaError(KdissectError):
 
 
 # What goes wrong while bytes are decompressed.
-class WrongChecksumError(DecodeError):
-    """Compressed bytes have a wrong checksum and decompress to `content` all the same."""
+class BrokenFrameError(DecodeError):
+    """Compressed bytes are not as their format has them, and decompress to `content` all the same."""
 
     def __init__(self, path: str, offset: int, why: str, content: bytes) -> None:
         super().__init__(path, offset, why)

@@ -40,8 +40,12 @@ class HostNames(Mapping[str, str]):
         return len(self._names)
 
 
-def parse_hosts(text: str) -> dict[str, str]:
-    """Names by address, in the form `Endpoint` has. Raises ValueError, which says where the text is wrong."""
+def parse_hosts(text: str, skipped: list[str] | None = None) -> dict[str, str]:
+    """Names by address, in the form `Endpoint` has. Raises ValueError, which says where the text is wrong.
+
+    Names in JSON that are no name of a host are skipped, and added to `skipped` with the reason: nobody
+    writes what `kubectl` prints by hand.
+    """
     found: dict[str, str] = {}
     bare = text.lstrip("\ufeff \t\r\n")
     if _BEGINS_JSON.match(bare):
@@ -49,8 +53,13 @@ def parse_hosts(text: str) -> dict[str, str]:
 
         for address, name in names_in(bare):
             canonical = _address(address)
-            if canonical is not None:  # "None" of a service without an address
+            if canonical is None:  # "None" of a service without an address
+                continue
+            try:
                 found.setdefault(canonical, _checked(name))
+            except ValueError as error:
+                if skipped is not None:
+                    skipped.append(f"{canonical}: {error}")
         return found
     for number, words in _lines(text):
         try:

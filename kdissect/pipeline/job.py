@@ -227,13 +227,13 @@ class _Analysis:
         listed = list(chain.from_iterable(found))
         secrets = [data for one in sorted(listed, key=itemgetter(0)) for data in one.secrets]
         self._setup = self._setup.with_secrets(secrets)
-        several, shared = shared_ends(listed)
-        if several:
+        shared = shared_ends(listed)
+        if shared.sets:
             copies = self._copies(listed)
             count = min(self._wanted, MAX_MARKING)
             shards = [Shard(number, count) for number in range(count)]
             numbers = {name: number for number, name in enumerate(self._job.inputs.capture_sets)}
-            for of_shard in by_tasks(self._spark, MarkTaps(self._setup, several, shared, copies), shards):
+            for of_shard in by_tasks(self._spark, MarkTaps(self._setup, shared, copies), shards):
                 for name, marks in of_shard.items():
                     known = self._marks.setdefault(numbers[name], Copies({}, {}, {}))
                     known.update(marks)

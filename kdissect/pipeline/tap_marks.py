@@ -3,6 +3,8 @@
 Rules:
 - A first pass over each set lists its pairs of ends, without looking into a packet: the compiled reader
   passes all by. Where no two sets have the same ends, nothing was captured twice.
+- The same of SYNs: two ends that begin with an equal one may be both sides of a NAT
+  (`engine.taps.nat_sides`).
 - Else tasks that read all sets analyse the connections between ends that several have, as one process does
   (`engine.taps`), and tell which are the same. Each task has a shard of the ends; packets of others are
   passed by before those of the sets are merged.
@@ -26,6 +28,7 @@ from kdissect.engine.guard import Guard
 from kdissect.engine.shards import MAX_OTHERS, Shard, ShardAnalyzer, ends_key
 from kdissect.engine.taps.copies import NO_COPIES, Copies, CopyMarks, CopySearch
 from kdissect.engine.taps.duplicate_taps import DuplicateTaps
+from kdissect.engine.taps.nat_sides import is_random
 from kdissect.engine.taps.tap_captures import MAX_ENDS, is_tap
 from kdissect.model.digest import blake2b
 from kdissect.model.endpoint import Ports
@@ -50,12 +53,26 @@ class Listed(NamedTuple):
     """What the first pass says of a set: its ends as hashes, None for too many; and its secrets.
 
     `tapped` are the ends themselves (`ends_key`) of a capture that `kdissect tap` wrote; None for others.
+    `syns` are sequence numbers of SYNs and the ends of each.
     """
 
     capture_set: int
     ends: frozenset[bytes] | None
     secrets: tuple[bytes, ...]
     tapped: frozenset[bytes] | None = None
+    syns: frozenset[tuple[int, bytes]] = frozenset()
+
+
+class Shared(NamedTuple):
+    """What several sets have: the sets, and the ends as hashes (None: all may be).
+
+    `translated` are those ends, in one set or several, of which others begin with an equal SYN: they may be
+    the other side of a NAT (`engine.taps.nat_sides`), and no shard may have one without the other.
+    """
+
+    sets: frozenset[int]
+    ends: frozenset[bytes] | None
+    translated: frozenset[bytes]
 
 
 def ends_hash(flow: bytes) -> bytes:
@@ -83,7 +100,8 @@ class ListEnds:
                 pass
         found = None if len(analyzer.ends) >= MAX_LISTED else frozenset(analyzer.ends)
         secrets = (data for file in captures.own for kind, data in file.secrets if kind == TLS_KEY_LOG)
-        return Listed(number, found, tuple(secrets), frozenset(analyzer.keys) if is_of_tap else None)
+        tapped = frozenset(analyzer.keys) if is_of_tap else None
+        return Listed(number, found, tuple(secrets), tapped, frozenset(analyzer.syns))
 
 
 class FindCopies:
@@ -112,18 +130,11 @@ class FindCopies:
 class MarkTaps:
     """The function of a task that finds what was captured twice, in a shard of the ends; marks by set.
 
-    `shared` are the ends that several of the sets have; None for all. `copies` are those of taps.
+    `copies` are those of taps.
     """
 
-    def __init__(
-        self,
-        setup: Setup,
-        capture_sets: frozenset[int],
-        shared: frozenset[bytes] | None,
-        copies: Copies = NO_COPIES,
-    ) -> None:
+    def __init__(self, setup: Setup, shared: Shared, copies: Copies = NO_COPIES) -> None:
         self._setup = setup
-        self._capture_sets = capture_sets
         self._shared = shared
         self._copies = copies
 
@@ -135,7 +146,7 @@ class MarkTaps:
             Analyzer(self._setup.ports, names.__getitem__, duplicate_taps=taps),
             numbers_in_sets(names).__getitem__,
         )
-        for now_ns, ref, segment, time_ns in merge(*(self._of(one, shard) for one in self._capture_sets)):
+        for now_ns, ref, segment, time_ns in merge(*(self._of(one, shard) for one in self._shared.sets)):
             analyzer.feed_segment(segment, ref, time_ns, now_ns)
         return taps.marks
 
@@ -175,21 +186,29 @@ class KnownTaps(CopyMarks):
         """A connection ends."""
 
 
-def shared_ends(listed: Iterable[Listed]) -> tuple[frozenset[int], frozenset[bytes] | None]:
-    """The sets of which several have the same ends, and these ends (None: all may be)."""
+def shared_ends(listed: Iterable[Listed]) -> Shared:
+    """What several sets have: the same ends, or SYNs that a NAT may have translated."""
     told = list(listed)
+    of_syn: dict[int, set[bytes]] = {}
+    for one in told:
+        for seq, ends in one.syns:
+            of_syn.setdefault(seq, set()).add(ends)
+    translated = frozenset(ends for several in of_syn.values() if len(several) > 1 for ends in several)
     if any(one.ends is None for one in told):
-        return frozenset(one.capture_set for one in told), None
-    first: dict[bytes, int] = {}
-    shared: set[bytes] = set()
-    sets: set[int] = set()
+        return Shared(frozenset(one.capture_set for one in told), None, translated)
+    sets_of: dict[bytes, set[int]] = {}
     for one in told:
         for ends in one.ends or ():
-            other = first.setdefault(ends, one.capture_set)
-            if other != one.capture_set:
-                shared.add(ends)
-                sets |= {other, one.capture_set}
-    return frozenset(sets), frozenset(shared)
+            sets_of.setdefault(ends, set()).add(one.capture_set)
+    shared: set[bytes] = set()
+    sets: set[int] = set()
+    alike = [*({ends} for ends in sets_of), *(several for several in of_syn.values() if len(several) > 1)]
+    for several in alike:
+        found = set().union(*(sets_of.get(ends, ()) for ends in several))
+        if len(found) > 1:
+            shared |= several
+            sets |= found
+    return Shared(frozenset(sets), frozenset(shared), translated & shared)
 
 
 def copies_to_find(listed: Iterable[Listed]) -> tuple[frozenset[int], frozenset[int], frozenset[bytes]]:
@@ -210,6 +229,11 @@ class _Lister(ShardAnalyzer):
         self._is_of_tap = is_of_tap
         self.ends: set[bytes] = set()
         self.keys: set[bytes] = set()
+        self.syns: set[tuple[int, bytes]] = set()
+
+    def _note_syn(self, flow: bytes, seq: int, window: int, ip_id: int, time_ns: int) -> None:
+        if is_random(seq) and len(self.syns) < MAX_LISTED:
+            self.syns.add((seq, ends_hash(flow)))
 
     def _takes(self, flow: bytes) -> bool:
         if len(self.ends) < MAX_LISTED:
@@ -220,9 +244,12 @@ class _Lister(ShardAnalyzer):
 
 
 class _OfShared(ShardAnalyzer):
-    """Analyses nothing, and takes the segments of a shard of the ends that several sets have."""
+    """Analyses nothing, and takes the segments of a shard of the ends that several sets have.
 
-    def __init__(self, shard: Shard, shared: frozenset[bytes] | None, ports: Ports) -> None:
+    All shards have those that a NAT may have translated.
+    """
+
+    def __init__(self, shard: Shard, shared: Shared, ports: Ports) -> None:
         super().__init__(shard, ports)
         self._shared = shared
         self._known: dict[bytes, bool] = {}
@@ -234,7 +261,8 @@ class _OfShared(ShardAnalyzer):
         if is_wanted is None:
             if len(self._known) >= MAX_OTHERS:
                 self._known.clear()
-            is_wanted = self._takes(flow) and (self._shared is None or ends_hash(flow) in self._shared)
+            ends, (_, shared, translated) = ends_hash(flow), self._shared
+            is_wanted = ends in translated or (self._takes(flow) and (shared is None or ends in shared))
             self._known[flow] = is_wanted
         if is_wanted:
             now_ns = time_ns if self.latest_ns is None else self.latest_ns

@@ -9,6 +9,8 @@ Rules:
   (from version 5 on) names the cluster that the client expects; a response without an error confirms it, and
   REBOOTSTRAP_REQUIRED denies what another broker advertises: the broker is in another cluster, or another
   node.
+- A connection that names two clusters, one after the other, leads to the later one from then on (MET015 is
+  the finding): a proxy connects it to another broker, and a response is of the broker that sent it.
 - An address of which no response was captured is in the cluster of the Metadata that advertises it.
 - The first cluster of a capture set, and connections to an unknown cluster, have the scope of the capture
   set itself. The first topic of a name has the name itself.

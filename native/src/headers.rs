@@ -138,6 +138,11 @@ impl<'a> Packet<'a> {
         Some(Syn { seq, ack, flags, window: two(part(self.tcp, 14)) })
     }
 
+    /// Whether it opens a connection: SYN without ACK.
+    pub fn is_syn(&self) -> bool {
+        self.tcp[13] & (SYN | ACK) == SYN
+    }
+
     /// Its segment as `kdissect.model.packets.segment.PlainSegment`, whatever it begins or ends; None if it is cut.
     pub fn segment<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let words = usize::from(self.tcp[12] >> 4);

@@ -14,7 +14,7 @@ from kdissect.api import Dissection
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.pipeline.inputs import find
 from kdissect.pipeline.share_task import Known, ShareTask
-from kdissect.pipeline.tap_marks import ListEnds, MarkTaps
+from kdissect.pipeline.tap_marks import ListEnds, MarkTaps, Shared
 from kdissect.pipeline.task_setup import Setup
 from kdissect.session.exchange import Exchange
 from kdissect.stages.topic_id_names import Names
@@ -27,7 +27,7 @@ def test_functions_of_tasks_survive_the_way() -> None:
     inputs = find([str(CAPTURES / "kafka44_java_tls13.pcapng")])
     keys = str(CAPTURES / "kafka44_java_tls13.keys")
     setup = Setup.of(inputs, frozenset({9092}), {"10.0.0.1": "broker"}, (keys,))
-    taps = MarkTaps(setup, frozenset({0}), frozenset({b"ends"}))
+    taps = MarkTaps(setup, Shared(frozenset({0}), frozenset({b"ends"}), frozenset()))
     for function in (ShareTask(setup, "out", ("day",)), ListEnds(setup), taps, Known(TopicNames())):
         assert type(pickle.loads(pickle.dumps(function))) is type(function)
     there = pickle.loads(pickle.dumps(setup))

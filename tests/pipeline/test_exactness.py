@@ -14,6 +14,7 @@ pytest.importorskip("pyarrow", reason="needs the extra arrow")
 from tests.pipeline.conftest import BENCHMARKS, CHECKOUT
 from tests.pipeline.parquet import compare, of_one_process, of_run
 from tests.support.packets.broken_frames import every_broken_frame
+from tests.support.packets.nat import INSIDE, OUTSIDE, nat_side
 from tests.support.packets.pcaps import write_pcap
 from tests.support.packets.taps import tap
 
@@ -32,6 +33,8 @@ NAMES = (
     "kafka44_haproxy.pcapng",
     "kafka44_mirror.pcapng.gz",
     "kafka44_misrouted.pcapng",
+    "kafka44_nat.pcapng",
+    "kafka44_offset_resets.pcapng",
     "kafka44_two_clusters.pcapng",
 )
 
@@ -118,6 +121,20 @@ def test_two_capture_points_that_saw_the_same(tmp_path: Path) -> None:
     alone = of_one_process([tmp_path / "host_a", tmp_path / "host_b"])
     for table in COUNTED:
         assert of_run(tmp_path / "tables", table) == alone[table], table
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("taps", [1, 2])
+def test_both_sides_of_a_nat_in_captures_of_their_own(taps: int, tmp_path: Path) -> None:
+    paths = [
+        nat_side(host, tmp_path / f"{number}" / f"{host}.pcap", 700 * number)
+        for number in range(taps)
+        for host in (OUTSIDE, INSIDE)
+    ]
+    compare(paths, tmp_path / "tables")
+    rows = of_run(tmp_path / "tables", "exchanges")
+    assert len(rows) == 56 * taps
+    assert sum(row["same_as"] is None for row in rows) == 28
 
 
 @pytest.mark.exhaustive

@@ -3,6 +3,7 @@
 import gzip
 from typing import Any
 
+import lz4.frame
 import pytest
 import zstandard
 
@@ -17,6 +18,7 @@ from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.rules.views.batch_view import has_canonical_content
 from kdissect.rules.views.body_view import Body, body_of
+from tests.decoders.compression.test_codecs import xerial
 from tests.rules.fixtures.batches import BASE, GOOD, SECOND, ZSTD, batch, fetched, produced, records
 from tests.rules.scripted_connection import findings, judged
 from tests.support.console import CAPTURES
@@ -67,6 +69,21 @@ def test_records_too_large_to_decompress_are_inconclusive() -> None:
     judge = judged(produced(batch_bytes(bomb, 1, attributes=ZSTD, max_timestamp=BASE)))
     assert ("REC005", "the records are larger than is decompressed") in judge.inconclusive
     assert not [finding for finding in judge.findings.all() if finding.code.startswith("REC")]
+
+
+LZ4_FRAME = lz4.frame.compress(records({}), content_checksum=True)
+XERIAL = xerial(records({}))
+READABLE = {
+    "content's checksum": (3, LZ4_FRAME[:-1] + bytes((LZ4_FRAME[-1] ^ 1,))),
+    "little-endian": (2, XERIAL[:8] + b"\x01\0\0\0\x01\0\0\0" + XERIAL[16:]),
+}
+
+
+@pytest.mark.parametrize("why", READABLE)
+def test_frames_that_some_readers_refuse_are_reported_with_their_part(why: str) -> None:
+    codec, data = READABLE[why]
+    (finding,) = record_findings(produced(batch_bytes(data, attributes=codec, max_timestamp=BASE)))
+    assert (finding.code, why in finding.seen) == ("REC005", True)
 
 
 def test_secrets_are_not_shown() -> None:

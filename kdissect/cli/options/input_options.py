@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 
 from kdissect.api import Dissection
 from kdissect.capture.files import Captures
+from kdissect.cli.diagnostics import say
 from kdissect.cli.options.command_parser import add_limits
+from kdissect.model.wording import plural
 
 # What live capture and files of names need is imported at first use, for the sake of start-up.
 # Names a file for every command, so that it need not be given each time; -n leaves it out.
@@ -170,11 +172,16 @@ def _topic_ids(path: str) -> dict[bytes, str]:
 def _hosts(path: str) -> dict[str, str]:
     from kdissect.model.hosts import parse_hosts  # start-up: seldom given
 
+    skipped: list[str] = []
     try:
         with open(path, encoding="utf-8") as file:  # noqa: PTH123  importing pathlib costs more than the reading
-            return parse_hosts(file.read())
+            found = parse_hosts(file.read(), skipped)
     except (OSError, ValueError) as error:
         raise ArgumentTypeError(f"{path}: {error}") from None
+    if skipped:
+        more = f" ({plural(len(skipped), 'address', 'addresses')} skipped)" if len(skipped) > 1 else ""
+        say(f"{path}: {skipped[0]}: the address has no name{more}")
+    return found
 
 
 def _key_log(path: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import lz4.frame
 
-from kdissect.model.errors import DecodeError, OutputLimitError, WrongChecksumError
+from kdissect.model.errors import BrokenFrameError, DecodeError, OutputLimitError
 from kdissect.model.wording import plural
 
 _MAGIC = b"\x04\x22\x4d\x18"
@@ -24,7 +24,7 @@ def decompress_lz4(data: memoryview, limit: int, is_legacy: bool) -> bytes:
     """The content of one frame. Raises DecodeError, OutputLimitError.
 
     A frame with a wrong content checksum, or with the header checksum of early clients, raises
-    WrongChecksumError: Kafka's own readers do not look at the one, other readers not at the other.
+    BrokenFrameError: Kafka's own readers do not look at the one, other readers not at the other.
     `is_legacy`: magic 0, where clients computed the header's checksum over the frame's magic number too
     (KAFKA-3160; KIP-57 put it right with magic 1). Both sums are taken there.
     """
@@ -42,7 +42,7 @@ def decompress_lz4(data: memoryview, limit: int, is_legacy: bool) -> bytes:
                 raise
             except (DecodeError, RuntimeError, EOFError, OSError):
                 continue  # something else is wrong as well
-            raise WrongChecksumError("lz4", 0, why, content) from None
+            raise BrokenFrameError("lz4", 0, why, content) from None
         raise DecodeError("lz4", 0, f"bytes are no lz4 frame ({error})") from None
 
 

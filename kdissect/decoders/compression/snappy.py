@@ -6,7 +6,7 @@ was measured at 0.02 to 0.03 GB/s.
 
 import cramjam
 
-from kdissect.model.errors import DecodeError, OutputLimitError
+from kdissect.model.errors import BrokenFrameError, DecodeError, OutputLimitError
 from kdissect.model.wording import plural
 
 # org.xerial.snappy.SnappyCodec: magic, version, lowest compatible version; then blocks of int32 length and
@@ -14,18 +14,26 @@ from kdissect.model.wording import plural
 XERIAL_MAGIC = b"\x82SNAPPY\x00"
 XERIAL_HEADER = len(XERIAL_MAGIC) + 8
 _LENGTH = 4
+# Both numbers of the header are 1, written by DataOutputStream#writeInt (java.io): the first byte is the most
+# significant.
+LITTLE_ENDIAN = (1).to_bytes(_LENGTH, "little") * 2
 # The tightest element is a copy of 64 bytes in 3 (google/snappy, format_description.txt section 2.2.2).
 _MAX_RATIO = 64 / 3
 _MAX_PREAMBLE = 5  # a uvarint of 32 bits (format_description.txt section 1)
 
 
 def decompress_snappy(data: memoryview, limit: int) -> bytes:
-    """The bytes of a raw block or of all blocks of a stream. Raises DecodeError, OutputLimitError."""
+    """The bytes of a raw block or of all blocks of a stream. Raises DecodeError, OutputLimitError.
+
+    A stream whose header has little-endian numbers raises BrokenFrameError: readers that look at the numbers
+    refuse it, others read it.
+    """
     if data[: len(XERIAL_MAGIC)] != XERIAL_MAGIC:
         return _block(data, limit, 0)
     if len(data) < XERIAL_HEADER:
         raise DecodeError("snappy", len(data), "the stream's header ends early")
     parts: list[bytes] = []
+    is_little = data[len(XERIAL_MAGIC) : XERIAL_HEADER] == LITTLE_ENDIAN
     at = XERIAL_HEADER
     total = 0
     while at < len(data):
@@ -41,7 +49,12 @@ def decompress_snappy(data: memoryview, limit: int) -> bytes:
             )
         parts.append(_block(data[start:at], limit, start, total))
         total += len(parts[-1])
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    content = parts[0] if len(parts) == 1 else b"".join(parts)
+    if is_little:
+        raise BrokenFrameError(
+            "snappy", len(XERIAL_MAGIC), "the version numbers of the header are little-endian", content
+        )
+    return content
 
 
 def _block(data: memoryview, limit: int, offset: int, before: int = 0) -> bytes:

@@ -6,7 +6,7 @@ from kdissect.decoders.compression.codec import codec_name, decompress
 from kdissect.decoders.records.batch_layout import LENGTH_AT, OVERHEAD
 from kdissect.decoders.records.batches import batch_fault, iter_batches
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.errors import DecodeError, OutputLimitError, WrongChecksumError
+from kdissect.model.errors import BrokenFrameError, DecodeError, OutputLimitError
 from kdissect.model.limits import in_force
 from kdissect.model.record_batch import CODEC_NAMES, Record, RecordBatch, RecordFault, note
 from kdissect.model.wording import plural
@@ -141,7 +141,7 @@ class _Reader:
             start = batch.end - len(wrapper.value) + error.offset
             why = f"{codec_name(batch.codec)}: {error.why}"
             note(self._faults, RecordFault(kind, path, start, why, inside))
-            if not isinstance(error, WrongChecksumError):
+            if not isinstance(error, BrokenFrameError):
                 return None
             content = error.content
         self._left -= len(content)

@@ -8,7 +8,7 @@ from kdissect.decoders.records.batch_layout import CURRENT_MAGIC
 from kdissect.decoders.records.message_set import iter_messages
 from kdissect.decoders.records.records_v2 import iter_records_v2
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.errors import DecodeError, OutputLimitError, WrongChecksumError
+from kdissect.model.errors import BrokenFrameError, DecodeError, OutputLimitError
 from kdissect.model.limits import in_force
 from kdissect.model.native import is_compiled, native
 from kdissect.model.record_batch import CODEC_NAMES, Record, RecordBatch, RecordFault, note
@@ -126,7 +126,7 @@ def decompressed(batch: RecordBatch, faults: list[RecordFault], limit: int | Non
         return decompress(batch.codec, memoryview(batch.data)[batch.records_start : batch.end], limit)
     except DecodeError as error:
         note(faults, compression_fault(batch.codec, error, "records", batch.records_start))
-        return error.content if isinstance(error, WrongChecksumError) else None
+        return error.content if isinstance(error, BrokenFrameError) else None
 
 
 def compression_fault(codec: int, error: DecodeError, path: str, start: int) -> RecordFault:

@@ -15,7 +15,7 @@ EXCHANGE = RowField(
 SAME_AS = RowField(
     "same_as",
     "string",
-    "connection of another capture set that is this one, captured elsewhere, and counted instead",
+    "connection that is this one, captured elsewhere, and counted instead",
 )
 ORDER = RowField(
     "event_order",

@@ -33,7 +33,12 @@ MAX_CLOSED = 100_000
 
 
 class DuplicateTaps:
-    """Remembers the connections of all capture sets. For an `Analyzer` that sees more than one of them."""
+    """Remembers the connections of all capture sets. For an `Analyzer` that sees more than one of them.
+
+    `sees_all_flows`: whether the analyzer has what `NatSides` needs.
+    """
+
+    sees_all_flows = True
 
     def __init__(self) -> None:
         self._seen: dict[bytes, Between] = {}
@@ -50,7 +55,7 @@ class DuplicateTaps:
         self._heard[capture_set] = self._turn
 
     def open(self, info: ConnectionInfo, tcp: TcpConnection, segment: Segment) -> None:
-        """A connection begins with a segment: sets its `same_as` and `read_from`."""
+        """A connection begins with a segment: sets its `same_as` and `read_from`, unless `NatSides` did."""
         key = min(segment.flow, reverse_flow(segment.flow))
         known = self._seen.get(key)
         if known is None:
@@ -59,9 +64,13 @@ class DuplicateTaps:
             self._look_again(known)
         known.looked_at = self._turn
         seen = Seen(info.id, info.capture_set, segment.flow, info.start_ns, tcp)
-        info.same_as = seen.join(known.nearest(segment, info.capture_set, info.start_ns))
-        if info.same_as is not None:
-            info.read_from = seen.home
+        found = known.nearest(segment, info.capture_set, info.start_ns)
+        if info.same_as is not None:  # the other side of a NAT was first of all
+            seen.root, seen.home = info.same_as, info.read_from or info.capture_set
+        else:
+            info.same_as = seen.join(found)
+            if info.same_as is not None:
+                info.read_from = seen.home
         number = known.open[info.capture_set] = known.add(seen)
         self._open[info.id] = known, number
 

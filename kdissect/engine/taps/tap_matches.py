@@ -44,6 +44,8 @@ class Sighting(NamedTuple):
 class Sightings(DuplicateTaps):
     """Stands for `DuplicateTaps` in an `Analyzer`: marks nothing, and gives what it saw. Picklable."""
 
+    sees_all_flows = False
+
     def __init__(self) -> None:
         super().__init__()
         self._now: dict[str, tuple[ConnectionInfo, TcpConnection, Segment]] = {}

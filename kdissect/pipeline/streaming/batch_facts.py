@@ -57,7 +57,7 @@ class StreamMapping:
         for entry in entries:
             found = entry.input()
             file = found.open()
-            reader = RunReader(file, partial(self.part_of, found.capture_set))
+            reader = RunReader(file, partial(self.part_of, found.capture_set), entry.set_name)
             for run in reader.runs():
                 if entry.skip:
                     yield from _behind(run, entry.skip)

@@ -106,8 +106,10 @@ class NotDecompressing(RecordFaultRule):
     """Compressed records must decompress with the codec that the attributes name.
 
     Brokers decompress what clients produce and answer CORRUPT_MESSAGE or UNKNOWN_SERVER_ERROR; consumers
-    stop. Snappy may be raw or in the framing of xerial, lz4 and zstd are frames. Records that grow beyond
-    what this program decompresses are not judged.
+    stop. Snappy may be raw or in the framing of xerial, lz4 and zstd are frames. A frame that some readers
+    refuse and others read is reported with the part that they refuse: a wrong checksum of lz4, the numbers
+    of a xerial header in little-endian order. Records that grow beyond what this program decompresses are
+    not judged.
 
     Example: codec zstd, and bytes that are no zstd frame.
 

@@ -9,6 +9,8 @@ use snap::raw::Decoder;
 /// org.xerial.snappy.SnappyCodec: magic, version, lowest compatible version; then blocks behind their length.
 const XERIAL_MAGIC: &[u8] = b"\x82SNAPPY\x00";
 const XERIAL_HEADER: usize = XERIAL_MAGIC.len() + 8;
+/// `compression.snappy`: the numbers of the header, the wrong way round.
+const LITTLE_ENDIAN: &[u8] = b"\x01\0\0\0\x01\0\0\0";
 const LENGTH: usize = 4;
 /// `compression.snappy`: the tightest element is a copy of 64 bytes in 3.
 const MOST_RATIO: (usize, usize) = (64, 3);
@@ -29,6 +31,7 @@ pub fn content<'py>(py: Python<'py>, data: &[u8], most: usize) -> Option<Bound<'
 fn block(data: &[u8], most: usize) -> Option<(&[u8], usize)> {
     let block = match data.strip_prefix(XERIAL_MAGIC) {
         None => data,
+        Some(stream) if stream.starts_with(LITTLE_ENDIAN) => return None,
         Some(_) => {
             let (length, block) = data.get(XERIAL_HEADER..)?.split_first_chunk::<LENGTH>()?;
             let is_alone = usize::try_from(u32::from_be_bytes(*length)) == Ok(block.len());

@@ -9,9 +9,9 @@ use crate::headers::{Packet, Syn};
 /// What `struct` makes of `>qQqQIIBHi`: `kdissect.engine.half_open`.
 const BYTES: usize = 47;
 
-/// The flows of a capture set, how many connections may be open, and where they are counted.
+/// The flows of a capture set, how many connections may be open, where they are counted, and `NatSides.see` of the set.
 #[derive(FromPyObject)]
-pub struct Syns(Py<PyDict>, i64, Py<Counts>);
+pub struct Syns(Py<PyDict>, i64, Py<Counts>, Py<PyAny>);
 
 impl Syns {
     /// Hold a SYN; false where that is for Python: its flow or the way back is known, or there are too many.
@@ -33,6 +33,9 @@ impl Syns {
             return Ok(false);
         }
         let made = packed(&syn, packet.ip_id, time_ns, reference, latest_ns);
+        if packet.is_syn() {
+            self.3.call1(py, (&flow, syn.seq, syn.window, packet.ip_id as i32, time_ns))?;
+        }
         counts.open();
         flows.set_item(flow, PyBytes::new(py, &made))?;
         Ok(true)

@@ -240,7 +240,8 @@ impl Block<'_> {
             let segment = Segment { seq: plain.seq, ack: plain.ack, ip_id: packet.ip_id, packet: packet_of };
             return give(py, held, is_turned, &segment, work);
         }
-        if self.others.is_some_and(|others| others.by_flow.get(&packet.flow).is_some()) {
+        let is_passed = self.others.is_some_and(|others| others.by_flow.get(&packet.flow).is_some());
+        if is_passed && !packet.is_syn() {
             return Ok(Taken::Done);
         }
         let opened_at = is_placed.then_some(stands.latest_ns);

@@ -130,6 +130,23 @@ def test_wrong_json(text: str, why: str) -> None:
         parse_hosts(text)
 
 
+def test_an_odd_name_in_json_is_skipped_with_a_warning(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    odd = [
+        kubernetes("Service", name, spec={"clusterIP": address})
+        for name, address in (("a:b", "10.9.0.1"), ("x" * 600, "10.9.0.2"))
+    ]
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps([odd[0], *PODS, odd[1]]))
+    assert parse_hosts(path.read_text()) == OF_PODS
+    assert main(["connections", TXN, "--hosts", str(path)]) == 0
+    warned = capfd.readouterr().err
+    assert (
+        "10.9.0.1: 'data/a:b' is no name of a host: the address has no name (2 addresses skipped)" in warned
+    )
+
+
 @pytest.mark.parametrize("value", [None, 7, "x", [7], {"x": 7}])
 def test_json_of_other_shapes_names_nothing(value: object) -> None:
     for kind in ("Pod", "Service", "Endpoints", "EndpointSlice", "Node"):

@@ -307,7 +307,7 @@ def test_they_hold_in_the_tasks_of_the_pipeline(tmp_path: Path) -> None:
     from kdissect.pipeline.inputs import find
     from kdissect.pipeline.share_task import Known, ShareTask
     from kdissect.pipeline.spark_source.source_options import SourceOptions
-    from kdissect.pipeline.tap_marks import ListEnds, MarkTaps
+    from kdissect.pipeline.tap_marks import ListEnds, MarkTaps, Shared
     from kdissect.pipeline.task_setup import Setup
 
     path = tmp_path / "a.pcap"
@@ -321,7 +321,7 @@ def test_they_hold_in_the_tasks_of_the_pipeline(tmp_path: Path) -> None:
         tasks: list[Callable[[], object]] = [
             lambda: ShareTask(setup, staging, ())((0, (), known)),
             lambda: ListEnds(setup)(()),
-            lambda: MarkTaps(setup, frozenset(), None)(Shard(0, 1)),
+            lambda: MarkTaps(setup, Shared(frozenset(), None, frozenset()))(Shard(0, 1)),
         ]
     finally:
         use(DEFAULT_LIMITS)

@@ -13,7 +13,7 @@ import zstandard
 
 from kdissect.decoders.compression.codec import decompress
 from kdissect.decoders.compression.lz4 import xxh32
-from kdissect.model.errors import DecodeError, OutputLimitError, WrongChecksumError
+from kdissect.model.errors import BrokenFrameError, DecodeError, OutputLimitError
 from kdissect.model.limits import DEFAULT_LIMITS
 from tests.support.console import CHECKOUT
 from tests.support.messages.kafka_python import lz4_encode_old_kafka
@@ -97,6 +97,20 @@ def test_codecs_that_do_not_exist() -> None:
             decompress(codec, b"")
 
 
+@pytest.mark.parametrize("block", [100, 1 << 20])
+def test_xerial_headers_with_little_endian_numbers_have_their_content(block: int) -> None:
+    stream = xerial(SAMPLE, block)
+    magic, numbers = stream[:8], b"\x01\0\0\0\x01\0\0\0"
+    with pytest.raises(BrokenFrameError, match="little-endian") as caught:
+        decompress(2, magic + numbers + stream[16:])
+    assert caught.value.content == SAMPLE
+    with pytest.raises(OutputLimitError):
+        decompress(2, magic + numbers + stream[16:], len(SAMPLE) - 1)
+    with pytest.raises(DecodeError) as cut:
+        decompress(2, magic + numbers + stream[16:-1])
+    assert not isinstance(cut.value, BrokenFrameError)
+
+
 CHECKED = lz4.frame.compress(SAMPLE, content_checksum=True, block_checksum=True, store_size=False)
 
 
@@ -111,7 +125,7 @@ CHECKED = lz4.frame.compress(SAMPLE, content_checksum=True, block_checksum=True,
 def test_lz4_frames_with_a_wrong_checksum_have_their_content(
     frame: bytes, why: str, limit: int | None
 ) -> None:
-    with pytest.raises(WrongChecksumError, match=why) as caught:
+    with pytest.raises(BrokenFrameError, match=why) as caught:
         decompress(3, frame, limit)
     assert caught.value.content == SAMPLE
     with pytest.raises(OutputLimitError):
@@ -121,11 +135,11 @@ def test_lz4_frames_with_a_wrong_checksum_have_their_content(
         with pytest.raises(DecodeError) as damaged:
             decompress(3, broken)
         if "content" in why:  # blocks have checksums of their own
-            assert not isinstance(damaged.value, WrongChecksumError)
+            assert not isinstance(damaged.value, BrokenFrameError)
     for length in range(0, len(frame), 97):
         with pytest.raises(DecodeError) as cut:
             decompress(3, frame[:length])
-        assert not isinstance(cut.value, WrongChecksumError)
+        assert not isinstance(cut.value, BrokenFrameError)
 
 
 def test_lz4_frames_of_magic_0_with_the_checksum_of_kafka_3160() -> None:

@@ -23,6 +23,10 @@ NAMES = (
     "kafka44_java_kip848.pcapng",
     "kafka44_kp3_transactions.pcapng",
     "kafka44_java_share.pcapng",
+    "kafka44_haproxy.pcapng",
+    "kafka44_mirror.pcapng.gz",
+    "kafka44_misrouted.pcapng",
+    "kafka44_offset_resets.pcapng",
 )
 
 
@@ -36,6 +40,22 @@ def test_file_by_file(name: str, tmp_path: Path) -> None:
         assert len(stream.catch_up()) == 1
         if number in (1, 3):
             assert_equal(tmp_path / "tables", [tmp_path / "in"])
+
+
+@pytest.mark.exhaustive
+def test_both_sides_of_a_nat_count_once(tmp_path: Path) -> None:
+    """No task of a flow sees the other side: who reads a file knows what a NAT translated.
+
+    The third connection begins on both sides in the first file, and goes on in the second.
+    """
+    packets = sorted(packets_of("kafka44_nat.pcapng"), key=lambda packet: packet.time_ns)
+    border = 2 + [packet.data[34:36] for packet in packets].index((33_872).to_bytes(2))
+    stream = Stream(settings_of(tmp_path, tmp_path / "in"))
+    arrive(tmp_path / "in", 0, packets[:border])
+    arrive(tmp_path / "in", 1, packets[border:])
+    stream.catch_up()
+    assert_equal(tmp_path / "tables", [tmp_path / "in"])
+    assert sum(row["same_as"] is None for row in of_stream(tmp_path / "tables", "exchanges")) == 28
 
 
 @pytest.mark.exhaustive

@@ -2,6 +2,7 @@
 
 Rules:
 - The facts of a file, damage included, come from `CaptureFile`, the reader of every other command.
+- No task of a flow sees SYNs of other flows: which of them a NAT translated is known here, file by file.
 - Memory is bounded by `_BUFFERED` and by the number of connections that spoke since the last flush.
 """
 
@@ -10,11 +11,13 @@ from itertools import accumulate
 from operator import itemgetter
 
 from kdissect.capture.capture_file import CaptureFile
+from kdissect.engine.taps.nat_sides import NatSides
+from kdissect.engine.taps.nat_sides import as_segment as as_root
 from kdissect.engine.taps.tap_captures import are_of_tap
 from kdissect.model.faults import fault_text
 from kdissect.model.packets.packet import NUMBER_MASK, PlainPacket
 from kdissect.model.packets.process import as_segment
-from kdissect.model.packets.segment import reverse_flow
+from kdissect.model.packets.segment import ACK, SYN, PlainSegment, reverse_flow
 from kdissect.net.parser import SegmentParser
 from kdissect.pipeline.streaming.flow_shuffle.run import Run, flow_key, pack
 
@@ -47,16 +50,18 @@ class _Open:
 
 
 class RunReader:
-    """Reads one file. After `runs` is consumed, `file` and `parser` hold the facts, and `end_ns` the time of
-    the last packet, which need not be the latest.
+    """Reads one file of a capture set. After `runs` is consumed, `file` and `parser` hold the facts, and
+    `end_ns` the time of the last packet, which need not be the latest.
     """
 
-    def __init__(self, file: CaptureFile, partition: Partition) -> None:
+    def __init__(self, file: CaptureFile, partition: Partition, set_name: str) -> None:
         self.file = file
+        self._set_name = set_name
         self.parser = SegmentParser()
         self._partition = partition
         self._flows: dict[bytes, tuple[_Open, int]] = {}
         self._buffered = 0
+        self._nat_sides = NatSides()
         self.end_ns: int | None = None
         self.is_tap: bool | None = None
         """Whether `kdissect tap` wrote the file; None while no packet was read."""
@@ -91,6 +96,8 @@ class RunReader:
             run, direction = place
             ref = packet[0]
             piece = pack(order_ns, ref, packet[1], direction, segment)
+            if segment[3] & (SYN | ACK) == SYN:
+                piece = self._root_before(segment, order_ns, packet, direction) + piece
             if ref in local_ends:
                 told = as_segment(segment[0], local_ends[ref])
                 piece = pack(order_ns, ref, packet[1], direction, told) + piece
@@ -105,6 +112,16 @@ class RunReader:
                 yield run.take()
         if self._buffered >= _BUFFERED:
             yield from self._flush()
+
+    def _root_before(
+        self, segment: PlainSegment, order_ns: int, packet: PlainPacket, direction: int
+    ) -> bytes:
+        """What goes in front of a SYN that the other side of a NAT had before."""
+        (ref, time_ns, *_), (flow, seq, _, _, window, _, _, ip_id) = packet, segment
+        name = self._set_name
+        self._nat_sides.see(name, flow, seq, window, ip_id, time_ns)
+        root = self._nat_sides.root(name, flow, seq)
+        return b"" if root is None else pack(order_ns, ref, time_ns, direction, as_root(flow, seq, root))
 
     def _open(self, flow: bytes) -> tuple[_Open, int]:
         key, direction = flow_key(flow)
