@@ -122,11 +122,27 @@ EVERY_NUMBER: dict[str, str] = {
     "config_source": "a number that grows with releases",
 }
 EVERY_NUMBER_IN: dict[tuple[str, str], str] = {
+    ("UpdateFeaturesRequest", "max_version_level"): "less than 1 asks to remove the feature: KIP-584",
     ("OffsetFetchResponse", "committed_offset"): "as it was committed: KafkaApis stores every number",
     ("TxnOffsetCommitRequest", "committed_offset"): "KafkaApis stores every number",
     ("OffsetCommitRequest", "retention_time_ms"): "no broker since 2.1 reads it: KIP-211",
     ("InitProducerIdRequest", "transaction_timeout_ms"): "without a transactional id nobody reads it",
 }
+# Texts and ids of which none is impossible, by message and field.
+EVERY_TEXT_IN: dict[tuple[str, str], str] = {
+    ("DescribeAclsResponse", "host"): "an ACL has any host: AccessControlEntry",
+    ("DeleteAclsResponse", "host"): "an ACL has any host: AccessControlEntry",
+    ("StreamsGroupDescribeResponse", "host"): "as a member named it: KIP-1071",
+    ("StreamsGroupHeartbeatResponse", "host"): "as a member named it: KIP-1071",
+    ("ConsumerGroupDescribeResponse", "subscribed_topic_names"): "as a member named it: KIP-848",
+    ("ShareGroupDescribeResponse", "subscribed_topic_names"): "as a member named it: KIP-932",
+    ("MetadataResponse", "topic_id"): "no ids below inter.broker.protocol.version 2.8: KIP-516",
+    ("UpdateMetadataRequest", "topic_id"): "no ids below inter.broker.protocol.version 2.8: KIP-516",
+    ("LeaderAndIsrRequest", "topic_id"): "no ids below inter.broker.protocol.version 2.8: KIP-516",
+    ("DeleteTopicsResponse", "topic_id"): "no ids below inter.broker.protocol.version 2.8: KIP-516",
+    ("DescribeShareGroupOffsetsResponse", "topic_id"):
+        "zero of a topic that is gone: GroupCoordinatorService#describeShareGroupOffsets",
+}  # fmt: skip
 # Names that stand for one thing on both sides of an exchange.
 _PARTITIONS = frozenset(
     {"partition", "partition_index", "partition_id", "index", "partition_indexes", "partitions"}
@@ -180,6 +196,8 @@ def _why_not_outside(body: Side, leaf: Leaf) -> str:
         if known is not None and known.is_open and field.name in EVERY_NUMBER:
             return _GROWS
         return EVERY_NUMBER.get(field.name) or EVERY_NUMBER_IN.get((body.message.name, field.name), "")
+    if (body.message.name, field.name) in EVERY_TEXT_IN:
+        return EVERY_TEXT_IN[body.message.name, field.name]
     if kind is Primitive.UUID:
         return "" if field.name == "topic_id" and not _has_error(leaf) else "zero stands for none"
     if field.name == "host" and body.side == BROKER:
@@ -201,8 +219,14 @@ def _is_echoed(body: Side, leaf: Leaf, put: Any, other: Any) -> bool:
     if name == "member_id" and "." in leaf.path and body.api.name != "LeaveGroup":
         return False
     names = _PARTITIONS if name in _PARTITIONS else _KEYS
-    told = [one.value for one in every(other) if one.field.name in names and one.kind is leaf.kind]
+    told = [one.value for one in every(other) if one.field.name in names and _is_same(one, leaf)]
     return leaf.value in told and put not in told
+
+
+def _is_same(one: Leaf, other: Leaf) -> bool:
+    """Whether two fields have values of one type, and not of two sorts: a group and a topic of one name."""
+    sorts = {leaf.field.entity for leaf in (one, other) if leaf.field.entity}
+    return one.kind is other.kind and len(sorts) < 2
 
 
 def every(value: Any) -> Iterator[Leaf]:
@@ -280,6 +304,8 @@ def _why(body: Side, leaf: Leaf, sort: Break, put: Any, other: Any) -> str:
     both = (why_not(body, leaf, sort, put, other), why_not(body, neighbour, sort, leaf.value, other))
     pair = leaf.field.name, neighbour.field.name
     if pair in _ORDERED:
+        if body.side == CLIENT and getattr(other, "error_code", 0):
+            return _REFUSED
         return "" if leaf.value < neighbour.value else _ANY
     return "" if "" in both else both[0]
 
@@ -465,7 +491,7 @@ def is_about(finding: Finding, fault: Fault) -> bool:
 
 
 _SIDES = {CLIENT: "request", BROKER: "response"}
-_OF_BOTH = ("PAI008", "PAI009", "PAI011")
+_OF_BOTH = ("PAI008", "PAI009", "PAI011", "FET004")
 """They compare all fields of both sides, and name entries."""
 
 
@@ -474,7 +500,7 @@ def _below_message(path: str) -> str:
 
 
 def _is_named(path: str, leaf: Leaf) -> bool:
-    """Whether a path of the same body ends in the field, in what holds it, or in another field of its struct."""
+    """Whether a path of the same body ends in the field, what holds it, or another field of its struct."""
     if not path:
         return False
     parent = leaf.path.rpartition(".")[0]
@@ -489,7 +515,8 @@ def _is_named(path: str, leaf: Leaf) -> bool:
 def _is_of_relation(path: str, leaf: Leaf) -> bool:
     """Whether a path of the other body ends in a field that stands for the same thing, or in their list."""
     names = _PARTITIONS if leaf.field.name in _PARTITIONS else _KEYS
-    return _last(path) in names or not path or path.endswith("]") 
+    lists = {part.partition("[")[0] for part in leaf.path.split(".")[:-1]}
+    return _last(path) in names | lists or not path or path.endswith("]")
 
 
 def _last(path: str) -> str:

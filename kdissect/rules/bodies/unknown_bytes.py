@@ -134,11 +134,7 @@ class ImpossibleCode(NodeRule):
 
     code = "BDY031"
     name = "impossible-code"
-    cites = (
-        "spec/000 Error Codes",
-        "org.apache.kafka.common.protocol.Errors#forCode",
-        "org.apache.kafka.common.IsolationLevel#forId",
-    )
+    cites = ("spec/000 Error Codes", "org.apache.kafka.common.protocol.Errors#forCode")
     nodes = (pieces.ERROR, pieces.ENUM)
     once = Once.VALUE
     guard = (Fact.UNKNOWN_ERROR, Fact.UNKNOWN_VALUE)
