@@ -11,8 +11,8 @@ from kdissect.rules.views.body_view import Body
 
 _KNOWN = ("Metadata", "FindCoordinator", "DescribeCluster")
 _MOVED = (
-    "BeginQuorumEpoch", "DescribeQuorum", "EndQuorumEpoch", "Fetch", "FetchSnapshot", "Produce",
-    "ShareAcknowledge", "ShareFetch", "UpdateRaftVoter", "Vote",
+    "BeginQuorumEpoch", "DescribeQuorum", "EndQuorumEpoch", "FetchSnapshot",
+    "UpdateRaftVoter", "Vote",
 )  # fmt: skip
 """Their addresses come with an error, mostly in tags: KIP-951, KIP-853."""
 _NODES = ("broker_id", "node_id", "leader_id")
