@@ -81,6 +81,12 @@ PARTS = (
         ("docs/mutants.md",),
     ),
     Part(
+        "planted",
+        "which kinds of planted faults are found, in docs/mutants.md",
+        (*PYTEST, "tests/mutation/test_planted_faults.py::test_the_page_has_each_kind"),
+        ("docs/mutants.md",),
+    ),
+    Part(
         "schema",
         "how many APIs and versions there are, in README.md and docs/schema.md",
         (*PYTEST, "tests/schema/test_counts_in_docs.py"),
