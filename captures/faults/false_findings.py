@@ -28,7 +28,7 @@ DAMAGED = (
 )  # fmt: skip
 
 
-# Client libraries, by a part of names of captures: Apache Kafka's own, librdkafka, franz-go, sarama, kafka-go,
+# Client libraries, by a part of names: Apache Kafka's own, librdkafka, franz-go, sarama, kafka-go,
 # kafka-python, aiokafka and kafkajs. No capture of platformatic is in the corpus.
 CLIENTS = ("java", "rdkafka", "franz", "sarama", "segmentio", "kp3", "aiokafka", "kafkajs")
 
