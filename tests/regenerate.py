@@ -83,7 +83,7 @@ PARTS = (
     Part(
         "planted",
         "which kinds of planted faults are found, in docs/mutants.md",
-        (*PYTEST, "tests/mutation/test_planted_faults.py::test_the_page_has_each_kind"),
+        (*PYTEST, "tests/rules/test_planted_faults.py::test_the_page_has_each_kind"),
         ("docs/mutants.md",),
     ),
     Part(

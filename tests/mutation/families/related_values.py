@@ -262,7 +262,7 @@ def _other_joined(value: Any, asked: Any) -> bool:
 
 
 @edits(
-    "other-protocol-synced", "GRP039", "a generation has one protocol", ("SyncGroup",), BROKER, range(5, 6)
+    "other-protocol-answered", "GRP039", "a generation has one protocol", ("SyncGroup",), BROKER, range(5, 6)
 )
 def _other_protocol(value: Any, asked: Any) -> bool:
     if value.error_code or not value.protocol_name or not getattr(asked, "protocol_name", None):
