@@ -75,6 +75,18 @@ PARTS = (
         ("docs/mutants.md",),
     ),
     Part(
+        "damage",
+        "errors and warnings that damage adds, in docs/mutants.md",
+        (*PYTEST, "tests/rules/test_false_findings.py::test_the_page_has_what_is_found"),
+        ("docs/mutants.md",),
+    ),
+    Part(
+        "planted",
+        "which kinds of planted faults are found, in docs/mutants.md",
+        (*PYTEST, "tests/rules/test_planted_faults.py::test_the_page_has_each_kind"),
+        ("docs/mutants.md",),
+    ),
+    Part(
         "schema",
         "how many APIs and versions there are, in README.md and docs/schema.md",
         (*PYTEST, "tests/schema/test_counts_in_docs.py"),

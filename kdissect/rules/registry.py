@@ -41,6 +41,7 @@ _MODULES = (
     "bodies.illegal_topic_name",
     "bodies.impossible_numbers",
     "bodies.related_fields",
+    "bodies.described_topics",
     "pairing.answers",
     "pairing.waiting_requests",
     "pairing.answered_entries",

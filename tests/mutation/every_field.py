@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from kdissect.decoders.generated.values import Value, present
 from kdissect.decoders.trees.node import Node
-from kdissect.model.finding import Finding
+from kdissect.model.finding import Finding, Severity, Who
 from kdissect.schema.enums import enumeration
 from kdissect.schema.types import Field, Primitive
 from tests.mutation.corpus import Side, sides
@@ -23,7 +23,8 @@ from tests.support.messages.traffic import BROKER, CLIENT
 
 OUTSIDE_NUMBER = -7
 OUTSIDE_ERROR = -31000
-OUTSIDE_ENUM = 99
+UNKNOWN_ERROR = 31000
+UNKNOWN_ENUM = 99
 UNKNOWN_STEP = 1000
 _NUMBERS = frozenset({Primitive.INT8, Primitive.INT16, Primitive.INT32, Primitive.INT64})
 _TEXTS = frozenset({Primitive.STRING, Primitive.UUID})
@@ -82,6 +83,8 @@ class Fault(NamedTuple):
     sort: Break
     content: bytes
     why: str
+    is_echoed: bool
+    """Whether the other side proves it, by what it has of the same thing."""
 
 
 def leaves(value: Any, at: str = "", siblings: tuple[Any, ...] = ()) -> Iterator[Leaf]:
@@ -119,11 +122,27 @@ EVERY_NUMBER: dict[str, str] = {
     "config_source": "a number that grows with releases",
 }
 EVERY_NUMBER_IN: dict[tuple[str, str], str] = {
+    ("UpdateFeaturesRequest", "max_version_level"): "less than 1 asks to remove the feature: KIP-584",
     ("OffsetFetchResponse", "committed_offset"): "as it was committed: KafkaApis stores every number",
     ("TxnOffsetCommitRequest", "committed_offset"): "KafkaApis stores every number",
     ("OffsetCommitRequest", "retention_time_ms"): "no broker since 2.1 reads it: KIP-211",
     ("InitProducerIdRequest", "transaction_timeout_ms"): "without a transactional id nobody reads it",
 }
+# Texts and ids of which none is impossible, by message and field.
+EVERY_TEXT_IN: dict[tuple[str, str], str] = {
+    ("DescribeAclsResponse", "host"): "an ACL has any host: AccessControlEntry",
+    ("DeleteAclsResponse", "host"): "an ACL has any host: AccessControlEntry",
+    ("StreamsGroupDescribeResponse", "host"): "as a member named it: KIP-1071",
+    ("StreamsGroupHeartbeatResponse", "host"): "as a member named it: KIP-1071",
+    ("ConsumerGroupDescribeResponse", "subscribed_topic_names"): "as a member named it: KIP-848",
+    ("ShareGroupDescribeResponse", "subscribed_topic_names"): "as a member named it: KIP-932",
+    ("MetadataResponse", "topic_id"): "no ids below inter.broker.protocol.version 2.8: KIP-516",
+    ("UpdateMetadataRequest", "topic_id"): "no ids below inter.broker.protocol.version 2.8: KIP-516",
+    ("LeaderAndIsrRequest", "topic_id"): "no ids below inter.broker.protocol.version 2.8: KIP-516",
+    ("DeleteTopicsResponse", "topic_id"): "no ids below inter.broker.protocol.version 2.8: KIP-516",
+    ("DescribeShareGroupOffsetsResponse", "topic_id"):
+        "zero of a topic that is gone: GroupCoordinatorService#describeShareGroupOffsets",
+}  # fmt: skip
 # Names that stand for one thing on both sides of an exchange.
 _PARTITIONS = frozenset(
     {"partition", "partition_index", "partition_id", "index", "partition_indexes", "partitions"}
@@ -157,6 +176,8 @@ def why_not(body: Side, leaf: Leaf, sort: Break, put: Any, other: Any) -> str:
     """Why a fault cannot be proven; empty where it can. `put` is the new value, `other` the other body."""
     if sort is Break.OUTSIDE:
         return _why_not_outside(body, leaf)
+    if sort is Break.UNKNOWN and (leaf.field.is_error or leaf.field.enum is not None):
+        return _GROWS
     if sort is Break.EXISTING and leaf.field.name in _ALONE and body.side == BROKER:
         return ""
     if _is_echoed(body, leaf, put, other):
@@ -175,6 +196,8 @@ def _why_not_outside(body: Side, leaf: Leaf) -> str:
         if known is not None and known.is_open and field.name in EVERY_NUMBER:
             return _GROWS
         return EVERY_NUMBER.get(field.name) or EVERY_NUMBER_IN.get((body.message.name, field.name), "")
+    if (body.message.name, field.name) in EVERY_TEXT_IN:
+        return EVERY_TEXT_IN[body.message.name, field.name]
     if kind is Primitive.UUID:
         return "" if field.name == "topic_id" and not _has_error(leaf) else "zero stands for none"
     if field.name == "host" and body.side == BROKER:
@@ -196,8 +219,14 @@ def _is_echoed(body: Side, leaf: Leaf, put: Any, other: Any) -> bool:
     if name == "member_id" and "." in leaf.path and body.api.name != "LeaveGroup":
         return False
     names = _PARTITIONS if name in _PARTITIONS else _KEYS
-    told = [one.value for one in every(other) if one.field.name in names and one.kind is leaf.kind]
+    told = [one.value for one in every(other) if one.field.name in names and _is_same(one, leaf)]
     return leaf.value in told and put not in told
+
+
+def _is_same(one: Leaf, other: Leaf) -> bool:
+    """Whether two fields have values of one type, and not of two sorts: a group and a topic of one name."""
+    sorts = {leaf.field.entity for leaf in (one, other) if leaf.field.entity}
+    return one.kind is other.kind and len(sorts) < 2
 
 
 def every(value: Any) -> Iterator[Leaf]:
@@ -261,9 +290,10 @@ def faults(bodies: Iterable[Side]) -> Iterator[Fault]:
                 if put is None or (put == here.value and here.kind is not Primitive.BOOL):
                     continue
                 why = _why(body, here, sort, put, other)
+                is_echoed = _is_proven_by_other(body, here, sort, put, other)
                 content = _content(body, value, here, sort, put)
                 if content is not None and content != body.data:
-                    yield Fault(body, leaf, sort, content, why)
+                    yield Fault(body, leaf, sort, content, why, is_echoed)
 
 
 def _why(body: Side, leaf: Leaf, sort: Break, put: Any, other: Any) -> str:
@@ -274,8 +304,17 @@ def _why(body: Side, leaf: Leaf, sort: Break, put: Any, other: Any) -> str:
     both = (why_not(body, leaf, sort, put, other), why_not(body, neighbour, sort, leaf.value, other))
     pair = leaf.field.name, neighbour.field.name
     if pair in _ORDERED:
+        if body.side == CLIENT and getattr(other, "error_code", 0):
+            return _REFUSED
         return "" if leaf.value < neighbour.value else _ANY
     return "" if "" in both else both[0]
+
+
+def _is_proven_by_other(body: Side, leaf: Leaf, sort: Break, put: Any, other: Any) -> bool:
+    neighbour = _neighbour(leaf) if sort is Break.SWAPPED else None
+    return _is_echoed(body, leaf, put, other) or (
+        neighbour is not None and _is_echoed(body, neighbour, leaf.value, other)
+    )
 
 
 def _put(leaf: Leaf, sort: Break) -> Any:
@@ -298,8 +337,7 @@ def _outside(leaf: Leaf) -> Any:
     if field.is_error:
         return OUTSIDE_ERROR
     if kind in _NUMBERS:
-        known = enumeration(field.enum) if field.enum else None
-        return OUTSIDE_ENUM if known is not None and not known.is_open else OUTSIDE_NUMBER
+        return OUTSIDE_NUMBER
     if kind is Primitive.BOOL:
         return 2
     if kind is Primitive.UUID:
@@ -310,8 +348,11 @@ def _outside(leaf: Leaf) -> Any:
 
 
 def _unknown(leaf: Leaf) -> Any:
-    if leaf.field.is_error or leaf.field.enum is not None:
-        return None
+    if leaf.field.is_error:
+        return UNKNOWN_ERROR
+    if leaf.field.enum is not None:
+        known = enumeration(leaf.field.enum)
+        return None if known is None or known.is_open or leaf.kind not in _NUMBERS else UNKNOWN_ENUM
     if leaf.kind in _NUMBERS:
         most = (1 << {Primitive.INT8: 7, Primitive.INT16: 15, Primitive.INT32: 31}.get(leaf.kind, 63)) - 1
         return min(leaf.value + UNKNOWN_STEP, most) if leaf.value >= 0 else None
@@ -429,20 +470,57 @@ def _place(finding: Finding) -> tuple[str, int, str]:
 
 
 def is_about(finding: Finding, fault: Fault) -> bool:
-    """Whether a finding names the field that was broken, or what it has a relation to."""
-    place, leaf = finding.place, fault.leaf
-    if place.exchange != fault.body.scene.target:
+    """Whether an error or a warning names the field or its relation, and is against the side that made it.
+
+    A request that does not go with its response is the one fault that both sides have: the broker answers
+    what it was asked, and is the side that differs.
+    """
+    place, leaf, side = finding.place, fault.leaf, _SIDES[fault.body.side]
+    if finding.severity is Severity.INFO or place.exchange != fault.body.scene.target:
         return False
-    side = "request" if fault.body.side == CLIENT else "response"
-    path = place.path.partition(".")[2] or place.path
-    if place.side not in ("", side) or finding.code in ("PAI008", "PAI009", "PAI011"):
-        return True  # the other side is what it does not go with
+    if place.side not in ("", side):
+        return (
+            fault.is_echoed
+            and finding.party.role is Who.BROKER
+            and (finding.code in _OF_BOTH or _is_of_relation(place.path, leaf))
+        )
+    made_by = Who.CLIENT if fault.body.side == CLIENT else Who.BROKER
+    if finding.party.role is not made_by and not (fault.is_echoed and finding.code in _OF_BOTH):
+        return False
+    return finding.code in _OF_BOTH or _is_named(_below_message(place.path), leaf)
+
+
+_SIDES = {CLIENT: "request", BROKER: "response"}
+_OF_BOTH = ("PAI008", "PAI009", "PAI011", "FET004")
+"""They compare all fields of both sides, and name entries."""
+
+
+def _below_message(path: str) -> str:
+    return path.partition(".")[2] or path
+
+
+def _is_named(path: str, leaf: Leaf) -> bool:
+    """Whether a path of the same body ends in the field, what holds it, or another field of its struct."""
+    if not path:
+        return False
     parent = leaf.path.rpartition(".")[0]
-    if leaf.field.name in path or (path and leaf.path.startswith(path)):
-        return True
-    return bool(path) and (
-        path.rpartition(".")[0] == parent or bool(parent and path.startswith(f"{parent}."))
+    return (
+        _last(path) == leaf.field.name
+        or leaf.path.startswith(path)
+        or path.rpartition(".")[0] == parent
+        or bool(parent and path.startswith(f"{parent}."))
     )
+
+
+def _is_of_relation(path: str, leaf: Leaf) -> bool:
+    """Whether a path of the other body ends in a field that stands for the same thing, or in their list."""
+    names = _PARTITIONS if leaf.field.name in _PARTITIONS else _KEYS
+    lists = {part.partition("[")[0] for part in leaf.path.split(".")[:-1]}
+    return _last(path) in names | lists or not path or path.endswith("]")
+
+
+def _last(path: str) -> str:
+    return path.rpartition(".")[2].partition("[")[0]
 
 
 def bodies() -> list[Side]:

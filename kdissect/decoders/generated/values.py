@@ -99,6 +99,18 @@ def present(value: Value) -> Iterator[tuple[Field, str, Any]]:
         yield field, field.name, item
 
 
+def structs(value: Value, at: str = "") -> Iterator[tuple[str, Value]]:
+    """A struct and all below it, each with the path before its fields (`topics[2].`)."""
+    yield at, value
+    for name, item in items(value):
+        if isinstance(item, Value):
+            yield from structs(item, f"{at}{name}.")
+        elif isinstance(item, list | tuple):
+            for index, element in enumerate(item):
+                if isinstance(element, Value):
+                    yield from structs(element, f"{at}{name}[{index}].")
+
+
 def sent(value: Any, name: str, default: Any = None) -> Any:
     """A field's value, or `default` where it was not on the wire, or `value` is None.
 

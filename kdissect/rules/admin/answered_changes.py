@@ -20,8 +20,9 @@ _FIRST_WITH_IDS = 7  # of CreateTopics (KIP-516)
 class CreatedOtherwise(BodyRule):
     """A topic must be created as it was asked for.
 
-    The answer repeats the numbers of partitions and replicas. -1 asks for the default of the broker, and
-    stands in the answer where the client may not see it.
+    The answer repeats the numbers of partitions and replicas, and lists all configs of the topic, those that
+    were asked for among them. -1 asks for the default of the broker, and stands in the answer where the
+    client may not see it.
 
     Example: 3 partitions asked for, 7 answered.
 
@@ -39,7 +40,7 @@ class CreatedOtherwise(BodyRule):
     versions = Versions(5, NO_UPPER_BOUND)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Both counts of each topic that was created."""
+        """Both counts of each topic that was created, and the names of its configs."""
         asked = body.other()
         if asked is None:
             return
@@ -54,6 +55,12 @@ class CreatedOtherwise(BodyRule):
                 seen = getattr(made, field)
                 if expected > 0 and seen not in (-1, expected):
                     yield body.violation(f"topics[{index}].{field}", f"{expected}, as asked for", str(seen))
+            known = {config.name for config in made.configs or ()}
+            for config in topic.configs if known else ():
+                if config.name not in known:
+                    wanted_config = f"{config.name!r}, as asked for"
+                    yield body.violation(f"topics[{index}].configs", wanted_config, "not among the configs")
+                    break
 
 
 class CreatedWithoutId(ExchangeRule):

@@ -86,7 +86,7 @@ class BadElection(BodyRule):
     cites = ("org.apache.kafka.common.ElectionType#valueOf",)
     on = (("ElectLeaders", REQUEST),)
     versions = Versions(1, NO_UPPER_BOUND)
-    overrides = ("BDY017",)
+    overrides = ("BDY017", "BDY031")
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The field."""

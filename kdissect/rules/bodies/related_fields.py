@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from kdissect.decoders.generated.values import Value, items, sent
+from kdissect.decoders.generated.values import sent, structs
 from kdissect.model.finding import Claim, Severity
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import BOTH_FRAMES, REQUEST, RESPONSE, Violation
@@ -62,7 +62,7 @@ class RelatedFields(BodyRule):
         if body.side == REQUEST and (other is None or sent(other, "error_code", 0)):
             return
         relations = _relations(body.message.name)
-        for path, of in _structs(body.value, ""):
+        for path, of in structs(body.value, ""):
             if sent(of, "error_code", 0):
                 continue
             for relation in relations:
@@ -81,15 +81,3 @@ def _at_odds(relation: Relation, one: Any, other: Any) -> tuple[str, str] | None
     stray = sorted({number for number in numbers if number >= 0} - set(other))
     known = ", ".join(map(str, other)) or "none"
     return (f"some of {relation.other} {known}", ", ".join(map(str, stray))) if stray else None
-
-
-def _structs(value: Value, at: str) -> Iterator[tuple[str, Value]]:
-    """A struct and all below it, each with the path before its fields."""
-    yield at, value
-    for name, item in items(value):
-        if isinstance(item, Value):
-            yield from _structs(item, f"{at}{name}.")
-        elif isinstance(item, list):
-            for index, element in enumerate(item):
-                if isinstance(element, Value):
-                    yield from _structs(element, f"{at}{name}[{index}].")

@@ -1,6 +1,7 @@
 """Rules: bytes and values that the schema does not know."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from typing import Any
 
 from kdissect.decoders.trees.node import Node
 from kdissect.model.finding import Claim, Level, Who
@@ -64,7 +65,8 @@ class OddMarker(NodeRule):
 class UnknownEnumValue(NodeRule):
     """An enumerated field has a value this schema does not know.
 
-    No judgement: newer Kafka adds values. Fields where any number is legal are left out.
+    No judgement: newer Kafka adds values. Fields where any number is legal are left out. BDY031 judges
+    numbers below 0.
 
     Example: isolation_level 7.
 
@@ -85,7 +87,7 @@ class UnknownEnumValue(NodeRule):
         if node.field is None or node.field.enum is None:
             return
         known = enumeration(node.field.enum)
-        if known is not None and not known.is_open and int(node.value) not in known.values:
+        if known is not None and not known.is_open and _is_newer(node.value, known.values):
             seen = (
                 f"{body.message.name} {node.field.name} {node.value}, newer than this schema or no such value"
             )
@@ -95,7 +97,8 @@ class UnknownEnumValue(NodeRule):
 class UnknownErrorCode(NodeRule):
     """An error code this schema does not know.
 
-    No judgement: newer brokers have more. Clients take unknown codes for UNKNOWN_SERVER_ERROR.
+    No judgement: newer brokers have more. Clients take unknown codes for UNKNOWN_SERVER_ERROR. BDY031 judges
+    codes below -1.
 
     Example: error code 999.
 
@@ -114,5 +117,40 @@ class UnknownErrorCode(NodeRule):
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """The code against the table of errors."""
-        if isinstance(node.value, int) and error(node.value) is None:
+        if isinstance(node.value, int) and node.value >= 0 and error(node.value) is None:
             yield Violation("a code of this schema", f"error code {node.value}")
+
+
+class ImpossibleCode(NodeRule):
+    """An error code must not be below -1, and a number of an enumeration not below 0.
+
+    Kafka numbers both from 0 on: newer releases add higher numbers. Below 0 only what the schema lists has a
+    meaning: -1 is UNKNOWN_SERVER_ERROR, or a value that an old version does not send.
+
+    Example: error code -31000, or isolation_level -7.
+
+    What to do: look for a number that was never set, or was read from other bytes.
+    """
+
+    code = "BDY031"
+    name = "impossible-code"
+    cites = ("spec/000 Error Codes", "org.apache.kafka.common.protocol.Errors#forCode")
+    nodes = (pieces.ERROR, pieces.ENUM)
+    once = Once.VALUE
+    guard = (Fact.UNKNOWN_ERROR, Fact.UNKNOWN_VALUE)
+
+    def check(self, node: Node, body: Body) -> Iterator[Violation]:
+        """The number against what the tables have below 0."""
+        field, number = node.field, node.value
+        if field is None or not isinstance(number, int) or number >= 0:
+            return
+        if field.is_error and error(number) is None:
+            yield Violation("-1 or more", f"error code {number}")
+        elif field.enum is not None:
+            known = enumeration(field.enum)
+            if known is not None and not known.is_open and number not in known.values:
+                yield Violation(f"a value of {known.name}", f"{field.name} {number}")
+
+
+def _is_newer(value: Any, known: Collection[int | str]) -> bool:
+    return int(value) >= 0 and int(value) not in known

@@ -27,7 +27,7 @@ class BadAckBatches(BodyRule):
     who = Who.CLIENT
     cites = ("KIP-932 Public Interfaces", "kafka.server.KafkaApis#validateAcknowledgementBatches")
     on = (("ShareFetch", REQUEST), ("ShareAcknowledge", REQUEST))
-    overrides = ("BDY017",)
+    overrides = ("BDY017", "BDY031")
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Each batch of each partition."""

@@ -1,13 +1,22 @@
 """MET013: An address of a broker must be one that a client can connect to."""
 
 from collections.abc import Iterator
-from typing import Any
 
+from kdissect.decoders.generated.values import sent, structs
 from kdissect.model.finding import Claim, Severity, Who
+from kdissect.rules.guards import Above, Below, Empty
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 
+_KNOWN = ("Metadata", "FindCoordinator", "DescribeCluster")
+_MOVED = (
+    "BeginQuorumEpoch", "DescribeQuorum", "EndQuorumEpoch", "FetchSnapshot",
+    "UpdateRaftVoter", "Vote",
+)  # fmt: skip
+"""Their addresses come with an error, mostly in tags: KIP-951, KIP-853."""
+_NODES = ("broker_id", "node_id", "leader_id")
+"""Names of the node whose address it is. CurrentLeader without a leader has no address."""
 _MAX_PORT = 65_535  # RFC 9293 section 3.1: 16 bits; 0 is no port to connect to
 
 
@@ -15,7 +24,8 @@ class BadAddress(BodyRule):
     """An address of a broker must be one that a client can connect to.
 
     That is a host, a port from 1 to 65535, and a node id of 0 or more. A coordinator that is not found has an
-    error beside it, and no address.
+    error beside it, and no address. The same holds for the addresses of new leaders that come with an error
+    (NodeEndpoints, CurrentLeader) and for the listeners of controllers.
 
     Example: port 70000, an empty host, or node -1 without an error.
 
@@ -28,27 +38,28 @@ class BadAddress(BodyRule):
     severity = Severity.WARNING
     who = Who.BROKER
     cites = ("spec/000 Metadata API", "spec/000 GroupCoordinator API")
-    on = (("Metadata", RESPONSE), ("FindCoordinator", RESPONSE), ("DescribeCluster", RESPONSE))
+    on = tuple((name, RESPONSE) for name in (*_KNOWN, *_MOVED))
+    guard = (
+        Empty(("host",)),
+        Below(("port",), 1),
+        Above(("port",), _MAX_PORT),
+        Below(("node_id", "broker_id"), 0),
+    )
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Brokers and coordinators; the first fault of each."""
+        """Each struct with a host; the first fault of each."""
         answer = body.value
-        if getattr(answer, "error_code", 0):
+        if body.api.name in _KNOWN and sent(answer, "error_code", 0):
             return
-        if hasattr(answer, "host"):
-            yield from _faults(body, answer, "")
-        for name in ("brokers", "coordinators"):
-            for index, end in enumerate(getattr(answer, name, None) or ()):
-                if not getattr(end, "error_code", 0):
-                    yield from _faults(body, end, f"{name}[{index}].")
-
-
-def _faults(body: Body, end: Any, at: str) -> Iterator[Violation]:
-    field = "broker_id" if hasattr(end, "broker_id") else "node_id"
-    node = getattr(end, field)
-    if not end.host:
-        yield body.violation(f"{at}host", "a host", "an empty one")
-    elif not 0 < end.port <= _MAX_PORT:
-        yield body.violation(f"{at}port", f"1 to {_MAX_PORT}", str(end.port))
-    elif node < 0:
-        yield body.violation(f"{at}{field}", "0 or more", str(node))
+        for at, end in structs(answer, ""):
+            field, node = next(
+                ((name, sent(end, name)) for name in _NODES if sent(end, name) is not None), ("", 0)
+            )
+            if sent(end, "host") is None or sent(end, "error_code", 0) or (field == "leader_id" and node < 0):
+                continue
+            if not end.host:
+                yield body.violation(f"{at}host", "a host", "an empty one")
+            elif not 0 < end.port <= _MAX_PORT:
+                yield body.violation(f"{at}port", f"1 to {_MAX_PORT}", str(end.port))
+            elif node < 0:
+                yield body.violation(f"{at}{field}", "0 or more", str(node))

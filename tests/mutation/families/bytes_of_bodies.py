@@ -314,6 +314,14 @@ def _error_code(body: Side, rng: random.Random) -> bytes | None:
     return body.spliced(node.start, node.end, rng.randrange(900, 30000).to_bytes(2))
 
 
+@splices("impossible-error-code", "BDY031", "no error code is below -1", BROKER)
+def _impossible_code(body: Side, rng: random.Random) -> bytes | None:
+    node = pick(body, rng, lambda node: node.field is not None and node.field.is_error)
+    if node is None:
+        return None
+    return body.spliced(node.start, node.end, (-rng.randrange(900, 30000)).to_bytes(2, signed=True))
+
+
 @splices("negative-throttle", "BDY023", "throttle_time_ms is 0 or more", BROKER)
 def _throttle(body: Side, rng: random.Random) -> bytes | None:
     node = pick(body, rng, lambda node: node.name == "throttle_time_ms")

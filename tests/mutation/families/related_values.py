@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from kdissect.decoders.generated.values import items
 from kdissect.history.api_keys import API_VERSIONS, CREATE_TOPICS, DESCRIBE_QUORUM
 from tests.mutation.corpus import side_of
 from tests.mutation.families.histories import before, places
@@ -250,3 +251,55 @@ def _fields_at_odds(value: Any, answered: Any) -> bool:
             of.min_supported_version = of.max_supported_version + 1
         return True
     return False
+
+
+@edits("other-member-joined", "GRP038", "a member that joins keeps its member id", ("JoinGroup",), BROKER)
+def _other_joined(value: Any, asked: Any) -> bool:
+    if value.error_code or not getattr(asked, "member_id", ""):
+        return False
+    value.member_id += "-other"
+    return True
+
+
+@edits(
+    "other-protocol-answered", "GRP039", "a generation has one protocol", ("SyncGroup",), BROKER, range(5, 6)
+)
+def _other_protocol(value: Any, asked: Any) -> bool:
+    if value.error_code or not value.protocol_name or not getattr(asked, "protocol_name", None):
+        return False
+    value.protocol_name += "-other"
+    return True
+
+
+@edits(
+    "impossible-topic-name", "BDY032", "a topic has a legal name",
+    ("Metadata", "ConsumerGroupDescribe", "ShareGroupDescribe", "DescribeTopicPartitions"), BROKER,
+)  # fmt: skip
+def _impossible_name(value: Any, _: Any) -> bool:
+    return _of_topic(value, "name", "topic_name", put="a/b")
+
+
+@edits(
+    "described-without-id", "BDY033", "a topic has an id",
+    ("ConsumerGroupDescribe", "ShareGroupDescribe", "DescribeTopicPartitions", "ShareFetch"), BROKER,
+)  # fmt: skip
+def _without_id(value: Any, _: Any) -> bool:
+    return _of_topic(value, "topic_id", put=bytes(16))
+
+
+def _of_topic(value: Any, *names: str, put: Any) -> bool:
+    """Give a topic without an error another name or id."""
+    if any(of.error_code for of, _ in having(value, "error_code")):
+        return False
+    found = [
+        (of, name) for of, name in having(value, *names) if {"topic_id", "topic_name"} & set(vars_of(of))
+    ]
+    if not found or found[0][0].__class__.__name__.endswith("Response"):
+        return False
+    setattr(*found[0], put)
+    return True
+
+
+def vars_of(of: Any) -> list[str]:
+    """Names of the fields of a struct."""
+    return [name for name, _ in items(of)]
