@@ -50,6 +50,15 @@ class Leadership:
         self.by_broker: dict[str, int] = {}
         self.changes = 0
 
+    def is_told_again(self, topic_id: bytes | None, leader: int, epoch: int, broker: str) -> bool:
+        """Whether a broker that told this epoch last tells the same leader and topic (None: any) again."""
+        return (
+            self.leader == leader
+            and self.epoch == epoch
+            and self.by_broker.get(broker) == epoch
+            and (topic_id is None or self.topic_id == topic_id)
+        )
+
 
 class _Report(NamedTuple):
     topic: str | bytes
@@ -92,9 +101,15 @@ class LeaderEpochs:
         facts: list[Fact] = []
         if not self.concerns(view.key, view.version):
             return facts
+        scope, broker = view.info.scope, view.info.broker_address
         for report in _reports(view):
             if report.epoch > UNKNOWN_EPOCH:
-                facts += self._learn(view, report)
+                key: PartitionKey = scope, report.topic, report.partition
+                known = self.partitions.get(key)
+                if known is None or not known.is_told_again(
+                    report.topic_id, report.leader, report.epoch, broker
+                ):
+                    facts += self._learn(view, report, key, known)
         return facts + self._cluster(view)
 
     def _cluster(self, view: ExchangeView) -> list[Fact]:
@@ -115,8 +130,9 @@ class LeaderEpochs:
 
     def stated(self, view: ExchangeView) -> Stated:
         """The cluster, leaders and epochs, for when they are told again."""
+        scope = view.info.scope
         leaders: list[Standing] = [
-            ((view.info.scope, of.topic, of.partition), of.topic_id, of.leader, of.epoch)
+            ((scope, of.topic, of.partition), of.topic_id, of.leader, of.epoch)
             for of in _reports(view)
             if of.epoch > UNKNOWN_EPOCH
         ]
@@ -133,9 +149,7 @@ class LeaderEpochs:
             return False
         for key, topic_id, leader, epoch in leaders:
             known = peek(key)
-            if known is None or known.leader != leader or known.epoch != epoch:
-                return False
-            if known.by_broker.get(broker) != epoch or (topic_id is not None and known.topic_id != topic_id):
+            if known is None or not known.is_told_again(topic_id, leader, epoch, broker):
                 return False
         return True
 
@@ -147,10 +161,10 @@ class LeaderEpochs:
         for standing in leaders:
             self.partitions.get(standing[0])
 
-    def _learn(self, view: ExchangeView, report: _Report) -> list[Fact]:
-        key: PartitionKey = view.info.scope, report.topic, report.partition
+    def _learn(
+        self, view: ExchangeView, report: _Report, key: PartitionKey, known: Leadership | None
+    ) -> list[Fact]:
         now = report.leader, report.epoch
-        known = self.partitions.get(key)
         if known is None:
             self.partitions.put(key, self._new(view, report))
             return [_fact(LeaderFact.LEARNED, key, view, report, None, now, None)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
+from functools import cache
 from typing import Any, NamedTuple
 
 from kdissect.decoders.decoded import Decoded
@@ -83,10 +84,6 @@ class _FieldAt(NamedTuple):
     path: str
     field: Field
 
-    def is_named(self, name: str) -> bool:
-        """By its name, or by its path from the root."""
-        return name == (self.path if name.startswith(".") else self.field.name)
-
 
 class _Side:
     """A body: its fields, in the numbers of `native_plan.layout_rows`, and the tests of their values."""
@@ -104,7 +101,9 @@ class _Side:
         return made
 
     def named(self, names: Iterable[str]) -> list[_FieldAt]:
-        return [at for at in self.fields if any(map(at.is_named, names))]
+        """The fields with one of these names, or paths from the root, which begin with a dot."""
+        wanted = frozenset(names)
+        return [at for at in self.fields if at.field.name in wanted or at.path in wanted]
 
     def lists_of_numbers(self, keys: list[_FieldAt]) -> list[_FieldAt]:
         """The lists whose entries have these keys, numbers that are held against those of their list alone:
@@ -435,8 +434,15 @@ def _known_numbers(field: Field, *, is_error: bool) -> frozenset[int] | None:
     """The numbers the schema knows for an error code, or for a field of a closed enumeration."""
     if field.is_error or is_error:
         return all_codes() if field.is_error and is_error else None
-    known = enumeration(field.enum) if field.enum is not None else None
-    if known is None or known.is_open or _element(field) is Primitive.BOOL:
+    if field.enum is None or _element(field) is Primitive.BOOL:
+        return None
+    return _closed_numbers(field.enum)
+
+
+@cache
+def _closed_numbers(name: str) -> frozenset[int] | None:
+    known = enumeration(name)
+    if known is None or known.is_open:
         return None
     return frozenset(value for value in known.values if isinstance(value, int)) or None
 

@@ -59,7 +59,7 @@ class UnknownLeader(BodyRule):
         brokers = {broker.node_id for broker in body.value.brokers}
         for _, partition, at in body.partitions("topics"):
             leader = partition.leader_id
-            if partition.error_code == 0 and leader >= 0 and leader not in brokers:
+            if leader not in brokers and leader >= 0 and partition.error_code == 0:
                 path = f"{at}.leader_id"
                 yield body.violation(path, f"one of {sorted(brokers)}", str(leader))
 
@@ -83,8 +83,10 @@ class IsrNotReplicas(BodyRule):
     def check(self, body: Body) -> Iterator[Violation]:
         """Each partition's sets."""
         for _, partition, at in body.partitions("topics"):
-            stray = {*partition.isr_nodes, *([partition.leader_id] if partition.leader_id >= 0 else [])}
-            stray -= set(partition.replica_nodes)
+            leader, stray = partition.leader_id, set(partition.isr_nodes)
+            if leader >= 0:
+                stray.add(leader)
+            stray.difference_update(partition.replica_nodes)
             if stray and partition.error_code == 0:
                 path = f"{at}.replica_nodes"
                 yield body.violation(path, "every in-sync replica and the leader", f"{sorted(stray)} missing")

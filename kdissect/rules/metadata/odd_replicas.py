@@ -32,9 +32,10 @@ class OddReplicas(BodyRule):
         for _, partition, at in body.partitions("topics"):
             for name in _SETS:
                 ids = getattr(partition, name, ())
-                if len(ids) != len(set(ids)):
+                if len(ids) > 1 and len(ids) != len(set(ids)):
                     yield body.violation(f"{at}.{name}", "each broker once", str(ids))
-            stray = set(getattr(partition, "offline_replicas", ())) - set(partition.replica_nodes)
+            offline = getattr(partition, "offline_replicas", ())
+            stray = set(offline).difference(partition.replica_nodes) if offline else ()
             if stray and not partition.error_code:
                 seen = f"{sorted(stray)} missing"
                 yield body.violation(f"{at}.replica_nodes", "every offline replica", seen)

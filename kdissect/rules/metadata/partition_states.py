@@ -37,8 +37,8 @@ class LeaderNotInSync(BodyRule):
     def check(self, body: Body) -> Iterator[Violation]:
         """Leaders of partitions without an error."""
         for _, partition, at in body.partitions("topics"):
-            leader, in_sync = partition.leader_id, list(partition.isr_nodes)
-            if partition.error_code == 0 and leader >= 0 and leader not in in_sync:
+            leader, in_sync = partition.leader_id, partition.isr_nodes
+            if leader not in in_sync and leader >= 0 and partition.error_code == 0:
                 shown = ", ".join(map(str, in_sync)) or "none"
                 yield body.violation(f"{at}.isr_nodes", f"{leader}, the leader, among them", shown)
 

@@ -1,6 +1,6 @@
 """A body under judgement: its bytes, its value, and the tree of its pieces where one is needed."""
 
-from collections.abc import Iterator, Set
+from collections.abc import Sequence, Set
 from typing import Any
 
 from kdissect.decoders import quirks
@@ -27,8 +27,8 @@ class Body:
     """
 
     __slots__ = (
-        "_numbers", "_topics", "_tree", "decoded", "exchange", "fits", "is_canonical", "request", "side",
-        "value", "version",
+        "_numbers", "_rows", "_topics", "_tree", "decoded", "exchange", "fits", "is_canonical", "request",
+        "side", "value", "version",
     )  # fmt: skip
 
     def __init__(
@@ -44,6 +44,7 @@ class Body:
         self._tree: Node | None = None
         self._topics: Topics | None = None
         self._numbers: dict[str, set[int]] | None = None
+        self._rows: dict[tuple[str, str], list[tuple[Any, Any, str]]] = {}
 
     @property
     def end(self) -> int:
@@ -123,11 +124,17 @@ class Body:
         found = self.exchange.bodies()[self.side == REQUEST]
         return found.value if found is not None and found.fits else None
 
-    def partitions(self, topics: str, rows: str = "partitions") -> Iterator[tuple[Any, Any, str]]:
+    def partitions(self, topics: str, rows: str = "partitions") -> Sequence[tuple[Any, Any, str]]:
         """Topic, partition and path (`topics[0].partitions[1]`) of each row of a list of topics."""
-        for at, topic in enumerate(getattr(self.value, topics) or ()):
-            for index, row in enumerate(getattr(topic, rows) or ()):
-                yield topic, row, f"{topics}[{at}].{rows}[{index}]"
+        # Kept: five rules read all partitions of a Metadata response.
+        found = self._rows.get((topics, rows))
+        if found is None:
+            found = self._rows[topics, rows] = [
+                (topic, row, f"{topics}[{at}].{rows}[{index}]")
+                for at, topic in enumerate(getattr(self.value, topics) or ())
+                for index, row in enumerate(getattr(topic, rows) or ())
+            ]
+        return found
 
     def violation(self, path: str, expected: str, seen: str) -> Violation:
         """The violation of the field at `path`."""

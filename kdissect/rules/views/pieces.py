@@ -1,6 +1,5 @@
 """The sorts of pieces that node rules look at, and a walk over a body that names them."""
 
-from collections import Counter
 from collections.abc import Iterator
 
 from kdissect.decoders.trees.node import Node
@@ -36,7 +35,15 @@ def pieces(root: Node) -> Iterator[tuple[str, Node, str]]:
 
 def sorts(root: Node) -> tuple[tuple[str, int], ...]:
     """How many pieces of each sort there are, in the order of the first ones."""
-    return tuple(Counter(sort for sort, _, _ in pieces(root)).items())
+    often: dict[str, int] = {}
+    stack = [root]
+    while stack:  # as `pieces`, without paths: these are half of its time
+        node = stack.pop()
+        sort = _sort(node)
+        if sort:
+            often[sort] = often.get(sort, 0) + 1
+        stack.extend(reversed(node.children))
+    return tuple(often.items())
 
 
 def _join(path: str, name: str) -> str:
