@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from math import fsum
 from typing import Any, NamedTuple
 
 from kdissect.schema.error_codes import error_by_name
@@ -239,7 +240,9 @@ def _outcomes(
     """What comes out worse, and what better, by their kinds."""
     worse: list[tuple[float, Any]] = []
     better: list[tuple[float, Any]] = []
-    for value in (good.counts | bad.counts).keys() - _ORDINARY:
+    for value in dict.fromkeys((*good.counts, *bad.counts)):  # in this order: of equals the first one is shown
+        if value in _ORDINARY:
+            continue
         change = bad.share(value) - good.share(value)
         least = _OUTCOMES if what != CLOSED_BY else _OTHERS
         if abs(change) >= least and not (_passes(value, good) and _passes(value, bad)):
@@ -270,7 +273,8 @@ def _values(
     if good.varies or bad.varies:
         return None
     every = good.counts.keys() | bad.counts.keys()
-    other = sum(abs(good.share(value) - bad.share(value)) for value in every) / (
+    # Exactly, whatever the order: shares that differ in the last bit change places in the list.
+    other = fsum(abs(good.share(value) - bad.share(value)) for value in every) / (
         2 if good.total and bad.total else 1
     )
     # Of a few exchanges one more or one less is no other way of working.
