@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from math import fsum
 from typing import Any, NamedTuple
 
 from kdissect.schema.error_codes import error_by_name
@@ -273,10 +272,10 @@ def _values(
     if good.varies or bad.varies:
         return None
     every = good.counts.keys() | bad.counts.keys()
-    # Exactly, whatever the order: shares that differ in the last bit change places in the list.
-    other = fsum(abs(good.share(value) - bad.share(value)) for value in every) / (
-        2 if good.total and bad.total else 1
-    )
+    # In whole numbers: shares that differ in the last bit would change places in the list.
+    here, there = max(good.total, 1), max(bad.total, 1)
+    apart = sum(abs(good.counts[value] * there - bad.counts[value] * here) for value in every)
+    other = apart / (here * there * (2 if good.total and bad.total else 1))
     # Of a few exchanges one more or one less is no other way of working.
     is_few = min(good.total, bad.total) < _FEW and bool(good.counts.keys() & bad.counts.keys())
     if other < _OTHERS or (is_few and good.total and bad.total):
