@@ -239,7 +239,9 @@ def _outcomes(
     """What comes out worse, and what better, by their kinds."""
     worse: list[tuple[float, Any]] = []
     better: list[tuple[float, Any]] = []
-    for value in dict.fromkeys((*good.counts, *bad.counts)):  # in this order: of equals the first one is shown
+    for value in dict.fromkeys(
+        (*good.counts, *bad.counts)
+    ):  # in this order: of equals the first one is shown
         if value in _ORDINARY:
             continue
         change = bad.share(value) - good.share(value)
