@@ -19,7 +19,7 @@ from kdissect.stats.times.series import Series
 from kdissect.stats.watermarks import HighWatermarks, Watermarks
 
 _WITHOUT_ANSWER = (State.UNANSWERED, State.INCOMPLETE)
-_PREFIX_BYTES = 4  # the size in front of a frame counts as part of it (docs/output.md)
+PREFIX_BYTES = 4  # the size in front of a frame counts as part of it (docs/output.md)
 
 
 TallyRow = tuple[
@@ -232,7 +232,7 @@ class Traffic:
 
 def bytes_of(frame: Frame | None) -> int:
     """Bytes of a frame on the wire, its size prefix included; 0 for none."""
-    return 0 if frame is None else frame.size + _PREFIX_BYTES
+    return 0 if frame is None else frame.size + PREFIX_BYTES
 
 
 def time_of(exchange: Exchange) -> int:

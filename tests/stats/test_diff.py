@@ -11,7 +11,8 @@ from kdissect.cli import main
 from kdissect.cli.diagnostics import FINDINGS, OK, USAGE
 from kdissect.stats.comparison.alignment import aligned
 from kdissect.stats.comparison.body_values import body_values
-from kdissect.stats.comparison.sides import ClientSide, Step
+from kdissect.stats.comparison.differences import Difference, Shares, differences
+from kdissect.stats.comparison.sides import ClientSide, Example, Kind, Side, Step
 from tests.stats.truth import capture
 from tests.support.console import CHECKOUT
 
@@ -234,3 +235,29 @@ def test_an_idempotent_producer(capfd: pytest.CaptureFixture[str]) -> None:
     rows = compared(capfd, *pair("idempotence"))["differences"]
     (found,) = [row for row in rows if row["what"] == "idempotent"]
     assert (found["kind"], first_of(found["good"]), first_of(found["bad"])) == ("batch", False, True)
+
+
+def _difference(kind: Kind, good: list[str], bad: list[str]) -> Difference:
+    clients = ClientSide("client"), ClientSide("client")
+    for client, values in zip(clients, (good, bad), strict=True):
+        step = client.steps["Fetch"] = Step()
+        step.count = len(values)
+        for value in values:
+            step.see(kind, "what", value, Example(value, 0, 0))
+    sides = Side(), Side()
+    (found,) = (one for one in differences(*sides, [clients]) if one.kind is kind)
+    return found
+
+
+def test_of_equal_outcomes_the_first_one_is_shown() -> None:
+    names = [f"ERROR_{number}" for number in range(20)]
+    found = _difference(Kind.OUTCOME, ["no error"] * 100, names * 10)
+    assert isinstance(found.bad, Shares)
+    assert found.bad.example is not None
+    assert found.bad.example.connection == "ERROR_0"
+
+
+def test_values_that_all_differ_are_a_share_of_one() -> None:
+    for number in range(2, 9):
+        names = [f"value {at}" for at in range(number)]
+        assert _difference(Kind.RESPONSE, ["x"] * 7, names).share == 1.0

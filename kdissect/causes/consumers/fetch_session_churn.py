@@ -54,7 +54,7 @@ class FetchSessionChurn(Cause):
             if count < LEAST:
                 continue
             at = Seen()
-            for fact, _, where in seen.facts(*_FACTS):
+            for fact, _, where, _ in seen.facts(*_FACTS):
                 if where == broker:
                     at.add(packets_of(fact.evidence))
             if not at.times:

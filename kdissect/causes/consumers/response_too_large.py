@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kdissect.causes.cause import Cause, client_text, times
+from kdissect.causes.evidence.broken_off_responses import BrokenOff
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.model.cause import Cost, FoundCause, Party, Severity
 from kdissect.report.quantities import byte_count
+from kdissect.session.exchange import State
+from kdissect.stats.client import Client
+from kdissect.stats.traffic import PREFIX_BYTES
 
 _AGAIN = 3  # fewer may be a client that is stopped and started again
 _LEAST_BYTES = 1_000  # the smallest limit that librdkafka takes (receive.message.max.bytes)
@@ -42,6 +46,8 @@ class ResponseTooLarge(Cause):
             is_back = any(start > found.seen.first_ns for start in starts)
             if found.seen.times < _AGAIN or found.size < _LEAST_BYTES or not is_back:
                 continue
+            if _accepted(seen, client, broker, found, api) >= found.size:
+                continue
             yield self.found(
                 f"{client_text(client)} ended its connection to {broker} {times(found.seen.times)} within a"
                 f" response to {api}: after {byte_count(found.sent)} of a response of"
@@ -53,3 +59,19 @@ class ResponseTooLarge(Cause):
                 "connections {files}",
                 "a client that ends for another reason within a response looks the same",
             )
+
+
+def _accepted(seen: Evidence, client: Client, broker: str, found: BrokenOff, api: str) -> float:
+    """The size that a whole response to the client has at least, in bytes: the largest mean of an API.
+
+    0 for an API with other responses without their end, whose sizes are in the sum, too.
+    """
+    means = [0.0]
+    for key, tally in seen.tallies:
+        if key[1:] != (client.client_id or "", client.address, broker):
+            continue
+        times, size = (found.seen.times, found.sum) if key[0] == api else (0, 0)
+        whole = tally.states[State.COMPLETE]
+        if whole and tally.states[State.INCOMPLETE] == times:
+            means.append((tally.response_bytes - size) / whole - PREFIX_BYTES * (1 + times / whole))
+    return max(means)

@@ -28,13 +28,13 @@ class BrokenOffKey(NamedTuple):
 
 
 class BrokenOff:
-    """How often; the size of the smallest of these responses in bytes, and what was sent of it."""
+    """How often; the size of the smallest of these responses in bytes, what was sent of it, and all sizes."""
 
-    __slots__ = ("seen", "sent", "size")
+    __slots__ = ("seen", "sent", "size", "sum")
 
     def __init__(self) -> None:
         self.seen = Seen()
-        self.size = self.sent = 0
+        self.size = self.sent = self.sum = 0
 
 
 class _Cut(NamedTuple):
@@ -69,5 +69,6 @@ class BrokenOffResponses:
         key = BrokenOffKey(client_named(info, info.client_id), info.broker_text, api)
         found = self.found.get_or(key, BrokenOff)
         found.seen.add(cut.packets)
+        found.sum += cut.size
         if not found.size or cut.size < found.size:
             found.size, found.sent = cut.size, cut.sent

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kdissect.causes.evidence.body_errors import asked, body_errors
-from kdissect.causes.evidence.quotas_set import QuotasSet
+from kdissect.causes.evidence.quotas_set import ALTER_CLIENT_QUOTAS, QuotasSet
 from kdissect.causes.evidence.reported_trouble import ReportedTrouble, trouble_in
 from kdissect.causes.evidence.seen import Seen, packets_of
 from kdissect.causes.evidence.silences import SILENT_NS, Place
@@ -179,16 +179,20 @@ class ExchangeLog:
 
     def add(self, exchange: Exchange) -> bool:
         """Take an exchange; whether it is one of which each counts."""
-        if not self.wanted:
+        is_of_quotas = exchange.api_key == ALTER_CLIENT_QUOTAS  # a filter does not change who set them
+        if not self.wanted and not is_of_quotas:
             return False
         view = ExchangeView(exchange)
         client = self.clients.of(exchange.connection, exchange.client_id)
+        if is_of_quotas:
+            self.quotas.add(view, client)
+            if not self.wanted:
+                return False
         tells = False
         if exchange.response is None or exchange.request is None:
             return self._unanswered(view, client)
         if view.key == _CREATE_TOPICS and view.request is not None and len(self.created) < KEYS_KEPT:
             self.created |= {text_of(topic.name) for topic in view.request.topics or ()}
-        self.quotas.add(view, client)
         if view.response is not None:
             tells = self._errors(view, client) | self._troubles(view, client)
             if view.key == apis.FETCH:

@@ -46,11 +46,12 @@ PROBLEMS_KEPT = 10_000
 
 
 class KnownFact(NamedTuple):
-    """A fact, and who it is about."""
+    """A fact, and who it is about. `scope`: of the cluster (`session.identities`)."""
 
     fact: Fact
     client: Client | None
     broker: str
+    scope: str = ""
 
 
 class Gathering:
@@ -220,7 +221,8 @@ class Gathering:
         if len(kept) < FACTS_KEPT and self.log.wanted:
             info = None if view is None else view.info
             client = None if info is None else self.log.clients.of(info, info.client_id)
-            kept.append(KnownFact(fact, client, "" if info is None else info.broker_text))
+            broker, scope = ("", "") if info is None else (info.broker_text, info.scope)
+            kept.append(KnownFact(fact, client, broker, scope))
 
     def _report(self, found: ConnectionProblem) -> None:
         if len(self.problems) < PROBLEMS_KEPT and self._counts(found.connection):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.state_table import Table
 from kdissect.stats.client import Client, text_of
 
 ALTER_CLIENT_QUOTAS = 49
-QUOTAS_KEPT = 2_000
+CHANGES_KEPT = 2_000  # 500 bytes each
 _CLIENT_ID, _USER = "client-id", "user"
 
 Entity = tuple[tuple[str, str | None], ...]
@@ -17,18 +17,21 @@ Entity = tuple[tuple[str, str | None], ...]
 
 
 class QuotaSet(NamedTuple):
-    """A quota, its value, and who set it."""
+    """A quota from a time on: its value, None once it is removed, and who set it. `scope`: of its cluster."""
 
     entity: Entity
     name: str
-    value: float
+    value: float | None
     by: Client
+    scope: str
+    since_ns: int
 
     @property
     def text(self) -> str:
         """For people: `producer_byte_rate=2000 of client-id 'import'`."""
+        value = 0 if self.value is None else self.value
         parts = [f"{kind} '{name}'" if name is not None else f"any {kind}" for kind, name in self.entity]
-        return f"{self.name}={self.value:.10g} of {' and '.join(parts)}"
+        return f"{self.name}={value:.10g} of {' and '.join(parts)}"
 
     def holds_for(self, client: Client) -> bool:
         """Whether a quota is for a client; one for users only if the user is known."""
@@ -46,12 +49,10 @@ class QuotasSet:
     """Takes exchanges of AlterClientQuotas."""
 
     def __init__(self) -> None:
-        self._quotas: Table[tuple[str, Entity, str], QuotaSet] = Table(QUOTAS_KEPT)
+        self._changes: list[QuotaSet] = []
 
     def add(self, view: ExchangeView, client: Client) -> None:
         """Take what a request sets, if the broker took it."""
-        if view.key != ALTER_CLIENT_QUOTAS:
-            return
         request, response = view.request, view.response
         if request is None or response is None or request.validate_only:
             return
@@ -59,15 +60,22 @@ class QuotasSet:
         for row in request.entries or ():
             entity = _entity(row)
             for op in row.ops or () if entity not in refused else ():
-                key = view.info.scope, entity, text_of(op.key)
-                if op.remove:
-                    self._quotas.pop(key)
-                else:
-                    self._quotas.put(key, QuotaSet(entity, key[2], op.value, client))
+                if len(self._changes) < CHANGES_KEPT:
+                    value, scope = None if op.remove else op.value, view.info.scope
+                    self._changes.append(
+                        QuotaSet(entity, text_of(op.key), value, client, scope, view.sent_ns)
+                    )
 
-    def of(self, client: Client, name: str) -> QuotaSet | None:
-        """The quota of a name that holds for a client, as far as the capture shows."""
-        found = [one for one in self._quotas if one.name == name and one.holds_for(client)]
+    def of(self, client: Client, name: str, is_in: Callable[[str], bool], at_ns: int) -> QuotaSet | None:
+        """The quota of a name that a client had at a time, in clusters whose scope `is_in` takes.
+
+        As far as the capture shows: None if nobody set one before that time.
+        """
+        last: dict[tuple[str, Entity], QuotaSet] = {}
+        for one in self._changes:
+            if one.name == name and one.since_ns <= at_ns and is_in(one.scope) and one.holds_for(client):
+                last[one.scope, one.entity] = one
+        found = [one for one in last.values() if one.value is not None]
         return min(found, key=lambda one: one.rank, default=None)
 
 

@@ -62,11 +62,15 @@ class TransactionTimeout(FencedProducer):
 def overdue(row: Row, at_ns: int) -> tuple[int, int] | None:
     """For how long the transaction of an id was open at a time, and its timeout; None if it was no longer.
 
-    Only of an id that one client alone uses.
+    Only of an id that one client alone uses. The error itself ends a transaction, too.
     """
     if row["taken"] != 1 or len(users(row)) != 1:
         return None
-    began = [ns_of(one["began"]) for one in row["transactions"] if one["began"] is not None]
+    began = [
+        ns_of(one["began"])
+        for one in row["transactions"]
+        if one["began"] is not None and (one["ended"] is None or ns_of(one["ended"]) >= at_ns)
+    ]
     open_ns = at_ns - max((time_ns for time_ns in began if time_ns <= at_ns), default=at_ns)
     timeout_ns: int = row["timeout_ms"] * _MS
     return (open_ns, timeout_ns) if open_ns > timeout_ns else None

@@ -36,7 +36,7 @@ def late_by_broker(seen: Evidence) -> dict[tuple[str, str], Late]:
 
     Not those to clients that were told to wait: a broker reads nothing of theirs meanwhile (KIP-219).
     """
-    throttled = {client for _, client, _ in seen.facts("ThrottleFact.throttled")}
+    throttled = {one.client for one in seen.facts("ThrottleFact.throttled")}
     found: dict[tuple[str, str], Late] = {}
     for key, times in seen.late():
         if key.api_key in _PROMPT and key.client not in throttled:

@@ -44,26 +44,27 @@ class Throttled(Cause):
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each client."""
-        found: dict[Client, tuple[Seen, dict[str, None]]] = {}
+        found: dict[Client, tuple[Seen, dict[str, None], set[str]]] = {}
         facts = seen.facts("ThrottleFact.throttled")
-        by_requests = {client for fact, client, _ in facts if is_of_requests(fact.evidence.api_key or 0)}
-        longer = {client for fact, client, _ in facts if fact.seen > _WINDOW_MS}
+        by_requests = {client for fact, client, *_ in facts if is_of_requests(fact.evidence.api_key or 0)}
+        longer = {client for fact, client, *_ in facts if fact.seen > _WINDOW_MS}
         by_requests |= {
-            client for _, client, _ in facts if client is not None and _is_light(seen, client)
+            client for _, client, *_ in facts if client is not None and _is_light(seen, client)
         } - longer
-        for fact, client, broker in facts:
+        for fact, client, broker, scope in facts:
             api_key = fact.evidence.api_key or 0
             if client in by_requests and api_key not in CONTROLLER:
                 api_key = HEARTBEAT  # one quota holds back all its requests
             if client is not None and self.concerns(api_key):
-                at, brokers = found.setdefault(client, (Seen(), {}))
+                at, brokers, scopes = found.setdefault(client, (Seen(), {}, set()))
                 at.add(packets_of(fact.evidence), fact.seen * 1_000_000)
                 brokers[broker] = None
-        for client, (at, brokers) in found.items():
+                scopes.add(scope)
+        for client, (at, brokers, scopes) in found.items():
             yield self.found(
                 f"{client_text(client)} {self.what}: brokers told it {times(at.times)} to wait,"
                 f" {duration(at.time_ns)} in all,"
-                f" {duration(at.longest_ns)} at most.{self._which(seen, client)}",
+                f" {duration(at.longest_ns)} at most.{self._which(seen, client, scopes, at.last_ns)}",
                 client_text(client),
                 parties_of([client]) | {Party("broker", name) for name in brokers},
                 at,
@@ -71,9 +72,13 @@ class Throttled(Cause):
                 "stats {files} --by client_id,api --sort throttle",
             )
 
-    def _which(self, seen: Evidence, client: Client) -> str:
-        """The quota that the capture shows for a client, as a sentence; empty if nobody sets one."""
-        found = seen.gathering.log.quotas.of(client, self.quota)
+    def _which(self, seen: Evidence, client: Client, scopes: set[str], at_ns: int) -> str:
+        """The quota that a client had at a time, as a sentence; empty if the capture shows none."""
+        apart = seen.gathering.topics.apart
+        clusters = {apart(scope) for scope in scopes}
+        found = seen.gathering.log.quotas.of(
+            client, self.quota, lambda scope: apart(scope) in clusters, at_ns
+        )
         return "" if found is None else f" The quota {found.text} was set by {client_text(found.by)}."
 
 

@@ -11,6 +11,7 @@ from kdissect.causes.versions.version_removed_by_upgrade import VersionNeverTher
 from kdissect.history.api_keys import API_VERSIONS
 from kdissect.model.cause import Cost, FoundCause, Party
 from kdissect.schema.protocol_messages import api_name
+from kdissect.session.exchange import State
 from kdissect.session.problem import Reason
 
 _LEAST = 3
@@ -56,7 +57,7 @@ class ApiVersionsDropped(VersionNeverThere):
 
 def _answers(seen: Evidence, broker: str) -> bool:
     return any(
-        tally.exchanges > tally.failed
+        tally.states[State.COMPLETE] > 0  # also with an error
         for (api, _, _, to), tally in seen.tallies
         if to == broker and api == api_name(API_VERSIONS)
     )

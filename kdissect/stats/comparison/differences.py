@@ -239,7 +239,11 @@ def _outcomes(
     """What comes out worse, and what better, by their kinds."""
     worse: list[tuple[float, Any]] = []
     better: list[tuple[float, Any]] = []
-    for value in (good.counts | bad.counts).keys() - _ORDINARY:
+    for value in dict.fromkeys(
+        (*good.counts, *bad.counts)
+    ):  # in this order: of equals the first one is shown
+        if value in _ORDINARY:
+            continue
         change = bad.share(value) - good.share(value)
         least = _OUTCOMES if what != CLOSED_BY else _OTHERS
         if abs(change) >= least and not (_passes(value, good) and _passes(value, bad)):
@@ -270,9 +274,10 @@ def _values(
     if good.varies or bad.varies:
         return None
     every = good.counts.keys() | bad.counts.keys()
-    other = sum(abs(good.share(value) - bad.share(value)) for value in every) / (
-        2 if good.total and bad.total else 1
-    )
+    # In whole numbers: shares that differ in the last bit would change places in the list.
+    here, there = max(good.total, 1), max(bad.total, 1)
+    apart = sum(abs(good.counts[value] * there - bad.counts[value] * here) for value in every)
+    other = apart / (here * there * (2 if good.total and bad.total else 1))
     # Of a few exchanges one more or one less is no other way of working.
     is_few = min(good.total, bad.total) < _FEW and bool(good.counts.keys() & bad.counts.keys())
     if other < _OTHERS or (is_few and good.total and bad.total):
