@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
-from itertools import count
+from itertools import chain, count
 from typing import Any, NamedTuple
 
 from captures.record import java, workshop
@@ -42,6 +42,13 @@ _READERS = ("consume", "linger", "group", "modern group", "share", "cluster")
 _TRANSACTIONAL = 16  # bit 4 of the attributes: spec/001 "5.3.1 Record Batch"
 _LATER_SECONDS = 3.0  # when the story "linger" has read all there was
 _GROUPS = ("group", "modern group", "share", "transactions")
+
+
+class Played(NamedTuple):
+    """A replay, and whether `check` reports its fault in the bytes."""
+
+    replay: Replay
+    is_reported: bool
 
 
 class Stage:
@@ -111,25 +118,37 @@ class Stage:
 def main() -> int:
     """Play the faults; 0 when all were.
 
-    1 when something is missing, or `check` does not report a fault: a line says which.
+    1 when something is missing, or `check` reports a fault for no software: a line says which.
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the broker is stopped on the way out
     options = _parser().parse_args()
+    seen: set[tuple[str, ...]] = set()
+    unseen: set[tuple[str, ...]] = set()  # code and fault: some client may never see both halves of one
     try:
         with _stage(options.port_base) as stage:
-            found = [*_to_the_broker(stage, options.codes), *_to_clients(stage, options.codes)]
+            to_broker = _to_the_broker(stage, options.codes) if options.to in _KAFKA else ()
+            for played in chain(to_broker, _to_clients(stage, options.codes, options.to)):
+                _keep(played)
+                (seen if played.is_reported else unseen).add(played.replay[::2])
     except workshop.MissingProgramError as missing:
         print(f"python -m captures.replay: {missing}", file=sys.stderr)
         return 1
-    played = {row.replay[:3] for row in found}
-    kept = [replay for replay in read_replays() if replay[:3] not in played]
-    _TABLE.write_text(replays_text([*kept, *(row.replay for row in found if row.is_reported)]))
-    return 0 if all(row.is_reported for row in found) else 1
+    return 1 if unseen - seen else 0
+
+
+def _keep(played: Played) -> None:
+    """Write a replay into the table, in the place of the one before: what was played survives the run."""
+    rows = {row[:3]: row for row in read_replays()}
+    rows.pop(played.replay[:3], None)
+    if played.is_reported:
+        rows[played.replay[:3]] = played.replay
+    _TABLE.write_text(replays_text(rows.values()))
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m captures.replay", description=__doc__)
     parser.add_argument("codes", nargs="*", metavar="CODE", help="rules whose faults are played; all of them")
+    parser.add_argument("--to", default="", metavar="SOFTWARE", help="part of the name of the only software")
     ports = int(os.environ.get("KDISSECT_RECORD_PORTS", "19000"))
     parser.add_argument("--port-base", type=int, default=ports, help="first of 100 ports to use")
     return parser
@@ -149,13 +168,6 @@ def _stage(base: int) -> Iterator[Stage]:
         cluster.close()
 
 
-class Played(NamedTuple):
-    """A replay, and whether `check` reports its fault in the bytes."""
-
-    replay: Replay
-    is_reported: bool
-
-
 def _to_the_broker(stage: Stage, codes: Sequence[str]) -> Iterator[Played]:
     for fault in faults_of_clients.FAULTS:
         if codes and fault.code not in codes:
@@ -169,29 +181,26 @@ def _to_the_broker(stage: Stage, codes: Sequence[str]) -> Iterator[Played]:
         yield _told(Replay(fault.code, _KAFKA, fault.says, did), reported(tape.packets()))
 
 
-def _to_clients(stage: Stage, codes: Sequence[str]) -> Iterator[Played]:
+def _to_clients(stage: Stage, codes: Sequence[str], to: str) -> Iterator[Played]:
     faults = [fault for fault in faults_of_brokers.FAULTS if not codes or fault.code in codes]
     for client in clients() if faults else ():
-        healthy: dict[str, tuple[Seen, set[str]]] = {}
+        if to not in client.name:
+            continue
+        healthy: dict[tuple[str, tuple[str, ...]], tuple[Seen, set[str]]] = {}
         for fault in faults:
             if fault.story not in client.stories:
                 continue
-            if fault.story not in healthy:
-                healthy[fault.story] = _seen(stage, client, _without(fault.story, faults))
-                print(f"{client.name}, {fault.story}: {healthy[fault.story]}", flush=True)
-            as_ever, found_as_ever = healthy[fault.story]
+            key = fault.story, fault.apis
+            if key not in healthy:  # the same answers, decoded and encoded, are as they were
+                healthy[key] = _seen(stage, client, fault._replace(change=_nothing))
+                print(f"{client.name}, {fault.story}: {healthy[key]}", flush=True)
+            as_ever, found_as_ever = healthy[key]
             seen, found = _seen(stage, client, fault)
             if stage.proxy.played:
                 did = outcome(seen, as_ever)
                 yield _told(Replay(fault.code, client.name, fault.says, did), found - found_as_ever)
             else:
                 print(f"{fault.code}: {client.name}: {fault.says}: there was no such answer", flush=True)
-
-
-def _without(story: str, faults: Sequence[BrokerFault]) -> BrokerFault:
-    """A story without a fault: the answers of its APIs, decoded and encoded, are as they were."""
-    apis = tuple(dict.fromkeys(api for fault in faults if fault.story == story for api in fault.apis))
-    return BrokerFault("", "", story, apis, _nothing, sys.maxsize)
 
 
 def _nothing(_answer: Any, _asked: Any) -> bool:

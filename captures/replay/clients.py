@@ -35,7 +35,7 @@ class Client(NamedTuple):
 
 
 _CLASSIC = {"group.protocol": "classic", "session.timeout.ms": "6000"}
-_PATIENT = {"request.timeout.ms": "5000", "delivery.timeout.ms": "15000"}
+_PATIENT = {"max.block.ms": "10000", "request.timeout.ms": "5000", "delivery.timeout.ms": "15000"}
 _SHORT = {"request.timeout.ms": "4000", "default.api.timeout.ms": "4000"}
 _READER = {"count": "6", "polls": "40"}
 JAVA = {

@@ -392,7 +392,7 @@ def _offline(answer: Any, _: Any) -> bool:
 # one field, to a value that it cannot have
 
 
-def _sets(path: str, value: Any) -> Change:
+def sets(path: str, value: Any) -> Change:
     """Sets a field of every struct at a path of names with dots between them, of answers without an error."""
 
     def change(answer: Any, _: Any) -> bool:
@@ -448,7 +448,7 @@ _IMPOSSIBLE = (
     ("cluster", "ListTransactions", 1, "transaction_states.producer_id"),
 )
 for _story, _api, _times, _path in _IMPOSSIBLE:
-    fault("BDY028", f"{_api}: {_path} -7", _story, _api, times=_times)(_sets(_path, -7))
+    fault("BDY028", f"{_api}: {_path} -7", _story, _api, times=_times)(sets(_path, -7))
 
 _SET = (
     # rule, what it says, story, API, times, field, value
@@ -493,7 +493,7 @@ _SET = (
      "finalized_features.min_version_level", 99),
 )  # fmt: skip
 for _code, _says, _story, _api, _times, _path, _value in _SET:
-    fault(_code, _says, _story, _api, times=_times)(_sets(_path, _value))
+    fault(_code, _says, _story, _api, times=_times)(sets(_path, _value))
 
 
 # what goes together
