@@ -24,7 +24,7 @@ from captures.replay import faults_of_brokers, faults_of_clients
 from captures.replay.clients import Client, Seen, clients, outcome, run
 from captures.replay.faults_of_brokers import BrokerFault
 from captures.replay.proxy import Proxy
-from captures.replay.raw_client import RawClient, batch
+from captures.replay.raw_client import RawClient, answered, batch
 from captures.replay.tape import Tape, reported
 from kdissect.rules.replays import Replay, read_replays, replays_text
 
@@ -45,7 +45,10 @@ _GROUPS = ("group", "modern group", "share", "transactions")
 
 
 class Played(NamedTuple):
-    """A replay, and whether `check` reports its fault in the bytes."""
+    """A replay, and whether `check` reports its fault in the bytes.
+
+    Where the fault is that a broker takes something, and it does not: whether `check` is silent.
+    """
 
     replay: Replay
     is_reported: bool
@@ -178,7 +181,8 @@ def _to_the_broker(stage: Stage, codes: Sequence[str]) -> Iterator[Played]:
         room = faults_of_clients.Room(client, stage.cluster.sasl, topic, topic_id, topic, tape)
         did = faults_of_clients.played(fault.play, room)
         client.close()
-        yield _told(Replay(fault.code, _KAFKA, fault.says, did), reported(tape.packets()))
+        is_silent = fault.owed_refusal and did.startswith("answers ") and did != answered(0)
+        yield _told(Replay(fault.code, _KAFKA, fault.says, did), reported(tape.packets()), is_silent)
 
 
 def _to_clients(stage: Stage, codes: Sequence[str], to: str) -> Iterator[Played]:
@@ -235,8 +239,8 @@ def _seen(stage: Stage, client: Client, fault: BrokerFault) -> tuple[Seen, set[s
     return seen._replace(left_for=stage.proxy.left_for), reported(stage.proxy.tape.packets())
 
 
-def _told(replay: Replay, found: Set[str]) -> Played:
-    is_reported = replay.code in found
+def _told(replay: Replay, found: Set[str], is_silent: bool = False) -> Played:
+    is_reported = (replay.code in found) is not is_silent
     unseen = "" if is_reported else f" | not reported, but {', '.join(sorted(found)) or 'nothing'}"
     print(" | ".join(replay) + unseen, flush=True)
     return Played(replay, is_reported)

@@ -117,12 +117,6 @@ def _other_key(answer: Any, _: Any) -> bool:
     return True
 
 
-@fault("PAI011", "Metadata: a broker is listed twice", "produce", "Metadata", times=9)
-def _broker_twice(answer: Any, _: Any) -> bool:
-    answer.brokers.append(answer.brokers[0])
-    return True
-
-
 @fault("PAI011", "Metadata: a partition stands twice", "produce", "Metadata", times=9)
 def _partition_twice(answer: Any, _: Any) -> bool:
     if not answer.topics or not answer.topics[0].partitions:
@@ -367,12 +361,6 @@ def _high_watermark(answer: Any, _: Any) -> bool:
     return bool(rows)
 
 
-@fault("BDY028", "Metadata: port -7 of a broker", "produce", "Metadata")
-def _port(answer: Any, _: Any) -> bool:
-    answer.brokers[0].port = -7
-    return True
-
-
 @fault("MET008", "Metadata: a partition names a replica twice", "produce", "Metadata", times=9)
 def _replica_twice(answer: Any, _: Any) -> bool:
     rows = [row for topic in answer.topics for row in topic.partitions]
@@ -429,7 +417,6 @@ _IMPOSSIBLE = (
     ("consume", "Fetch", 1, "responses.partitions.preferred_read_replica"),
     ("group", "OffsetFetch", 1, "groups.topics.partitions.committed_leader_epoch"),
     ("group", "FindCoordinator", 1, "coordinators.node_id"),
-    ("modern group", "ConsumerGroupHeartbeat", 1, "heartbeat_interval_ms"),
     ("share", "ShareFetch", 1, "responses.partitions.acquired_records.delivery_count"),
     ("topics", "CreateTopics", 9, "topics.replication_factor"),
     ("topics", "DeleteRecords", 1, "topics.partitions.low_watermark"),
@@ -546,14 +533,6 @@ def _gap_of_partitions(answer: Any, _: Any) -> bool:
     for row in rows:
         row.partition_index = 7
     return bool(rows)
-
-
-@fault("MET012", "Metadata: another topic with the same id", "produce", "Metadata", times=9)
-def _same_id(answer: Any, _: Any) -> bool:
-    for topic in answer.topics[:1]:
-        other = {"name": f"{topic.name}-other", "topic_id": topic.topic_id, "partitions": topic.partitions}
-        answer.topics.append(other)
-    return bool(answer.topics)
 
 
 @fault("MET015", "Metadata: the id of another cluster", "linger", "Metadata", times=9)
