@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # Apache Kafka 4.4.0 answers CreateTopics with validateOnly=true with a topic id that no topic ever has.
 #
-# Expected: no topic is created, so the response has no topic id, that is Uuid.ZERO_UUID. CreateTopicsResponse.json of Apache
-# Kafka describes the field as "The unique topic ID", and the documentation of CreateTopicsResult#topicId as the "topic ID
-# for the topic when the request completes". KIP-516 assigns the id of a topic when the topic is created.
+# Expected: no topic is created, so the response has no topic id, that is Uuid.ZERO_UUID. The documentation of
+# CreateTopicsResult#topicId says that it "provides topic ID for the topic when the request completes", and there is no topic.
 # Observed: each of two requests with validateOnly=true for the topic "t" gets an id, and the two ids differ. The request
-# that creates "t" gets a third id, which is the id that describeTopics has. A description by one of the first two ids
-# fails with UnknownTopicIdException. (ReplicationControlManager draws the id before it drops what it would have written.)
+# that creates "t" gets the id that describeTopics has. A description by one of the first two ids fails with
+# UnknownTopicIdException.
 #
 # Consequence for captures: two ids for one topic name in the responses of one cluster do not prove that the topic was
 # deleted and created again.
