@@ -2,7 +2,8 @@
 
 What a client does wrong is sent to Apache Kafka; what a broker does wrong is put into the answers of Apache
 Kafka on their way to the Java client and to librdkafka. What they did is written into
-`kdissect/rules/replays.table`, from where it goes into the pages of the rules.
+`kdissect/rules/replays.table`, from where it goes into the pages of the rules: if `check` reports the fault
+in the bytes that were played, and does not in the same story without it.
 """
 
 import argparse
@@ -11,10 +12,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
-from itertools import count
-from typing import Any
+from itertools import chain, count
+from typing import Any, NamedTuple
 
 from captures.record import java, workshop
 from captures.record.broker import Cluster
@@ -23,7 +24,8 @@ from captures.replay import faults_of_brokers, faults_of_clients
 from captures.replay.clients import Client, Seen, clients, outcome, run
 from captures.replay.faults_of_brokers import BrokerFault
 from captures.replay.proxy import Proxy
-from captures.replay.raw_client import RawClient, batch
+from captures.replay.raw_client import RawClient, answered, batch
+from captures.replay.tape import Tape, reported
 from kdissect.rules.replays import Replay, read_replays, replays_text
 
 _TABLE = workshop.REPOSITORY / "kdissect" / "rules" / "replays.table"
@@ -36,9 +38,20 @@ _BROKER = Spec(
 _KAFKA = f"Apache Kafka {_BROKER.version}"
 _PARTITIONS = 2
 _GROUP_RESOURCE, _SET = 32, 0  # ConfigResource.Type.GROUP, AlterConfigOp.OpType.SET
-_READERS = ("consume", "linger", "group", "modern group", "share")
+_READERS = ("consume", "linger", "group", "modern group", "share", "cluster")
+_TRANSACTIONAL = 16  # bit 4 of the attributes: spec/001 "5.3.1 Record Batch"
 _LATER_SECONDS = 3.0  # when the story "linger" has read all there was
 _GROUPS = ("group", "modern group", "share", "transactions")
+
+
+class Played(NamedTuple):
+    """A replay, and whether `check` reports its fault in the bytes.
+
+    Where the fault is that a broker takes something, and it does not: whether `check` is silent.
+    """
+
+    replay: Replay
+    is_reported: bool
 
 
 class Stage:
@@ -80,6 +93,20 @@ class Stage:
         resource = {"resource_type": _GROUP_RESOURCE, "resource_name": group, "configs": [setting]}
         self.setup.ask("IncrementalAlterConfigs", 1, resources=[resource])
 
+    def open_transaction(self, topic: str) -> None:
+        """A transaction of the topic's name that has written to it, and stays open."""
+        given = self.setup.ask("InitProducerId", 4, transactional_id=topic, transaction_timeout_ms=60_000)
+        rows = [{"name": topic, "partitions": [0]}]
+        whose = {
+            "v3_and_below_transactional_id": topic,
+            "v3_and_below_producer_id": given.producer_id,
+            "v3_and_below_producer_epoch": given.producer_epoch,
+        }
+        self.setup.ask("AddPartitionsToTxn", 3, **whose, v3_and_below_topics=rows)
+        records = batch([b"open"], given.producer_id, given.producer_epoch, 0, bits=_TRANSACTIONAL)
+        rows = [{"name": topic, "partition_data": [{"index": 0, "records": records}]}]
+        self.setup.ask("Produce", 11, transactional_id=topic, acks=-1, timeout_ms=5000, topic_data=rows)
+
     def wait_for_coordinators(self) -> None:
         """Until the topics of groups and transactions are there."""
         for kind in (0, 1):
@@ -92,24 +119,39 @@ class Stage:
 
 
 def main() -> int:
-    """Play the faults; 0 when all were, 1 when something is missing, which one line says."""
+    """Play the faults; 0 when all were.
+
+    1 when something is missing, or `check` reports a fault for no software: a line says which.
+    """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the broker is stopped on the way out
     options = _parser().parse_args()
+    seen: set[tuple[str, ...]] = set()
+    unseen: set[tuple[str, ...]] = set()  # code and fault: some client may never see both halves of one
     try:
         with _stage(options.port_base) as stage:
-            found = [*_to_the_broker(stage, options.codes), *_to_clients(stage, options.codes)]
+            to_broker = _to_the_broker(stage, options.codes) if options.to in _KAFKA else ()
+            for played in chain(to_broker, _to_clients(stage, options.codes, options.to)):
+                _keep(played)
+                (seen if played.is_reported else unseen).add(played.replay[::2])
     except workshop.MissingProgramError as missing:
         print(f"python -m captures.replay: {missing}", file=sys.stderr)
         return 1
-    played = {replay.code for replay in found}
-    kept = [replay for replay in read_replays() if replay.code not in played]
-    _TABLE.write_text(replays_text([*kept, *found]))
-    return 0
+    return 1 if unseen - seen else 0
+
+
+def _keep(played: Played) -> None:
+    """Write a replay into the table, in the place of the one before: what was played survives the run."""
+    rows = {row[:3]: row for row in read_replays()}
+    rows.pop(played.replay[:3], None)
+    if played.is_reported:
+        rows[played.replay[:3]] = played.replay
+    _TABLE.write_text(replays_text(rows.values()))
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m captures.replay", description=__doc__)
     parser.add_argument("codes", nargs="*", metavar="CODE", help="rules whose faults are played; all of them")
+    parser.add_argument("--to", default="", metavar="SOFTWARE", help="part of the name of the only software")
     ports = int(os.environ.get("KDISSECT_RECORD_PORTS", "19000"))
     parser.add_argument("--port-base", type=int, default=ports, help="first of 100 ports to use")
     return parser
@@ -129,32 +171,38 @@ def _stage(base: int) -> Iterator[Stage]:
         cluster.close()
 
 
-def _to_the_broker(stage: Stage, codes: Sequence[str]) -> Iterator[Replay]:
+def _to_the_broker(stage: Stage, codes: Sequence[str]) -> Iterator[Played]:
     for fault in faults_of_clients.FAULTS:
         if codes and fault.code not in codes:
             continue
         topic, topic_id = stage.names()
-        client = RawClient(stage.cluster.bootstrap)
-        room = faults_of_clients.Room(client, stage.cluster.sasl, topic, topic_id, topic)
-        yield _told(Replay(fault.code, _KAFKA, fault.says, faults_of_clients.played(fault.play, room)))
+        tape = Tape()
+        client = RawClient(stage.cluster.bootstrap, tape)
+        room = faults_of_clients.Room(client, stage.cluster.sasl, topic, topic_id, topic, tape)
+        did = faults_of_clients.played(fault.play, room)
         client.close()
+        is_silent = fault.owed_refusal and did.startswith("answers ") and did != answered(0)
+        yield _told(Replay(fault.code, _KAFKA, fault.says, did), reported(tape.packets()), is_silent)
 
 
-def _to_clients(stage: Stage, codes: Sequence[str]) -> Iterator[Replay]:
+def _to_clients(stage: Stage, codes: Sequence[str], to: str) -> Iterator[Played]:
     faults = [fault for fault in faults_of_brokers.FAULTS if not codes or fault.code in codes]
     for client in clients() if faults else ():
-        healthy: dict[tuple[str, tuple[str, ...]], Seen] = {}
+        if to not in client.name:
+            continue
+        healthy: dict[tuple[str, tuple[str, ...]], tuple[Seen, set[str]]] = {}
         for fault in faults:
-            without = fault._replace(
-                change=_nothing
-            )  # the same answers, decoded and encoded, are as they were
+            if fault.story not in client.stories:
+                continue
             key = fault.story, fault.apis
-            if key not in healthy:
-                healthy[key] = _seen(stage, client, without)
+            if key not in healthy:  # the same answers, decoded and encoded, are as they were
+                healthy[key] = _seen(stage, client, fault._replace(change=_nothing))
                 print(f"{client.name}, {fault.story}: {healthy[key]}", flush=True)
-            seen = _seen(stage, client, fault)
+            as_ever, found_as_ever = healthy[key]
+            seen, found = _seen(stage, client, fault)
             if stage.proxy.played:
-                yield _told(Replay(fault.code, client.name, fault.says, outcome(seen, healthy[key])))
+                did = outcome(seen, as_ever)
+                yield _told(Replay(fault.code, client.name, fault.says, did), found - found_as_ever)
             else:
                 print(f"{fault.code}: {client.name}: {fault.says}: there was no such answer", flush=True)
 
@@ -163,8 +211,8 @@ def _nothing(_answer: Any, _asked: Any) -> bool:
     return True
 
 
-def _seen(stage: Stage, client: Client, fault: BrokerFault) -> Seen:
-    """What became of a fault in its story, on a new topic."""
+def _seen(stage: Stage, client: Client, fault: BrokerFault) -> tuple[Seen, set[str]]:
+    """What became of a fault in its story, on a new topic, and what `check` reports of it."""
     story = fault.story
     topic, _ = stage.names()
     names = {"topic": topic}
@@ -176,6 +224,11 @@ def _seen(stage: Stage, client: Client, fault: BrokerFault) -> Seen:
         names |= {client.once: topic, "source": topic}
     if story == "share":
         stage.share_from_start(topic)
+    if story == "topics":
+        names["topic"] += "-made"
+    if story == "cluster":
+        stage.open_transaction(topic)
+        names["open"] = topic
     stage.proxy.play(fault.apis, fault.change, fault.times)
     later = threading.Timer(_LATER_SECONDS, stage.fill, (topic,))
     if story == "linger":
@@ -183,12 +236,14 @@ def _seen(stage: Stage, client: Client, fault: BrokerFault) -> Seen:
     seen = run(client, story, stage.behind, names)
     if story == "linger":
         later.join()
-    return seen._replace(left_for=stage.proxy.left_for)
+    return seen._replace(left_for=stage.proxy.left_for), reported(stage.proxy.tape.packets())
 
 
-def _told(replay: Replay) -> Replay:
-    print(" | ".join(replay), flush=True)
-    return replay
+def _told(replay: Replay, found: Set[str], is_silent: bool = False) -> Played:
+    is_reported = (replay.code in found) is not is_silent
+    unseen = "" if is_reported else f" | not reported, but {', '.join(sorted(found)) or 'nothing'}"
+    print(" | ".join(replay) + unseen, flush=True)
+    return Played(replay, is_reported)
 
 
 if __name__ == "__main__":

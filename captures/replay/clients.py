@@ -10,7 +10,7 @@ from captures.record.drivers import Driver, Running
 from captures.record.truth import Event
 
 WAIT_SECONDS = 45
-_COUNTED = ("sent", "read", "delivered", "committed", "committed_transaction")
+_COUNTED = ("called", "sent", "read", "delivered", "committed", "committed_transaction")
 _CLASS = re.compile(r"\b[A-Za-z.]*?([A-Z]\w+(?:Exception|Error))\b")
 
 
@@ -20,6 +20,8 @@ class Story(NamedTuple):
     action: str
     options: Mapping[str, str]
     settings: Mapping[str, str] = {}
+    names_calls: bool = False
+    """Its errors are those of calls, and are named with the call."""
 
 
 class Client(NamedTuple):
@@ -33,7 +35,8 @@ class Client(NamedTuple):
 
 
 _CLASSIC = {"group.protocol": "classic", "session.timeout.ms": "6000"}
-_PATIENT = {"request.timeout.ms": "5000", "delivery.timeout.ms": "15000"}
+_PATIENT = {"max.block.ms": "10000", "request.timeout.ms": "5000", "delivery.timeout.ms": "15000"}
+_SHORT = {"request.timeout.ms": "4000", "default.api.timeout.ms": "4000"}
 _READER = {"count": "6", "polls": "40"}
 JAVA = {
     "produce": Story("Produce", {"count": "6"}, _PATIENT),
@@ -48,6 +51,8 @@ JAVA = {
     "transactions": Story(
         "Transact", {"count": "3", "plan": "offsets,commit"}, {"request.timeout.ms": "5000"}
     ),
+    "topics": Story("AdminTopics", {"count": "6", "dir": "/nowhere"}, _SHORT, names_calls=True),
+    "cluster": Story("AdminModern", {}, _SHORT, names_calls=True),
 }
 LIBRDKAFKA = {
     "produce": Story("produce", {"idempotent": "yes"}),
@@ -94,7 +99,11 @@ def run(client: Client, story: str, bootstrap: str, names: Mapping[str, str]) ->
         running.wait(WAIT_SECONDS)
     except RuntimeError as error:
         failure = str(error)
-    errors = [str(event["code"]) for event in events if event.get("event") == "error"]
+    errors = [
+        f"{event['where']}: {event['code']}" if told.names_calls else str(event["code"])
+        for event in events
+        if event.get("event") == "error"
+    ]
     errors += [str(event["outcome"]) for event in events if event.get("outcome") not in (None, "ok")]
     errors += _CLASS.findall(failure)[:1]
     counts = Counter(str(event.get("event")) for event in events)

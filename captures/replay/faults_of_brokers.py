@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from captures.replay.proxy import Change
 
-_NOT_LEADER, _REBALANCE = 6, 27
+_LEADER_NOT_AVAILABLE, _NOT_LEADER, _REBALANCE, _FENCED_MEMBER_EPOCH = 5, 6, 27, 110
+_ZERO_ID = bytes(16)
 
 
 class BrokerFault(NamedTuple):
@@ -113,12 +114,6 @@ def _other_key(answer: Any, _: Any) -> bool:
     if not getattr(answer, "coordinators", None):
         return False
     answer.coordinators[0].key += "-other"
-    return True
-
-
-@fault("PAI011", "Metadata: a broker is listed twice", "produce", "Metadata", times=9)
-def _broker_twice(answer: Any, _: Any) -> bool:
-    answer.brokers.append(answer.brokers[0])
     return True
 
 
@@ -366,12 +361,6 @@ def _high_watermark(answer: Any, _: Any) -> bool:
     return bool(rows)
 
 
-@fault("BDY028", "Metadata: port -7 of a broker", "produce", "Metadata")
-def _port(answer: Any, _: Any) -> bool:
-    answer.brokers[0].port = -7
-    return True
-
-
 @fault("MET008", "Metadata: a partition names a replica twice", "produce", "Metadata", times=9)
 def _replica_twice(answer: Any, _: Any) -> bool:
     rows = [row for topic in answer.topics for row in topic.partitions]
@@ -386,3 +375,167 @@ def _offline(answer: Any, _: Any) -> bool:
     for row in rows:
         row.offline_replicas = [4711]
     return bool(rows)
+
+
+# one field, to a value that it cannot have
+
+
+def sets(path: str, value: Any) -> Change:
+    """Sets a field of every struct at a path of names with dots between them, of answers without an error."""
+
+    def change(answer: Any, _: Any) -> bool:
+        *names, last = path.split(".")
+        ends = [answer]
+        for name in names:
+            found = [getattr(end, name, None) for end in ends if not getattr(end, "error_code", 0)]
+            ends = [one for each in found if each is not None for one in (each if _is_list(each) else [each])]
+        ends = [end for end in ends if hasattr(end, last) and not getattr(end, "error_code", 0)]
+        for end in ends:
+            setattr(end, last, value)
+        return bool(ends)
+
+    return change
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple)
+
+
+_IMPOSSIBLE = (
+    # story, API, times, field
+    ("produce", "Metadata", 9, "controller_id"),
+    ("produce", "Metadata", 9, "topics.partitions.leader_epoch"),
+    ("produce", "ApiVersions", 9, "finalized_features_epoch"),
+    ("produce", "InitProducerId", 1, "producer_epoch"),
+    ("produce", "Produce", 1, "responses.partition_responses.log_append_time_ms"),
+    ("produce", "Produce", 1, "responses.partition_responses.log_start_offset"),
+    ("consume", "ListOffsets", 1, "topics.partitions.offset"),
+    ("consume", "ListOffsets", 1, "topics.partitions.leader_epoch"),
+    ("consume", "ListOffsets", 1, "topics.partitions.timestamp"),
+    ("consume", "Fetch", 1, "responses.partitions.last_stable_offset"),
+    ("consume", "Fetch", 1, "responses.partitions.log_start_offset"),
+    ("consume", "Fetch", 1, "responses.partitions.preferred_read_replica"),
+    ("group", "OffsetFetch", 1, "groups.topics.partitions.committed_leader_epoch"),
+    ("group", "FindCoordinator", 1, "coordinators.node_id"),
+    ("share", "ShareFetch", 1, "responses.partitions.acquired_records.delivery_count"),
+    ("topics", "CreateTopics", 9, "topics.replication_factor"),
+    ("topics", "DeleteRecords", 1, "topics.partitions.low_watermark"),
+    ("topics", "DescribeCluster", 9, "controller_id"),
+    ("topics", "DescribeLogDirs", 9, "results.total_bytes"),
+    ("topics", "DescribeLogDirs", 9, "results.topics.partitions.offset_lag"),
+    ("topics", "DescribeTopicPartitions", 9, "topics.partitions.leader_epoch"),
+    ("cluster", "DescribeQuorum", 1, "topics.partitions.high_watermark"),
+    ("cluster", "DescribeQuorum", 1, "topics.partitions.leader_epoch"),
+    ("cluster", "DescribeQuorum", 1, "topics.partitions.current_voters.log_end_offset"),
+    ("cluster", "DescribeQuorum", 1, "topics.partitions.current_voters.last_fetch_timestamp"),
+    ("cluster", "DescribeTransactions", 1, "transaction_states.producer_epoch"),
+    ("cluster", "DescribeTransactions", 1, "transaction_states.transaction_start_time_ms"),
+    ("cluster", "DescribeProducers", 1, "topics.partitions.active_producers.last_sequence"),
+    ("cluster", "DescribeProducers", 1, "topics.partitions.active_producers.last_timestamp"),
+    ("cluster", "ListTransactions", 1, "transaction_states.producer_id"),
+)
+for _story, _api, _times, _path in _IMPOSSIBLE:
+    fault("BDY028", f"{_api}: {_path} -7", _story, _api, times=_times)(sets(_path, -7))
+
+_SET = (
+    # rule, what it says, story, API, times, field, value
+    ("ADM017", "CreateTopics: 7 partitions were made, and others asked for", "topics", "CreateTopics", 9,
+     "topics.num_partitions", 7),
+    ("ADM020", "DescribeLogDirs: a log of -5 bytes", "topics", "DescribeLogDirs", 9,
+     "results.topics.partitions.partition_size", -5),
+    ("ADM021", "DeleteRecords: low watermark 0, where all before offset 1 was to be deleted", "topics",
+     "DeleteRecords", 1, "topics.partitions.low_watermark", 0),
+    ("BDY030", "DescribeLogDirs: more bytes are free than there are", "topics", "DescribeLogDirs", 9,
+     "results.usable_bytes", 2**60),
+    ("BDY030", "DescribeTopicPartitions: replica 4711 is offline, and no replica", "topics",
+     "DescribeTopicPartitions", 9, "topics.partitions.offline_replicas", [4711]),
+    ("BDY030", "DescribeTopicPartitions: replica 4711 may be elected, and is no replica", "topics",
+     "DescribeTopicPartitions", 9, "topics.partitions.eligible_leader_replicas", [4711]),
+    ("BDY030", "DescribeTopicPartitions: replica 4711 is in sync beside the leader, and no replica", "topics",
+     "DescribeTopicPartitions", 9, "topics.partitions.isr_nodes", [1, 4711]),
+    ("FET027", "ShareFetch: records are acquired for 0 ms", "share", "ShareFetch", 1,
+     "acquisition_lock_timeout_ms", 0),
+    ("GRP030", "JoinGroup: the leader is given no members", "group", "JoinGroup", 1, "members", []),
+    ("GRP032", "ConsumerGroupHeartbeat: an interval of 0 ms", "modern group", "ConsumerGroupHeartbeat", 1,
+     "heartbeat_interval_ms", 0),
+    ("GRP034", "ConsumerGroupHeartbeat: the zero id is assigned", "modern group", "ConsumerGroupHeartbeat", 1,
+     "assignment.topic_partitions.topic_id", _ZERO_ID),
+    ("KRF005", "DescribeQuorum: the leader is no replica", "cluster", "DescribeQuorum", 1,
+     "topics.partitions.leader_id", 999),
+    ("MET009", "DescribeTopicPartitions: the leader is not in sync", "topics", "DescribeTopicPartitions", 9,
+     "topics.partitions.isr_nodes", []),
+    ("MET009", "Metadata: the leader is not in sync", "produce", "Metadata", 9,
+     "topics.partitions.isr_nodes", []),
+    ("MET010", "DescribeTopicPartitions: LEADER_NOT_AVAILABLE beside a leader", "topics",
+     "DescribeTopicPartitions", 9, "topics.partitions.error_code", _LEADER_NOT_AVAILABLE),
+    ("MET010", "Metadata: LEADER_NOT_AVAILABLE beside a leader", "produce", "Metadata", 2,
+     "topics.partitions.error_code", _LEADER_NOT_AVAILABLE),
+    ("MET013", "DescribeCluster: a broker at an empty host", "topics", "DescribeCluster", 9,
+     "brokers.host", ""),
+    ("MET013", "FindCoordinator: a coordinator at an empty host", "group", "FindCoordinator", 1,
+     "coordinators.host", ""),
+    ("PRD014", "Produce: the log starts 50 offsets above what was appended", "produce", "Produce", 1,
+     "responses.partition_responses.log_start_offset", 50),
+    ("VER021", "ApiVersions: finalized features from level 2 to level 1", "produce", "ApiVersions", 9,
+     "finalized_features.min_version_level", 99),
+)  # fmt: skip
+for _code, _says, _story, _api, _times, _path, _value in _SET:
+    fault(_code, _says, _story, _api, times=_times)(sets(_path, _value))
+
+
+# what goes together
+
+
+@fault(
+    "ADM022",
+    "ListOffsets: a record that is 1000 s older than the time asked for",
+    "topics",
+    "ListOffsets",
+    times=9,
+)
+def _earlier(answer: Any, asked: Any) -> bool:
+    time = asked.topics[0].partitions[0].timestamp
+    row = answer.topics[0].partitions[0]
+    row.offset, row.timestamp = 0, time - 1_000_000
+    return time > 0 and not row.error_code
+
+
+@fault("ADM023", "CreateTopics: a topic is made with the zero id", "topics", "CreateTopics", times=9)
+def _without_id(answer: Any, asked: Any) -> bool:
+    for made in answer.topics:
+        if not made.error_code:
+            made.topic_id = _ZERO_ID
+    return not asked.validate_only and not any(made.error_code for made in answer.topics)
+
+
+@fault("FET029", "Fetch: high watermark -1 beside records", "consume", "Fetch")
+def _no_high_watermark(answer: Any, _: Any) -> bool:
+    rows = _rows(answer)
+    for row in rows:
+        row.high_watermark = -1
+    return bool(rows)
+
+
+@fault(
+    "GRP033",
+    "ConsumerGroupHeartbeat: a member that joins is fenced",
+    "modern group",
+    "ConsumerGroupHeartbeat",
+)
+def _fenced_at_join(answer: Any, asked: Any) -> bool:
+    answer.error_code = _FENCED_MEMBER_EPOCH
+    return bool(asked.member_epoch == 0)
+
+
+@fault("MET011", "Metadata: partitions 0 and 7", "produce", "Metadata", times=9)
+def _gap_of_partitions(answer: Any, _: Any) -> bool:
+    rows = [row for topic in answer.topics for row in topic.partitions if row.partition_index == 1]
+    for row in rows:
+        row.partition_index = 7
+    return bool(rows)
+
+
+@fault("MET015", "Metadata: the id of another cluster", "linger", "Metadata", times=9)
+def _other_cluster(answer: Any, asked: Any) -> bool:
+    answer.cluster_id = "".join(reversed(answer.cluster_id))
+    return bool(asked.topics)

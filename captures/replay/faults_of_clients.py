@@ -1,46 +1,59 @@
 """What a client does wrong, sent to a real broker: each fault by the code of its rule."""
 
 import struct
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from captures.record.spec import USERS
 from captures.replay.raw_client import RawClient, RefusedError, answered, batch
+from captures.replay.tape import Tape
+from kdissect.decoders.generated.values import Value, items
 
 SUBSCRIPTION = struct.pack(">hih", 0, 1, 6) + b"played" + struct.pack(">i", -1)
 _MINUTE_MS = 60_000
 _NOT_LEADER = 6
+_NOT_YET = (_NOT_LEADER, 14, 15, 16)  # the leader or the coordinator does not know yet that it is
+_PATIENCE, _PAUSE_SECONDS = 20, 0.1
 
 
 class Room(NamedTuple):
-    """Where faults are played: a connection of its own, the topic with its id, and a name nobody used."""
+    """Where faults are played: a connection of its own, the topic with its id, and a name nobody used.
+
+    Connections that a fault makes besides go onto the same tape.
+    """
 
     client: RawClient
     sasl: str
     topic: str
     topic_id: bytes
     name: str
+    tape: Tape
 
 
 Play = Callable[[Room], str]
 
 
 class ClientFault(NamedTuple):
-    """`play` sends it, and says what the broker did."""
+    """`play` sends it, and says what the broker did. `owed_refusal`: the rule is that a broker refuses it.
+
+    `check` is silent then where the broker does.
+    """
 
     code: str
     says: str
     play: Play
+    owed_refusal: bool
 
 
 FAULTS: list[ClientFault] = []
 
 
-def fault(code: str, says: str) -> Callable[[Play], Play]:
+def fault(code: str, says: str, *, owed_refusal: bool = False) -> Callable[[Play], Play]:
     """Register a fault."""
 
     def register(play: Play) -> Play:
-        FAULTS.append(ClientFault(code, says, play))
+        FAULTS.append(ClientFault(code, says, play, owed_refusal))
         return play
 
     return register
@@ -98,7 +111,7 @@ def _answers_of_two(room: Room) -> str:
 
 @fault("VER018", "FindCoordinator v4 with the body of v3")
 def _other_version(room: Room) -> str:
-    data = bytearray(room.client.frame("FindCoordinator", 3, key=room.name, key_type=0))
+    data = bytearray(room.client.frame("FindCoordinator", 3, key=f"{room.name}-group", key_type=0))
     data[6:8] = struct.pack(">h", 4)
     room.client.say(bytes(data), "FindCoordinator", 4)
     return "answers"
@@ -110,18 +123,6 @@ def _no_header_tags(room: Room) -> str:
     at = 4 + 10 + len("replay")
     room.client.say(_with_size(data[:at] + data[at + 1 :], 0), "Metadata", 9)
     return "answers"
-
-
-@fault("VER006", "ApiVersions v99, refused with error 35, and again in v99")
-def _fallback_ignored(room: Room) -> str:
-    said = []
-    for _ in range(2):
-        data = bytearray(
-            room.client.frame("ApiVersions", 4, client_software_name="r", client_software_version="1")
-        )
-        data[6:8] = struct.pack(">h", 99)
-        said.append(answered(room.client.say(bytes(data), "ApiVersions", 0).error_code))
-    return f"{said[0]}, and the same again" if said[0] == said[1] else " then ".join(said)
 
 
 # groups
@@ -152,14 +153,14 @@ def _assignment(topic: str, *partitions: int) -> bytes:
     )
 
 
-def _sync(room: Room, joined: Any, assignments: dict[str, bytes], **more: Any) -> Any:
+def _sync(room: Room, joined: Any, given: dict[str, bytes], **more: Any) -> Any:
     asked = {
         "group_id": room.name,
         "generation_id": joined.generation_id,
         "member_id": joined.member_id,
         "protocol_type": "consumer",
         "protocol_name": "range",
-        "assignments": [{"member_id": who, "assignment": what} for who, what in assignments.items()],
+        "assignments": [{"member_id": who, "assignment": what} for who, what in given.items()],
     }
     return room.client.ask("SyncGroup", 5, **(asked | more))
 
@@ -169,7 +170,7 @@ def _beat(room: Room, generation: int, member: str) -> str:
     return answered(answer.error_code)
 
 
-@fault("GRP027", "Heartbeat of a member behind its LeaveGroup")
+@fault("GRP027", "Heartbeat of a member behind its LeaveGroup", owed_refusal=True)
 def _heartbeat_after_leave(room: Room) -> str:
     joined = _join(room)
     _sync(room, joined, {joined.member_id: _assignment(room.topic, 0)})
@@ -263,12 +264,13 @@ def _gap(room: Room) -> str:
 
 @fault("PRD005", "Produce of a new epoch that does not begin with sequence 0")
 def _not_from_zero(room: Room) -> str:
-    given = _producer(room)
-    _produce(room, batch([b"a"], given.producer_id, 0, 0))
-    return _produce(room, batch([b"b"], given.producer_id, 1, 4))
+    old = _producer(room, room.name)
+    _produce(room, batch([b"a"], old.producer_id, old.producer_epoch, 0))
+    new = _producer(room, room.name)
+    return _produce(room, batch([b"b"], new.producer_id, new.producer_epoch, 4))
 
 
-@fault("PRD010", "Produce in epoch 0 behind a batch of epoch 1")
+@fault("PRD010", "Produce in epoch 0 behind a batch of epoch 1", owed_refusal=True)
 def _old_epoch(room: Room) -> str:
     given = _producer(room)
     _produce(room, batch([b"a"], given.producer_id, 1, 0))
@@ -303,7 +305,7 @@ def _control(room: Room) -> str:
     return _produce(room, batch([b"a"], bits=32))
 
 
-@fault("TXN010", "EndTxn in the epoch before the one given last")
+@fault("TXN010", "EndTxn in the epoch before the one given last", owed_refusal=True)
 def _ends_in_old_epoch(room: Room) -> str:
     old = _producer(room, room.name)
     new = _producer(room, room.name)
@@ -318,7 +320,7 @@ def _other_producer(room: Room) -> str:
     return _end(room, given)
 
 
-@fault("TXN005", "EndTxn of a transaction that was not begun")
+@fault("TXN005", "EndTxn of a transaction that was not begun", owed_refusal=True)
 def _not_begun(room: Room) -> str:
     return _end(room, _producer(room, room.name))
 
@@ -358,12 +360,12 @@ def _create(room: Room, **more: int) -> str:
     return answered(answer.topics[0].error_code)
 
 
-@fault("ADM016", "CreateTopics of a topic with no partitions")
+@fault("ADM016", "CreateTopics of a topic with no partitions", owed_refusal=True)
 def _no_partitions(room: Room) -> str:
     return _create(room, num_partitions=0)
 
 
-@fault("ADM016", "CreateTopics of a topic with no replicas")
+@fault("ADM016", "CreateTopics of a topic with no replicas", owed_refusal=True)
 def _no_replicas(room: Room) -> str:
     return _create(room, replication_factor=0)
 
@@ -420,9 +422,9 @@ def _login(client: RawClient, user: str) -> int:
     return shaken or int(client.ask("SaslAuthenticate", 2, auth_bytes=token).error_code)
 
 
-@fault("SAS012", "a second login, as another user, on the same connection")
+@fault("SAS012", "a second login, as another user, on the same connection", owed_refusal=True)
 def _other_user(room: Room) -> str:
-    client = RawClient(room.sasl)
+    client = RawClient(room.sasl, room.tape)
     try:
         assert not _login(client, "admin")
         return answered(_login(client, "alice"))
@@ -430,11 +432,216 @@ def _other_user(room: Room) -> str:
         client.close()
 
 
-@fault("SAS002", "Metadata v9 before the login")
+@fault("SAS002", "Metadata v9 between SaslHandshake and the token")
 def _before_login(room: Room) -> str:
-    client = RawClient(room.sasl)
+    client = RawClient(room.sasl, room.tape)
     try:
-        client.ask("Metadata", 9, topics=None)
-        return "answers"
+        client.ask("SaslHandshake", 1, mechanism="PLAIN")
+        return answered(_first_error(client.ask("Metadata", 9, topics=[{"name": room.topic}])))
     finally:
         client.close()
+
+
+# groups, again
+
+
+@fault("GRP031", "SyncGroup of a leader that assigns to itself twice")
+def _assigned_twice(room: Room) -> str:
+    joined = _join(room)
+    rows = [
+        {"member_id": joined.member_id, "assignment": _assignment(room.topic, number)} for number in (0, 1)
+    ]
+    given = _sync(room, joined, {}, assignments=rows)
+    handed = bytes(given.assignment)
+    which = [str(number) for number in (0, 1) if handed == _assignment(room.topic, number)]
+    return answered(given.error_code) + (f", and hands on assignment {which[0]} of 0 and 1" if which else "")
+
+
+@fault("GRP035", "SyncGroup of a leader that assigns a topic that the member did not join for")
+def _not_subscribed(room: Room) -> str:
+    joined, other = _join(room), _assignment(room.topic, 0)
+    return _handed_on(_sync(room, joined, {joined.member_id: other}), other)
+
+
+@fault("GRP037", "ConsumerGroupHeartbeat of a member that owns partition 77, which it was not assigned")
+def _owns_unassigned(room: Room) -> str:
+    asked = {"group_id": room.name, "member_id": "AAAAAAAAAAAAAAAAAAAAAA", "rebalance_timeout_ms": _MINUTE_MS}
+    names = [room.topic]
+    joined = room.client.ask(
+        "ConsumerGroupHeartbeat",
+        1,
+        **asked,
+        member_epoch=0,
+        subscribed_topic_names=names,
+        topic_partitions=[],
+    )
+    owned = [{"topic_id": room.topic_id, "partitions": [0, 1, 77]}]
+    answer = room.client.ask(
+        "ConsumerGroupHeartbeat", 1, **asked, member_epoch=joined.member_epoch, topic_partitions=owned
+    )
+    return answered(answer.error_code)
+
+
+# one field, to a value that it cannot have
+
+
+Build = Callable[[Room], dict[str, Any]]
+_ODD = -5
+
+
+def _asks(code: str, api: str, version: int, field: str, body: Build) -> None:
+    """Register a request with a field of -5."""
+
+    def play(room: Room) -> str:
+        error = 0
+        for _ in range(_PATIENCE):
+            error = _first_error(room.client.ask(api, version, **body(room)))
+            if error not in _NOT_YET:
+                break
+            time.sleep(_PAUSE_SECONDS)
+        return answered(error)
+
+    fault(code, f"{api} v{version} with {field} {_ODD}")(play)
+
+
+def _first_error(value: Value) -> int:
+    """The first error code in an answer, from its top down; 0 where there is none."""
+    below: list[Value] = []
+    for name, item in items(value):
+        if name == "error_code" and item:
+            return int(item)
+        below += [item] if isinstance(item, Value) else []
+        below += [one for one in item if isinstance(one, Value)] if isinstance(item, list | tuple) else []
+    return next((code for code in map(_first_error, below) if code), 0)
+
+
+def _fetch(**more: int) -> Build:
+    def body(room: Room) -> dict[str, Any]:
+        row = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1000} | more
+        return {"max_wait_ms": 100, "min_bytes": 1, "topics": [{"topic": room.topic, "partitions": [row]}]}
+
+    return body
+
+
+def _rows(row: dict[str, Any], **more: Any) -> Build:
+    """A body whose `topics` have one topic with one partition."""
+    return lambda room: {"topics": [{"name": room.topic, "partitions": [row]}]} | more
+
+
+def _commit(row: dict[str, Any] | None = None, **more: Any) -> Build:
+    whole = {"partition_index": 0, "committed_offset": 1} | (row or {})
+    return lambda room: _rows(whole, **more)(room) | {"group_id": room.name}
+
+
+def _transaction(**more: int) -> Build:
+    whole = {"producer_id": 1, "producer_epoch": 0, "committed": True} | more
+    return lambda room: {"transactional_id": room.name} | whole
+
+
+for _field in ("last_fetched_epoch", "current_leader_epoch", "log_start_offset"):
+    _asks("BDY029", "Fetch", 12, _field, _fetch(**{_field: _ODD}))
+_asks("FET026", "Fetch", 12, "fetch_offset", _fetch(fetch_offset=_ODD))
+_asks("BDY021", "Fetch", 12, "partition", _fetch(partition=_ODD))
+_asks(
+    "BDY029", "ListOffsets", 9, "current_leader_epoch",
+    _rows({"partition_index": 0, "timestamp": -1, "current_leader_epoch": _ODD}, replica_id=-1),
+)  # fmt: skip
+for _field in ("leader_epoch", "current_leader_epoch"):
+    _epochs = {"partition": 0, "leader_epoch": 0, "current_leader_epoch": -1} | {_field: _ODD}
+    _asks(
+        "BDY029", "OffsetForLeaderEpoch", 4, _field,
+        lambda room, row=_epochs: {"replica_id": -1, "topics": [{"topic": room.topic, "partitions": [row]}]},
+    )  # fmt: skip
+_asks("BDY029", "OffsetCommit", 8, "generation_id", _commit(generation_id_or_member_epoch=_ODD))
+_asks("BDY029", "OffsetCommit", 8, "committed_leader_epoch", _commit({"committed_leader_epoch": _ODD}))
+for _field in ("producer_id", "producer_epoch"):
+    _asks("BDY029", "EndTxn", 3, _field, _transaction(**{_field: _ODD}))
+    _asks(
+        "BDY029", "InitProducerId", 4, _field,
+        lambda room, field=_field: {"transactional_id": room.name, "transaction_timeout_ms": _MINUTE_MS}
+        | {"producer_id": 1, "producer_epoch": 0} | {field: _ODD},
+    )  # fmt: skip
+_asks(
+    "BDY029", "Heartbeat", 4, "generation_id",
+    lambda room: {"group_id": room.name, "generation_id": _ODD, "member_id": "x"},
+)  # fmt: skip
+_asks(
+    "BDY029", "SyncGroup", 5, "generation_id",
+    lambda room: {"group_id": room.name, "generation_id": _ODD, "member_id": "x"},
+)  # fmt: skip
+_asks(
+    "BDY029", "CreateTopics", 7, "broker_ids",
+    lambda room: {"timeout_ms": 5000, "topics": [
+        {"name": f"{room.name}-new", "num_partitions": -1, "replication_factor": -1,
+         "assignments": [{"partition_index": 0, "broker_ids": [_ODD]}]}
+    ]},
+)  # fmt: skip
+_asks(
+    "BDY029", "CreatePartitions", 3, "broker_ids",
+    lambda room: {"timeout_ms": 5000, "topics": [
+        {"name": room.topic, "count": 3, "assignments": [{"broker_ids": [_ODD]}]}
+    ]},
+)  # fmt: skip
+_asks(
+    "BDY029", "AlterPartitionReassignments", 0, "replicas",
+    _rows({"partition_index": 0, "replicas": [_ODD]}, timeout_ms=5000),
+)  # fmt: skip
+_asks("BDY024", "DeleteRecords", 2, "timeout_ms", _rows({"partition_index": 0, "offset": 0}, timeout_ms=_ODD))
+_asks(
+    "BDY021",
+    "DeleteRecords",
+    2,
+    "partition_index",
+    _rows({"partition_index": _ODD, "offset": 0}, timeout_ms=5000),
+)
+_asks(
+    "BDY021", "DescribeProducers", 0, "partition_indexes",
+    lambda room: {"topics": [{"name": room.topic, "partition_indexes": [_ODD]}]},
+)  # fmt: skip
+_asks(
+    "BDY021", "ElectLeaders", 2, "partitions",
+    lambda room: {"timeout_ms": 5000, "topic_partitions": [{"topic": room.topic, "partitions": [_ODD]}]},
+)  # fmt: skip
+_asks(
+    "BDY021", "DescribeLogDirs", 4, "partitions",
+    lambda room: {"topics": [{"topic": room.topic, "partitions": [_ODD]}]},
+)  # fmt: skip
+_asks(
+    "BDY029", "DescribeTopicPartitions", 0, "response_partition_limit",
+    lambda room: {"topics": [{"name": room.topic}], "response_partition_limit": _ODD},
+)  # fmt: skip
+_asks(
+    "BDY021", "DescribeTopicPartitions", 0, "cursor.partition_index",
+    lambda room: {"topics": [{"name": room.topic}], "response_partition_limit": 10,
+                  "cursor": {"topic_name": room.topic, "partition_index": _ODD}},
+)  # fmt: skip
+_asks(
+    "BDY029", "ConsumerGroupHeartbeat", 1, "member_epoch",
+    lambda room: {"group_id": room.name, "member_id": "AAAAAAAAAAAAAAAAAAAAAA", "member_epoch": _ODD},
+)  # fmt: skip
+_asks(
+    "BDY029", "AlterUserScramCredentials", 0, "iterations",
+    lambda _: {"upsertions": [
+        {"name": "replay", "mechanism": 1, "iterations": _ODD, "salt": b"salt", "salted_password": bytes(32)}
+    ]},
+)  # fmt: skip
+_asks("BDY029", "UnregisterBroker", 0, "broker_id", lambda _: {"broker_id": _ODD})
+_asks("BDY029", "ListTransactions", 1, "producer_id_filters", lambda _: {"producer_id_filters": [_ODD]})
+_asks(
+    "BDY029", "TxnOffsetCommit", 4, "committed_leader_epoch",
+    lambda room: _commit({"committed_leader_epoch": _ODD})(room)
+    | {"transactional_id": room.name, "producer_id": 1, "producer_epoch": 0},
+)  # fmt: skip
+_asks(
+    "BDY029", "AlterShareGroupOffsets", 0, "start_offset",
+    lambda room: {"group_id": room.name, "topics": [
+        {"topic_name": room.topic, "partitions": [{"partition_index": 0, "start_offset": _ODD}]}
+    ]},
+)  # fmt: skip
+_asks(
+    "BDY029",
+    "RemoveRaftVoter",
+    0,
+    "voter_id",
+    lambda _: {"cluster_id": None, "voter_id": _ODD, "voter_directory_id": bytes(16)},
+)

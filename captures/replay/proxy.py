@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from captures.replay.tape import BROKER, CLIENT, Tape
 from kdissect.decoders.generated.compiled import decoder
 from kdissect.decoders.headers import parse_request_header, response_header_version
 from kdissect.schema import protocol_messages
@@ -30,16 +31,18 @@ class Proxy:
         self._change: Change | None = None
         self._left = 0
         self.played = 0
+        self.tape = Tape()
         self._ends: list[float] = []
         self._last = self._accepted = 0.0
         self._listener = socket.create_server((HOST, port))
         threading.Thread(target=self._accept, daemon=True).start()
 
     def play(self, apis: tuple[str, ...], change: Change | None, times: int) -> None:
-        """From now on change answers of these APIs, as often as `times` says."""
+        """From now on change answers of these APIs, as often as `times` says, and record on a new tape."""
         with self._lock:
             self._apis, self._change, self._left = frozenset(apis), change, times
             self.played = 0
+            self.tape = Tape()
             self._ends = []
             self._last = self._accepted = 0.0
 
@@ -98,6 +101,7 @@ class _Passage:
         self._client = client
         self._broker = broker
         self._asked: dict[int, bytes] = {}
+        self._wire = proxy.tape.connection()
         self._is_marked = False
         for work in (self._requests, self._answers):
             threading.Thread(target=work, daemon=True).start()
@@ -106,7 +110,9 @@ class _Passage:
         while (frame := _frame(self._client)) is not None:
             (correlation_id,) = struct.unpack_from(">i", frame, _SIZE + 4)
             self._asked[correlation_id] = frame[_SIZE:]
+            self._wire.say(CLIENT, frame)
             self._send(self._broker, frame)
+        self._wire.end(CLIENT)
         if self._is_marked:
             self._proxy.ended()
         self._end()
@@ -120,6 +126,7 @@ class _Passage:
                 other = self._proxy.changed(key, version, asked, frame)
                 if other is not None:
                     frame, self._is_marked = other, True
+            self._wire.say(BROKER, frame)
             self._send(self._client, frame)
         self._end()
 

@@ -5,6 +5,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
+from captures.replay.tape import BROKER, CLIENT, Tape
 from kdissect.decoders.generated.compiled import decoder
 from kdissect.decoders.headers import response_header_version
 from kdissect.decoders.records.checksum import crc32c
@@ -24,10 +25,11 @@ class RefusedError(Exception):
 
 
 class RawClient:
-    """One connection to a broker."""
+    """One connection to a broker; what is said goes onto the tape."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, tape: Tape | None = None) -> None:
         host, port = address.split(":")
+        self._wire = (tape or Tape()).connection()
         self._socket = socket.create_connection((host, int(port)), _WAIT_SECONDS)
         self._next = 0
 
@@ -51,6 +53,7 @@ class RawClient:
 
     def send(self, data: bytes) -> None:
         """Send bytes and wait for nothing."""
+        self._wire.say(CLIENT, data)
         try:
             self._socket.sendall(data)
         except ConnectionError:
@@ -58,8 +61,9 @@ class RawClient:
 
     def hear(self, api: str, version: int) -> Any:
         """The next answer, read as one of an API's version. Raises RefusedError where there is none."""
-        (size,) = struct.unpack(">i", self._read(_SIZE))
-        content = self._read(size)
+        head = self._read(_SIZE)
+        content = self._read(struct.unpack(">i", head)[0])
+        self._wire.say(BROKER, head + content)
         offset = _CORRELATION_ID + response_header_version(_key(api), version)
         message = protocol_messages.response_message(_key(api))
         assert message is not None
@@ -75,6 +79,7 @@ class RawClient:
             except ConnectionError:
                 more = b""
             if not more:
+                self._wire.end(BROKER)
                 raise RefusedError(CLOSED)
             data += more
         return data
