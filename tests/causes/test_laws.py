@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kdissect.causes.evidence.clock import Clock
 from kdissect.causes.laws.laws import LAWS, refuted_by
 from kdissect.model.cause import Certainty, Cost, FoundCause, Packets, Party, Severity
 from tests.causes.fixtures.boundaries import (

@@ -12,7 +12,7 @@ from kdissect.net.streams.round_trips import DELAYS_KEPT, Delay
 RECENT_GAPS = 64
 # Of these the last ones may be filled: around each of them a reader holds bytes.
 FILLABLE_GAPS = 8
-# Queues of one network card have capture buffers of their own: a batch passes within a millisecond (`Repair`).
+# Queues of one network card have capture buffers of their own: a batch passes within 1 ms (`Repair`).
 _BATCH_NS = 1_000_000
 
 
