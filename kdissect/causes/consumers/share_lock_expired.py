@@ -23,8 +23,8 @@ class ShareLockExpired(ErrorCause):
     codes = frozenset({_INVALID_RECORD_STATE})
     apis = frozenset({SHARE_FETCH, SHARE_ACKNOWLEDGE})
     help = (
-        "If the lock expired, work less on each poll (max.poll.records), raise share.record.lock.duration.ms of the group, or"
-        " renew the lock (AcknowledgeType.RENEW). What is not acknowledged in time is delivered again, and"
+        "If the lock expired, work less on each poll (max.poll.records), raise"
+        " share.record.lock.duration.ms of the group, or renew the lock (AcknowledgeType.RENEW). What is not acknowledged in time is delivered again, and"
         " archived after group.share.delivery.count.limit deliveries."
     )
     cites = (
