@@ -24,8 +24,9 @@ class ShareLockExpired(ErrorCause):
     apis = frozenset({SHARE_FETCH, SHARE_ACKNOWLEDGE})
     help = (
         "If the lock expired, work less on each poll (max.poll.records), raise"
-        " share.record.lock.duration.ms of the group, or renew the lock (AcknowledgeType.RENEW). What is not acknowledged in time is delivered again, and"
-        " archived after group.share.delivery.count.limit deliveries."
+        " share.record.lock.duration.ms of the group, or renew the lock (AcknowledgeType.RENEW). What is"
+        " not acknowledged in time is delivered again, and archived after group.share.delivery.count.limit"
+        " deliveries."
     )
     cites = (
         "KIP-932 Motivation",
