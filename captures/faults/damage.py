@@ -1,4 +1,4 @@
-"""Seventeen kinds of damage that taps, capture programs and clocks do to a capture of healthy traffic.
+"""Kinds of damage that taps, capture programs and clocks do to a capture of healthy traffic.
 
 Each takes packets of Ethernet and IPv4 and a source of chance, which chooses how much is damaged: the same
 seed does the same damage. Nothing of it is a fault of clients or brokers.
@@ -102,6 +102,43 @@ def both_sides_of_nat(packets: Packets, chance: Random) -> Packets:
     return _merged(packets, [_translated(one, brokers, apart_ns) for one in packets])
 
 
+def taps_far_apart(packets: Packets, chance: Random) -> Packets:
+    """Merge two taps of the same packets, whose clocks differ by seconds."""
+    apart_ns = chance.randint(7, 120) * _SECOND_NS
+    return _merged(packets, [one._replace(time_ns=one.time_ns + apart_ns) for one in packets])
+
+
+def coarse_times(packets: Packets, unit_ns: int) -> Packets:
+    """Keep times in whole units, as tools do that convert captures."""
+    return [one._replace(time_ns=one.time_ns // unit_ns * unit_ns) for one in packets]
+
+
+def without_times(packets: Packets) -> Packets:
+    """Give all packets one time, as tools do that read captures without times."""
+    return [one._replace(time_ns=packets[0].time_ns) for one in packets]
+
+
+def directions_apart(packets: Packets, chance: Random) -> Packets:
+    """Set the clock of one direction off: each was captured by a card of its own, and both were merged."""
+    brokers = _brokers(packets)
+    apart_ns = chance.choice((-1, 1)) * chance.randint(5, 5_000) * 1_000_000
+    return _merged(
+        [one for one in packets if _ports(one)[1] not in brokers],
+        [one._replace(time_ns=one.time_ns + apart_ns) for one in packets if _ports(one)[1] in brokers],
+    )
+
+
+def shuffled(packets: Packets, chance: Random) -> Packets:
+    """Write packets of short stretches in any order; the times in the file still ascend."""
+    found, size = [], chance.choice((3, 8, 30))
+    for start in range(0, len(packets), size):
+        stretch = packets[start : start + size]
+        times = [one.time_ns for one in stretch]
+        chance.shuffle(stretch)
+        found += [one._replace(time_ns=time_ns) for one, time_ns in zip(stretch, times, strict=True)]
+    return found
+
+
 DAMAGES: dict[str, Damage] = {
     "few packets lost": lambda packets, chance: lost(packets, chance, chance.uniform(0.002, 0.02)),
     "many packets lost": lambda packets, chance: lost(packets, chance, chance.uniform(0.05, 0.3)),
@@ -124,6 +161,12 @@ DAMAGES: dict[str, Damage] = {
     "no bare acknowledgements": lambda packets, chance: without_bare_acks(packets),
     "two taps merged": two_taps,
     "both sides of a NAT merged": both_sides_of_nat,
+    "two taps far apart merged": taps_far_apart,
+    "whole seconds": lambda packets, _: coarse_times(packets, _SECOND_NS),
+    "tenths of a second": lambda packets, _: coarse_times(packets, _SECOND_NS // 10),
+    "no times": lambda packets, _: without_times(packets),
+    "clocks of directions differ": directions_apart,
+    "packets shuffled": shuffled,
 }
 
 

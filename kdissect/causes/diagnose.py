@@ -11,7 +11,16 @@ from kdissect.causes.evidence.gathering import Gathering
 from kdissect.causes.evidence.vantage import looked_at, not_seen, nothing_judged
 from kdissect.causes.laws.laws import refuted_by
 from kdissect.causes.registry import ALL_CAUSES
-from kdissect.model.cause import CAUSES_SHOWN, Certainty, Diagnosis, Effect, FoundCause, Party, in_order
+from kdissect.model.cause import (
+    CAUSES_SHOWN,
+    Certainty,
+    Diagnosis,
+    Effect,
+    FoundCause,
+    Party,
+    Severity,
+    in_order,
+)
 
 _BEFORE_NS = 5 * SECOND_NS  # an effect may be seen before what brought it about: packets of several brokers
 _AFTER_NS = 120 * SECOND_NS  # what comes later is its own cause
@@ -121,6 +130,8 @@ def _follows(cause: FoundCause, effect: FoundCause) -> bool:
     common = {one.kind for one in cause.parties & effect.parties} & kinds
     if effect.id not in explains or not common:
         return False
+    if effect.severity is Severity.DATA and cause.severity > Severity.DATA:
+        return False  # what became of records matters by itself: it does not end with its cause
     if common == {"client"} and _names(effect, "client") - _names(cause, "client"):
         return False  # it befell others, too
     if common == {"host"} and not _names(effect, "broker") <= _names(cause, "broker"):

@@ -9,7 +9,6 @@ from kdissect.causes.diagnose import found_by
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.evidence.gathering import Gathering
 from kdissect.causes.laws.laws import LAWS
-from kdissect.causes.ledger.normal import reason_why_normal
 from kdissect.causes.ledger.symptom import Symptom
 from kdissect.causes.registry import ALL_CAUSES
 from kdissect.model.cause import Explanation
@@ -38,7 +37,7 @@ def _symptoms(seen: Evidence, causes: Sequence[Cause]) -> list[str]:
     found = []
     for number, symptom in enumerate(seen.ledger.symptoms):
         if any(claim.covers(symptom) for cause in causes for claim in cause.own_claims()):
-            by, normal = seen.ledger.claimed.get(number), reason_why_normal(symptom, is_poor=seen.is_poor)
+            by, normal = seen.ledger.claimed.get(number), seen.ledger.reason_why_normal(symptom)
             state = f"explained by {by.id}" if by else f"normal: {normal}" if normal else "not explained"
             found.append(f"{_text(symptom)}: {state}")
     return found[:_MOST]

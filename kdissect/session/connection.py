@@ -589,7 +589,13 @@ class ConnectionAnalyzer:
         client, broker = self.info.client_direction, 1 - self.info.client_direction
         streams = self.tcp.streams
         trips = RoundTrips(part_of(streams[broker].acks), part_of(streams[client].acks))
-        return TcpTimes(trips, streams[client].odd.delayed_ns + streams[broker].odd.delayed_ns)
+        one, other = streams[client].odd, streams[broker].odd
+        return TcpTimes(
+            trips,
+            one.delayed_ns + other.delayed_ns,
+            one.after_ack + other.after_ack,
+            max(one.after_ack_ns, other.after_ack_ns),
+        )
 
     def _summarise(self) -> None:
         info = self.info

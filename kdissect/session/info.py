@@ -495,10 +495,16 @@ def _known(broker: Endpoint) -> tuple[Endpoint, str]:
 
 
 class TcpTimes(NamedTuple):
-    """Round trips as the capture saw them, and how long retransmissions held either direction up."""
+    """Round trips as the capture saw them, and how long retransmissions held either direction up.
+
+    `after_ack` segments stand in the capture after their acknowledgment, `after_ack_ns` later at most: in a
+    capture whose times can be trusted there are none.
+    """
 
     trips: RoundTrips
     delayed_ns: int
+    after_ack: int = 0
+    after_ack_ns: int = 0
 
 
 class TcpSummary(NamedTuple):

@@ -178,3 +178,13 @@ def test_the_first_cause_that_claims_a_symptom_keeps_it() -> None:
     assert list(ledger.claims_on(WHO._replace(client_id="z"), "b:1")) == []
     assert [one.client.client_id for one in ledger.open(SymptomKind.ERROR)] == ["z"]
     assert ledger.open(SymptomKind.LATE) == []
+
+
+@pytest.mark.parametrize(
+    ("severity", "is_effect"),
+    [(Severity.STOPS, True), (Severity.DATA, True), (Severity.DELAYS, False), (Severity.WASTES, False)],
+)
+def test_what_became_of_records_is_no_effect_of_a_delay(severity: Severity, is_effect: bool) -> None:
+    effect = cause("duplicate-writes", BROKER)._replace(severity=Severity.DATA)
+    stalled = cause("stalled-broker", BROKER)._replace(severity=severity)
+    assert (together(stalled, effect) == [("stalled-broker", ["duplicate-writes"])]) is is_effect

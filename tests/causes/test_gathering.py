@@ -122,12 +122,12 @@ def test_what_raises_is_noted_and_the_rest_is_taken(tmp_path: Path) -> None:
 )
 def test_a_clock_that_was_set_back(kinds: list[AnomalyKind], went_back: bool) -> None:
     found = Gathering(TopicNames())
-    assert not found.clock_went_back
+    assert not found.clock.went_back
     file = SimpleNamespace(anomalies=[SimpleNamespace(kind=kind) for kind in kinds])
     found.note_clock([SimpleNamespace(anomalies=[]), file])  # type: ignore[list-item]
-    assert found.clock_went_back is went_back
+    assert found.clock.went_back is went_back
     found.note_clock([])
-    assert found.clock_went_back is went_back
+    assert found.clock.went_back is went_back
 
 
 def test_so_many_facts_and_problems_are_kept() -> None:

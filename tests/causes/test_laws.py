@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kdissect.causes.evidence.clock import Clock
 from kdissect.causes.laws.laws import LAWS, refuted_by
 from kdissect.model.cause import Certainty, Cost, FoundCause, Packets, Party, Severity
 from tests.causes.fixtures.boundaries import (
@@ -89,7 +90,8 @@ def _blind(lost: int = 0, cut: int = 0, clock: bool = False) -> Change:
     def change(seen: Made) -> None:
         facts = {"bytes_not_captured": lost, "cut_frames": cut}
         seen.gathering.blind = SimpleNamespace(facts=lambda: facts)  # type: ignore[assignment]
-        seen.gathering.clock_went_back = clock
+        seen.gathering.clock = Clock()
+        seen.gathering.clock.went_back = clock
 
     return change
 
@@ -106,7 +108,10 @@ LOST = "1 B of its connections, or of others at that time, were not captured"
     [
         ("member-crashed", 4, (LINK, _blind()), ""),
         ("member-crashed", 4, (LINK, _blind(clock=True)), CLOCK),
-        ("commit-storm", 4, (LINK, _blind(clock=True)), ""),
+        ("commit-storm", 4, (LINK, _blind(clock=True)), CLOCK),
+        ("topic-denied", 4, (LINK, _blind(clock=True)), ""),
+        ("unknown-topic", 49, (LINK, _blind(clock=True)), CLOCK),
+        ("unknown-topic", 50, (LINK, _blind(clock=True)), ""),
         ("coordinator-unavailable", 4, (LINK, _blind(clock=True)), CLOCK),
         ("coordinator-unavailable", 4, (LINK, _blind(cut=5)), ""),
         ("member-crashed", 4, (LINK, _blind(cut=5)), "0 B of 2.0 kB were not captured, 5 frames cut"),

@@ -93,4 +93,4 @@ def test_the_table_of_a_capture_set_knows_its_own_clock(capture_set: str, went_b
     dissection: Any = SimpleNamespace(topics=TopicNames(), file_names=["a", "b"], captures=captures)
     stage = CauseStage(dissection, capture_set)
     assert list(stage.close()) == []
-    assert stage._gathering.clock_went_back is went_back
+    assert stage._gathering.clock.went_back is went_back

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kdissect.causes.evidence.clock import Clock
 from kdissect.causes.evidence.vantage import looked_at, not_seen, nothing_judged
 from kdissect.session.info import ConnectionKind
 from kdissect.tls.tls_info import NO_KEY_LOG
@@ -26,7 +27,7 @@ def seen(
         "exchanges_of_unknown_version": 0,
     }  # fmt: skip
     gathering = SimpleNamespace(
-        clock_went_back=False,
+        clock=Clock(),
         traffic=SimpleNamespace(total=SimpleNamespace(exchanges=exchanges)),
         kafka_connections=kafka,
         kinds=Counter(kinds or {}),

@@ -49,6 +49,9 @@ class CaptureTooPoor(Cause):
             reasons.append(f"{plural(cut, 'frame')} cut short")
         if facts["opaque_connections"].get("tls") and not seen.gathering.traffic.total.exchanges:
             reasons.append(_encrypted(seen.gathering.blind.tls))
+        flaw = seen.gathering.clock.flaw if seen.gathering.traffic.total.exchanges else ""
+        if flaw:
+            reasons.append(flaw)
         if not reasons:
             return
         at = Seen()
@@ -56,7 +59,7 @@ class CaptureTooPoor(Cause):
         at.add(Packets("" if worst is None else worst[1].first_id, -1, "capture", seen.first_ns))
         at.last_ns = seen.last_ns
         exchanges = seen.gathering.traffic.total.exchanges
-        is_much = not exchanges or lost > _MUCH * (total + lost) or cut > _MUCH * exchanges
+        is_much = bool(flaw) or not exchanges or lost > _MUCH * (total + lost) or cut > _MUCH * exchanges
         found = self.found(
             f"Much cannot be seen: {'; '.join(reasons)}. What this page says is what is left.",
             "whoever reads this page",

@@ -15,17 +15,18 @@ _INVALID_RECORD_STATE = 121  # org.apache.kafka.common.protocol.Errors
 
 
 class ShareLockExpired(ErrorCause):
-    """Acknowledgements that the broker refuses: it gives the records out again."""
+    """Acknowledgements that the broker refuses: the member does not hold the records."""
 
     id = "share-lock-expired"
-    title = "A share consumer acknowledges too late"
+    title = "A share consumer acknowledges records that it does not hold"
     severity = Severity.DATA
     codes = frozenset({_INVALID_RECORD_STATE})
     apis = frozenset({SHARE_FETCH, SHARE_ACKNOWLEDGE})
     help = (
-        "Work less on each poll (max.poll.records), raise share.record.lock.duration.ms of the group, or"
-        " renew the lock (AcknowledgeType.RENEW). What is not acknowledged in time is delivered again, and"
-        " archived after group.share.delivery.count.limit deliveries."
+        "If the lock expired, work less on each poll (max.poll.records), raise"
+        " share.record.lock.duration.ms of the group, or renew the lock (AcknowledgeType.RENEW). What is"
+        " not acknowledged in time is delivered again, and archived after group.share.delivery.count.limit"
+        " deliveries."
     )
     cites = (
         "KIP-932 Motivation",
@@ -42,7 +43,8 @@ class ShareLockExpired(ErrorCause):
         return (
             f"The broker refused {plural(errors.seen.times, 'acknowledgement')} of"
             f" {clients_text(errors.clients)} for records of {topics} in share group {groups}:"
-            " it does not hold their locks any more. Records whose lock expired are delivered again."
+            " it does not hold them, or did acknowledge them before. Records whose lock expired are delivered"
+            " again."
         )
 
     def not_surer(self, errors: Errors, seen: Evidence) -> str:

@@ -134,7 +134,7 @@ class Evidence:
         symptoms = symptoms_of(
             self.gathering, self.unanswered(), self.tallies, self.groups, self.last_ns, is_poor=self.is_poor
         )
-        return Ledger(symptoms, is_poor=self.is_poor)
+        return Ledger(symptoms, is_poor=self.is_poor, is_timed=not self.gathering.clock.flaw)
 
     @cached_property
     def lost_bytes(self) -> tuple[int, int]:
@@ -171,8 +171,8 @@ class Evidence:
 
     @property
     def is_poor(self) -> bool:
-        """Whether what did not come is no evidence: much is missing, or the clock was set back."""
-        return self.is_lossy or self.is_cut or self.gathering.clock_went_back
+        """Whether what did not come is no evidence: much is missing, or times cannot be trusted."""
+        return self.is_lossy or self.is_cut or bool(self.gathering.clock.flaw)
 
     @cached_property
     def groups(self) -> list[Row]:

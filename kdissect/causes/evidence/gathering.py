@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.causes.evidence.broken_off_responses import BrokenOffResponses
+from kdissect.causes.evidence.clock import Clock
 from kdissect.causes.evidence.cluster_mixups import ClusterMixups
 from kdissect.causes.evidence.exchange_log import ExchangeLog
 from kdissect.causes.evidence.idle_resets import IdleResets
@@ -88,8 +89,7 @@ class Gathering:
         self.kafka_connections = 0
         """Those that count."""
         self.first_ns = self.last_ns = 0
-        self.clock_went_back = False
-        """Whether times of the capture do not say what came first."""
+        self.clock = Clock()
         self._context = Context.of(names, BY)
         self.traffic = Traffic(key_maker(BY, self._context))
         self._counter = (
@@ -190,6 +190,7 @@ class Gathering:
         self.last_ns = max(self.last_ns or info.end_ns, info.end_ns)
         if self._counts(info) and (info.kind is ConnectionKind.KAFKA or info.kind is ConnectionKind.TLS):
             self.links.add(info)
+            self.clock.add(info)
             self.versions.add(info)
             self.mixups.add(info)
         self._wanted_connections.discard(info.id)
@@ -199,7 +200,7 @@ class Gathering:
 
     def note_clock(self, files: Iterable[CaptureFile]) -> None:
         """The files are read: note whether the clock of one of them was set back."""
-        self.clock_went_back |= any(
+        self.clock.went_back |= any(
             one.kind is AnomalyKind.TIME_STEP_BACK for file in files for one in file.anomalies
         )
 

@@ -10,8 +10,6 @@ from kdissect.model.wording import plural
 from kdissect.report.quantities import byte_count, duration
 from kdissect.session.info import ConnectionKind
 
-CLOCK_WENT_BACK = "the clock of the capture was set back: its times do not show what came first"
-
 
 def looked_at(seen: Evidence) -> Iterator[str]:
     """How much of what."""
@@ -63,8 +61,8 @@ def not_seen(seen: Evidence) -> Iterator[str]:
         yield f"{plural(count, 'connection')} began before the capture: what was said first is not known"
     if count := facts["bytes_not_captured"]:
         yield f"{byte_count(count)} of connections were not captured: exchanges are missing"
-    if seen.gathering.clock_went_back:
-        yield CLOCK_WENT_BACK
+    if flaw := seen.gathering.clock.flaw:
+        yield flaw
     if count := facts["cut_frames"]:
         yield f"{plural(count, 'frame')} captured in part, by a snapshot length or for lost packets"
     if count := facts["exchanges_of_unknown_version"]:

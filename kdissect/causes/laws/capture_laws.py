@@ -5,7 +5,6 @@ from __future__ import annotations
 from kdissect.causes.cause import SECOND_NS
 from kdissect.causes.consumers.fetch_session_churn import LEAST as CHURN_LEAST
 from kdissect.causes.evidence.evidence import Evidence
-from kdissect.causes.evidence.vantage import CLOCK_WENT_BACK
 from kdissect.causes.laws.law import named
 from kdissect.causes.producers.leader_moved import LEAST as MOVED_LEAST
 from kdissect.causes.time.slow_broker import LEAST as SLOW_LEAST
@@ -36,6 +35,56 @@ ABSENCES = frozenset(
 Or from what came, as long as nothing else came before it: `_WHEN_POOR`.
 """
 _WHEN_POOR = frozenset({"offset-rewound", "slow-network", "tls-handshake-failed", "version-refused"})
+TIMED = frozenset(
+    {
+        "broker-closes",
+        "broker-restarted",
+        "commit-storm",
+        "connection-churn",
+        "coordinator-unavailable",
+        "duplicate-writes",
+        "endless-rebalances",
+        "fetch-session-churn",
+        "flapping-member",
+        "hanging-transaction",
+        "idle-connection-reset",
+        "lag-slow-consumer",
+        "lossy-network",
+        "member-crashed",
+        "metadata-storm",
+        "offset-not-passed",
+        "offset-rewound",
+        "partitions-not-released",
+        "requests-unanswered",
+        "responses-late",
+        "rolling-restart",
+        "session-expired",
+        "session-timeout-too-short",
+        "slow-broker",
+        "slow-client",
+        "slow-network",
+        "slow-poll",
+        "spinning-consumer",
+        "stalled-broker",
+        "stuck-consumer",
+        "tiny-batches",
+        "tls-handshake-failed",
+        "transaction-timeout",
+        "unanswered-requests",
+        "unknown-topic",
+        "unreadable-bytes",
+        "version-refused",
+        "version-removed-by-upgrade",
+    }
+)
+"""Causes that conclude from durations, or from the order of connections or requests."""
+_SAID = frozenset({"slow-poll", "tls-handshake-failed"})
+"""Those that one end names itself, if they are sure."""
+_SHORT = frozenset({"slow-network", "unreadable-bytes"})
+"""Those that conclude from milliseconds, or from the order of packets of one connection."""
+# Errors that are normal for a while: so many take 5 and 10 s, for clients try again after 100 ms
+# (org.apache.kafka.clients.CommonClientConfigs#RETRY_BACKOFF_MS_CONFIG).
+_AT_LEAST = {"unknown-topic": 50, "coordinator-unavailable": 100}
 _FEW = 2
 _SESSION_NS = 1_800 * SECOND_NS  # group.max.session.timeout.ms of brokers as it is unless configured
 _LEAST = {
@@ -53,11 +102,9 @@ def packets_were_captured(cause: FoundCause, seen: Evidence) -> str:
     if cause.id == "tls-handshake-failed" and cause.certainty is Certainty.SURE:
         return ""  # one end says why
     lost, captured = seen.lost_bytes
-    if seen.gathering.clock_went_back:
-        return CLOCK_WENT_BACK
     if cause.id == "coordinator-unavailable":
         return ""
-    if seen.is_poor:
+    if seen.is_lossy or seen.is_cut:
         cut = plural(seen.gathering.blind.facts()["cut_frames"], "frame")
         return f"{byte_count(lost)} of {byte_count(captured + lost)} were not captured, {cut} cut"
     if cause.id in _WHEN_POOR:
@@ -67,6 +114,18 @@ def packets_were_captured(cause: FoundCause, seen: Evidence) -> str:
     if lost and (cause.times <= _FEW or any(link.gap_bytes for link in links)):
         return f"{byte_count(lost)} of its connections, or of others at that time, were not captured"
     return ""
+
+
+def times_can_be_trusted(cause: FoundCause, seen: Evidence) -> str:
+    """Neither durations nor an order are evidence if the times of the capture are wrong."""
+    clock, late_ns = seen.gathering.clock, seen.gathering.clock.disorder_ns
+    if late_ns and cause.id in _SHORT:
+        return f"packets stand up to {duration(late_ns)} after their acknowledgments"
+    if cause.id == "unreadable-bytes":
+        return ""
+    if cause.certainty is Certainty.SURE and cause.id in _SAID:
+        return ""
+    return "" if cause.times >= _AT_LEAST.get(cause.id, cause.times + 1) else clock.flaw
 
 
 def sessions_last_no_longer(cause: FoundCause, seen: Evidence) -> str:

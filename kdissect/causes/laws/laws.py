@@ -6,10 +6,12 @@ from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.laws.capture_laws import (
     ABSENCES,
     DOUBLED,
+    TIMED,
     clients_wait_no_longer,
     counts_once,
     packets_were_captured,
     sessions_last_no_longer,
+    times_can_be_trusted,
 )
 from kdissect.causes.laws.group_laws import group_has_other_members, lost_members_were_silent
 from kdissect.causes.laws.law import Law
@@ -26,6 +28,12 @@ from kdissect.causes.laws.version_laws import version_is_offered
 from kdissect.model.cause import FoundCause, RefutedCause
 
 LAWS: tuple[Law, ...] = (
+    Law(
+        "clock",
+        "durations and order are no evidence if the times of the capture are wrong",
+        TIMED,
+        times_can_be_trusted,
+    ),
     Law(
         "captured",
         "what did not come is no evidence if packets are missing from the capture",

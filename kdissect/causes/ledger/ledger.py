@@ -18,12 +18,12 @@ class Ledger:
     """Symptoms, each with the cause that claims it.
 
     `is_poor`: so much is missing from the capture that limits of what is normal do not count if they need
-    the responses or requests after a symptom.
+    the responses or requests after a symptom. `is_timed`: the times of the capture can be trusted.
     """
 
-    def __init__(self, symptoms: Iterable[Symptom], *, is_poor: bool = False) -> None:
+    def __init__(self, symptoms: Iterable[Symptom], *, is_poor: bool = False, is_timed: bool = True) -> None:
         self.symptoms = list(symptoms)
-        self.is_poor = is_poor
+        self._is_poor, self._is_timed = is_poor, is_timed
         self.claimed: dict[int, FoundCause] = {}
         """By the number of the symptom."""
 
@@ -77,7 +77,9 @@ class Ledger:
         return [
             symptom
             for number, symptom in enumerate(self.symptoms)
-            if symptom.kind is kind
-            and number not in self.claimed
-            and reason_why_normal(symptom, is_poor=self.is_poor) is None
+            if symptom.kind is kind and number not in self.claimed and self.reason_why_normal(symptom) is None
         ]
+
+    def reason_why_normal(self, symptom: Symptom) -> str | None:
+        """Why a symptom is normal in this capture; None if it is not."""
+        return reason_why_normal(symptom, is_poor=self._is_poor, is_timed=self._is_timed)

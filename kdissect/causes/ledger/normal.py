@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
+from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.evidence.watching_judge import FETCHES, WAITING
 from kdissect.causes.ledger.symptom import ADMINISTRATION, BROKER, CLIENT, NOBODY, Symptom, SymptomKind
 from kdissect.model.wording import plural
@@ -18,6 +19,7 @@ from kdissect.session.problem import Reason
 _SECOND_NS = 1_000_000_000
 _CONSUMER_GROUP_DESCRIBE = 69  # org.apache.kafka.common.protocol.ApiKeys
 _ALL = 1.0
+_RETRY_NS = 100_000_000  # org.apache.kafka.clients.CommonClientConfigs#RETRY_BACKOFF_MS_CONFIG
 
 
 class Normal(NamedTuple):
@@ -43,8 +45,11 @@ class Normal(NamedTuple):
     goes_on: bool = False
     few: int = 0
 
-    def covers(self, symptom: Symptom, *, is_poor: bool = False) -> bool:
-        """Whether a symptom is one of these; of a poor capture, whether it may be."""
+    def covers(self, symptom: Symptom, *, is_poor: bool = False, is_timed: bool = True) -> bool:
+        """Whether a symptom is one of these; of a poor capture, whether it may be.
+
+        `is_timed`: the times of the capture can be trusted. If not, the number of retries limits a symptom.
+        """
         seen = symptom.seen
         return (
             symptom.kind is self.kind
@@ -53,11 +58,19 @@ class Normal(NamedTuple):
             and (self.details is None or symptom.detail in self.details)
             and (self.most is None or seen.times <= self.most)
             and (is_poor or self.share >= _ALL or seen.times <= self.share * symptom.total)
-            and (self.span_ns is None or seen.span_ns <= self.span_ns)
-            and (self.longest_ns is None or seen.longest_ns <= self.longest_ns)
-            and (self.sum_ns is None or seen.time_ns <= self.sum_ns)
+            and (self._lasts(symptom.seen) if is_timed else self._is_repeated(symptom.seen))
             and (is_poor or symptom.goes_on or not self.goes_on or seen.times <= self.few)
         )
+
+    def _lasts(self, seen: Seen) -> bool:
+        return (
+            (self.span_ns is None or seen.span_ns <= self.span_ns)
+            and (self.longest_ns is None or seen.longest_ns <= self.longest_ns)
+            and (self.sum_ns is None or seen.time_ns <= self.sum_ns)
+        )
+
+    def _is_repeated(self, seen: Seen) -> bool:
+        return self.span_ns is None or seen.times <= self.span_ns // _RETRY_NS
 
 
 _ERRORS = "org.apache.kafka.common.protocol.Errors#"
@@ -208,9 +221,11 @@ NORMAL: tuple[Normal, ...] = (
 )  # fmt: skip
 
 
-def reason_why_normal(symptom: Symptom, *, is_poor: bool = False) -> str | None:
+def reason_why_normal(symptom: Symptom, *, is_poor: bool = False, is_timed: bool = True) -> str | None:
     """Why a symptom is normal; None if it is not."""
-    return next((row.reason for row in NORMAL if row.covers(symptom, is_poor=is_poor)), None)
+    return next(
+        (row.reason for row in NORMAL if row.covers(symptom, is_poor=is_poor, is_timed=is_timed)), None
+    )
 
 
 def normal_list() -> str:

@@ -20,8 +20,8 @@ class TransactionTimeout(FencedProducer):
     severity = Severity.DATA
     help = (
         "Raise transaction.timeout.ms of the producer (up to transaction.max.timeout.ms of the brokers), or"
-        " commit more often. The records of the transaction were aborted: the program has to write them"
-        " again."
+        " commit more often. If the coordinator aborted the transaction, the program has to write its"
+        " records again."
     )
     cites = (
         "KIP-98 Motivation",

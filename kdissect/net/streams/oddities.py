@@ -12,6 +12,8 @@ from kdissect.net.streams.round_trips import DELAYS_KEPT, Delay
 RECENT_GAPS = 64
 # Of these the last ones may be filled: around each of them a reader holds bytes.
 FILLABLE_GAPS = 8
+# Queues of one network card have capture buffers of their own: a batch passes within 1 ms (`Repair`).
+_BATCH_NS = 1_000_000
 
 
 class LatePart(NamedTuple):
@@ -46,11 +48,15 @@ class Oddities:
     beyond what was delivered, `waived` what it acknowledged and nobody waits for any more. `wait_until`,
     `wait_packets` and `wait_time_ns` are the grace that runs (`Repair`). `resent` is the last segment that
     was sent again, `delays` are those by such segments that no exchange has yet, `delayed_ns` how long all
-    of them were together, the last one until `delayed_until_ns`. The counters are those of `Health`.
+    of them were together, the last one until `delayed_until_ns`. `after_ack` counts segments that stand in
+    the capture long after their acknowledgment, `after_ack_ns` is the longest such time. The counters are
+    those of `Health`.
     """
 
     __slots__ = (
         "acked",
+        "after_ack",
+        "after_ack_ns",
         "delayed_ns",
         "delayed_until_ns",
         "delays",
@@ -85,6 +91,7 @@ class Oddities:
         self.delays: list[Delay] = []
         self.delayed_ns, self.delayed_until_ns = 0, NEVER_NS
         self.acked = self.waived = 0
+        self.after_ack = self.after_ack_ns = 0
         self.wait_until = self.wait_packets = self.wait_time_ns = 0
         self.stray_next, self.stray_count = -1, 0
         self.fin_id, self.fin_time_ns = 0, NEVER_NS  # not seen yet
@@ -98,6 +105,12 @@ class Oddities:
         if len(gaps) > RECENT_GAPS:
             del gaps[0]
         return gaps[-FILLABLE_GAPS - 1] if len(gaps) > FILLABLE_GAPS else None
+
+    def came_after_ack(self, late_ns: int) -> None:
+        """A segment stands in the capture this long after the acknowledgment of its bytes."""
+        if late_ns > _BATCH_NS:
+            self.after_ack += 1
+            self.after_ack_ns = max(self.after_ack_ns, late_ns)
 
     def keep_delay(self, delay: Delay) -> None:
         """A segment that was sent again held something up."""

@@ -196,6 +196,8 @@ class Reassembly:
         odd.retransmissions += not copied
         if not copied:
             self.acks.sent_again()
+            if self.offset:  # who has sent data does not open the connection again
+                odd.came_after_ack(time_ns - self.syn_time_ns)
 
     def finish(self, how: CloseKind, ref: int, time_ns: int) -> None:
         """No more bytes: tell the sink, the first time."""
@@ -227,6 +229,8 @@ class Reassembly:
     def accept(self, segment: OutOfOrderSegment, peer: Self) -> None:
         """Take a segment the fast path did not: deliver it, park it, or see what is old about it."""
         ahead = segment.offset - self.offset
+        if ahead >= 0 and self.odd.wait_until and segment.end <= self.odd.wait_until:
+            self.odd.came_after_ack(segment.time_ns - self.odd.wait_time_ns)
         if self.ended:
             self._note_after_end(segment)
         elif not -PLAUSIBLE_BEHIND < ahead < PLAUSIBLE_AHEAD:
@@ -346,6 +350,8 @@ class Reassembly:
         gaps = self.odd.recent_gaps
         torn = [gap for gap in gaps if gap.start < segment.end and segment.offset < gap.end]
         dropped = 0
+        if torn:
+            self.odd.came_after_ack(segment.time_ns - torn[0].noted.time_ns)
         for gap in torn:
             low, high = max(gap.start, segment.offset), min(gap.end, segment.end)
             payload = segment.payload[low - segment.offset : high - segment.offset]

@@ -190,7 +190,8 @@ class TcpConnection:
     def opens_new_incarnation(self, direction: int, segment: Segment, time_ns: int) -> bool:
         """Whether this SYN starts a new connection on the same addresses and ports; False for no SYN.
 
-        A SYN sent again, and one before any data or end, belongs to this connection.
+        A SYN sent again, and one before any data or end, belongs to this connection. If one with the same
+        number starts another connection, it is noted as late: a second tap may have captured it.
         """
         mine, peer = self.streams[direction], self.streams[1 - direction]
         used = mine.offset or peer.offset or mine.ended or peer.ended
@@ -199,7 +200,9 @@ class TcpConnection:
         if mine.start_seq == add(segment.seq, 1):
             # A connection that waits for missing bytes is not closed: its FIN or RST may be among what waits.
             quiet_ns = QUIET_GRACE_NS if self.troubled else TWO_MSL_NS
-            return (self.closed or self.troubled) and time_ns - self.last_time_ns > quiet_ns
+            if is_over := (self.closed or self.troubled) and time_ns - self.last_time_ns > quiet_ns:
+                mine.oddities().came_after_ack(time_ns - mine.syn_time_ns)
+            return is_over
         if mine.start_seq < 0 and segment.flags & ACK:
             return segment.ack != peer.start_seq
         return True
