@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from driving import Flow, Options, emit, settings_of, told_to_stop
+from driving import Flow, Options, emit, endless, main, settings_of, told_to_stop
 from kafka import ConsumerRebalanceListener, KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import NewPartitions, NewTopic
 from kafka.errors import KafkaError
@@ -106,9 +106,10 @@ def reads(settings: dict[str, Any], options: Options) -> None:
 
 
 def _commit(consumer: KafkaConsumer, record: Any) -> None:
-    place = {TopicPartition(record.topic, record.partition): OffsetAndMetadata(record.offset + 1, "", -1)}
+    # The first releases know no leader epoch.
+    position = OffsetAndMetadata(*(record.offset + 1, "", -1)[: len(OffsetAndMetadata._fields)])
     try:
-        consumer.commit(place)
+        consumer.commit({TopicPartition(record.topic, record.partition): position})
     except KafkaError as problem:
         emit("error", where="commit", code=type(problem).__name__)
 
@@ -169,4 +170,12 @@ def grows(settings: dict[str, Any], options: Options) -> None:
         told.wait(int(options["pace"]) / 1000)
 
 
+def _common(bootstrap: str, options: Options) -> dict[str, Any]:
+    """Settings that every release knows."""
+    return {"bootstrap_servers": bootstrap, "client_id": options["client-id"]}
+
+
 ACTIONS = (writes, reads, churns, creates, moves, trims, rewinds, grows)
+
+if __name__ == "__main__":  # of another release than the one that main.py is written for
+    main(endless(ACTIONS, _common))
