@@ -2,7 +2,7 @@
 
 from captures.faults.fault import TRIO
 from captures.faults.room import SECURE
-from captures.record.spec import SASL, SPARE, TLS12, TLS13, Listener, Spec
+from captures.record.spec import SASL, SPARE, TLS12, TLS13, TLS13_PLAIN, USERS, Listener, Spec
 
 _PROPERTIES = {
     "auto.create.topics.enable": "false",
@@ -11,15 +11,25 @@ _PROPERTIES = {
 }
 _BEYOND = Listener("BEYOND", "PLAINTEXT", TLS12, told_role=TLS13)
 """Its clients receive the address of a proxy, if there is one."""
+SHORT, SESSION_MS = TLS13_PLAIN, 5000
+"""The role of a listener whose clients have to log in again after so long (KIP-368)."""
 LOST = SPARE
 """The role of a listener whose clients receive an address where nobody listens."""
 _NOBODY = 5  # so many nodes further on: no cluster has them
 _LISTENERS = (
     _BEYOND,
     Listener("SECURE", "SSL", SECURE),
+    Listener("SHORT", "SASL_PLAINTEXT", SHORT),
     Listener("LOST", "PLAINTEXT", LOST, told_role=10 * _NOBODY + SASL),
 )
-_LATER = _PROPERTIES | {"controller.quota.window.num": "2"}
+_LOGINS = " ".join(f'user_{name}="{password}"' for name, password in USERS.items())
+_LATER = _PROPERTIES | {
+    "controller.quota.window.num": "2",
+    "listener.name.short.connections.max.reauth.ms": str(SESSION_MS),
+    "listener.name.short.plain.sasl.jaas.config": (
+        f"org.apache.kafka.common.security.plain.PlainLoginModule required {_LOGINS};"
+    ),
+}
 FIRST = "first"
 ONE, THREE, OLDER = "one node", "three nodes", "an older broker"
 CLUSTERS = {

@@ -1,10 +1,11 @@
 """The kinds that the seeds after the first edition draw from as well."""
 
+import contextlib
 import socket
 from random import Random
 
 from captures.faults.clients import JAVA, KAFKA_PYTHON, LIBRDKAFKA, login_with, trusting
-from captures.faults.drawn.clusters import LOST, THREE
+from captures.faults.drawn.clusters import LOST, SESSION_MS, SHORT, THREE
 from captures.faults.drawn.kind import ALONE, AWAY, GROUP, later_kind, tries
 from captures.faults.fault import Way
 from captures.faults.room import SECURE, Room
@@ -13,6 +14,8 @@ from captures.record.spec import PLAIN, USERS
 
 _THREE = frozenset({THREE})
 _WAY = frozenset({"way"})
+WITHOUT_REAUTHENTICATION = "kafka-python 2.2.15"
+"""Its SaslAuthenticate 0 asks for no lifetime of the session (KIP-368): on the wire only the close is seen."""
 
 
 # brokers
@@ -22,8 +25,8 @@ _WAY = frozenset({"way"})
 def leaders_move(room: Room, chance: Random) -> None:
     """The leader of a partition moves to another broker while a producer writes to it."""
     settings = {"metadata.max.age.ms": 300000, "acks": "all", "retry.backoff.ms": 200}
-    room.writes("intake", "orders", settings, pace=chance.randint(100, 200), keys=30).until("wrote")
-    room.lasts(2)
+    room.writes("intake", "orders", settings, pace=chance.randint(100, 200), keys=30)
+    room.lasts(4)
     room.injects("the partition's leader is moved to other brokers", topic=room.name("orders"),
                  client_id="intake")  # fmt: skip
     for _ in range(chance.randint(1, 3)):
@@ -37,7 +40,8 @@ def leaders_move(room: Room, chance: Random) -> None:
 def replicas_missing(room: Room, chance: Random) -> None:
     """A broker is down, and a topic wants more replicas in sync than there are."""
     settings = {"acks": "all", "request.timeout.ms": 4000, "retry.backoff.ms": 400}
-    room.writes("notary", "deeds", settings, pace=chance.randint(200, 400), keys=30).until("wrote")
+    room.writes("notary", "deeds", settings, pace=chance.randint(200, 400), keys=30)
+    room.lasts(4)
     down = chance.randint(1, 3)
     room.injects(f"broker {down} is killed; the topic has three replicas and min.insync.replicas=3",
                  topic=room.name("deeds"), client_id="notary", broker=down)  # fmt: skip
@@ -62,7 +66,8 @@ def health_probes(room: Room, chance: Random) -> None:
     room.injects(f"a connection every {pace} s, closed at once", address=f"127.0.0.1:{port}")
     end = room.until(chance.uniform(10, 13))
     while not end():
-        socket.create_connection(("127.0.0.1", port)).close()
+        with contextlib.suppress(OSError):  # another fault may have stopped the broker
+            socket.create_connection(("127.0.0.1", port)).close()
         room.lasts(pace)
 
 
@@ -107,6 +112,18 @@ def tls_by_mistake(room: Room, chance: Random) -> None:
     tries(room, chance, "stamper", "stamps", trusting(room.library, ""), plain)
 
 
+@later_kind("session-ends", "session-expired", "broker-closes", also=("connection-churn",),
+            topics={"shifts": "2:1"})  # fmt: skip
+def session_ends(room: Room, chance: Random) -> None:
+    """A client goes on after the end of its SASL session, and does not log in again."""
+    room.injects(f"connections.max.reauth.ms={SESSION_MS}, a release that does not re-authenticate",
+                 client_id="worker")  # fmt: skip
+    how = login_with(KAFKA_PYTHON, "PLAIN", "alice", USERS["alice"])
+    room.writes("worker", "shifts", how, bootstrap=room.lab.cluster.listener(SHORT),
+                library=WITHOUT_REAUTHENTICATION, pace=chance.randint(300, 900), keys=20)  # fmt: skip
+    room.lasts(3 * SESSION_MS / 1000 + chance.uniform(1, 3))
+
+
 @later_kind("write-denied", "topic-denied", topics={"wages": "2:1"})
 def write_denied(room: Room, chance: Random) -> None:
     """A user may read a topic, but not write to it."""
@@ -132,6 +149,8 @@ def keys_missing(room: Room, chance: Random) -> None:
 @later_kind("one-key", "hot-partition", topics={"views": "6:1"})
 def one_key(room: Room, chance: Random) -> None:
     """Almost all records have one key: one partition of six gets them."""
+    reader = room.reads("totals", "views", "totallers", {"auto.commit.interval.ms": 4000}, library=LIBRDKAFKA)
+    room.joined(reader)
     room.injects("almost every record has the same key", client_id="viewer", topic=room.name("views"))
     room.writes("viewer", "views", {"linger.ms": 100}, pace=chance.randint(25, 40), keys=1, size=150)
     room.writes("others", "views", {"linger.ms": 100}, library=LIBRDKAFKA, pace=700, keys=200)
@@ -379,10 +398,10 @@ def transaction_stays_open(room: Room, chance: Random) -> None:
 # the network
 
 
-def _far_clients(room: Room, size: int, pace: int) -> None:
+def _far_clients(room: Room, topic: str, size: int, pace: int) -> None:
     settings = {"linger.ms": 20, "compression.type": "none"}
-    room.writes("branch-api", "branches", settings, away=True, pace=pace, size=size, keys=60)
-    room.reads("branch-app", "branches", "branches", away=True, commit_each="true")
+    room.writes("branch-api", topic, settings, away=True, pace=pace, size=size, keys=60)
+    room.reads("branch-app", topic, "branches", away=True, commit_each="true")
 
 
 @later_kind("far-away", "slow-network", also=("slow-broker",), needs=_WAY, topics={"branches": "2:1"},
@@ -392,7 +411,7 @@ def far_away(room: Room, chance: Random) -> None:
     (way,) = (room.fault.way or {}).values()
     room.injects(f"{way.round_trip_ms} ms between branch-api, branch-app and the brokers",
                  client_ids=["branch-api", "branch-app"])  # fmt: skip
-    _far_clients(room, 80, chance.randint(120, 180))
+    _far_clients(room, "branches", 80, chance.randint(120, 180))
     room.lasts(chance.uniform(12, 15))
 
 
@@ -403,7 +422,7 @@ def packets_lost(room: Room, chance: Random) -> None:
     (way,) = (room.fault.way or {}).values()
     room.injects(f"one packet of {way.loses} is lost between branch-api, branch-app and the brokers",
                  client_ids=["branch-api", "branch-app"])  # fmt: skip
-    _far_clients(room, chance.randint(120, 200), chance.randint(120, 160))
+    _far_clients(room, "outposts", chance.randint(120, 200), chance.randint(120, 160))
     room.lasts(chance.uniform(13, 16))
 
 
