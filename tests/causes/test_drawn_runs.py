@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from captures.faults.drawn.kinds import DAYS, FAULTS
-from captures.faults.drawn.plan import draw, is_aside
+from captures.faults.drawn.plan import EDITIONS, draw, is_aside, setting_of
 from captures.faults.drawn.record import plan_of
 from captures.faults.drawn.score import RECORDED, judged, scored
+from captures.faults.recording import Recording, injected_in
 from kdissect.causes.registry import ALL_CAUSES
 
 SEEDS = range(1, 400)
@@ -18,9 +19,32 @@ SEEDS = range(1, 400)
 def test_a_seed_draws_the_same_plan_again() -> None:
     assert plan_of(7) == plan_of(7) != plan_of(8)
     assert plan_of(7).chance(0).random() == plan_of(7).chance(0).random()
-    # Of the first seeds, as they were recorded: a new kind changes what they draw.
+
+
+def test_seeds_draw_what_they_drew_when_they_were_recorded() -> None:
     assert [one.kind for one in plan_of(8).happens] == ["broker-restarts"]
     assert [one.kind for one in plan_of(16).happens] == ["transaction-times-out", "group-denied"]
+    for one in injected_in(RECORDED):
+        plan = plan_of(one.injected["variant"])
+        assert [each["kind"] for each in one.injected["injected"]] == [each.kind for each in plan.happens]
+        assert [each["library"] for each in one.injected["injected"]] == [
+            each.library for each in plan.happens
+        ]
+        assert one.is_aside is is_aside(plan.seed)
+
+
+def test_first_seeds_draw_from_the_first_kinds_alone() -> None:
+    first, later = EDITIONS
+    assert first.last == 88
+    kinds = FAULTS | DAYS
+    for seed in SEEDS:
+        plan = plan_of(seed)
+        assert plan.setting.edition is (first if seed <= 88 else later)
+        assert all(kinds[one.kind].edition <= plan.setting.edition.number for one in plan.happens)
+        assert all(plan.setting.cluster in kinds[one.kind].clusters for one in plan.happens)
+    settings = [plan_of(seed).setting for seed in SEEDS if seed > 88]
+    assert {one.cluster for one in settings} == set(later.clusters)
+    assert {one.is_encrypted for one in settings} == {True, False}
 
 
 def test_a_third_is_kept_aside_and_every_kind_is_drawn() -> None:
@@ -34,7 +58,7 @@ def test_a_third_is_kept_aside_and_every_kind_is_drawn() -> None:
 def test_what_needs_the_same_thing_does_not_happen_at_once() -> None:
     needs = {"a": frozenset({"broker"}), "b": frozenset({"broker"}), "c": frozenset[str]()}
     for seed in SEEDS:
-        assert {one.kind for one in draw(seed, needs, needs).happens} != {"a", "b", "c"}
+        assert {one.kind for one in draw(seed, setting_of(seed), needs, needs).happens} != {"a", "b", "c"}
 
 
 def test_kinds_name_causes_and_topics_of_their_own() -> None:
@@ -86,10 +110,8 @@ def test_every_cause_of_a_healthy_day_is_false() -> None:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    "path", sorted(RECORDED.glob("*.fault.json")), ids=lambda path: path.name.partition(".")[0]
-)
-def test_recorded_runs(path: Any) -> None:
-    run = scored(path)
+@pytest.mark.parametrize("one", injected_in(RECORDED), ids=lambda one: one.name)
+def test_recorded_runs(one: Recording) -> None:
+    run = scored(one)
     assert [one.place for one in run.injected] == [1] * len(run.injected)
     assert run.false == ()

@@ -15,7 +15,7 @@ from captures.record.spec import PLAIN, USERS
 _THREE = frozenset({THREE})
 _WAY = frozenset({"way"})
 WITHOUT_REAUTHENTICATION = "kafka-python 2.2.15"
-"""Its SaslAuthenticate 0 asks for no lifetime of the session (KIP-368): on the wire only the close is seen."""
+"""Its SaslAuthenticate 0 asks for no lifetime of the session (KIP-368): only the close is on the wire."""
 
 
 # brokers

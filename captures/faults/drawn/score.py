@@ -1,4 +1,4 @@
-"""Scores `kdissect why` on drawn runs: `python -m captures.faults.drawn.score [FOLDER]`."""
+"""Scores `kdissect why` on drawn runs: `python -m captures.faults.drawn.score [FOLDER...]`."""
 
 import argparse
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from captures.faults.drawn.plan import is_aside
-from captures.faults.score import Row, named
+from captures.faults.recording import Recording, Row, injected_in, page_of
 from kdissect.causes.general.general_cause import GeneralCause
 from kdissect.causes.registry import ALL_CAUSES
 
@@ -43,11 +43,9 @@ class Run(NamedTuple):
         return not self.injected
 
 
-def scored(path: Path) -> Run:
-    """Ask `why` about the run of a truth file."""
-    truth = json.loads(path.read_text())
-    capture = path.with_name(path.name.removesuffix(".fault.json") + ".pcapng.gz")
-    return judged(truth, named(capture))
+def scored(one: Recording) -> Run:
+    """Ask `why` about a run."""
+    return judged(one.injected, page_of(one.path)["causes"])
 
 
 def judged(truth: Row, said: Sequence[Row]) -> Run:
@@ -135,16 +133,17 @@ def misses(runs: Iterable[Run]) -> list[str]:
 def main() -> int:
     """Print the table of a folder, and the misses in sight."""
     parser = argparse.ArgumentParser(prog="python -m captures.faults.drawn.score", description=__doc__)
-    parser.add_argument("folder", nargs="?", type=Path, default=RECORDED, metavar="FOLDER")
+    parser.add_argument("folder", nargs="*", type=Path, default=[RECORDED], metavar="FOLDER")
     parser.add_argument("--in-sight", action="store_true", help="leave out the runs that are kept aside")
     options = parser.parse_args()
-    paths = sorted(options.folder.glob("*.fault.json"), key=lambda path: int(path.name.partition(".")[0]))
-    if options.in_sight:
-        paths = [path for path in paths if not is_aside(int(path.name.partition(".")[0]))]
-    if not paths:
-        print(f"no *.fault.json in {options.folder}", file=sys.stderr)
+    there = sorted(
+        (one for folder in options.folder for one in injected_in(folder)), key=lambda one: int(one.name)
+    )
+    wanted = [one for one in there if not (options.in_sight and one.is_aside)]
+    if not wanted:
+        print(f"no drawn run in {', '.join(map(str, options.folder))}", file=sys.stderr)
         return 2
-    runs = [scored(path) for path in paths]
+    runs = [scored(one) for one in wanted]
     print(table(runs), *misses(runs), sep="\n")
     return 0
 
