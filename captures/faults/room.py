@@ -35,13 +35,17 @@ class Room:
         variant: int,
         library: str | None = None,
         *,
+        number: int = 0,
         certificate: Path | None = None,
     ) -> None:
-        """`library` may name a release; with `certificate` clients trust it and speak TLS to `SECURE`."""
+        """`library` may name a release; with `certificate` clients trust it and speak TLS to `SECURE`.
+
+        `number` is that of its topics and groups, by default one that follows from the fault.
+        """
         self.lab = lab
         self.fault = fault
         self.variant = variant
-        self.number = zlib.crc32(f"{fault.name} {variant}".encode()) % 900 + 100
+        self.number = number or zlib.crc32(f"{fault.name} {variant}".encode()) % 900 + 100
         self.said: list[dict[str, Any]] = []
         self.beside: list[str] = []
         self.afterwards: list[Callable[[], object]] = []

@@ -107,7 +107,7 @@ def _copied(how: str, cluster: Cluster) -> str:
 
 def _room(lab: Lab, plan: Plan, fault: Fault, one: Drawn) -> Room:
     certificate = trust(*NAMED) if plan.setting.is_encrypted else None
-    return Room(lab, fault, plan.seed, one.library, certificate=certificate)
+    return Room(lab, fault, plan.seed, one.library, number=plan.seed, certificate=certificate)
 
 
 def _background(room: Room, pairs: Iterable[Pair]) -> None:
