@@ -9,7 +9,7 @@ import pytest
 from captures.faults.drawn.kinds import DAYS, FAULTS
 from captures.faults.drawn.plan import EDITIONS, draw, is_aside, setting_of
 from captures.faults.drawn.record import plan_of
-from captures.faults.drawn.score import RECORDED, judged, scored
+from captures.faults.drawn.score import RECORDED, judged, made_of, scored
 from captures.faults.recording import Recording, injected_in
 from kdissect.causes.registry import ALL_CAUSES
 
@@ -115,3 +115,18 @@ def test_recorded_runs(one: Recording) -> None:
     run = scored(one)
     assert [one.place for one in run.injected] == [1] * len(run.injected)
     assert run.false == ()
+
+
+def test_what_runs_are_made_of_is_counted() -> None:
+    of_first = {"injected": [{"kind": "no-login"}, {"kind": "slow-poll"}]}
+    of_later = {"injected": [{"kind": "no-login"}], "cluster": "three nodes", "is_encrypted": True}
+    there = [
+        Recording(str(number), RECORDED, {}, truth, frozenset({"sarama"}))
+        for number, truth in enumerate((of_first, of_later))
+    ]
+    assert made_of(there) == [
+        "2 runs, 1 with TLS",
+        "  clusters: first 1, three nodes 1",
+        "  clients: sarama 2",
+        "  kinds: no-login 2, slow-poll 1",
+    ]

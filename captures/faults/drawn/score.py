@@ -3,10 +3,12 @@
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from captures.faults.drawn.clusters import FIRST
 from captures.faults.drawn.plan import is_aside
 from captures.faults.recording import Recording, Row, injected_in, page_of
 from kdissect.causes.general.general_cause import GeneralCause
@@ -114,6 +116,23 @@ def _share(what: str, hits: int, of: int) -> str:
     return f"  {what:36}{hits:4} of {of:3}" + (f"  {100 * hits / of:.0f} %" if of else "")
 
 
+def made_of(there: Sequence[Recording]) -> list[str]:
+    """Return how many runs there are of each kind, cluster and so on: of all, since no result is in it."""
+    truths = [one.injected for one in there]
+    libraries = Counter(library for one in there for library in one.clients)
+    kinds = Counter(fault["kind"] for truth in truths for fault in truth["injected"])
+    clusters = Counter(truth.get("cluster", FIRST) for truth in truths)
+    encrypted = sum(truth.get("is_encrypted", False) for truth in truths)
+    return [
+        f"{len(truths)} runs, {encrypted} with TLS",
+        *(_counted(*each) for each in (("clusters", clusters), ("clients", libraries), ("kinds", kinds))),
+    ]
+
+
+def _counted(title: str, found: Counter[str]) -> str:
+    return f"  {title}: " + ", ".join(f"{name} {times}" for name, times in found.most_common())
+
+
 def misses(runs: Iterable[Run]) -> list[str]:
     """Each fault that is not first, and each false cause; those kept aside only as numbers."""
     lines = []
@@ -144,7 +163,7 @@ def main() -> int:
         print(f"no drawn run in {', '.join(map(str, options.folder))}", file=sys.stderr)
         return 2
     runs = [scored(one) for one in wanted]
-    print(table(runs), *misses(runs), sep="\n")
+    print(*made_of(wanted), table(runs), *misses(runs), sep="\n")
     return 0
 
 
