@@ -112,7 +112,7 @@ def tls_by_mistake(room: Room, chance: Random) -> None:
     tries(room, chance, "stamper", "stamps", trusting(room.library, ""), plain)
 
 
-@later_kind("session-ends", "session-expired", "broker-closes", also=("connection-churn",),
+@later_kind("session-ends", "session-expired", "broker-closes", also=("connection-churn", "duplicate-writes"),
             topics={"shifts": "2:1"})  # fmt: skip
 def session_ends(room: Room, chance: Random) -> None:
     """A client goes on after the end of its SASL session, and does not log in again."""

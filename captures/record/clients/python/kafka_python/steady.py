@@ -1,12 +1,13 @@
 """Clients that go on until they are told to stop, and errands of an administrator."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from driving import Flow, Options, emit, endless, main, settings_of, told_to_stop
 from kafka import ConsumerRebalanceListener, KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import NewPartitions, NewTopic
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, NoBrokersAvailable
 from kafka.structs import OffsetAndMetadata
 
 _WAIT = 15  # seconds
@@ -16,7 +17,7 @@ def writes(settings: dict[str, Any], options: Options) -> None:
     """Write a `Flow`; with --skip, after that many records, the sequence of the next batch leaves a gap."""
     flow, told = Flow.of(options), told_to_stop()
     try:
-        producer = KafkaProducer(**settings | settings_of(options))
+        producer = _connected(KafkaProducer, settings | settings_of(options))
         if flow.transactions:
             producer.init_transactions()
         for burst in flow.bursts(told):
@@ -26,6 +27,16 @@ def writes(settings: dict[str, Any], options: Options) -> None:
         producer.flush(_WAIT)
     except KafkaError as problem:
         emit("error", where="produce", code=type(problem).__name__)
+
+
+def _connected(kind: Callable[..., Any], settings: dict[str, Any]) -> Any:
+    """A client; before 3.0 it is none while no broker answers, and who runs it starts it again."""
+    while True:
+        try:
+            return kind(**settings)
+        except NoBrokersAvailable as problem:
+            emit("error", where="start", code=type(problem).__name__)
+            time.sleep(1)
 
 
 def _skip(producer: KafkaProducer, flow: Flow) -> None:
@@ -72,7 +83,7 @@ def reads(settings: dict[str, Any], options: Options) -> None:
     told = told_to_stop()
     group = options.get("group")
     defaults = {"auto_offset_reset": "earliest", "enable_auto_commit": False, "group_id": group}
-    consumer = KafkaConsumer(**settings | defaults | settings_of(options))
+    consumer = _connected(KafkaConsumer, settings | defaults | settings_of(options))
     if group:
         consumer.subscribe(options["topic"].split(","), listener=_Listener())
     else:
