@@ -7,7 +7,7 @@ from typing import Any
 from driving import Flow, Options, emit, endless, main, settings_of, told_to_stop
 from kafka import ConsumerRebalanceListener, KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import NewPartitions, NewTopic
-from kafka.errors import KafkaError, NoBrokersAvailable
+from kafka.errors import KafkaError
 from kafka.structs import OffsetAndMetadata
 
 _WAIT = 15  # seconds
@@ -34,8 +34,11 @@ def _connected(kind: Callable[..., Any], settings: dict[str, Any]) -> Any:
     while True:
         try:
             return kind(**settings)
-        except NoBrokersAvailable as problem:
-            emit("error", where="start", code=type(problem).__name__)
+        except KafkaError as problem:
+            code = type(problem).__name__
+            if code != "NoBrokersAvailable":
+                raise
+            emit("error", where="start", code=code)
             time.sleep(1)
 
 
