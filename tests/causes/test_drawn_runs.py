@@ -11,7 +11,9 @@ from captures.faults.drawn.plan import EDITIONS, draw, is_aside, setting_of
 from captures.faults.drawn.record import plan_of
 from captures.faults.drawn.score import RECORDED, judged, made_of, scored
 from captures.faults.recording import Recording, injected_in
+from captures.record.scrub import blocks, with_secrets
 from kdissect.causes.registry import ALL_CAUSES
+from tests.support.console import CAPTURES
 
 SEEDS = range(1, 400)
 
@@ -130,3 +132,14 @@ def test_what_runs_are_made_of_is_counted() -> None:
         "  clients: sarama 2",
         "  kinds: no-login 2, slow-poll 1",
     ]
+
+
+def test_secrets_stand_inside_a_capture_before_its_packets() -> None:
+    capture = CAPTURES / "kafka44_java_tls13.pcapng"
+    keys = capture.with_suffix(".keys").read_bytes()
+    kinds = [(kind, body) for kind, body in blocks(with_secrets(capture.read_bytes(), keys))]
+    (at,) = [place for place, (kind, _) in enumerate(kinds) if kind == 10]  # section 4.7
+    assert 6 not in [kind for kind, _ in kinds[:at]]  # no packet: section 4.3
+    assert kinds[at][1][:4] == b"KSLT"  # the little-endian TLSK of section 4.7
+    assert kinds[at][1][8:].rstrip(b"\0") == keys
+    assert [one for one in kinds if one[0] != 10] == list(blocks(capture.read_bytes()))

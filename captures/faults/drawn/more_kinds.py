@@ -415,7 +415,7 @@ def far_away(room: Room, chance: Random) -> None:
     room.lasts(chance.uniform(12, 15))
 
 
-@later_kind("packets-lost", "lossy-network", needs=_WAY, topics={"outposts": "2:1"},
+@later_kind("packets-lost", "lossy-network", also=("slow-network",), needs=_WAY, topics={"outposts": "2:1"},
             way=lambda chance: Way(chance.randint(18, 32), chance.randint(6, 8)))  # fmt: skip
 def packets_lost(room: Room, chance: Random) -> None:
     """The way between some clients and the brokers loses packets, which are sent again."""
