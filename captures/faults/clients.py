@@ -10,7 +10,7 @@ from captures.record.drivers import Driver
 
 JAVA, LIBRDKAFKA, KAFKA_PYTHON, FRANZ = "java", "librdkafka", "kafka-python", "franz-go"
 _OF_VARIANT = {1: JAVA, 2: LIBRDKAFKA, 3: KAFKA_PYTHON}
-_DRIVERS: dict[str, Callable[[], Driver]] = {
+_DRIVERS: dict[str, Callable[..., Driver]] = {
     JAVA: javas.java,
     LIBRDKAFKA: pythons.librdkafka,
     KAFKA_PYTHON: pythons.kafka_python,
@@ -68,9 +68,15 @@ class Client(NamedTuple):
         return name
 
 
+def family(library: str) -> str:
+    """The library without a release: `java` of `java 2.8.2`."""
+    return library.partition(" ")[0]
+
+
 def client(library: str) -> Client:
-    """The newest of a library."""
-    return Client(library, _DRIVERS[library]())
+    """The newest of a library, or one release of it: `java 2.8.2`."""
+    name, *release = library.split(" ")
+    return Client(name, _DRIVERS[name](*release))
 
 
 def library_of(variant: int) -> str:
@@ -91,6 +97,37 @@ def login_with(library: str, mechanism: str, user: str, password: str) -> dict[s
         names = ("sasl.plain.username", "sasl.plain.password")
     how = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": mechanism}
     return how | dict(zip(names, (user, password), strict=True))
+
+
+def trusting(library: str, certificate: str, *, any_host: bool = False) -> dict[str, Any]:
+    """Settings to speak TLS and trust a certificate; with an empty path those that the system trusts.
+
+    With `any_host` the certificate may name another host.
+    """
+    how = _TRUSTING[library]
+    found: dict[str, Any] = {"security.protocol": "SSL"}
+    if certificate:
+        found |= how.given | {how.file: certificate}
+    return found | (how.any_host if any_host else {})
+
+
+class _Trusting(NamedTuple):
+    """What a library calls the file with the certificate, and what else to set."""
+
+    file: str
+    given: dict[str, Any]
+    any_host: dict[str, Any]
+
+
+_TRUSTING = {
+    JAVA: _Trusting(
+        "ssl.truststore.location",
+        {"ssl.truststore.type": "PEM"},
+        {"ssl.endpoint.identification.algorithm": ""},
+    ),
+    LIBRDKAFKA: _Trusting("ssl.ca.location", {}, {"ssl.endpoint.identification.algorithm": "none"}),
+    KAFKA_PYTHON: _Trusting("ssl.cafile", {}, {"ssl.check.hostname": False}),
+}
 
 
 def _text(value: Any) -> str:

@@ -4,14 +4,13 @@ import contextlib
 import gzip
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from captures.faults.fault import Fault
 from captures.faults.room import Room, write
 from captures.record import java, workshop
 from captures.record.broker import Cluster
-from captures.record.drivers import Driver
 from captures.record.far import BROKER_END, Way, far_away
 from captures.record.lab import Lab
 from captures.record.pythons import librdkafka
@@ -82,31 +81,44 @@ def _tried(cluster: Cluster, fault: Fault, variant: int, output: Path) -> bool:
 def _recorded(cluster: Cluster, fault: Fault, variant: int, output: Path) -> tuple[int, int]:
     raw = workshop.folder("run", f"raw{cluster.base}") / "raw.pcapng"
     target = output / f"{fault.name}-{variant}.pcapng"
-    with _way(cluster, fault, variant) as interfaces:
+    with interfaces_of(cluster, fault, variant) as interfaces:
         snaplen = (fault.snaplen or {}).get(variant, 0)
         sniffer = Sniffer(cluster.ports(fault.broker.sniff), raw, interfaces, snaplen)
         lab = Lab(cluster, sniffer, Truth(fault.name, fault.story, fault.broker.version), output)
         room = Room(lab, fault, variant)
-        try:
-            make_topics(room, librdkafka(), _CROWD)
-            sniffer.start()
-            fault.inject(room)
-            packets = sniffer.stop(target)
-            for problem in lab.problems:
-                print(f"{fault.name}-{variant}: a client failed: {problem}", flush=True)
-        finally:
-            lab.close()
-            sniffer.abandon()
-            for repairs in room.afterwards:
-                repairs()
+        packets = captured(lab, [room], lambda: fault.inject(room), _CROWD, target)
     mangle = fault.mangle
     size = packed(target, None if mangle is None else lambda content: mangle(content, variant))
     write(room.truth(), output / f"{fault.name}-{variant}.fault.json")
     return packets, size
 
 
+def captured(
+    lab: Lab, rooms: Sequence[Room], happen: Callable[[], None], topics: dict[str, str], target: Path
+) -> int:
+    """Make the topics of the rooms and more, capture to `target` while it happens, and put all right again.
+
+    Return the number of packets.
+    """
+    try:
+        _make_topics(rooms, topics)
+        lab.sniffer.start()
+        happen()
+        packets = lab.sniffer.stop(target)
+        for problem in lab.problems:
+            print(f"{target.stem}: a client failed: {problem}", flush=True)
+        return packets
+    finally:
+        lab.close()
+        lab.sniffer.abandon()
+        for room in rooms:
+            for repairs in room.afterwards:
+                repairs()
+
+
 @contextlib.contextmanager
-def _way(cluster: Cluster, fault: Fault, variant: int) -> Iterator[tuple[str, ...]]:
+def interfaces_of(cluster: Cluster, fault: Fault, variant: int) -> Iterator[tuple[str, ...]]:
+    """The interfaces to capture, with the way of a fault while it is there."""
     way = (fault.way or {}).get(variant)
     if way is None:
         yield ("lo",)
@@ -119,12 +131,15 @@ def _way(cluster: Cluster, fault: Fault, variant: int) -> Iterator[tuple[str, ..
         yield "lo", BROKER_END
 
 
-def make_topics(room: Room, driver: Driver, more: dict[str, str]) -> None:
-    """Make the topics of a fault, and more, before the capture begins."""
-    wanted = more | room.fault.topics
+def _make_topics(rooms: Sequence[Room], more: dict[str, str]) -> None:
+    """Make the topics before the capture begins: who makes them is not in it."""
+    wanted = dict(more)
+    for room in rooms:
+        wanted |= room.fault.topics
+    room = rooms[0]  # the names of all are those of one run
     topics = ";".join(f"{room.name(name)}:{how}" for name, how in wanted.items())
     kept = list(room.lab.truth.content["clients"])
-    room.lab.run_driver(driver, "makes", client_id="ops", topics=topics)
+    room.lab.run_driver(librdkafka(), "makes", client_id="ops", topics=topics)
     room.lab.truth.content["clients"] = kept
 
 

@@ -15,7 +15,10 @@ from captures.faults.fault import Fault
 from captures.record.drivers import Driver, Running
 from captures.record.far import far
 from captures.record.lab import Lab
+from captures.record.spec import TLS12_PLAIN
 
+SECURE = TLS12_PLAIN
+"""The role of the listener of clusters whose brokers speak TLS with clients that work well."""
 _PATIENCE_S = 60
 _GOOD_WRITER = {"linger.ms": 100, "compression.type": "gzip", "batch.size": 16384, "acks": "all"}
 _GOOD_READER = {"fetch.max.wait.ms": 1000, "session.timeout.ms": 45000, "heartbeat.interval.ms": 3000}
@@ -25,21 +28,35 @@ _GOOD_READER |= {"enable.auto.commit": True, "auto.commit.interval.ms": 5000}
 class Room:
     """What the function of a fault gets."""
 
-    def __init__(self, lab: Lab, fault: Fault, variant: int, library: str | None = None) -> None:
+    def __init__(
+        self,
+        lab: Lab,
+        fault: Fault,
+        variant: int,
+        library: str | None = None,
+        *,
+        number: int = 0,
+        certificate: Path | None = None,
+    ) -> None:
+        """`library` may name a release; with `certificate` clients trust it and speak TLS to `SECURE`.
+
+        `number` is that of its topics and groups, by default one that follows from the fault.
+        """
         self.lab = lab
         self.fault = fault
         self.variant = variant
-        self.number = zlib.crc32(f"{fault.name} {variant}".encode()) % 900 + 100
+        self.number = number or zlib.crc32(f"{fault.name} {variant}".encode()) % 900 + 100
         self.said: list[dict[str, Any]] = []
         self.beside: list[str] = []
         self.afterwards: list[Callable[[], object]] = []
         self._library = library or clients.library_of(variant)
+        self._certificate = certificate
         self._crowding = threading.Lock()
 
     @property
     def library(self) -> str:
         """The client library this variant is about."""
-        return self._library
+        return clients.family(self._library)
 
     def among(self, *values: Any) -> Any:
         """One value for each variant."""
@@ -109,6 +126,13 @@ class Room:
         **options: Any,
     ) -> Running:
         driver: Driver = far(client.driver) if away else client.driver
+        if bootstrap is None and self._certificate is not None:
+            bootstrap = self.lab.cluster.listener(SECURE)
+            if client.library == clients.FRANZ:
+                options["trust"] = self._certificate
+            else:
+                trusted = clients.trusting(client.library, str(self._certificate), any_host=True)
+                settings = trusted | dict(settings)
         return self.lab.start_driver(
             driver,
             client.action(action),
@@ -131,7 +155,7 @@ class Room:
                 self._start_crowd()
 
     def _start_crowd(self) -> None:
-        library = clients.LIBRDKAFKA if self._library != clients.LIBRDKAFKA else clients.KAFKA_PYTHON
+        library = clients.LIBRDKAFKA if self.library != clients.LIBRDKAFKA else clients.KAFKA_PYTHON
         burst = {"burst": 8, "pace": self.among(1500, 1800, 1300), "size": self.among(90, 140, 110)}
         producer = self.writes("shop", "sales", _GOOD_WRITER, library=library, keys=400, **burst)
         reader = self.reads("mailer", "sales", "mailers", _GOOD_READER, library=library)

@@ -6,15 +6,13 @@ an injection is passed over: it counts neither for nor against.
 
 import argparse
 import json
-import subprocess
 import sys
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-Row = dict[str, Any]
-RECORDED = Path(__file__).resolve().parent / "recorded"
+from captures.faults.recording import RECORDED, Row, injected_in, page_of
+
 _FIRST_FEW = 3
 _ON_THE_WIRE = (
     "client_id",
@@ -26,7 +24,6 @@ _ON_THE_WIRE = (
     "address",
     "listener",
 )
-_SAID = (0, 1)  # exit codes with a page: nothing found, something found
 
 
 class Outcome(NamedTuple):
@@ -59,27 +56,9 @@ class Outcome(NamedTuple):
 
 
 def outcomes(folder: Path, names: Sequence[str] = ()) -> list[Outcome]:
-    """What `why` says of each capture of a folder, by name. Raises RuntimeError where it says nothing."""
-    truths = sorted(path for path in folder.glob("*.fault.json"))
-    wanted = [path for path in truths if not names or path.name.removesuffix(".fault.json") in names]
-    with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(outcome, wanted))
-
-
-def outcome(path: Path) -> Outcome:
-    """What `why` says of the capture of one truth. Raises RuntimeError where it says nothing."""
-    truth = json.loads(path.read_text())
-    capture = path.with_name(path.name.removesuffix(".fault.json") + ".pcapng.gz")
-    return placed(truth, named(capture))
-
-
-def named(capture: Path) -> list[Row]:
-    """The causes that `why` names, in its order. Raises RuntimeError where it says nothing."""
-    command = [sys.executable, "-m", "kdissect", "why", "--format", "json", str(capture)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode not in _SAID:
-        raise RuntimeError(f"{capture.name}: why ended with {done.returncode}: {done.stderr[-500:]}")
-    return list(json.loads(done.stdout)["causes"])
+    """What `why` says of each capture of a folder, by name."""
+    wanted = [one for one in injected_in(folder) if not names or one.name in names]
+    return [placed(one.injected, page_of(one.path)["causes"]) for one in wanted]
 
 
 def placed(truth: Row, said: Iterable[Row]) -> Outcome:

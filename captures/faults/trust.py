@@ -6,29 +6,25 @@ healthy capture has one right cause: `capture-too-poor`.
 """
 
 import argparse
-import json
 import os
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 from captures.faults.damage import DAMAGES, damaged
-from captures.faults.score import RECORDED, Row
+from captures.faults.recording import RECORDED, Recording, Row, Truth, page_of, recordings
 from kdissect.capture.files import open_captures
-from kdissect.causes.diagnose import diagnose
-from kdissect.report.causes.json import diagnosis_row
-from tests.causes.diagnosing import gathered_from
 from tests.support.packets.pcaps import write_pcap
 
 CAPTURES = RECORDED.parents[1]
-TRUTHS = RECORDED.with_name("truths.json")
 POOR = "capture-too-poor"
 CERTAINTIES = ("sure", "likely", "possible")
 NOTHING_WRONG = "nothing wrong was found"
+DAMAGED_TITLE = "damaged"
 SEED = "1"
 # Healthy captures of eight client libraries, which are damaged.
 DAMAGED = (
@@ -38,16 +34,6 @@ DAMAGED = (
 )  # fmt: skip
 # Of these `why` must not say that nothing is wrong: half of what was said, or all bodies, are missing.
 TOO_POOR = frozenset({"requests alone", "responses alone", "one direction stops", "headers alone"})
-Truth = dict[str, str]
-"""The ids of the causes that are true of a recording, each with why."""
-
-
-class Recording(NamedTuple):
-    """A capture, and what is true of it; None if nobody knows."""
-
-    name: str
-    path: Path
-    truth: Truth | None
 
 
 class Judged(NamedTuple):
@@ -58,6 +44,7 @@ class Judged(NamedTuple):
     page: Row
     is_healthy: bool
     is_poor: bool = False
+    clients: frozenset[str] = frozenset()
 
     def causes(self, certainty: str) -> list[Row]:
         """The causes that were printed with this certainty."""
@@ -73,10 +60,14 @@ class Judged(NamedTuple):
 
 
 def materials(more: Sequence[Path], seed: str) -> Iterator[tuple[str, list[Judged]]]:
-    """Measure all material: that of the checkout, the reference material if it is there, and more folders."""
+    """Measure all material: that of the checkout, the reference material if it is there, and more folders.
+
+    Each recording counts once. Drawn runs that are kept aside do not count.
+    """
     folders = {
         "laboratory, in sight": RECORDED,
         "laboratory, kept aside": RECORDED.with_name("aside"),
+        "drawn runs, in sight": RECORDED.with_name("drawn") / "recorded",
         "corpus": CAPTURES,
         "cases": CAPTURES.parent / "tests" / "causes" / "cases",
     }
@@ -85,51 +76,23 @@ def materials(more: Sequence[Path], seed: str) -> Iterator[tuple[str, list[Judge
     folders |= {str(folder): folder for folder in more}
     names: set[str] = set()
     for title, folder in folders.items():
-        wanted = [one for one in recordings(folder) if one.name not in names]  # each counts once
+        wanted = [one for one in recordings(folder) if one.name not in names and not one.is_aside]
         names |= {one.name for one in wanted}
         if wanted:
             yield title, of_recordings(wanted)
-    yield "damaged", of_damaged(product(DAMAGED, DAMAGES), seed)
-
-
-def recordings(folder: Path) -> list[Recording]:
-    """The captures of a folder with their truths."""
-    found = []
-    for path in sorted(folder.glob("*.pcap*")):
-        name, _, end = path.name.partition(".pcap")
-        if end in ("", "ng", ".gz", "ng.gz"):
-            found.append(Recording(name, path, truth_of(path)))
-    return found
-
-
-def truth_of(path: Path) -> Truth | None:
-    """The truth of a capture, from the file of the laboratory next to it and from the table."""
-    name = path.name.partition(".pcap")[0]
-    known = _truths(path.with_name("truths.json")).get(name, _truths(TRUTHS).get(name))
-    injected = path.with_name(f"{name}.fault.json")
-    if injected.exists():
-        truth = json.loads(injected.read_text())
-        return dict.fromkeys([*truth["causes"], *truth["also"]], truth["story"]) | (known or {})
-    return known
+    yield DAMAGED_TITLE, of_damaged(product(DAMAGED, DAMAGES), seed)
 
 
 def healthy() -> list[str]:
     """The captures of the corpus of which no cause is true."""
-    return [one.name for one in recordings(CAPTURES) if one.truth == {}]
-
-
-@cache
-def _truths(path: Path) -> dict[str, Truth]:
-    found: dict[str, Truth] = json.loads(path.read_text()) if path.exists() else {}
-    return found
+    return [one.name for one in recordings(CAPTURES) if one.is_healthy]
 
 
 def of_recordings(wanted: Iterable[Recording]) -> list[Judged]:
     """Ask `why` about each recording. Those whose truth is not known are reported, and do not count."""
 
     def judged(one: Recording) -> Judged:
-        truth = one.truth or {}
-        return Judged(one.name, truth, page_of(one.path), not truth)
+        return Judged(one.name, one.truth or {}, page_of(one.path), one.is_healthy, clients=one.clients)
 
     wanted = list(wanted)
     known = [one for one in wanted if one.truth is not None]
@@ -157,13 +120,6 @@ def of_damaged(wanted: Iterable[tuple[str, str]], seed: str = SEED) -> list[Judg
         return [judged(one) for one in wanted]
 
 
-def page_of(*paths: Path) -> Row:
-    """The page of `why` with all causes; TLS with the keys next to the capture."""
-    files = [str(path) for path in paths]
-    found: Row = diagnosis_row(diagnose(gathered_from(*paths), files, most=1_000))
-    return found
-
-
 def table(found: Sequence[tuple[str, list[Judged]]]) -> str:
     """Return a row for each material: causes that are right of those that were printed, by certainty."""
     head = ("material", "recordings", *CERTAINTIES, "healthy", "false causes there", "silent")
@@ -184,6 +140,14 @@ def _row(title: str, judged: Sequence[Judged]) -> tuple[str, ...]:
     return title, str(len(judged)), *shares, str(len(healthy)), str(false_there), str(silent)
 
 
+def of_clients(found: Iterable[tuple[str, list[Judged]]]) -> str:
+    """Return how many healthy recordings there are, without damaged ones, and how many of each library."""
+    healthy = [one for title, each in found for one in each if one.is_healthy and title != DAMAGED_TITLE]
+    each = Counter(library for one in healthy for library in one.clients)
+    libraries = ", ".join(f"{library} {times}" for library, times in each.most_common())
+    return f"{len(healthy)} healthy recordings as they are, of {len(each)} client libraries: {libraries}"
+
+
 def misses(found: Sequence[tuple[str, list[Judged]]]) -> Iterator[str]:
     """Each cause that is not right, and each recording of which `why` says wrongly that nothing is wrong."""
     for title, judged in found:
@@ -201,7 +165,7 @@ def main() -> int:
     parser.add_argument("--seed", default=SEED, help="of the damage (default: %(default)s)")
     options = parser.parse_args()
     found = list(materials(options.folder, options.seed))
-    print(table(found), *misses(found), sep="\n")
+    print(table(found), of_clients(found), *misses(found), sep="\n")
     return 0
 
 

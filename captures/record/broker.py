@@ -16,6 +16,7 @@ from captures.record.spec import (
     INTERNAL,
     PLAIN,
     SASL,
+    SPARE,
     TLS12,
     TLS12_PLAIN,
     TLS13,
@@ -54,10 +55,15 @@ class Cluster:
 
     def ports(self, sniff: str) -> list[int]:
         """The ports to capture: those for clients, or all."""
-        roles = [PLAIN, SASL, TLS12, TLS13, TLS12_PLAIN, TLS13_PLAIN]
+        roles = [PLAIN, SASL, SPARE, TLS12, TLS13, TLS12_PLAIN, TLS13_PLAIN]
         if sniff == "all":
             roles += [INTERNAL, CONTROLLER]
         return [Node(number, self.base).port(role) for number in range(1, 10) for role in roles]
+
+    @property
+    def key_log(self) -> Path:
+        """The secrets of the brokers' TLS, if the Spec asked for them."""
+        return self.work / "tls.keys"
 
     def request_log(self, node: int) -> Path:
         """The request log of a node, if the Spec asked for one."""
@@ -118,6 +124,9 @@ class Cluster:
         """Start a server process without waiting for it."""
         home = self.work / f"node{node}"
         options = [*loggers.options(home, self.spec), "-XX:+UseSerialGC"]
+        if self.spec.key_log:
+            (agent,) = jars.folder("key-log").glob("*.jar")
+            options.append(f"-javaagent:{agent}={self.key_log}")
         self._spawn(
             node, [*self._java("broker", *options), "kafka.Kafka", str(home / "server.properties")], home
         )

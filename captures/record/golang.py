@@ -1,16 +1,21 @@
 """The drivers of the Go clients: built with the versions their go.mod pins, into the workshop."""
 
 import re
+from pathlib import Path
 
 from captures.record import workshop
 from captures.record.drivers import Driver
 
 _SOURCES = workshop.RECORD / "clients" / "go"
+_FRANZ = "github.com/twmb/franz-go"
+_STEADY = ("connect.go", "steady.go", "steady_main.go")
 
 
-def franz() -> Driver:
-    """The driver of franz-go, its admin client and kmsg."""
-    return _driver("franz-go", "franz", "github.com/twmb/franz-go")
+def franz(release: str = "") -> Driver:
+    """The driver of franz-go, its admin client and kmsg; of another `release`: what goes on without end."""
+    if release:
+        return Driver("franz-go", release, [_build_steady(release)])
+    return _driver("franz-go", "franz", _FRANZ)
 
 
 def sarama() -> Driver:
@@ -31,8 +36,26 @@ def _driver(name: str, folder: str, module: str) -> Driver:
 
 
 def _build(folder: str) -> str:
-    go = workshop.program("go", "build the drivers of the Go clients")
     target = workshop.folder("go", "bin") / folder
-    places = [f"GOMODCACHE={workshop.folder('go', 'mod')}", f"GOCACHE={workshop.folder('go', 'cache')}"]
-    workshop.run(["env", *places, go, "build", "-p", "2", "-o", str(target), "."], cwd=_SOURCES / folder)
+    _go("build", "-p", "2", "-o", str(target), ".", cwd=_SOURCES / folder)
     return str(target)
+
+
+def _build_steady(release: str) -> str:
+    """Build the part of the driver of franz-go that any release has, against one of them."""
+    target = workshop.folder("go", "bin") / f"franz-{release}"
+    if not target.exists():
+        modules = workshop.folder("go", f"franz-{release}") / "go.mod"
+        own = (_SOURCES / "franz" / "go.mod").read_text()
+        kept = re.findall(r"^(?:module|go|replace) .*", own, re.MULTILINE)
+        needs = [f"require {_FRANZ} v{release}", "require kdissect.invalid/record/driver v0.0.0"]
+        modules.write_text("\n".join([*kept, *needs]) + "\n")
+        options = ["-p", "2", "-mod=mod", f"-modfile={modules}", "-tags", "steady", "-o", str(target)]
+        _go("build", *options, *_STEADY, cwd=_SOURCES / "franz")
+    return str(target)
+
+
+def _go(*words: str, cwd: Path) -> None:
+    go = workshop.program("go", "build the drivers of the Go clients")
+    places = [f"GOMODCACHE={workshop.folder('go', 'mod')}", f"GOCACHE={workshop.folder('go', 'cache')}"]
+    workshop.run(["env", *places, go, *words], cwd=cwd)

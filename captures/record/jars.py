@@ -37,10 +37,12 @@ SETS: dict[str, list[str]] = {
         "io.netty:netty-handler:4.1.118.Final",
         "io.netty:netty-tcnative-boringssl-static:2.0.70.Final",
     ],
+    # An agent that writes the key log of a Java process. It asks for the tools.jar of Java 6, which it lacks.
+    "key-log": ["name.neykov:extract-tls-secrets:4.0.0!*"],
     "mirror-4.3.1": [f"{KAFKA}:connect-mirror:4.3.1", _LOG4J2],
     "connect-4.3.1": [f"{KAFKA}:connect-runtime:4.3.1", f"{KAFKA}:connect-file:4.3.1", _LOG4J2],
 }
-"""Artifacts of each set as `group:artifact:version`, with `!artifact` for a dependency left out."""
+"""Artifacts of each set as `group:artifact:version`, with `!artifact` for one left out (`!*`: all)."""
 
 
 def folder(name: str) -> Path:
@@ -80,11 +82,9 @@ def _pom(artifacts: list[str]) -> str:
 def _dependency(artifact: str) -> str:
     coordinates, _, left_out = artifact.partition("!")
     group, name, version = map(escape, coordinates.split(":"))
-    exclusion = (
-        f"<exclusions><exclusion><groupId>{group}</groupId><artifactId>{escape(left_out)}</artifactId></exclusion></exclusions>"
-        if left_out
-        else ""
-    )
+    of = "*" if left_out == "*" else group
+    each = f"<exclusion><groupId>{of}</groupId><artifactId>{escape(left_out)}</artifactId></exclusion>"
+    exclusion = f"<exclusions>{each}</exclusions>" if left_out else ""
     return (
         f"<dependency><groupId>{group}</groupId><artifactId>{name}</artifactId><version>{version}</version>"
         f"{exclusion}</dependency>"

@@ -10,17 +10,24 @@ from captures.record.drivers import Driver
 _SOURCES = workshop.RECORD / "clients" / "python"
 
 
-def librdkafka() -> Driver:
-    """The driver of librdkafka, through confluent-kafka; its version is that of the library inside."""
-    python = _environment("librdkafka")
+def librdkafka(release: str = "") -> Driver:
+    """The driver of librdkafka, through confluent-kafka; its version is that of the library inside.
+
+    Of another `release` it knows the actions that go on without end, as that of kafka-python.
+    """
+    python = _environment("librdkafka", f"confluent-kafka=={release}" if release else "")
     question = "import confluent_kafka; print(confluent_kafka.libversion()[0])"
     version = workshop.run([str(python), "-c", question]).strip()
-    return Driver("librdkafka (confluent-kafka-python)", version, _command("librdkafka", python))
+    program = "steady.py" if release else "main.py"
+    return Driver("librdkafka (confluent-kafka-python)", version, _run_by(python, "librdkafka", program))
 
 
-def kafka_python() -> Driver:
+def kafka_python(release: str = "") -> Driver:
     """The driver of kafka-python."""
-    return _driver("kafka-python", "kafka_python")
+    if not release:
+        return _driver("kafka-python", "kafka_python")
+    python = _environment("kafka_python", f"kafka-python=={release}")
+    return Driver("kafka-python", release, _run_by(python, "kafka_python", "steady.py"))
 
 
 def aiokafka() -> Driver:
@@ -46,19 +53,21 @@ def release(client: str, version: str) -> Driver:
 def _driver(name: str, folder: str) -> Driver:
     found = re.search(rf"^{name}==(\S+)", (_SOURCES / folder / "requirements.txt").read_text(), re.MULTILINE)
     assert found is not None, f"{folder}/requirements.txt does not pin {name}"
-    return Driver(name, found[1], _command(folder, _environment(folder)))
-
-
-def _command(folder: str, python: Path) -> list[str]:
-    return _run_by(python, folder, "main.py")
+    return Driver(name, found[1], _run_by(_environment(folder), folder, "main.py"))
 
 
 def _run_by(python: Path, folder: str, program: str) -> list[str]:
     return ["env", f"PYTHONPATH={_SOURCES}", str(python), str(_SOURCES / folder / program)]
 
 
-def _environment(folder: str) -> Path:
-    return _made(folder, (_SOURCES / folder / "requirements.txt").read_text())
+def _environment(folder: str, instead: str = "") -> Path:
+    """The environment of a driver, or that with another requirement `instead` of the one of the library."""
+    wanted = (_SOURCES / folder / "requirements.txt").read_text()
+    if not instead:
+        return _made(folder, wanted)
+    name, _, release = instead.partition("==")
+    wanted = re.sub(rf"^{name}==.*$", instead, wanted, flags=re.MULTILINE)
+    return _made(f"{folder}-steady-{release}", wanted)
 
 
 def _made(name: str, wanted: str) -> Path:

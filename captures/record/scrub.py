@@ -9,6 +9,7 @@ from collections.abc import Iterator
 _SECTION, _INTERFACE, _STATISTICS, _ENHANCED, _SECRETS = 0x0A0D0D0A, 1, 5, 6, 10
 _IF_NAME, _IF_TSRESOL = 2, 9  # section 4.2: the two interface options worth keeping
 _MAGIC = 0x1A2B3C4D
+_TLS_KEY_LOG = 0x544C534B  # section 4.7: TLSK
 
 
 def scrub(data: bytes) -> bytes:
@@ -24,6 +25,19 @@ def scrub(data: bytes) -> bytes:
             out += one_block(_ENHANCED, body[: 20 + captured + (-captured % 4)])
         elif kind == _SECRETS:
             out += one_block(_SECRETS, body)
+    return bytes(out)
+
+
+def with_secrets(data: bytes, keys: bytes) -> bytes:
+    """The capture with a TLS key log inside, before its packets.
+
+    Source: draft-ietf-opsawg-pcapng section 4.7 (Decryption Secrets Block).
+    """
+    out = bytearray()
+    for kind, body in blocks(data):
+        out += one_block(kind, body)
+        if kind == _SECTION:
+            out += one_block(_SECRETS, struct.pack("<II", _TLS_KEY_LOG, len(keys)) + keys)
     return bytes(out)
 
 

@@ -45,7 +45,7 @@ class Spec:
     clients share PLAINTEXT: protocols before 0.10.2 know no names of listeners. `tls` adds listeners
     for a proxy that ends TLS, `listeners` are more of them. `release` is an older metadata version to format
     for, `features` are levels of others (`share.version=1`). With `racks` each
-    node stands in a rack of its own, `rack-ID`.
+    node stands in a rack of its own, `rack-ID`. With `key_log` the brokers write the secrets of their TLS.
     """
 
     version: str
@@ -59,6 +59,7 @@ class Spec:
     release: str = ""
     features: tuple[str, ...] = ()
     racks: bool = False
+    key_log: bool = False
     listeners: tuple[Listener, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
 
@@ -85,7 +86,7 @@ class Node:
         return DATA / f"c{self.base}" / f"node{self.id}"
 
 
-CONTROLLER, PLAIN, SASL, INTERNAL, TLS12, TLS13, TLS12_PLAIN, TLS13_PLAIN = 1, 2, 3, 5, 6, 7, 8, 9
+CONTROLLER, PLAIN, SASL, SPARE, INTERNAL, TLS12, TLS13, TLS12_PLAIN, TLS13_PLAIN = range(1, 10)
 _LISTENERS = {"PLAINTEXT": PLAIN, "SASL": SASL, "INTERNAL": INTERNAL}
 _BEHIND = {"BEHIND12": (TLS12_PLAIN, TLS12), "BEHIND13": (TLS13_PLAIN, TLS13)}
 """Listeners behind a proxy that ends TLS: their own role, and the role clients are told to connect to."""

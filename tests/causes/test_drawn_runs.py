@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 from captures.faults.drawn.kinds import DAYS, FAULTS
-from captures.faults.drawn.plan import draw, is_aside
+from captures.faults.drawn.plan import EDITIONS, draw, is_aside, setting_of
 from captures.faults.drawn.record import plan_of
-from captures.faults.drawn.score import RECORDED, judged, scored
+from captures.faults.drawn.score import RECORDED, judged, made_of, scored
+from captures.faults.recording import Recording, injected_in
+from captures.record.scrub import blocks, with_secrets
 from kdissect.causes.registry import ALL_CAUSES
+from tests.support.console import CAPTURES
 
 SEEDS = range(1, 400)
 
@@ -18,9 +21,32 @@ SEEDS = range(1, 400)
 def test_a_seed_draws_the_same_plan_again() -> None:
     assert plan_of(7) == plan_of(7) != plan_of(8)
     assert plan_of(7).chance(0).random() == plan_of(7).chance(0).random()
-    # Of the first seeds, as they were recorded: a new kind changes what they draw.
+
+
+def test_seeds_draw_what_they_drew_when_they_were_recorded() -> None:
     assert [one.kind for one in plan_of(8).happens] == ["broker-restarts"]
     assert [one.kind for one in plan_of(16).happens] == ["transaction-times-out", "group-denied"]
+    for one in injected_in(RECORDED):
+        plan = plan_of(one.injected["variant"])
+        assert [each["kind"] for each in one.injected["injected"]] == [each.kind for each in plan.happens]
+        assert [each["library"] for each in one.injected["injected"]] == [
+            each.library for each in plan.happens
+        ]
+        assert one.is_aside is is_aside(plan.seed)
+
+
+def test_first_seeds_draw_from_the_first_kinds_alone() -> None:
+    first, later = EDITIONS
+    assert first.last == 88
+    kinds = FAULTS | DAYS
+    for seed in SEEDS:
+        plan = plan_of(seed)
+        assert plan.setting.edition is (first if seed <= 88 else later)
+        assert all(kinds[one.kind].edition <= plan.setting.edition.number for one in plan.happens)
+        assert all(plan.setting.cluster in kinds[one.kind].clusters for one in plan.happens)
+    settings = [plan_of(seed).setting for seed in SEEDS if seed > 88]
+    assert {one.cluster for one in settings} == set(later.clusters)
+    assert {one.is_encrypted for one in settings} == {True, False}
 
 
 def test_a_third_is_kept_aside_and_every_kind_is_drawn() -> None:
@@ -34,7 +60,7 @@ def test_a_third_is_kept_aside_and_every_kind_is_drawn() -> None:
 def test_what_needs_the_same_thing_does_not_happen_at_once() -> None:
     needs = {"a": frozenset({"broker"}), "b": frozenset({"broker"}), "c": frozenset[str]()}
     for seed in SEEDS:
-        assert {one.kind for one in draw(seed, needs, needs).happens} != {"a", "b", "c"}
+        assert {one.kind for one in draw(seed, setting_of(seed), needs, needs).happens} != {"a", "b", "c"}
 
 
 def test_kinds_name_causes_and_topics_of_their_own() -> None:
@@ -86,10 +112,34 @@ def test_every_cause_of_a_healthy_day_is_false() -> None:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    "path", sorted(RECORDED.glob("*.fault.json")), ids=lambda path: path.name.partition(".")[0]
-)
-def test_recorded_runs(path: Any) -> None:
-    run = scored(path)
+@pytest.mark.parametrize("one", injected_in(RECORDED), ids=lambda one: one.name)
+def test_recorded_runs(one: Recording) -> None:
+    run = scored(one)
     assert [one.place for one in run.injected] == [1] * len(run.injected)
     assert run.false == ()
+
+
+def test_what_runs_are_made_of_is_counted() -> None:
+    of_first = {"injected": [{"kind": "no-login"}, {"kind": "slow-poll"}]}
+    of_later = {"injected": [{"kind": "no-login"}], "cluster": "three nodes", "is_encrypted": True}
+    there = [
+        Recording(str(number), RECORDED, {}, truth, frozenset({"sarama"}))
+        for number, truth in enumerate((of_first, of_later))
+    ]
+    assert made_of(there) == [
+        "2 runs, 1 with TLS",
+        "  clusters: first 1, three nodes 1",
+        "  clients: sarama 2",
+        "  kinds: no-login 2, slow-poll 1",
+    ]
+
+
+def test_secrets_stand_inside_a_capture_before_its_packets() -> None:
+    capture = CAPTURES / "kafka44_java_tls13.pcapng"
+    keys = capture.with_suffix(".keys").read_bytes()
+    kinds = [(kind, body) for kind, body in blocks(with_secrets(capture.read_bytes(), keys))]
+    (at,) = [place for place, (kind, _) in enumerate(kinds) if kind == 10]  # section 4.7
+    assert 6 not in [kind for kind, _ in kinds[:at]]  # no packet: section 4.3
+    assert kinds[at][1][:4] == b"KSLT"  # the little-endian TLSK of section 4.7
+    assert kinds[at][1][8:].rstrip(b"\0") == keys
+    assert [one for one in kinds if one[0] != 10] == list(blocks(capture.read_bytes()))

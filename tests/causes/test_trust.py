@@ -8,17 +8,16 @@ from itertools import product
 import pytest
 
 from captures.faults.damage import DAMAGES
-from captures.faults.score import RECORDED
+from captures.faults.recording import RECORDED, Recording, recordings
 from captures.faults.trust import (
     CAPTURES,
     DAMAGED,
     TOO_POOR,
     Judged,
-    Recording,
     misses,
+    of_clients,
     of_damaged,
     of_recordings,
-    recordings,
     table,
 )
 from kdissect.causes.diagnose import found_by
@@ -117,6 +116,23 @@ def test_the_table_counts_what_is_right() -> None:
         "some: d: slow-poll, sure: slow-poll it is.",
         "some: d: slow-broker, likely: slow-broker it is.",
     ]
+
+
+def test_healthy_recordings_are_counted_by_client_library() -> None:
+    page = {"summary": "nothing wrong was found", "causes": []}
+    both = Judged("a", {}, page, is_healthy=True, clients=frozenset({"sarama", "librdkafka"}))
+    faulty = Judged("b", {"slow-poll": "injected"}, page, is_healthy=False, clients=frozenset({"sarama"}))
+    found = [("some", [both, both._replace(clients=frozenset({"sarama"})), faulty]), ("damaged", [both])]
+    assert of_clients(found).endswith(
+        "2 healthy recordings as they are, of 2 client libraries: sarama 2, librdkafka 1"
+    )
+
+
+def test_forty_healthy_recordings_of_six_clients() -> None:
+    drawn = RECORDED.with_name("drawn") / "recorded"
+    healthy = [one for folder in (CAPTURES, drawn) for one in recordings(folder) if one.is_healthy]
+    assert len(healthy) >= 40
+    assert len({library for one in healthy for library in one.clients}) >= 6
 
 
 def test_a_consumer_that_works_off_a_backlog_does_not_fall_behind() -> None:

@@ -7,7 +7,8 @@ import socket
 import pytest
 
 from captures.faults.fault import ASIDE, VARIANTS, catalogue
-from captures.faults.score import RECORDED, Row, outcomes, placed, table
+from captures.faults.recording import RECORDED, Row
+from captures.faults.score import outcomes, placed, table
 from kdissect.cli import COMMANDS
 from kdissect.model.native import is_compiled
 

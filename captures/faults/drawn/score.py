@@ -1,14 +1,16 @@
-"""Scores `kdissect why` on drawn runs: `python -m captures.faults.drawn.score [FOLDER]`."""
+"""Scores `kdissect why` on drawn runs: `python -m captures.faults.drawn.score [FOLDER...]`."""
 
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from captures.faults.drawn.clusters import FIRST
 from captures.faults.drawn.plan import is_aside
-from captures.faults.score import Row, named
+from captures.faults.recording import Recording, Row, injected_in, page_of
 from kdissect.causes.general.general_cause import GeneralCause
 from kdissect.causes.registry import ALL_CAUSES
 
@@ -43,11 +45,9 @@ class Run(NamedTuple):
         return not self.injected
 
 
-def scored(path: Path) -> Run:
-    """Ask `why` about the run of a truth file."""
-    truth = json.loads(path.read_text())
-    capture = path.with_name(path.name.removesuffix(".fault.json") + ".pcapng.gz")
-    return judged(truth, named(capture))
+def scored(one: Recording) -> Run:
+    """Ask `why` about a run."""
+    return judged(one.injected, page_of(one.path)["causes"])
 
 
 def judged(truth: Row, said: Sequence[Row]) -> Run:
@@ -116,6 +116,23 @@ def _share(what: str, hits: int, of: int) -> str:
     return f"  {what:36}{hits:4} of {of:3}" + (f"  {100 * hits / of:.0f} %" if of else "")
 
 
+def made_of(there: Sequence[Recording]) -> list[str]:
+    """Return how many runs there are of each kind, cluster and so on: of all, since no result is in it."""
+    truths = [one.injected for one in there]
+    libraries = Counter(library for one in there for library in one.clients)
+    kinds = Counter(fault["kind"] for truth in truths for fault in truth["injected"])
+    clusters = Counter(truth.get("cluster", FIRST) for truth in truths)
+    encrypted = sum(truth.get("is_encrypted", False) for truth in truths)
+    return [
+        f"{len(truths)} runs, {encrypted} with TLS",
+        *(_counted(*each) for each in (("clusters", clusters), ("clients", libraries), ("kinds", kinds))),
+    ]
+
+
+def _counted(title: str, found: Counter[str]) -> str:
+    return f"  {title}: " + ", ".join(f"{name} {times}" for name, times in found.most_common())
+
+
 def misses(runs: Iterable[Run]) -> list[str]:
     """Each fault that is not first, and each false cause; those kept aside only as numbers."""
     lines = []
@@ -135,17 +152,18 @@ def misses(runs: Iterable[Run]) -> list[str]:
 def main() -> int:
     """Print the table of a folder, and the misses in sight."""
     parser = argparse.ArgumentParser(prog="python -m captures.faults.drawn.score", description=__doc__)
-    parser.add_argument("folder", nargs="?", type=Path, default=RECORDED, metavar="FOLDER")
+    parser.add_argument("folder", nargs="*", type=Path, default=[RECORDED], metavar="FOLDER")
     parser.add_argument("--in-sight", action="store_true", help="leave out the runs that are kept aside")
     options = parser.parse_args()
-    paths = sorted(options.folder.glob("*.fault.json"), key=lambda path: int(path.name.partition(".")[0]))
-    if options.in_sight:
-        paths = [path for path in paths if not is_aside(int(path.name.partition(".")[0]))]
-    if not paths:
-        print(f"no *.fault.json in {options.folder}", file=sys.stderr)
+    there = sorted(
+        (one for folder in options.folder for one in injected_in(folder)), key=lambda one: int(one.name)
+    )
+    wanted = [one for one in there if not (options.in_sight and one.is_aside)]
+    if not wanted:
+        print(f"no drawn run in {', '.join(map(str, options.folder))}", file=sys.stderr)
         return 2
-    runs = [scored(path) for path in paths]
-    print(table(runs), *misses(runs), sep="\n")
+    runs = [scored(one) for one in wanted]
+    print(*made_of(wanted), table(runs), *misses(runs), sep="\n")
     return 0
 
 

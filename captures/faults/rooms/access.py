@@ -2,7 +2,7 @@
 
 import time
 
-from captures.faults.clients import LIBRDKAFKA, login_with
+from captures.faults.clients import LIBRDKAFKA, login_with, trusting
 from captures.faults.fault import ORDINARY, fault
 from captures.faults.room import Room
 from captures.record.certificates import NAMED, trust
@@ -55,15 +55,6 @@ def mechanism_refused(room: Room) -> None:
         tries.kill()
 
 
-def _tls(room: Room, trusted: str) -> dict[str, object]:
-    if room.client().is_java:
-        found: dict[str, object] = {"security.protocol": "SSL"}
-        return found | ({"ssl.truststore.type": "PEM", "ssl.truststore.location": trusted} if trusted else {})
-    if room.library == LIBRDKAFKA:
-        return {"security.protocol": "ssl"} | ({"ssl.ca.location": trusted} if trusted else {})
-    return {"security.protocol": "SSL"} | ({"ssl.cafile": trusted} if trusted else {})
-
-
 @fault("tls-to-plaintext", broker=_LISTENING, topics=_FILES)
 def tls_to_plaintext(room: Room) -> None:
     """A client speaks TLS to a listener that does not."""
@@ -71,7 +62,7 @@ def tls_to_plaintext(room: Room) -> None:
     room.injects(
         "security.protocol=SSL to the plaintext listener", client="vault", listener=room.lab.cluster.bootstrap
     )
-    _goes_on(room, room.lab.cluster.bootstrap, _tls(room, ""))
+    _goes_on(room, room.lab.cluster.bootstrap, trusting(room.library, ""))
     room.lasts(room.among(11, 10, 10))
 
 
@@ -94,7 +85,7 @@ def tls_handshake_failed(room: Room) -> None:
     how = "the certificate names another host" if trusts else "the client does not trust the certificate"
     room.injects(how, client="vault", listener=secure)
     for _ in range(room.among(3, 1, 1)):
-        tries = _goes_on(room, secure, _tls(room, trusts) | {"max.block.ms": 4000})
+        tries = _goes_on(room, secure, trusting(room.library, trusts) | {"max.block.ms": 4000})
         room.lasts(room.among(4, 10, 10))
         tries.kill()
 

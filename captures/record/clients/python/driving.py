@@ -35,6 +35,18 @@ def main(actions: dict[str, Callable[[str, Options], None]]) -> None:
     actions[action](bootstrap, options)
 
 
+def endless(
+    works: Iterable[Callable[[dict[str, Any], Options], None]],
+    common: Callable[[str, Options], dict[str, Any]],
+) -> dict[str, Callable[[str, Options], None]]:
+    """Actions by name of functions that take what `common` sets up and the options."""
+
+    def action(work: Callable[[dict[str, Any], Options], None]) -> Callable[[str, Options], None]:
+        return lambda bootstrap, options: work(common(bootstrap, options), options)
+
+    return {work.__name__: action(work) for work in works}
+
+
 def settings_of(options: Options) -> dict[str, Any]:
     """The client's own settings, of every `--set NAME=VALUE`: numbers, true, false and null as such."""
     pairs = (line.split("=", 1) for line in options.get("set", "").splitlines())

@@ -3,15 +3,9 @@ package main
 
 import (
 	"context"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kversion"
-	"github.com/twmb/franz-go/pkg/sasl"
-	"github.com/twmb/franz-go/pkg/sasl/plain"
-	"github.com/twmb/franz-go/pkg/sasl/scram"
 	"kdissect.invalid/record/driver"
 )
 
@@ -30,39 +24,13 @@ func main() {
 	})
 }
 
-// connect makes a client from the common options: --client-id, --max (a Kafka version), --sasl, --user, --password.
-func connect(args *driver.Args, more ...kgo.Opt) (*kgo.Client, error) {
-	options := []kgo.Opt{
-		kgo.SeedBrokers(strings.Split(args.Bootstrap, ",")...),
-		kgo.ClientID(args.Text("client-id", "franz")),
-		kgo.SoftwareNameAndVersion("franz-go", "1.22.2"),
-		kgo.RetryTimeout(20 * time.Second),
-		kgo.AllowAutoTopicCreation(),
-	}
+// own are the options of this release alone: --metrics.
+func own(args *driver.Args) []kgo.Opt {
+	options := []kgo.Opt{kgo.SoftwareNameAndVersion("franz-go", "1.22.2")}
 	if args.Text("metrics", "no") == "no" {
 		options = append(options, kgo.DisableClientMetrics())
 	}
-	if args.Has("log") { // for whoever looks into a driver that hangs
-		options = append(options, kgo.WithLogger(kgo.BasicLogger(os.Stderr, kgo.LogLevelDebug, nil)))
-	}
-	if args.Has("max") {
-		options = append(options, kgo.MaxVersions(kversion.FromString(args.Text("max", ""))))
-	}
-	if args.Has("sasl") {
-		options = append(options, kgo.SASL(mechanism(args)))
-	}
-	return kgo.NewClient(append(options, more...)...)
-}
-
-func mechanism(args *driver.Args) sasl.Mechanism {
-	user, password := args.Text("user", ""), args.Text("password", "")
-	switch args.Text("sasl", "") {
-	case "SCRAM-SHA-256":
-		return scram.Auth{User: user, Pass: password}.AsSha256Mechanism()
-	case "SCRAM-SHA-512":
-		return scram.Auth{User: user, Pass: password}.AsSha512Mechanism()
-	}
-	return plain.Auth{User: user, Pass: password}.AsMechanism()
+	return options
 }
 
 // read polls until count records came or nothing came for quiet, and prints them.

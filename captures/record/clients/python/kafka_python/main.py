@@ -1,12 +1,11 @@
 """Driver of kafka-python."""
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import administration
 import steady
-from driving import Options, Record, emit, main, moved, outcome, story, tell
+from driving import Options, Record, emit, endless, main, moved, outcome, story, tell
 from kafka import ConsumerRebalanceListener, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.structs import OffsetAndMetadata
 
@@ -185,13 +184,6 @@ def admin(bootstrap: str, options: Options) -> None:
     administration.run(common(bootstrap, options), options)
 
 
-def _endless(work: Callable[[dict[str, Any], Options], None]) -> Callable[[str, Options], None]:
-    return lambda bootstrap, options: work(common(bootstrap, options), options)
-
-
 if __name__ == "__main__":
     actions = (produce, consume, group, transactions, admin, attempt)
-    main(
-        {function.__name__: function for function in actions}
-        | {function.__name__: _endless(function) for function in steady.ACTIONS}
-    )
+    main({function.__name__: function for function in actions} | endless(steady.ACTIONS, common))

@@ -1,9 +1,10 @@
 """Clients that go on until they are told to stop, and errands of an administrator."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
-from driving import Flow, Options, emit, settings_of, told_to_stop
+from driving import Flow, Options, emit, endless, main, settings_of, told_to_stop
 from kafka import ConsumerRebalanceListener, KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import NewPartitions, NewTopic
 from kafka.errors import KafkaError
@@ -16,7 +17,7 @@ def writes(settings: dict[str, Any], options: Options) -> None:
     """Write a `Flow`; with --skip, after that many records, the sequence of the next batch leaves a gap."""
     flow, told = Flow.of(options), told_to_stop()
     try:
-        producer = KafkaProducer(**settings | settings_of(options))
+        producer = _connected(KafkaProducer, settings | settings_of(options))
         if flow.transactions:
             producer.init_transactions()
         for burst in flow.bursts(told):
@@ -26,6 +27,19 @@ def writes(settings: dict[str, Any], options: Options) -> None:
         producer.flush(_WAIT)
     except KafkaError as problem:
         emit("error", where="produce", code=type(problem).__name__)
+
+
+def _connected(kind: Callable[..., Any], settings: dict[str, Any]) -> Any:
+    """A client; before 3.0 it is none while no broker answers, and who runs it starts it again."""
+    while True:
+        try:
+            return kind(**settings)
+        except KafkaError as problem:
+            code = type(problem).__name__
+            if code != "NoBrokersAvailable":
+                raise
+            emit("error", where="start", code=code)
+            time.sleep(1)
 
 
 def _skip(producer: KafkaProducer, flow: Flow) -> None:
@@ -72,7 +86,7 @@ def reads(settings: dict[str, Any], options: Options) -> None:
     told = told_to_stop()
     group = options.get("group")
     defaults = {"auto_offset_reset": "earliest", "enable_auto_commit": False, "group_id": group}
-    consumer = KafkaConsumer(**settings | defaults | settings_of(options))
+    consumer = _connected(KafkaConsumer, settings | defaults | settings_of(options))
     if group:
         consumer.subscribe(options["topic"].split(","), listener=_Listener())
     else:
@@ -106,9 +120,10 @@ def reads(settings: dict[str, Any], options: Options) -> None:
 
 
 def _commit(consumer: KafkaConsumer, record: Any) -> None:
-    place = {TopicPartition(record.topic, record.partition): OffsetAndMetadata(record.offset + 1, "", -1)}
+    # The first releases know no leader epoch.
+    position = OffsetAndMetadata(*(record.offset + 1, "", -1)[: len(OffsetAndMetadata._fields)])
     try:
-        consumer.commit(place)
+        consumer.commit({TopicPartition(record.topic, record.partition): position})
     except KafkaError as problem:
         emit("error", where="commit", code=type(problem).__name__)
 
@@ -169,4 +184,12 @@ def grows(settings: dict[str, Any], options: Options) -> None:
         told.wait(int(options["pace"]) / 1000)
 
 
+def _common(bootstrap: str, options: Options) -> dict[str, Any]:
+    """Settings that every release knows."""
+    return {"bootstrap_servers": bootstrap, "client_id": options["client-id"]}
+
+
 ACTIONS = (writes, reads, churns, creates, moves, trims, rewinds, grows)
+
+if __name__ == "__main__":  # of another release than the one that main.py is written for
+    main(endless(ACTIONS, _common))

@@ -1,7 +1,6 @@
 """Driver of librdkafka, through confluent-kafka."""
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import administration
@@ -15,7 +14,7 @@ from confluent_kafka import (
     ShareConsumer,
     TopicPartition,
 )
-from driving import Options, Record, emit, main, moved, outcome, story, tell
+from driving import Options, Record, emit, endless, main, moved, outcome, story, tell
 
 _ANSWERS = ("ACCEPT", "RELEASE", "REJECT")
 
@@ -222,14 +221,6 @@ def admin(bootstrap: str, options: Options) -> None:
     administration.run(common(bootstrap, options), options)
 
 
-def _endless(work: Callable[[dict[str, Any], Options], None]) -> Callable[[str, Options], None]:
-    return lambda bootstrap, options: work(common(bootstrap, options), options)
-
-
 if __name__ == "__main__":
     actions = (produce, consume, group, share, transactions, admin, attempt)
-    endless = (steady.writes, steady.reads, steady.makes, steady.churns)
-    main(
-        {function.__name__: function for function in actions}
-        | {function.__name__: _endless(function) for function in endless}
-    )
+    main({function.__name__: function for function in actions} | endless(steady.ACTIONS, common))

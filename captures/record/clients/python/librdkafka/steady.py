@@ -13,7 +13,7 @@ from confluent_kafka.admin import (
     ResourcePatternType,
     ResourceType,
 )
-from driving import Flow, Options, emit, settings_of, told_to_stop
+from driving import Flow, Options, emit, endless, main, settings_of, told_to_stop
 
 _WAIT = 15  # seconds
 
@@ -137,3 +137,14 @@ def churns(settings: dict[str, Any], options: Options) -> None:
         _burst(producer, flow, burst)
         producer.flush(_WAIT)
         del producer
+
+
+def _common(bootstrap: str, options: Options) -> dict[str, Any]:
+    """Settings that every release knows."""
+    return {"bootstrap.servers": bootstrap, "client.id": options["client-id"]}
+
+
+ACTIONS = (writes, reads, makes, churns)
+
+if __name__ == "__main__":  # of another release than the one that main.py is written for
+    main(endless(ACTIONS, _common))
