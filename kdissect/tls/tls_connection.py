@@ -120,6 +120,8 @@ class TlsConnection:
         if self.info.is_decrypted:
             is_heard = all(side.has_opened or side.protection is None for side in self.sides)
             return "" if is_heard or not self._keying.is_guessing else NOTHING_OPENS
+        if all(side.is_finished for side in self.sides):
+            return ""  # nothing was sent over it
         return NOTHING_OPENS if self._keying.is_guessing else UNFINISHED
 
     def give_up(self, why: str) -> None:

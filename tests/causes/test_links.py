@@ -30,7 +30,7 @@ def connection(**changed: Any) -> Any:
     """A connection from second 0 to second 1."""
     facts = {
         "id": "c1", "start_ns": 0, "end_ns": SECOND, "middle_start": False, "exchanges": 4, "unanswered": 1,
-        "kind": ConnectionKind.KAFKA, "close": closed(), "tcp": tcp(),
+        "kind": ConnectionKind.KAFKA, "close": closed(), "tcp": tcp(), "tls": None,
     }  # fmt: skip
     return SimpleNamespace(**facts | changed)
 
@@ -103,6 +103,8 @@ def test_the_round_trip_is_the_median_of_those_known() -> None:
         ({"tcp": tcp(client_bytes=1700)}, False),
         ({"tcp": tcp(broker_bytes=1)}, True),
         ({"tcp": tcp(broker_bytes=0)}, False),
+        ({"tls": SimpleNamespace(why="no key log was given")}, True),
+        ({"tls": SimpleNamespace(why=None)}, False),
     ],
 )
 def test_tls_that_ended_within_its_handshake(changed: dict[str, Any], is_broken: bool) -> None:

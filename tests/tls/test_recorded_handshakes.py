@@ -1,6 +1,7 @@
 """Every order of handshake messages that OpenSSL, GnuTLS and Go put on the wire is followed."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -33,6 +34,25 @@ def test_plaintext_is_what_was_said(name: str, segment: int) -> None:
     assert heard(listener) == talk["said"]
     assert listener.info.why is None
     assert listener.info.bad_records == 0
+
+
+def records(wire: list[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    """Each TLS record alone: 5 bytes of a header, the last two of which are its length (RFC 8446 section 5.1)."""
+    for direction, data in wire:
+        while data:
+            end = 5 + int.from_bytes(data[3:5])
+            yield direction, data[:end]
+            data = data[end:]
+
+
+@pytest.mark.parametrize("name", [name for name in SCENARIOS if "early_data" not in name])
+def test_a_handshake_after_which_nothing_is_said_is_finished(name: str) -> None:
+    talk = recorded(name)
+    secrets, wire = Secrets(log_of(talk)), list(records(wire_of(talk)))
+    ended = [Listener(secrets).hear(wire[:length], 1 << 20).end() for length in range(2, len(wire))]
+    silent = [listener for listener in ended if heard(listener) == ["", ""]]
+    assert silent[0].info.why == "the handshake did not finish"
+    assert silent[-1].info.why is None
 
 
 TRAFFIC = ["CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0"]

@@ -141,10 +141,13 @@ def is_broken_off(info: ConnectionInfo) -> bool:
     """Whether a TLS connection was ended with no more than a handshake on it.
 
     From TLS 1.3 on alerts are encrypted: that the client sends hardly more than its ClientHello is all that
-    shows. A client may leave it to the broker to close behind its alert.
+    shows. A client may leave it to the broker to close behind its alert. Where keys open the handshake to its
+    end, it did not fail.
     """
     tcp, close = info.tcp, info.close
     if info.kind is not ConnectionKind.TLS or info.middle_start or tcp is None or close is None:
+        return False
+    if info.tls is not None and info.tls.why is None:
         return False
     is_short = tcp.client_bytes < _HANDSHAKE_BYTES and close.time_ns - info.start_ns < _MOMENT_NS
     return close.by is not None and tcp.broker_bytes > 0 and is_short
