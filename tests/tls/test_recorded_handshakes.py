@@ -37,12 +37,13 @@ def test_plaintext_is_what_was_said(name: str, segment: int) -> None:
 
 
 def records(wire: list[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    """Each TLS record alone: 5 bytes of a header, the last two of which are its length (RFC 8446 section 5.1)."""
+    """Each TLS record alone: a header of 5 bytes ends with the length (RFC 8446 section 5.1)."""
     for direction, data in wire:
-        while data:
-            end = 5 + int.from_bytes(data[3:5])
-            yield direction, data[:end]
-            data = data[end:]
+        at = 0
+        while at < len(data):
+            end = at + 5 + int.from_bytes(data[at + 3 : at + 5])
+            yield direction, data[at:end]
+            at = end
 
 
 @pytest.mark.parametrize("name", [name for name in SCENARIOS if "early_data" not in name])
