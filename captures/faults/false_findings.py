@@ -1,6 +1,6 @@
 """Measures untrue findings of `kdissect check`: `python -m captures.faults.false_findings`.
 
-Damages healthy captures of client libraries in the seventeen ways of `damage`, and counts errors and warnings
+Damages healthy captures of client libraries in all ways of `damage`, and counts errors and warnings
 that `check` does not report for the whole capture. Then lists the errors and warnings for all recordings of
 each client library against Apache Kafka 2.8 to 4.4: docs/found-in-the-wild.md proves each by its bytes.
 """

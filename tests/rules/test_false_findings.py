@@ -31,4 +31,4 @@ def test_the_page_has_what_is_found() -> None:
 
 def test_the_captures_that_are_damaged_are_of_eight_clients() -> None:
     assert len({name.split("_")[1] for name in DAMAGED}) == len(DAMAGED) == 8
-    assert len(DAMAGES) == 17
+    assert len(DAMAGES) == 23

@@ -99,7 +99,9 @@ class EarlyFetch(BodyRule):
             return
         held = sum(len(partition.records or b"") for partition in partitions)
         half = asked.max_wait_ms * 500_000
-        if held < asked.min_bytes and 0 <= latency < half:  # less than 0: the clock was set back
+        if (
+            held < asked.min_bytes and 0 < latency < half
+        ):  # 0 or less: the clock is too coarse, or was set back
             seen = f"{plural(held, 'byte')} after {latency / 1e6:.1f} ms"
             yield Violation(
                 f"{plural(asked.min_bytes, 'byte')} or {asked.max_wait_ms} ms", seen, side=RESPONSE

@@ -42,6 +42,10 @@ class PassedOver(ExchangeRule):
         before = view.previous
         if view.info.middle_start and (before is None or before.response is None):
             yield Violation(inconclusive="answers at the beginning of the capture may be missing")
+        elif view.info.tcp is not None and view.info.tcp.out_of_order:
+            yield Violation(
+                inconclusive="packets stand out of order: the answer may stand before its request"
+            )
         else:
             expected = "an answer, before those to later requests"
             yield Violation(expected, f"none; {noted[0]}", start=0, end=8, side=REQUEST)
