@@ -130,7 +130,8 @@ def _follows(cause: FoundCause, effect: FoundCause) -> bool:
     common = {one.kind for one in cause.parties & effect.parties} & kinds
     if effect.id not in explains or not common:
         return False
-    if effect.severity is Severity.DATA and cause.severity > Severity.DATA:
+    is_data = effect.severity is Severity.DATA and effect.certainty is not Certainty.POSSIBLE
+    if is_data and cause.severity > Severity.DATA:
         return False  # what became of records matters by itself: it does not end with its cause
     if common == {"client"} and _names(effect, "client") - _names(cause, "client"):
         return False  # it befell others, too

@@ -370,7 +370,8 @@ impl<L: Look> Walk<'_, L> {
                     self.look.tag(tag, at)?;
                     self.step(of.tagged.get(index)?)?;
                     (self.wire.at == stop).then_some(())?;
-                    let is_default = || self.wire.data.get(start..stop) == of.defaults.get(index).map(|of| &of[..]);
+                    let is_default =
+                        || self.wire.data.get(start..stop) == of.defaults.get(index).map(|of| &of[..]);
                     (!L::CANONICAL || !is_default()).then_some(())?;
                     self.look.tag_end(stop);
                 }
