@@ -1,6 +1,6 @@
 """What machines ask of a row of a block, so that one of which there is nothing to tell becomes no object.
 
-The compiled part reads the values and asks (native/src/judging). Bodies are canonical: without tags.
+The compiled part reads the values and asks (native/src/judging). Bodies are canonical.
 """
 
 from collections.abc import Iterable
@@ -33,6 +33,8 @@ class RowAsks(NamedTuple):
     """Whether Fetches of the metadata log are."""
     zeros: tuple[str, ...] = ()
     """Numbers of the answer that have to be 0."""
+    epochs: tuple[str, ...] = ()
+    """Epochs of the answer that must not be known."""
     again: tuple[Again, ...] = ()
     """Who takes an answer of `ANNOUNCING` that was given before, where it stands."""
 
@@ -61,7 +63,7 @@ def _with(asks: RowAsks, machine: Machine, api_key: int, version: int) -> RowAsk
         case LeaderEpochs() | ConnectionProblems(), _ if api_key in ANNOUNCING:
             return asks._replace(again=(*asks.again, machine))
         case LeaderEpochs(), _ if tells_in_tags(api_key, version):
-            return asks
+            return asks._replace(epochs=("leader_epoch",))
         case ClassicGroups(), _ if api_key in MEMBER_FIELDS:
             zeros = (*asks.zeros, "error_code") if api_key == apis.HEARTBEAT else asks.zeros
             return asks._replace(member_fields=MEMBER_FIELDS[api_key], zeros=zeros)

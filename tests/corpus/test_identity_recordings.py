@@ -225,6 +225,8 @@ def test_connections_on_both_sides_of_a_nat_count_once() -> None:
     assert orders["written"]["records"] == len(records["sent"])
     assert orders["read"]["records"] == len(records["read"])
     assert facts("stats", NAT)["total"]["exchanges"] == 28
+    lines = run("records", "--format", "jsonl", path_of(NAT)).out.splitlines()
+    assert len(lines) == len(records["sent"]) + len(records["read"])
     why = facts("why", NAT)
     assert why["causes"] == [] and facts("check", NAT)["findings"] == []
     assert not any("both sides of a NAT" in line for line in why["looked_at"])

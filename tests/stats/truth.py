@@ -64,8 +64,8 @@ def told_once(capfd: pytest.CaptureFixture[str], command: str, name: str, *optio
 
 @lru_cache(maxsize=1)
 def listed_once(name: str) -> tuple[Exchange, ...]:
-    """All exchanges of a capture, cached until another capture is read."""
-    return tuple(Dissection(capture(name)))
+    """All exchanges of a capture, without those that were captured twice; cached until another is read."""
+    return tuple(exchange for exchange in Dissection(capture(name)) if exchange.connection.same_as is None)
 
 
 def shown(capfd: pytest.CaptureFixture[str], command: str, name: str, *options: str) -> str:

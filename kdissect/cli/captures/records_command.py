@@ -256,7 +256,7 @@ def _selected_sets(
 ) -> Iterator[RecordSet]:
     """The records fields of the exchanges that were asked for; `--topic` chooses among those of one too."""
     is_wanted = _chooser(dissection, options)
-    is_selected = _selector(dissection, _counted(dissection, selected(options, dissection)))
+    is_selected = _selector(dissection, _counted(selected(options, dissection)))
     for exchange in dissection:
         if progress is not None:
             progress.tick()
@@ -282,10 +282,10 @@ def _compiled(
     from kdissect.engine.records.compiled_records import ENOUGH, LOOK  # needs the compiled part
 
     is_wanted = _chooser(dissection, options)
-    accepts = _counted(dissection, selected(options, dissection))
+    accepts = _counted(selected(options, dissection))
     is_selected = _selector(dissection, accepts)
     choice = None
-    if not at_once and (accepts is None or is_by_kind(options)):  # `same_as` is one of a connection in blocks
+    if not at_once and is_by_kind(options):  # `same_as` is one of a connection in blocks
         choice = native.RecordChoice(tells_names, accepts)
     for exchange in _taking_blocks(dissection, progress, compiled, choice):
         is_enough = at_once or exchange is None
@@ -367,12 +367,8 @@ def _chooser(dissection: Dissection, options: Namespace) -> Callable[[RecordSet]
     return is_wanted
 
 
-def _counted(
-    dissection: Dissection, accepts: Callable[[Exchange], bool] | None
-) -> Callable[[Exchange], bool] | None:
-    """The same choice, of traffic that several capture sets have in one of them only."""
-    if len({file.capture_set for file in dissection.captures.files}) < 2:
-        return accepts
+def _counted(accepts: Callable[[Exchange], bool] | None) -> Callable[[Exchange], bool]:
+    """The same choice, of traffic that was captured twice once."""
 
     def is_counted(exchange: Exchange) -> bool:
         return exchange.connection.same_as is None and (accepts is None or accepts(exchange))

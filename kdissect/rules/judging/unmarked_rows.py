@@ -14,13 +14,14 @@ from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.engine.records.compiled_records import BATCH_QUESTIONS
 from kdissect.engine.transfer_rows import transfer_rows
+from kdissect.history.epochs.leader_epochs import UNKNOWN_EPOCH
 from kdissect.history.groups.lent_members import LentMembers
 from kdissect.history.history import History
 from kdissect.history.lent_connections import LentConnections
 from kdissect.history.producing.lent_sequences import LentSequences
 from kdissect.history.sessions.lent_sessions import LentSessions
 from kdissect.model.native import native
-from kdissect.rules.guards import Guard, Other
+from kdissect.rules.guards import Above, Guard, Other
 from kdissect.rules.judging.batch_judge import (
     LOG_TOPICS,
     BatchJudge,
@@ -180,7 +181,7 @@ class UnmarkedRows:
         members = None
         if asks.member_fields is not None:
             members = self._members.rows, native_layout(request, version)[0], list(asks.member_fields)
-        guards = shown.guards.with_others(map(_is_set, asks.zeros))
+        guards = shown.guards.with_others([*map(_is_set, asks.zeros), *map(_is_known, asks.epochs)])
         sequences = self._sequences.rows if asks.asks_sequences else None
         sessions = self._sessions.rows if asks.asks_sessions else None
         stated = sequences, asks.is_transactional, sessions, asks.is_of_quorum, members
@@ -233,3 +234,8 @@ def _has_batches(api_key: int) -> bool:
 def _is_set(name: str) -> Guard:
     """A number of the answer is not 0."""
     return (Other((f".{name}",), frozenset({0})),)
+
+
+def _is_known(epoch: str) -> Guard:
+    """An epoch of the answer is not -1."""
+    return (Above((epoch,), UNKNOWN_EPOCH),)
