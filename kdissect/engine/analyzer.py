@@ -39,7 +39,7 @@ from kdissect.engine.half_open import (
     opening_of,
     packets_of,
 )
-from kdissect.engine.taps.nat_sides import ROOT, NatSides
+from kdissect.engine.nat_sides import ROOT, NatSides
 from kdissect.engine.unread import ConnectionTally
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import ANY_PORTS, Ports

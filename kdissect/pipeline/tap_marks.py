@@ -4,7 +4,7 @@ Rules:
 - A first pass over each set lists its pairs of ends, without looking into a packet: the compiled reader
   passes all by. Where no two sets have the same ends, nothing was captured twice.
 - The same of SYNs: two ends that begin with an equal one may be both sides of a NAT
-  (`engine.taps.nat_sides`).
+  (`engine.nat_sides`).
 - Else tasks that read all sets analyse the connections between ends that several have, as one process does
   (`engine.taps`), and tell which are the same. Each task has a shard of the ends; packets of others are
   passed by before those of the sets are merged.
@@ -25,10 +25,10 @@ from kdissect.capture.key_logs import TLS_KEY_LOG
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.engine.guard import Guard
+from kdissect.engine.nat_sides import is_random
 from kdissect.engine.shards import MAX_OTHERS, Shard, ShardAnalyzer, ends_key
 from kdissect.engine.taps.copies import NO_COPIES, Copies, CopyMarks, CopySearch
 from kdissect.engine.taps.duplicate_taps import DuplicateTaps
-from kdissect.engine.taps.nat_sides import is_random
 from kdissect.engine.taps.tap_captures import MAX_ENDS, is_tap
 from kdissect.model.digest import blake2b
 from kdissect.model.endpoint import Ports
@@ -67,7 +67,7 @@ class Shared(NamedTuple):
     """What several sets have: the sets, and the ends as hashes (None: all may be).
 
     `translated` are those ends, in one set or several, of which others begin with an equal SYN: they may be
-    the other side of a NAT (`engine.taps.nat_sides`), and no shard may have one without the other.
+    the other side of a NAT (`engine.nat_sides`), and no shard may have one without the other.
     """
 
     sets: frozenset[int]

@@ -17,7 +17,7 @@ from bisect import bisect_left, bisect_right, insort
 from typing import TYPE_CHECKING
 
 from kdissect.model.packets.segment import ACK, SYN
-from kdissect.net.streams.sequence import HALF, MASK, add, distance
+from kdissect.net.streams.sequence import HALF, MASK, SMALL, add, distance
 
 if TYPE_CHECKING:
     from kdissect.model.packets.segment import Segment
@@ -29,8 +29,6 @@ CLOCK_NS = 2 * 60 * 60 * 1_000_000_000
 # How far a stream may seem to be ahead at the other tap, whose clock differs: 2 s at 1 Gbit/s. It is a
 # sixteenth of the sequence space: of streams with the same ends by chance, and no SYN, so many would match.
 AHEAD = 1 << 28
-# Sequence numbers below are no sign.
-SMALL = 1 << 16
 NO_MATCH = 1 << 32
 # So many are looked at one by one: most ends have a connection or two in each of a few sets.
 FEW = 16

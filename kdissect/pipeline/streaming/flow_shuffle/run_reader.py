@@ -11,8 +11,8 @@ from itertools import accumulate
 from operator import itemgetter
 
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.engine.taps.nat_sides import NatSides
-from kdissect.engine.taps.nat_sides import as_segment as as_root
+from kdissect.engine.nat_sides import NatSides
+from kdissect.engine.nat_sides import as_segment as as_root
 from kdissect.engine.taps.tap_captures import are_of_tap
 from kdissect.model.faults import fault_text
 from kdissect.model.packets.packet import NUMBER_MASK, PlainPacket

@@ -8,7 +8,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli.event_loop import read_views
-from kdissect.engine.taps.nat_sides import KEPT_NS, MAX_SYNS, NEAR_NS, NatSides
+from kdissect.engine.nat_sides import KEPT_NS, MAX_SYNS, NEAR_NS, NatSides
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.packets.segment import flow_key

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from kdissect.engine.taps.tap_index import SMALL
 from kdissect.model.packets.segment import PlainSegment, flow_endpoints
+from kdissect.net.streams.sequence import SMALL
 from kdissect.session.info import connection_id
 
 # The way through a NAT takes microseconds; two hosts that capture a side each have clocks that differ.
