@@ -56,7 +56,7 @@ class BlockTaker(NamedTuple):
 
 
 def take_block(block: native.ExchangeBlock, takers: Sequence[BlockTaker], note: Note) -> None:
-    """Have all take the exchanges of a block. Bodies are decoded for the first who asks, and once for all.
+    """Have all take the exchanges of a block. Bodies that several take are decoded once for all.
 
     None is given an exchange before all have taken those before it. So names of topics are learned and asked
     for in the order of the exchanges: whoever asks leaves exchanges that may say names to `add`.
@@ -64,6 +64,8 @@ def take_block(block: native.ExchangeBlock, takers: Sequence[BlockTaker], note: 
     places = [_take(taker, block, 0, note) for taker in takers]
     while (at := min(places, default=len(block))) < len(block):
         event = block[at]
+        if places.count(at) > 1:
+            event.bodies()
         for number, taker in enumerate(takers):
             if places[number] == at:
                 try:

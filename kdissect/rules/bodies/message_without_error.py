@@ -5,6 +5,7 @@ from typing import Any
 
 from kdissect.decoders.generated.values import Value, items
 from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.rules.guards import Longer
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import RESPONSE, Once, Violation
 from kdissect.rules.views.body_view import Body
@@ -36,6 +37,7 @@ class MessageWithoutError(BodyRule):
         )
     )  # fmt: skip
     once = Once.PARTY
+    guard = (Longer(("error_message",), 0),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Pairs of code and message at the top and one level below."""

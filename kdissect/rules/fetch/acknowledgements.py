@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kdissect.model.finding import Claim, Who
+from kdissect.rules.guards import Longer
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
@@ -28,6 +29,7 @@ class BadAckBatches(BodyRule):
     cites = ("KIP-932 Public Interfaces", "kafka.server.KafkaApis#validateAcknowledgementBatches")
     on = (("ShareFetch", REQUEST), ("ShareAcknowledge", REQUEST))
     overrides = ("BDY017", "BDY031")
+    guard = (Longer(("acknowledgement_batches",), 0),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Each batch of each partition."""
@@ -68,6 +70,7 @@ class RenewTooEarly(BodyRule):
     who = Who.CLIENT
     cites = ("KIP-1222 Public Interfaces",)
     on = (("ShareFetch", REQUEST), ("ShareAcknowledge", REQUEST))
+    guard = (Longer(("acknowledgement_batches",), 0),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Type 4 where the request does not say it renews."""

@@ -24,6 +24,7 @@ class BadAcquiredRecords(BodyRule):
     who = Who.BROKER
     cites = ("KIP-932 Public Interfaces",)
     on = (("ShareFetch", RESPONSE),)
+    guard = (Longer(("acquired_records",), 0),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The ranges of each partition."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
+from kdissect.rules.guards import Among, Below, Empty
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
@@ -28,6 +29,7 @@ class IncompleteJoin(BodyRule):
         "org.apache.kafka.coordinator.group.GroupCoordinatorService#throwIfConsumerGroupHeartbeatRequestIsInvalid",
     )
     on = (("ConsumerGroupHeartbeat", REQUEST),)
+    guard = (Among((".member_epoch",), frozenset({0})),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The fields of a join."""
@@ -67,6 +69,7 @@ class MissingMemberId(BodyRule):
     )
     on = (("ConsumerGroupHeartbeat", REQUEST), ("ShareGroupHeartbeat", REQUEST))
     versions = Versions(1, NO_UPPER_BOUND)
+    guard = (Empty((".member_id",)),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The field."""
@@ -93,6 +96,7 @@ class StaticLeaveWithoutInstance(BodyRule):
         "org.apache.kafka.coordinator.group.GroupCoordinatorService#throwIfConsumerGroupHeartbeatRequestIsInvalid",
     )
     on = (("ConsumerGroupHeartbeat", REQUEST),)
+    guard = (Among((".member_epoch",), frozenset({-2})),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Instance id beside the epoch."""
@@ -120,6 +124,7 @@ class BadShareJoin(BodyRule):
     )
     on = (("ShareGroupHeartbeat", REQUEST),)
     overrides = ("GRP015",)  # an epoch that no member has is none that it was told
+    guard = (Below((".member_epoch",), 1),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Epoch and subscription."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Severity, Who
+from kdissect.rules.guards import Longer
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
@@ -54,6 +55,7 @@ class MemberAssignedTwice(BodyRule):
     who = Who.CLIENT
     cites = ("spec/000 SyncGroup API",)
     on = (("SyncGroup", REQUEST),)
+    guard = (Longer((".assignments",), 1),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The members of the list."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Severity, Who
+from kdissect.rules.guards import Below, Empty
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
@@ -32,6 +33,7 @@ class BadTransactionTimeout(BodyRule):
         "kafka.coordinator.transaction.TransactionCoordinator#handleInitProducerId",
     )
     on = (("InitProducerId", REQUEST),)
+    guard = (Below((".transaction_timeout_ms",), 1),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The timeout of transactional producers."""
@@ -57,6 +59,7 @@ class EmptyTransactionalId(BodyRule):
     who = Who.CLIENT
     cites = ("kafka.coordinator.transaction.TransactionCoordinator#handleInitProducerId",)
     on = (("InitProducerId", REQUEST),)
+    guard = (Empty((".transactional_id",)),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The field."""
