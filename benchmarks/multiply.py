@@ -27,6 +27,8 @@ from traffic.flow import ACK, SYN, payload_sum
 from traffic.options import parse_size
 from traffic.sink import FILE_HEADER, MAGIC_NANOSECONDS, RECORD_HEADER, SNAPLEN
 
+sys.path.append(str(Path(__file__).parent.parent))  # where no kdissect is installed
+
 from kdissect.capture.files import open_captures
 from kdissect.capture.formats.capture_writer import PcapngWriter
 from kdissect.capture.key_logs import TLS_KEY_LOG
@@ -41,6 +43,7 @@ TCP = 6
 # and v2 (tcpdump.org/linktypes.html). Raw IP and BSD loopback have no such type.
 _TYPES = {1: (12, 14), 113: (14, 16), 276: (0, 20)}
 _HEADS = {0: 4, 101: 0}
+_HANDSHAKE = b"\x16\x03"  # content type and major version of a TLS record (RFC 8446 section 5.1)
 _VLAN = b"\x81\x00"
 _IPV4, _IPV6 = 4, 6
 
@@ -78,6 +81,8 @@ class Recording(NamedTuple):
     """Address of the client, by connection."""
     brokers: Counter[int]
     """Connections by the port that they were opened to."""
+    tls_ports: set[int]
+    """The ports of these on which a client sent a TLS handshake."""
     link_type: int
     start_ns: int
     span_ns: int
@@ -102,6 +107,7 @@ def read(paths: Sequence[Path]) -> Recording:
     segments: list[Segment] = []
     clients: list[bytes] = []
     brokers: Counter[int] = Counter()
+    tls_ports: set[int] = set()
     secrets: list[bytes] = []
     links: set[int] = set()
     start_ns = span_ns = 0
@@ -123,13 +129,15 @@ def read(paths: Sequence[Path]) -> Recording:
                 numbers[client, broker] = len(clients)
                 clients.append(client[0])
                 brokers[broker[1]] += 1
+            if packet.data[_payload_at(packet.data, head.tcp_at) :].startswith(_HANDSHAKE):
+                tls_ports.add(broker[1])
             offset_ns = span_ns + packet.time_ns - first_ns
             segments.append(_segment(packet, head, client == head.source, offset_ns, numbers[client, broker]))
         span_ns += max(packet.time_ns for packet, _ in found) - first_ns + PAUSE_NS
     if len(links) > 1:
         raise ValueError(f"recordings of several link types cannot share a file: {sorted(links)}")
     segments.sort(key=lambda segment: segment.offset_ns)
-    return Recording(segments, clients, brokers, links.pop(), start_ns, span_ns, secrets)
+    return Recording(segments, clients, brokers, tls_ports, links.pop(), start_ns, span_ns, secrets)
 
 
 def _headers(packet: Packet) -> _Headers | None:
@@ -154,6 +162,10 @@ def _headers(packet: Packet) -> _Headers | None:
     ports = struct.unpack_from(">HH", data, tcp_at)
     source, target = data[first : first + size], data[first + size : first + 2 * size]
     return _Headers(at, tcp_at, (source, ports[0]), (target, ports[1]))
+
+
+def _payload_at(data: bytes, tcp_at: int) -> int:
+    return tcp_at + (data[tcp_at + 12] >> 4) * 4
 
 
 def _listening(packets: list[tuple[bytes, _Headers]]) -> set[End]:
