@@ -5,7 +5,8 @@
 // One tab-separated line for each request: time of its first byte, client, broker, API, version, correlation id,
 // bytes of the request and of the response, seconds between them. A request without a response has "-" in the
 // last two columns. gopacket reads the packets and kmsg names the APIs. golist puts segments in order, but it
-// does not continue after lost bytes, knows neither TLS nor SASL without frames, and reports no anomalies.
+// does not continue after lost bytes, lists no incomplete frames, knows neither TLS nor SASL without frames, and
+// reports no anomalies.
 package main
 
 import (
@@ -199,9 +200,6 @@ func (all *lister) segment(at time.Time, from, to netip.AddrPort, tcp *layers.TC
 		for side.step() {
 		}
 		all.frames(ends, conn, direction, at)
-	}
-	if tcp.RST || tcp.FIN && direction == 1 {
-		all.finish(ends, conn)
 	}
 }
 

@@ -5,11 +5,10 @@ import struct
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import multiply
 import pytest
 
 from kdissect.api import Dissection
@@ -27,13 +26,7 @@ Copy = Callable[..., Path]
 
 
 @pytest.fixture
-def multiply(benchmarks_on_path: Path) -> ModuleType:
-    """The script beside the package."""
-    return import_module("multiply")
-
-
-@pytest.fixture
-def multiplied(multiply: ModuleType, tmp_path: Path) -> Copy:
+def multiplied(tmp_path: Path) -> Copy:
     """Writes so many copies of recordings; gives the path."""
 
     def write(*sources: Path, name: str = "out.pcap", count: int = 3) -> Path:
@@ -105,7 +98,7 @@ def test_copies_follow_each_other(multiplied: Copy) -> None:
     assert steps.pop() > before[-1].time_ns - before[0].time_ns
 
 
-def test_copies_side_by_side_share_their_time(tmp_path: Path, multiply: ModuleType) -> None:
+def test_copies_side_by_side_share_their_time(tmp_path: Path) -> None:
     output = tmp_path / "side.pcap"
     multiply.multiply([RECORDING], output, count=3, side_by_side=True)
     assert contents(Dissection(str(output))) == times(contents(Dissection(str(RECORDING))), 3)
@@ -120,7 +113,7 @@ def test_recordings_follow_each_other_in_a_copy(multiplied: Copy) -> None:
 
 
 def test_the_next_address_has_ports_where_they_run_out(
-    monkeypatch: pytest.MonkeyPatch, multiplied: Copy, multiply: ModuleType
+    monkeypatch: pytest.MonkeyPatch, multiplied: Copy
 ) -> None:
     monkeypatch.setattr(multiply, "LAST_PORT", multiply.FIRST_PORT + 5)
     copied = Dissection(str(multiplied(RECORDING)))
@@ -128,7 +121,7 @@ def test_the_next_address_has_ports_where_they_run_out(
     assert {str(e.connection.client).rpartition(":")[0] for e in copied} >= {"127.0.0.1", "127.0.0.2"}
 
 
-def test_tls_is_decrypted_with_the_secrets_in_the_output(tmp_path: Path, multiply: ModuleType) -> None:
+def test_tls_is_decrypted_with_the_secrets_in_the_output(tmp_path: Path) -> None:
     output = tmp_path / "tls.pcapng"
     recording, _ = multiply.multiply([TLS], output, count=2, keys=[KEYS])
     assert recording.tls_ports == {19317}
@@ -161,9 +154,7 @@ def test_ipv6(tmp_path: Path, multiplied: Copy) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("version", [4, 6])
-def test_tshark_counts_the_same_and_finds_checksums_correct(
-    version: int, tmp_path: Path, multiply: ModuleType
-) -> None:
+def test_tshark_counts_the_same_and_finds_checksums_correct(version: int, tmp_path: Path) -> None:
     if not shutil.which("tshark"):
         pytest.skip("tshark is not installed")
     source = RECORDING if version == 4 else as_ipv6(tmp_path, packets_of(RECORDING))
@@ -204,7 +195,7 @@ def test_checksums_of_packets_that_were_cut_stay_those_of_whole_packets(
         assert one.data[:50] + one.data[52:80] == part.data[:50] + part.data[52:]
 
 
-def test_link_types_do_not_mix(tmp_path: Path, multiplied: Copy, multiply: ModuleType) -> None:
+def test_link_types_do_not_mix(tmp_path: Path, multiplied: Copy) -> None:
     raw = [one._replace(data=one.data[ETHERNET:], link_type=101) for one in packets_of(RECORDING)]
     path = tmp_path / "raw.pcap"
     path.write_bytes(pcap_bytes(raw, link_type=101))
