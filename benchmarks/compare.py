@@ -22,6 +22,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -295,17 +296,15 @@ def _facts(chosen: argparse.Namespace, peers: Peers) -> dict[str, Any]:
     }
 
 
-def _inputs(chosen: argparse.Namespace, folder: Path) -> list[tuple[str, dict[str, Any], Capture]]:
-    """Name, facts for the tables, and place of each capture."""
-    found = []
+def _inputs(chosen: argparse.Namespace, folder: Path) -> Iterator[tuple[str, dict[str, Any], Capture]]:
+    """Name, facts for the tables, and place of each capture, made when its turn comes."""
     for name in chosen.shapes:
         capture = make(name, folder, chosen.mb)
         facts = {"title": SHAPES[name].title, "bytes": capture.bytes, "exchanges": capture.exchanges}
-        found.append((f"{name}_{chosen.mb:g}", facts, capture))
+        yield f"{name}_{chosen.mb:g}", facts, capture
     for path in chosen.captures:
         capture = Capture(path.absolute(), [GENERATED_PORT], [], path.stat().st_size, 0)
-        found.append((path.name, {"title": path.name, "bytes": capture.bytes, "exchanges": 0}, capture))
-    return found
+        yield path.name, {"title": path.name, "bytes": capture.bytes, "exchanges": 0}, capture
 
 
 def _status(rows: list[Measured]) -> int:
