@@ -150,7 +150,11 @@ class Session:
         self.content: dict[str, Any] = {**facts, "captures": {}}
         if path is not None and path.exists():
             before = json.loads(path.read_text(encoding="utf-8"))
-            differing = [name for name, value in facts.items() if name != "date" and before[name] != value]
+            differing = [
+                name
+                for name, value in facts.items()
+                if name not in ("date", "note") and before[name] != value
+            ]
             if differing:
                 raise SystemExit(f"compare: {path} has results of another run: {', '.join(differing)} differ")
             self.content = before
@@ -203,6 +207,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     add("--warm-ups", type=int, default=1, help="rounds before them that do not count (default: 1)")
     add("--against", type=Path, metavar="CHECKOUT", help="another build of kdissect to compare with")
     add("--results", type=Path, help="JSON file that keeps the runs; an unfinished run continues")
+    add("--note", default="", help="a sentence for the docs, such as what else the machine did")
     add("--docs", action="store_true", help=f"write the tables of the docs from {RESULTS.name}")
     add("--pair", nargs=2, action="append", default=[], metavar=("WORK", "AGAINST"), help="two commands")
     add("--name", action="append", default=[], help="of a --pair, in their order")
@@ -291,6 +296,7 @@ def _facts(chosen: argparse.Namespace, peers: Peers) -> dict[str, Any]:
         "date": datetime.now(UTC).date().isoformat(),
         "machine": machine(),
         "rounds": chosen.rounds,
+        "note": chosen.note,
         "build": build_of(ROOT),
         "against": build_of(peers.other) if peers.other else "",
     }

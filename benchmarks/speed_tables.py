@@ -137,7 +137,8 @@ def detail(rows: list[Measured]) -> str:
 def footer(content: Content) -> str:
     """Where and how it was measured."""
     rounds = f"Medians of {content['rounds']} interleaved rounds"
-    return f"{rounds}, {content['date']}, commit {content['build']}; {content['machine']}."
+    found = f"{rounds}, {content['date']}, commit {content['build']}; {content['machine']}."
+    return f"{found} {content['note']}".strip()
 
 
 def tables(content: Content) -> str:
@@ -163,8 +164,9 @@ def docs_tables(content: Content) -> list[tuple[str, str, str]]:
     """File, name of the mark and text of each table."""
     every = _used(content)
     page = "docs/performance.md"
+    chosen = [name for name in README_COMMANDS if name in every]
     found = [
-        ("README.md", "ratios", ratios(content, [name for name in README_COMMANDS if name in every])),
+        ("README.md", "ratios", f"{ratios(content, chosen)}\n\n{footer(content)}"),
         (page, "ratios", f"{ratios(content, every)}\n\n{footer(content)}"),
         (page, "memory", peaks(content, every)),
     ]

@@ -223,7 +223,7 @@ def test_captures_are_measured_with_their_peers_and_continue(
 
 def content(**captures: dict[str, dict[str, list[list[float]]]]) -> dict[str, object]:
     """Results of a run, by capture, command and side."""
-    facts = {"date": "2026-11-29", "machine": "m", "rounds": 1, "build": "b", "against": ""}
+    facts = {"date": "2026-11-29", "machine": "m", "rounds": 1, "note": "", "build": "b", "against": ""}
     shown = {
         name: {"title": f"title {name}", "bytes": 10**7, "exchanges": 5, "commands": commands}
         for name, commands in captures.items()
