@@ -1,229 +1,195 @@
-"""Compares the cost of whole commands: CPU (user + system), wall time and peak memory, as a Markdown table.
+"""Compares the cost of whole commands with tshark, with a reader in Go and with another build of kdissect.
 
-    python benchmarks/compare.py --rounds 5 mtu.pcap       # kdissect inspect against tshark -T fields
-    python benchmarks/compare.py --task check mtu.pcap     # kdissect check against tshark -V
-    python benchmarks/compare.py --task all mtu.pcap       # every work, ratios beside what is aimed at
+    python benchmarks/compare.py --shapes all --mb 30 --results run.json     # every shape, every command
+    python benchmarks/compare.py --shapes short,wide --commands list,check --against ../old-checkout
+    python benchmarks/compare.py --commands list mtu.pcap                     # a capture of your own
     python benchmarks/compare.py --pair 'sort big.txt' 'sort -n big.txt' --name sort --output-dir out
+    python benchmarks/compare.py --docs                                       # the tables of the docs
 
-Rounds are interleaved (A B A B ...), so that a machine that slows down slows both. A capture is read once
-before each round of its own: what the machine takes to fetch it from its disk would be the first command's.
-Nothing is judged.
+The cost is the CPU time (user + system) of a process and the children that it waited for. Rounds are
+interleaved (A B A B ...), so that a machine that slows down slows all sides. Each capture is in memory before
+a command reads it.
+With --results a run continues where an earlier run with the same options stopped.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
+import json
 import os
-import platform
 import shlex
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-_PASS = "tshark -r {capture} -d tcp.port==9092,kafka"
+from measure import SCRATCH, Contest, Run, Side, interleave, machine
+from shapes import GENERATED_PORT, ROOT, SHAPES, Capture, make
+from speed_tables import GO, OTHER, OURS, TSHARK, Measured, detail, tables, update_docs
+
+GO_SOURCE = Path(__file__).parent / "golist"
+RESULTS = Path(__file__).parent / "speed.json"
+"""The results that the docs show."""
+
+_PASS = "tshark -r {capture} {decode}"
 _LIST = f"{_PASS} -T fields -e frame.number -e kafka.api_key -e kafka.api_version -e kafka.correlation_id"
 _RECORDS = f"{_PASS} -T fields -e kafka.offset -e kafka.message_key -e kafka.message_value"
 _VERBOSE = f"{_PASS} -V -O kafka"
 
 
 class Task(NamedTuple):
-    """A work of kdissect, and the pass of tshark that comes nearest to it."""
+    """A command of kdissect, and the pass of tshark that comes nearest to it."""
 
     work: str
-    against: str
-    aim: str
-    """The part of tshark's CPU that it may take: small frames and empty polls; segments of an MTU."""
+    peer: str = _LIST
 
 
-def _of_list(command: str) -> Task:
-    return Task(f"kdissect {command} {{capture}}", _LIST, "0.15; 0.10")
-
-
-# What works and passes do not have in common: docs/performance.md. `{scratch}` is a directory that is empty
-# before each command.
+# docs/performance.md says what a command and its pass do not have in common.
 TASKS = {
-    "list": Task("kdissect inspect --format jsonl {capture}", _LIST, "0.12; 0.08"),
-    "bodies": Task(
-        "kdissect inspect --bodies --records --format jsonl {capture}", f"{_PASS} -T ek -J kafka", "1/5"
-    ),
-    "deep": Task("kdissect info --deep {capture}", _VERBOSE, "1/6"),
-    "records": Task("kdissect records --format parquet --output /dev/null {capture}", _RECORDS, "0.15"),
-    "tsv": Task("kdissect records --format tsv {capture}", _RECORDS, "0.40; 0.60"),
-    "check": Task("kdissect check --exit-zero {capture}", _VERBOSE, "0.25; 0.20"),
-    "why": Task("kdissect why {capture}", _VERBOSE, "0.50"),
-    "tree": Task("kdissect inspect --format tree {capture}", _VERBOSE, "0.70; 0.50"),
-    "tables": Task("kdissect tables {capture} --output {scratch}/tables", _LIST, "0.40"),
+    "list": Task("kdissect inspect --format jsonl {capture}"),
+    "stats": Task("kdissect stats {capture}"),
     "extract": Task(
         "kdissect extract {capture} -Y 'api == Produce' --output {scratch}/out.pcapng",
         f"{_PASS} -Y 'kafka.api_key == 0' -w {{scratch}}/out.pcapng",
-        "0.15; 0.30",
     ),
-    "upgrade": _of_list("upgrade --target 4.4 --fail-on never"),
+    "tsv": Task("kdissect records --format tsv {capture}", _RECORDS),
+    "parquet": Task("kdissect records --format parquet --output /dev/null {capture}", _RECORDS),
+    "tables": Task("kdissect tables {capture} --output {scratch}/tables"),
+    "check": Task("kdissect check --exit-zero {capture}", _VERBOSE),
+    "why": Task("kdissect why {capture}", _VERBOSE),
+    "tree": Task("kdissect inspect --format tree {capture}", _VERBOSE),
+    "bodies": Task("kdissect inspect --bodies --records --format jsonl {capture}", f"{_PASS} -T ek -J kafka"),
+    "deep": Task("kdissect info --deep {capture}", _VERBOSE),
+    "upgrade": Task("kdissect upgrade --target 4.4 --fail-on never {capture}"),
     **{
-        name: _of_list(name)
-        for name in ("stats", "topics", "groups", "producers", "fetch-sessions", "connections")
+        name: Task(f"kdissect {name} {{capture}}")
+        for name in ("topics", "groups", "producers", "fetch-sessions", "connections")
     },
 }
+MEASURED = ("list", "stats", "extract", "tsv", "parquet", "tables", "check", "why", "tree")
 ALL = "all"
-SCRATCH = "{scratch}"
-CPU_INFO = Path("/proc/cpuinfo")
-MB = 1_000_000
 
 
-class Run(NamedTuple):
-    """What one process and the children it waited for used."""
+class Peers(NamedTuple):
+    """Who takes part beside kdissect; None where it is not on this machine."""
 
-    cpu: float
-    """User and system seconds."""
-    wall: float
-    """Seconds."""
-    rss: int
-    """Peak resident set, bytes."""
-    status: int
-    """Exit code, negative for a signal."""
+    tshark: bool
+    go: Path | None
+    other: Path | None
 
 
-class Pair(NamedTuple):
-    """A work, and the command it is measured against."""
-
-    name: str
-    work: list[str]
-    against: list[str]
-    task: str = ""
-    """Key of `TASKS`, empty for commands of a --pair."""
-    capture: Path | None = None
+def command_of(text: str, capture: Capture) -> tuple[str, ...]:
+    """The words of a command of `TASKS` for a capture."""
+    decode = [f"-d tcp.port=={port},kafka" for port in capture.ports]
+    decode += [f"-d tls.port=={port},kafka" for port in capture.tls_ports]
+    place = shlex.quote(str(capture.path))
+    return tuple(shlex.split(text.format(capture=place, decode=" ".join(decode), scratch=SCRATCH)))
 
 
-def fetch(path: Path) -> None:
-    """Have a file in memory."""
-    with path.open("rb", buffering=0) as file:
-        while file.read(MB):
-            pass
+def contests(name: str, capture: Capture, commands: list[str], peers: Peers) -> list[Contest]:
+    """What is measured on a capture: one contest for each command."""
+    found = []
+    for command in commands:
+        work = command_of(TASKS[command].work, capture)
+        run = (sys.executable, "-m", *work)
+        sides = {OURS: Side(run, ROOT)}
+        if peers.tshark:
+            sides[TSHARK] = Side(command_of(TASKS[command].peer, capture))
+        if peers.go and command == "list" and not capture.tls_ports:
+            ports = ",".join(map(str, capture.ports))
+            sides[GO] = Side((str(peers.go), "-ports", ports, str(capture.path)))
+        if peers.other:
+            sides[OTHER] = Side(run, peers.other)
+        found.append(Contest(f"{command}.{name}", sides, capture.path))
+    return found
 
 
-def _environment() -> dict[str, str]:
-    """That of a user: without bytecode on disk each start compiles some 400 modules, which takes 0.4 s."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-
-
-def measure(command: list[str], output: Path | None = None) -> Run:
-    """Run a command to its end, output to `output` or nowhere; FileNotFoundError if it does not exist."""
-    with contextlib.ExitStack() as stack:
-        target = stack.enter_context(output.open("wb")) if output else subprocess.DEVNULL
-        start = time.perf_counter()
-        process = subprocess.Popen(
-            command, env=_environment(), stdin=subprocess.DEVNULL, stdout=target, stderr=subprocess.DEVNULL
-        )
-        # wait4 and not getrusage(RUSAGE_CHILDREN): that one's peak is the maximum over all children so far.
-        _, status, usage = os.wait4(process.pid, 0)
-        wall = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    # Kilobytes on Linux, bytes on macOS (getrusage(2) of each).
-    unit = 1 if sys.platform == "darwin" else 1024
-    return Run(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss * unit, process.returncode)
-
-
-def interleave(
-    pairs: list[Pair], rounds: int, output_dir: Path | None = None, warm_ups: int = 1
-) -> list[list[tuple[Run, Run]]]:
-    """For each pair its (work, against) runs; all pairs in every round, after those that only warm caches."""
-    runs: list[list[tuple[Run, Run]]] = [[] for _ in pairs]
-    for number in range(warm_ups + rounds):
-        for index, pair in enumerate(pairs):
-            if pair.capture is not None and pair.capture.is_file():
-                fetch(pair.capture)
-            place = output_dir and output_dir / f"{pair.task}{pair.task and '.'}{pair.name}"
-            work = _in_scratch(pair.work, place and place.with_name(f"{place.name}.work.out"))
-            against = _in_scratch(pair.against, place and place.with_name(f"{place.name}.against.out"))
-            if number >= warm_ups:
-                runs[index].append((work, against))
-    return runs
-
-
-def _in_scratch(command: list[str], output: Path | None) -> Run:
-    with tempfile.TemporaryDirectory() as scratch:
-        return measure([part.replace(SCRATCH, scratch) for part in command], output)
-
-
-def median(runs: list[Run]) -> Run:
-    """Each number's median; the worst exit status."""
-    return Run(
-        statistics.median(run.cpu for run in runs),
-        statistics.median(run.wall for run in runs),
-        int(statistics.median(run.rss for run in runs)),
-        max((run.status for run in runs), key=abs),
+def build_go(folder: Path) -> Path | None:
+    """The reader in Go, built into a folder; None, with a line on stderr, where that cannot be done."""
+    program = folder / "golist"
+    path = os.pathsep.join((os.environ.get("PATH", ""), "/usr/local/go/bin"))
+    compiler = shutil.which("go", path=path)
+    if compiler is None:
+        print("compare: Go is not installed: no column for the reader in Go", file=sys.stderr)
+        return None
+    built = subprocess.run(
+        [compiler, "build", "-o", str(program.absolute()), "."],
+        cwd=GO_SOURCE,
+        capture_output=True,
+        text=True,
+        check=False,
     )
+    if built.returncode:
+        why = (built.stderr.strip().splitlines() or ["go build failed"])[-1]
+        print(f"compare: the reader in Go cannot be built: {why}", file=sys.stderr)
+        return None
+    return program.absolute()
 
 
-def ratio(work: float, against: float) -> str:
-    """`work` as a part of `against`."""
-    return f"{work / against:.3f}" if against else "-"
+def build_of(checkout: Path) -> str:
+    """The commit of a checkout, and whether its native engine is compiled."""
+    shown = subprocess.run(
+        ["git", "-C", str(checkout), "describe", "--always", "--dirty", "--abbrev=10"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    native = any((checkout / "kdissect").glob("_native.*so")) and os.environ.get("KDISSECT_NATIVE") != "0"
+    return f"{shown.stdout.strip() or 'no commit'}, {'native' if native else 'Python'} engine"
 
 
-def row(name: str, kind: str, run: Run) -> str:
-    """One line of the table for one side."""
-    failed = f" (exit {run.status})" if run.status else ""
-    return f"| {name} | {kind}{failed} | {run.cpu:.3f} | {run.wall:.3f} | {run.rss / MB:.0f} |"
+class Session:
+    """Results of one run, and where they are kept between two parts of it."""
+
+    def __init__(self, path: Path | None, facts: dict[str, Any]) -> None:
+        self._path = path
+        self.content: dict[str, Any] = {**facts, "captures": {}}
+        if path is not None and path.exists():
+            before = json.loads(path.read_text(encoding="utf-8"))
+            differing = [
+                name
+                for name, value in facts.items()
+                if name not in ("date", "note") and before[name] != value
+            ]
+            if differing:
+                raise SystemExit(f"compare: {path} has results of another run: {', '.join(differing)} differ")
+            self.content = before
+
+    def missing(self, key: str, commands: list[str]) -> list[str]:
+        """The commands that are not measured yet on a capture."""
+        known = self.content["captures"].get(key, {"commands": {}})["commands"]
+        return [command for command in commands if command not in known]
+
+    def add(self, key: str, facts: dict[str, Any], runs: dict[str, dict[str, list[Run]]]) -> None:
+        """Keep the runs of a capture, by command and side."""
+        known = self.content["captures"].setdefault(key, {**facts, "commands": {}})["commands"]
+        for command, sides in runs.items():
+            known[command] = {
+                side: [[round(run.cpu, 3), round(run.wall, 3), run.rss, run.status] for run in measured]
+                for side, measured in sides.items()
+            }
+        if self._path is not None:
+            part = self._path.with_name(self._path.name + ".part")
+            part.write_text(_text(self.content), encoding="utf-8")
+            part.replace(self._path)
 
 
-def table(pairs: list[Pair], runs: list[list[tuple[Run, Run]]]) -> str:
-    """The Markdown table: two rows of medians and one of ratios a pair, with exit codes other than 0."""
-    lines = ["| work | command | CPU s | wall s | peak MB |", "|---|---|---:|---:|---:|"]
-    for pair, measured in zip(pairs, runs, strict=True):
-        work = median([first for first, _ in measured])
-        against = median([second for _, second in measured])
-        lines.append(row(pair.name, Path(pair.work[0]).name, work))
-        lines.append(row(pair.name, Path(pair.against[0]).name, against))
-        parts = (ratio(getattr(work, field), getattr(against, field)) for field in ("cpu", "wall", "rss"))
-        lines.append(f"| {pair.name} | ratio | {' | '.join(parts)} |")
-    return "\n".join(lines)
-
-
-def aims_table(pairs: list[Pair], runs: list[list[tuple[Run, Run]]]) -> str:
-    """One row for each task and capture: CPU of both, the ratio and what is aimed at, peak memory of both.
-
-    A task that failed is told with its exit code.
-    """
-    lines = [
-        "| task | capture | CPU s | against | ratio | aim | wall ratio | peak MB | against |",
-        "|---|---|---:|---:|---:|---|---:|---:|---:|",
-    ]
-    for pair, measured in zip(pairs, runs, strict=True):
-        work = median([first for first, _ in measured])
-        against = median([second for _, second in measured])
-        failed = next((f" (exit {run.status})" for run in (work, against) if run.status), "")
-        lines.append(
-            f"| {pair.task}{failed} | {pair.name} | {work.cpu:.2f} | {against.cpu:.2f} "
-            f"| {ratio(work.cpu, against.cpu)} | {TASKS[pair.task].aim} "
-            f"| {ratio(work.wall, against.wall)} | {work.rss / MB:.0f} | {against.rss / MB:.0f} |"
+def _text(content: dict[str, Any]) -> str:
+    """JSON with a line for each command."""
+    head = {name: value for name, value in content.items() if name != "captures"}
+    lines = [f" {json.dumps(name)}: {json.dumps(value)}," for name, value in head.items()]
+    captures = []
+    for key, one in content["captures"].items():
+        facts = json.dumps({name: value for name, value in one.items() if name != "commands"})
+        commands = ",\n".join(
+            f"   {json.dumps(name)}: {json.dumps(sides)}" for name, sides in one["commands"].items()
         )
-    return "\n".join(lines)
-
-
-def cpu_model() -> str:
-    """The processor's name where Linux tells it, else what `platform` knows."""
-    if CPU_INFO.exists():
-        for line in CPU_INFO.read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
-
-
-def machine() -> str:
-    """One line on where this was measured."""
-    tshark = shutil.which("tshark")
-    version = "no tshark"
-    if tshark:
-        shown = subprocess.run([tshark, "--version"], capture_output=True, text=True, check=False).stdout
-        version = " ".join(shown.split()[:3]).rstrip(".") or "tshark of unknown version"
-    python = f"{platform.python_implementation()} {platform.python_version()}"
-    return f"{os.cpu_count()} cores, {cpu_model()}, {python}, {version}"
+        captures.append(f'  {json.dumps(key)}: {facts[:-1]}, "commands": {{\n{commands}\n  }}}}')
+    return "{\n" + "\n".join(lines) + '\n "captures": {\n' + ",\n".join(captures) + "\n }\n}\n"
 
 
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
@@ -232,57 +198,123 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("captures", nargs="*", type=Path, help="kdissect against tshark on each of these")
+    add("captures", nargs="*", type=Path, help="captures with a broker on port 9092")
+    add("--shapes", default="", help=f"comma-separated, or all: {', '.join(SHAPES)}")
+    add("--commands", default="", help=f"comma-separated, or all: {', '.join(TASKS)}")
+    add("--mb", type=float, default=30, help="size of each shape (default: 30)")
+    add("--folder", type=Path, help="cache of shapes (default: a temporary folder)")
+    add("--rounds", type=int, default=3, help="rounds that count (default: 3)")
+    add("--warm-ups", type=int, default=1, help="rounds before them that do not count (default: 1)")
+    add("--against", type=Path, metavar="CHECKOUT", help="another build of kdissect to compare with")
+    add("--results", type=Path, help="JSON file that keeps the runs; an unfinished run continues")
+    add("--note", default="", help="a sentence for the docs, such as what else the machine did")
+    add("--docs", action="store_true", help=f"write the tables of the docs from {RESULTS.name}")
     add("--pair", nargs=2, action="append", default=[], metavar=("WORK", "AGAINST"), help="two commands")
     add("--name", action="append", default=[], help="of a --pair, in their order")
-    add("--rounds", type=int, default=5)
-    add("--warm-ups", type=int, default=1, help="rounds before those, which do not count; default: 1")
-    add(
-        "--task",
-        choices=[*TASKS, ALL],
-        action="append",
-        help="what to do with captures; may be repeated; default: list",
-    )
-    add("--work", help="command for captures instead of the task's, with {capture}")
-    add("--against", help="command to compare with instead of the task's, with {capture}")
-    add("--output-dir", type=Path, help="keep the commands' output here; default: discarded")
+    add("--output-dir", type=Path, help="keep the commands' output here (default: discarded)")
     chosen = parser.parse_args(arguments)
-    if chosen.rounds < 1 or chosen.warm_ups < 0 or not (chosen.captures or chosen.pair):
-        parser.error("needs at least one round and one capture or --pair")
-    chosen.task = list(TASKS) if ALL in (chosen.task or ()) else chosen.task or ["list"]
+    chosen.shapes = _names(parser, chosen.shapes, list(SHAPES), [])
+    chosen.commands = _names(parser, chosen.commands, list(TASKS), list(MEASURED))
+    if chosen.rounds < 1 or chosen.warm_ups < 0:
+        parser.error("--rounds must be at least 1 and --warm-ups at least 0")
+    if not (chosen.captures or chosen.pair or chosen.shapes or chosen.docs):
+        parser.error("requires --shapes, a capture, --pair or --docs")
+    if chosen.against and not (chosen.against / "kdissect").is_dir():
+        parser.error(f"--against: {chosen.against} contains no kdissect")
     return chosen
 
 
-def pairs_of(chosen: argparse.Namespace) -> list[Pair]:
-    """What the command line asks to compare."""
-    pairs = []
-    for task in chosen.task:
-        commands = chosen.work or TASKS[task].work, chosen.against or TASKS[task].against
-        for capture in chosen.captures:
-            place = shlex.quote(str(capture))
-            work, against = (shlex.split(text.format(capture=place, scratch=SCRATCH)) for text in commands)
-            pairs.append(Pair(capture.name, work, against, task, capture))
-    for index, (work, against) in enumerate(chosen.pair):
-        name = chosen.name[index] if index < len(chosen.name) else f"pair {index + 1}"
-        pairs.append(Pair(name, shlex.split(work), shlex.split(against)))
-    return pairs
+def _names(parser: argparse.ArgumentParser, text: str, known: list[str], default: list[str]) -> list[str]:
+    if text == ALL:
+        return known
+    names = text.split(",") if text else default
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        parser.error(f"unknown: {', '.join(unknown)}; choose from {', '.join(known)}, {ALL}")
+    return names
 
 
 def main(arguments: list[str]) -> int:
     """Measure and print; 2 when a command does not exist or failed, as its numbers mean nothing then."""
     chosen = parse_arguments(arguments)
+    if chosen.docs:
+        update_docs(json.loads(RESULTS.read_text(encoding="utf-8")), ROOT)
+        return 0
     if chosen.output_dir:
+        chosen.output_dir = chosen.output_dir.absolute()
         chosen.output_dir.mkdir(parents=True, exist_ok=True)
-    pairs = pairs_of(chosen)
     try:
-        runs = interleave(pairs, chosen.rounds, chosen.output_dir, chosen.warm_ups)
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = chosen.folder or Path(scratch)
+            folder.mkdir(parents=True, exist_ok=True)
+            return max(_pairs(chosen), _captures(chosen, folder))
     except FileNotFoundError as error:
         print(f"compare: no such command: {error.filename}", file=sys.stderr)
         return 2
-    tasks_alone = len(chosen.task) > 1 and not chosen.pair
-    print(aims_table(pairs, runs) if tasks_alone else table(pairs, runs))
+
+
+def _pairs(chosen: argparse.Namespace) -> int:
+    asked = []
+    for index, (work, against) in enumerate(chosen.pair):
+        name = chosen.name[index] if index < len(chosen.name) else f"pair {index + 1}"
+        sides = {"work": Side(tuple(shlex.split(work))), OTHER: Side(tuple(shlex.split(against)))}
+        asked.append(Contest(name, sides))
+    if not asked:
+        return 0
+    runs = interleave(asked, chosen.rounds, chosen.output_dir, chosen.warm_ups)
+    rows = [Measured("", contest.name, sides) for contest, sides in zip(asked, runs, strict=True)]
+    print(detail(rows))
     print(f"\nMedians of {chosen.rounds} interleaved rounds; {machine()}.")
-    return 2 if any(run.status for measured in runs for both in measured for run in both) else 0
+    return _status(rows)
+
+
+def _captures(chosen: argparse.Namespace, folder: Path) -> int:
+    if not (chosen.captures or chosen.shapes):
+        return 0
+    tshark = shutil.which("tshark") is not None
+    if not tshark:
+        print("compare: tshark is not installed: no ratios to it", file=sys.stderr)
+    needs_go = "list" in chosen.commands
+    peers = Peers(tshark, build_go(folder) if needs_go else None, chosen.against and chosen.against.resolve())
+    session = Session(chosen.results, _facts(chosen, peers))
+    measured = []
+    for key, facts, capture in _inputs(chosen, folder):
+        missing = session.missing(key, chosen.commands)
+        asked = contests(key, capture, missing, peers)
+        runs = interleave(asked, chosen.rounds, chosen.output_dir, chosen.warm_ups)
+        session.add(key, facts, dict(zip(missing, runs, strict=True)))
+        measured.append(key)
+        print(f"{key}: {len(missing)} commands measured", file=sys.stderr, flush=True)
+    print(tables(session.content))
+    return _status(
+        [Measured.of(session.content, key, command) for key in measured for command in chosen.commands]
+    )
+
+
+def _facts(chosen: argparse.Namespace, peers: Peers) -> dict[str, Any]:
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": machine(),
+        "rounds": chosen.rounds,
+        "note": chosen.note,
+        "build": build_of(ROOT),
+        "against": build_of(peers.other) if peers.other else "",
+    }
+
+
+def _inputs(chosen: argparse.Namespace, folder: Path) -> Iterator[tuple[str, dict[str, Any], Capture]]:
+    """Name, facts for the tables, and place of each capture, made when its turn comes."""
+    for name in chosen.shapes:
+        capture = make(name, folder, chosen.mb)
+        facts = {"title": SHAPES[name].title, "bytes": capture.bytes, "exchanges": capture.exchanges}
+        yield f"{name}_{chosen.mb:g}", facts, capture
+    for path in chosen.captures:
+        capture = Capture(path.absolute(), [GENERATED_PORT], [], path.stat().st_size, 0)
+        yield path.name, {"title": path.name, "bytes": capture.bytes, "exchanges": 0}, capture
+
+
+def _status(rows: list[Measured]) -> int:
+    return 2 if any(run.status for row in rows for runs in row.sides.values() for run in runs) else 0
 
 
 if __name__ == "__main__":

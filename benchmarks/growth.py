@@ -7,8 +7,8 @@
 Each rate is that of what a capture has beyond the one before it, so that start-up, and decoders that are made
 at the first message of a kind, count in the first row alone. Sizes are captures of `generate.py` with
 segments of an MTU on ten connections, so that a MB holds as many exchanges in a small one as in a large;
-connections are copies of ten, each from hosts of their own, packet by packet in turns, so that each has the
-same traffic however many there are. Rounds go over all captures in turns; the least counts. Each capture is
+connections are copies of ten with other client ports (`multiply.py`), packet by packet in turns: each has
+the same traffic however many there are. Rounds go over all captures in turns; the least counts. Each is
 read once before it is measured: what the machine takes to fetch it from its disk is not the program's, and
 counts for large files alone. Seconds of one run tell little where rates differ by tenths; instructions, which
 Valgrind counts, are the same whatever else the machine does. Nothing is judged.
@@ -20,24 +20,21 @@ import argparse
 import re
 import shlex
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from compare import MB, TASKS, fetch, measure
+from compare import TASKS, command_of
+from measure import MB, Side, fetch, in_scratch
+from shapes import GENERATED_PORT, ROOT, Capture
 from traffic.options import parse_size
 
-GENERATE = Path(__file__).parent / "generate.py"
+GENERATE, MULTIPLY = (Path(__file__).parent / name for name in ("generate.py", "multiply.py"))
 # Of the capture whose connections are copied: it has ten of them.
 TEMPLATE = ("--size", "60k", "--profile", "small", "--connections", "10", "--versions", "old")
 TEMPLATE_CONNECTIONS = 10
-# Between two packets of a copied capture: thousands of connections in turns still answer within seconds.
-STEP_NS = 5_000
-BROKER_PORT = 9092
 SECONDS, INSTRUCTIONS = "seconds", "instructions"
 # Of each way to count: the head of its column, what a rate is told in, and how many of those a unit has.
 UNITS = {
@@ -45,8 +42,6 @@ UNITS = {
     INSTRUCTIONS: ("M instructions", ("M a MB", MB), ("k a connection", 1e3)),
 }
 _COLLECTED = re.compile(rb"Collected\s*:\s*(\d+)")  # the last line of callgrind, in instructions
-_RECORD = struct.Struct("<IIII")  # of a pcap file with nanoseconds, as generate.py writes it
-_NS_MAGIC = 0xA1B23C4D
 
 
 class Point(NamedTuple):
@@ -119,21 +114,20 @@ def _tell(chosen: argparse.Namespace, points: list[Point], unit: str, scale: flo
             )
 
 
-def _run(work: str, capture: Path, count: str) -> tuple[float, float]:
+def _run(work: str, path: Path, count: str) -> tuple[float, float]:
     """CPU seconds or millions of instructions, and peak MB, of one run."""
-    command = shlex.split(TASKS[work][0].format(capture=shlex.quote(str(capture))))
-    if command[0] == "kdissect":
-        command[:1] = [sys.executable, "-m", "kdissect"]
+    capture = Capture(path.absolute(), [GENERATED_PORT], [], 0, 0)
+    command = (sys.executable, "-m", *command_of(TASKS[work].work, capture))
     if count == INSTRUCTIONS:
         return _instructions(command) / 1e6, 0.0
-    fetch(capture)
-    run = measure(command)
+    fetch(path)
+    run = in_scratch(Side(command, ROOT))
     if run.status:
         raise SystemExit(f"{shlex.join(command)}: exit code {run.status}")
     return run.cpu, run.rss / MB
 
 
-def _instructions(command: list[str]) -> int:
+def _instructions(command: tuple[str, ...]) -> int:
     """What a process takes, start-up included; not what the first one takes to compile Python's modules."""
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     counted = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
@@ -164,40 +158,11 @@ def _copied(folder: Path, count: int) -> Point:
     path = folder / f"connections_{count}.pcap"
     if not path.exists():
         part = path.with_suffix(".part")
-        copy_connections(template, part, count // TEMPLATE_CONNECTIONS)
+        copies = str(count // TEMPLATE_CONNECTIONS)
+        command = [str(MULTIPLY), str(template), "--copies", copies, "--side-by-side", "-o", str(part)]
+        subprocess.run([sys.executable, *command], check=True, stderr=subprocess.DEVNULL)
         part.rename(path)
     return Point(f"{count} connections", path, count)
-
-
-def copy_connections(template: Path, path: Path, copies: int) -> None:
-    """Write a capture with the connections of another so many times, from other clients each time."""
-    data = template.read_bytes()
-    now_ns = 1_700_000_000_000_000_000
-    with path.open("wb") as file:
-        file.write(struct.pack("<IHHIIII", _NS_MAGIC, 2, 4, 0, 0, *struct.unpack_from("<II", data, 16)))
-        for packet in _packets(data):
-            at = _client_at(packet)
-            for copy in range(copies):
-                now_ns += STEP_NS
-                seconds, nanoseconds = divmod(now_ns, 1_000_000_000)
-                file.write(_RECORD.pack(seconds, nanoseconds, len(packet), len(packet)))
-                # Hosts 10.x.y.z: the last byte is that of the template.
-                file.write(packet[:at] + bytes((10, copy >> 8, copy & 0xFF)) + packet[at + 3 :])
-
-
-def _packets(data: bytes) -> Iterator[bytes]:
-    at = 24
-    while at < len(data):
-        size = _RECORD.unpack_from(data, at)[2]
-        yield data[at + 16 : at + 16 + size]
-        at += 16 + size
-
-
-def _client_at(packet: bytes) -> int:
-    """Where the client's address stands in a packet of Ethernet, IPv4 and TCP."""
-    source_port, port = struct.unpack_from(">HH", packet, 34)
-    assert BROKER_PORT in (source_port, port), "generate.py lets brokers listen there"
-    return 30 if source_port == BROKER_PORT else 26
 
 
 if __name__ == "__main__":

@@ -157,6 +157,12 @@ PARTS = (
         ("captures/README.md", "captures/coverage.md"),
     ),
     Part(
+        "speed",
+        "the tables of speed in README.md and docs/performance.md, from benchmarks/speed.json",
+        ("benchmarks/compare.py", "--docs"),
+        ("README.md", "docs/performance.md"),
+    ),
+    Part(
         "bytecodes",
         "the bytecodes that an exchange may cost; a bound, so only when it is named",
         ("benchmarks/guard.py", "--update"),

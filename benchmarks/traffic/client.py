@@ -28,6 +28,28 @@ MESSAGES = {
     "InitProducerId": (kafka_producer.InitProducerIdRequest, kafka_producer.InitProducerIdResponse),
 }
 UNSUPPORTED_VERSION = 35
+# Tagged fields of ApiVersions v3 and later (KIP-584) as a broker of Kafka 4.2 writes them: name, the versions
+# that it supports, the version that the cluster has finalized.
+_FEATURES = (
+    ("group.version", 0, 1, 1),
+    ("kraft.version", 0, 1, 1),
+    ("metadata.version", 7, 29, 29),
+    ("share.version", 0, 1, 1),
+    ("streams.version", 0, 1, 1),
+    ("transaction.version", 0, 2, 2),
+    ("eligible.leader.replicas.version", 0, 1, 1),
+)
+FEATURES = {
+    "supported_features": [
+        {"name": name, "min_version": low, "max_version": high} for name, low, high, _ in _FEATURES
+    ],
+    "finalized_features_epoch": 44,
+    "finalized_features": [
+        {"name": name, "max_version_level": level, "min_version_level": level}
+        for name, _, _, level in _FEATURES
+    ],
+}
+TAGGED_FEATURES = (3, 3)  # the first release whose clusters are in KRaft mode and finalize metadata.version
 Values = dict[str, object]
 Fields = Mapping[str, object]
 Release = tuple[int, int]
@@ -75,6 +97,8 @@ class Client:
         release = "{}.{}.0".format(*self.release)
         software = {"client_software_name": "apache-kafka-java", "client_software_version": release}
         body: Values = {"error_code": 0, "api_keys": keys}
+        if self.cluster.release >= TAGGED_FEATURES:
+            body |= FEATURES
         newest = BROKER_API_VERSIONS[self.release][18][1]
         pairs = [self.pair("ApiVersions", software, body)]
         if newest > ranges[18][1]:

@@ -18,7 +18,6 @@ TOPIC_NAMES = (
     "metrics-by-host",
     "emails",
 )
-PARTITIONS = 12
 
 
 class Partition:
@@ -56,15 +55,15 @@ class Cluster:
 
     __slots__ = ("brokers", "cluster_id", "release", "topics")
 
-    def __init__(self, random: Random, release: tuple[int, int], hosts: list[str]) -> None:
+    def __init__(self, random: Random, release: tuple[int, int], hosts: list[str], partitions: int) -> None:
         self.release = release
         self.brokers = [Broker(node, host) for node, host in enumerate(hosts, 1)]
         self.cluster_id = f"bench-{random.getrandbits(64):016x}"
-        self.topics = [self._topic(random, name) for name in TOPIC_NAMES]
+        self.topics = [self._topic(random, name, partitions) for name in TOPIC_NAMES]
 
-    def _topic(self, random: Random, name: str) -> Topic:
+    def _topic(self, random: Random, name: str, partitions: int) -> Topic:
         topic = Topic(name, UUID(int=random.getrandbits(128), version=4))
-        for index in range(PARTITIONS):
+        for index in range(partitions):
             leader = self.brokers[index % len(self.brokers)].node
             topic.partitions.append(Partition(topic, index, leader, random.randint(10**4, 10**8)))
         return topic

@@ -9,17 +9,16 @@ from .batches import Batch, serve, stamp
 from .client import Client
 from .cluster import Partition, by_topic
 from .exchange import Exchange
-from .options import Profile
+from .options import FOLLOWER, MAX_WAIT_MS, Profile
 from .role import Role
 from .template import MARK, MARK32, Template
 
 RESPONSES = 6  # Fetch responses with records in a consumer's pool
 SESSIONS_SINCE = 7  # KIP-227
 NO_SESSION = 0, -1  # id and epoch of a Fetch that asks for none (the same)
-MAX_WAIT_MS = 500  # fetch.max.wait.ms, also how long an empty response takes
-METADATA_EVERY = 60
 OFFSET_OUT_OF_RANGE = 1
 SERVICE_MEAN_NS = 2_500_000
+FOLLOWER_ID, FOLLOWER_EPOCH = 2, 31  # of the broker that follows
 LAG = 4000  # records a consumer is behind, at most
 _session = struct.Struct(">ii")
 _session_id = struct.Struct(">i")
@@ -51,7 +50,10 @@ class ConsumerProgram:
         self.client = client
         self.topics = random.sample(client.cluster.topics, 2)
         self.partitions = client.cluster.led_by(client.broker, self.topics)
-        self.sessions = client.version("Fetch") >= SESSIONS_SINCE and not profile.only_polls
+        self.sessions = client.version("Fetch") >= SESSIONS_SINCE and profile.sessions
+        self.follower = profile.role == FOLLOWER
+        self.metadata_every = profile.metadata_every
+        self.empty_ms = profile.empty_ms
         self.empty_rate = profile.empty_rate
         self.starts = [random.randint(1000, 10**6) for _ in self.partitions]
         self.greeting = [*client.api_versions(), client.metadata(self.topics), self._list_offsets()]
@@ -97,6 +99,9 @@ class ConsumerProgram:
             topics.append({"topic": topic.name, "topic_id": topic.topic_id, "partitions": chosen})
         values: dict[str, object] = {"max_wait_ms": MAX_WAIT_MS, "min_bytes": 1, "max_bytes": 52428800}
         values |= {"session_id": session, "session_epoch": 0, "topics": topics, "forgotten_topics_data": []}
+        if self.follower:
+            values["replica_id"] = FOLLOWER_ID  # up to v14; a tagged field from v15 on (KIP-903)
+            values["replica_state"] = {"replica_id": FOLLOWER_ID, "replica_epoch": FOLLOWER_EPOCH}
         return self.client.request("Fetch", values)
 
     def _response(self, answered: list[int], batches: dict[int, list[Batch]]) -> Template:
@@ -183,7 +188,7 @@ class Consumer(Role):
         self._watermarks = [offset + random.randint(1, LAG) for offset in program.starts]
         self._epoch = 0
         self._last: FetchStep | None = None
-        self._until_metadata = random.randint(1, METADATA_EVERY)
+        self._until_metadata = random.randint(1, program.metadata_every)
 
     def next_epoch(self) -> int:
         """Epoch of the next request: 0 opens the session, then it counts up."""
@@ -204,7 +209,7 @@ class Consumer(Role):
     def plan(self) -> list[Exchange]:
         self._until_metadata -= 1
         if self._until_metadata <= 0:
-            self._until_metadata = METADATA_EVERY
+            self._until_metadata = self.program.metadata_every
             return [self.plain(self.program.greeting[-2])]
         return [self._fetch()]
 
@@ -223,7 +228,7 @@ class Consumer(Role):
             return program.first, service
         luck = self.random.random()
         if luck < program.empty_rate:
-            return program.empty, MAX_WAIT_MS * 1_000_000
+            return program.empty, program.empty_ms * 1_000_000
         if luck < program.empty_rate + 0.003:
             return program.failing, service
         return self.random.choice(program.steps), service

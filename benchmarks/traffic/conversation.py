@@ -18,6 +18,7 @@ DELAYED_ACK_NS = 40_000_000  # Linux's TCP_DELACK_MIN
 ROUND_TRIP_NS = 120_000
 BURST_GAP_NS = 25_000  # mean between two bursts of a long write, while others use the link
 REQUEST_GAP_NS = 300_000  # mean between two pipelined requests
+HANDSHAKE_PACKETS = 7  # of a connection, at its start and its end
 COALESCED_FRAMES = 3  # frames of one write, at most
 
 
@@ -69,7 +70,11 @@ class Conversation:
         for step in range(3):
             self._flow.open(step)
             yield self._sink.clock + ROUND_TRIP_NS // 2
-        for exchange in self._role.opening():
+        opening = self._role.opening()
+        if self._profile.plans > 0:  # where connections are short, most bytes are those of their start
+            self._budget.charge(opening, self._profile)
+            self._budget.left -= HANDSHAKE_PACKETS * HEADER_BYTES
+        for exchange in opening:
             yield from self._converse([exchange])
         while self._budget.left > 0 and plans:
             plans -= 1

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 SIZE_UNITS = {"": 1, "k": 10**3, "kb": 10**3, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9}
 BYTES_PER_CONNECTION = 1_000_000  # default: one connection for each MB of capture ...
+MAX_WAIT_MS = 500  # fetch.max.wait.ms, also how long an empty response takes
+PRODUCER, CONSUMER, FOLLOWER = "producer", "consumer", "follower"
 CONNECTIONS_RANGE = (6, 400)  # ... within these bounds: tiny files have every role, big ones stay flat
 
 
@@ -37,8 +39,22 @@ class Profile(NamedTuple):
     """Segments to one ACK: 2 by RFC 9293 section 3.8.6.3, more where the receiver merges segments (GRO)."""
     empty_rate: float = 0.03
     """Share of Fetches that are answered without records."""
-    only_polls: bool = False
-    """Consumers alone, without fetch sessions: each Fetch and its answer name all of its partitions."""
+    empty_ms: int = MAX_WAIT_MS
+    """When a broker answers a Fetch without records. Below the client's longest wait it breaks FET008."""
+    role: str = ""
+    """The only role of the connections, PRODUCER, CONSUMER or FOLLOWER; empty: all roles."""
+    sessions: bool = True
+    """Whether consumers use fetch sessions. Without one each Fetch and its response list all partitions."""
+    plans: int = -1
+    """Plans of a connection before it closes; -1: it stays open, except for the usual share of short ones."""
+    brokers: int = 3
+    """Of a cluster."""
+    partitions: int = 12
+    """Of a topic."""
+    programs: int = 10
+    """Applications of each role; connections share their pools of requests."""
+    metadata_every: int = 60
+    """Fetches between two Metadata requests of a consumer."""
 
 
 PROFILES = {
@@ -93,7 +109,31 @@ PROFILES = {
 }
 
 PROFILES["polls"] = PROFILES["small"]._replace(
-    name="polls", depth=1, coalesce=0.0, empty_rate=0.97, only_polls=True
+    name="polls", depth=1, coalesce=0.0, empty_rate=0.97, role=CONSUMER, sessions=False
+)
+PROFILES["early"] = PROFILES["polls"]._replace(name="early", empty_ms=1)
+PROFILES["short"] = PROFILES["small"]._replace(name="short", depth=1, role=PRODUCER, plans=1)
+PROFILES["followers"] = PROFILES["small"]._replace(
+    name="followers", depth=1, coalesce=0.0, empty_rate=0.5, role=FOLLOWER
+)
+PROFILES["wide"] = PROFILES["small"]._replace(
+    name="wide",
+    depth=1,
+    role=CONSUMER,
+    sessions=False,
+    brokers=1,
+    partitions=2500,  # a consumer has two topics
+    programs=2,
+    metadata_every=4,
+)
+# 128 batches of 125 KB, the most that `codecs.PLAIN_LIMIT` allows.
+PROFILES["large"] = PROFILES["mtu"]._replace(
+    name="large",
+    role=CONSUMER,
+    batch_bytes=(125_000, 125_000),
+    fetch_partitions=(1, 1),
+    fetch_batches=(128, 128),
+    programs=1,
 )
 
 RELEASES: dict[str, tuple[tuple[int, int], ...]] = {

@@ -137,6 +137,8 @@ class Producer(Role):
         self.epoch = 0 if program.idempotent else -1
         self._sequences = [0] * len(program.partitions)
         self._depth = profile.depth
+        # After a connection was refused and closed, the next one would have to know the leader's new epoch.
+        self._may_fail = profile.plans < 0
         self._until_metadata = random.randint(1, METADATA_EVERY)
 
     def next_sequence(self, place: Stamp) -> int:
@@ -168,6 +170,6 @@ class Producer(Role):
         frame = random.choice(self.program.frames)
         answer = frame.good
         # Only without idempotence: an idempotent producer would have to send the batch again, same sequence.
-        if self.program.acks == 1 and random.random() < ERROR_RATE:
+        if self._may_fail and self.program.acks == 1 and random.random() < ERROR_RATE:
             answer = frame.bad
         return ProduceExchange(self, frame, answer, self.service(SERVICE_MEAN_NS[self.program.acks]))

@@ -36,8 +36,9 @@ class Template:
         self._find_marks()
 
     def _find_marks(self) -> None:
-        """Offsets of MARK + 0, MARK + 1, ... in this order, up to the first that is missing."""
-        while (at := self.data.find(_int64.pack(MARK + len(self.marks)))) >= 0:
+        """Offsets of MARK + 0, MARK + 1, ..., which lie in this order, up to the first that is missing."""
+        at = 0
+        while (at := self.data.find(_int64.pack(MARK + len(self.marks)), at)) >= 0:
             self.marks.append(at)
 
     def find_batches(self, batches: list[tuple[int, Batch]]) -> None:

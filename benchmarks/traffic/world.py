@@ -12,20 +12,20 @@ from .batches import build_pool
 from .client import Client
 from .cluster import PORT, Cluster
 from .codecs import codec_of
-from .consumers import Consumer, ConsumerProgram
+from .consumers import FOLLOWER_ID, Consumer, ConsumerProgram
 from .conversation import Budget, Conversation
 from .flow import Endpoints, Flow
 from .members import Member
-from .options import RELEASES, Options
+from .options import CONSUMER, FOLLOWER, PRODUCER, RELEASES, Options
 from .producers import Producer, ProducerProgram
 from .role import Role
 from .silent import write_silent
 from .sink import START_NS, Sink
 from .truth import Truth
 
-PROGRAMS = 10  # producing and consuming applications; connections share their pools
 ACKS = (1, -1, 1, -1, 0)
 CLUSTER_RELEASE = {"old": (2, 5), "new": (4, 2)}
+UNNAMED_TURN = 9  # a client without a client id
 REFUSED_TURN = 4  # in mixed traffic this program is newer than its brokers: its ApiVersions is refused
 SERVICES = ("checkout", "billing", "web-tracker", "stock", "rdkafka", "mailer", "etl-nightly")
 RAMP = 0.15  # connections start within this part of the expected duration
@@ -48,18 +48,20 @@ class World:
         self._budget = Budget(options.size)
         self._pools: dict[str, Any] = {}
         self._clusters = self._build_clusters()
-        self._producers = [self._producer_program(turn) for turn in range(PROGRAMS)]
-        self._consumers = [self._consumer_program(turn) for turn in range(PROGRAMS)]
-        self._members = [self._member_client(turn) for turn in range(PROGRAMS)]
+        turns, role = range(profile.programs), profile.role
+        self._producers = [self._producer_program(turn) for turn in turns if role in ("", PRODUCER)]
+        self._consumers = [self._consumer_program(turn) for turn in turns if role in ("", CONSUMER, FOLLOWER)]
+        self._members = [self._member_client(turn) for turn in turns]
 
     def _build_clusters(self) -> list[tuple[str, Cluster]]:
         eras = ["old", "new"] if self.options.versions == "mixed" else [self.options.versions]
         clusters = []
+        partitions = self.options.profile.partitions
         for number, era in enumerate(eras, 1):
-            hosts = [f"10.{number}.0.{node}" for node in (1, 2, 3)]
+            hosts = [f"10.{number}.0.{node}" for node in range(1, self.options.profile.brokers + 1)]
             if self.options.profile.loopback:
                 hosts = [f"127.0.0.{number}"]
-            clusters.append((era, Cluster(self._random, CLUSTER_RELEASE[era], hosts)))
+            clusters.append((era, Cluster(self._random, CLUSTER_RELEASE[era], hosts, partitions)))
         return clusters
 
     def _client(self, turn: int) -> Client:
@@ -69,7 +71,10 @@ class World:
         if len(self._clusters) == 2 and era == "old" and turn == REFUSED_TURN:
             release = RELEASES["new"][-1]
         broker = cluster.brokers[turn % len(cluster.brokers)]
-        name = None if turn == PROGRAMS - 1 else f"{SERVICES[turn % len(SERVICES)]}-{turn}"
+        profile = self.options.profile
+        name = None if turn == UNNAMED_TURN else f"{SERVICES[turn % len(SERVICES)]}-{turn}"
+        if profile.role == FOLLOWER:
+            name = f"broker-{FOLLOWER_ID}-fetcher-{turn}"
         return Client(cluster, broker, release, name)
 
     def _member_client(self, turn: int) -> Client:
@@ -98,15 +103,15 @@ class World:
 
     def _role(self, slot: int) -> Role:
         """Slots are dealt 9 : 9 : 2 to producers, consumers and group members; the first five have each."""
-        kind, turn = slot % 20, slot // 2
-        if self.options.profile.only_polls:
-            return Consumer(self._random, self._consumers[turn % PROGRAMS])
-        if kind in (4, 13):
-            client = self._members[slot // 10 % PROGRAMS]
+        profile = self.options.profile
+        kind, turn, programs = slot % 20, slot // 2, profile.programs
+        role = profile.role
+        if not role and kind in (4, 13):
+            client = self._members[slot // 10 % programs]
             return Member(self._random, client, f"group-{slot % 7}")
-        if slot % 2:
-            return Consumer(self._random, self._consumers[turn % PROGRAMS])
-        return Producer(self._random, self.options.profile, self._producers[turn % PROGRAMS])
+        if role in (CONSUMER, FOLLOWER) or (not role and slot % 2):
+            return Consumer(self._random, self._consumers[turn % programs])
+        return Producer(self._random, profile, self._producers[turn % programs])
 
     def _endpoints(self, role: Role, number: int) -> Endpoints:
         ports = LAST_EPHEMERAL_PORT - FIRST_EPHEMERAL_PORT + 1
@@ -124,7 +129,9 @@ class World:
         flow = Flow(self._random, self._sink, ends, profile, self.options.reorder)
         share = profile.group_share if isinstance(role, Member) else 1.0
         byte_ns = SECOND_NS * self.options.connections / profile.rate / share
-        plans = SHORT_PLANS if self._random.random() < SHORT_LIVED_RATE else -1
+        plans = (
+            SHORT_PLANS if self._random.random() < SHORT_LIVED_RATE and profile.plans < 0 else profile.plans
+        )
         talk = Conversation(self._random, profile, self._sink, self.truth, self._budget, flow, role)
         return talk.run(byte_ns, plans)
 
@@ -156,7 +163,7 @@ class World:
 
     def run_silent(self, count: int) -> dict[str, Any]:
         """Write connections that fall silent, and nothing else; the truth counts connections and bytes."""
-        clients = [self._client(turn) for turn in range(PROGRAMS)]
+        clients = [self._client(turn) for turn in range(self.options.profile.programs)]
         write_silent(self._random, self._sink, self.options, clients, count)
         self.truth.connections += count
         return self._summary()

@@ -11,6 +11,8 @@ import pytest
 from tests.benchmarks.generated import Generate, Generated
 
 BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
+# The scripts' modules are importable as they are when a script runs.
+sys.path.append(str(BENCHMARKS))
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +42,6 @@ def generate(tmp_path_factory: pytest.TempPathFactory) -> Generate:
 
 
 @pytest.fixture
-def benchmarks_on_path(monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make the scripts' modules importable, as they are when a script runs."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
+def benchmarks_on_path() -> Path:
+    """The folder of the scripts, whose modules can be imported."""
     return BENCHMARKS

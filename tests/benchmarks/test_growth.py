@@ -5,20 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kdissect.api import Dissection
 from tests.benchmarks.generated import Generate
-
-
-def test_copies_have_the_same_traffic(generate: Generate, tmp_path: Path, benchmarks_on_path: Path) -> None:
-    import growth
-
-    template = generate(*growth.TEMPLATE).path
-    copied = tmp_path / "copied.pcap"
-    growth.copy_connections(template, copied, 3)
-    apis = sorted((e.api_key or 0, e.state, e.ordinal) for e in Dissection(template))
-    copies = list(Dissection(copied))
-    assert sorted((e.api_key or 0, e.state, e.ordinal) for e in copies) == sorted(apis * 3)
-    assert len({e.connection.id for e in copies}) == 3 * growth.TEMPLATE_CONNECTIONS
 
 
 def test_table(

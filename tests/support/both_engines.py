@@ -16,9 +16,10 @@ from kdissect.model.native import is_compiled
 NATIVE, PYTHON = "native", "python"
 THIS_ENGINE = NATIVE if is_compiled else PYTHON
 
-# Folders whose tests run on both engines. Other tests run once, on the native engine if there is one: they
-# test the schema, the screen or tools, or they compare the engines themselves (tests/native).
+# Folders and files whose tests run on both engines. Other tests run once, on the native engine if there is
+# one: they test the schema, the screen or tools, or they compare the engines themselves (tests/native).
 BOTH = (
+    "benchmarks/test_multiply.py",
     "capture",
     "causes",
     "cli/findings",
