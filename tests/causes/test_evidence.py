@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from kdissect.causes.evidence.silences import Silences, route_of
 
 from kdissect.causes.cause import client_text, clients_text, joined, quoted
 from kdissect.causes.evidence.body_errors import BodyError, asked, body_errors
@@ -15,7 +16,6 @@ from kdissect.causes.evidence.exchange_log import ExchangeLog, Open
 from kdissect.causes.evidence.old_versions import CutOff, OldVersions
 from kdissect.causes.evidence.reported_trouble import ReportedTrouble, is_refusal, trouble_in
 from kdissect.causes.evidence.seen import Seen, packets_of
-from kdissect.causes.evidence.silences import Silences, route_of
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence as Shown
 from kdissect.history.topics.topic_names import TopicNames

@@ -21,6 +21,8 @@ from kdissect.stats.by_group.group_rows import group_facts
 from kdissect.stats.by_producer.producer_rows import producer_facts
 from kdissect.stats.by_topic.topic_rows import topic_facts
 from kdissect.stats.client import Client
+from kdissect.stats.times.silences import Place
+from kdissect.stats.times.stalls import Stall
 from kdissect.stats.traffic import Tally
 
 Row = dict[str, Any]
@@ -173,6 +175,11 @@ class Evidence:
     def is_poor(self) -> bool:
         """Whether what did not come is no evidence: much is missing, or times cannot be trusted."""
         return self.is_lossy or self.is_cut or bool(self.gathering.clock.flaw)
+
+    @property
+    def stalls(self) -> dict[Place, list[Stall]]:
+        """When brokers stood still."""
+        return self.gathering.stalls.found(self.gathering.traffic.throttled)
 
     @cached_property
     def groups(self) -> list[Row]:

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from kdissect.causes.evidence.silences import Silence
+from kdissect.causes.evidence.stalls import Stall, are_together, stalls
 
 from kdissect.causes.evidence.exchange_log import Wait
 from kdissect.causes.evidence.links import Ended
-from kdissect.causes.evidence.silences import Silence
-from kdissect.causes.evidence.stalls import Stall, are_together, stalls
 from kdissect.history.connections.throttling import ThrottleFact
 from kdissect.model.cause import Packets
 from kdissect.session.problem import Reason

@@ -83,18 +83,22 @@ class Silences:
             waited_ns = 0 if request is None else response.time_ns - request.end_time_ns
             times = [(response.time_ns, response.end_time_ns, waited_ns)]
             self._note(exchange.connection, times)
-            self._respond(_place(exchange.connection), times)
+            self._respond(place_of(exchange.connection), times)
 
     def take_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """The same with exchanges of a block from one on: all of them."""
+        """The same with exchanges of a block from one on, up to the first whose response came so late.
+
+        Gives its number, or how many there are.
+        """
         found: dict[Place, list[Responding]] = {}
-        for info, times in block.response_times(start, SILENT_NS):
+        of_connections, stop = block.response_times(start, SILENT_NS)
+        for info, times in of_connections:
             if info.same_as is None:
                 self._note(info, times)
-                found.setdefault(_place(info), []).extend(times)
+                found.setdefault(place_of(info), []).extend(times)
         for place, times in found.items():
             self._respond(place, sorted(times))
-        return len(block)
+        return stop
 
     def close(self, info: ConnectionInfo) -> None:
         """A connection is over."""
@@ -145,6 +149,11 @@ class Silences:
         """
         return self._first.peek((connection, response_ns))
 
+    def span_ns(self, place: Place) -> int:
+        """From the first response of a broker to the last."""
+        found = self._brokers.peek(place)
+        return 0 if found is None else found.last_ns - found.first_ns
+
     def responds_within(self, capture_set: str, from_ns: int, until_ns: int) -> bool:
         """Whether any broker of a capture set sent a response within a time."""
         return any(
@@ -161,5 +170,6 @@ def route_of(info: ConnectionInfo) -> Route:
     return info.capture_set, info.client_text.rpartition(":")[0], info.broker_text
 
 
-def _place(info: ConnectionInfo) -> Place:
+def place_of(info: ConnectionInfo) -> Place:
+    """Return the broker of a connection."""
     return info.capture_set, info.broker_text
