@@ -134,7 +134,13 @@ class Evidence:
     def ledger(self) -> Ledger:
         """All symptoms, and which of them a cause claims."""
         symptoms = symptoms_of(
-            self.gathering, self.unanswered(), self.tallies, self.groups, self.last_ns, is_poor=self.is_poor
+            self.gathering,
+            self.unanswered(),
+            self.late(),
+            self.tallies,
+            self.groups,
+            self.last_ns,
+            is_poor=self.is_poor,
         )
         return Ledger(symptoms, is_poor=self.is_poor, is_timed=not self.gathering.clock.flaw)
 
@@ -216,8 +222,13 @@ class Evidence:
         yield from found.values()
 
     def late(self) -> list[tuple[LateKey, Seen]]:
-        """Answers for which the broker took long."""
-        return list(self.gathering.log.late.items())
+        """Answers for which the broker took long, but for those that waited for a broker that was away."""
+        held = self.gathering.stalls.held_by_absence_ns
+        return [
+            (key, at)
+            for key, at in self.gathering.log.late.items()
+            if 2 * held((key.capture_set, key.broker), key.client, key.api_key) <= at.time_ns
+        ]
 
     def unanswered(self) -> list[tuple[UnansweredKey, Seen]]:
         """Requests without an answer; of those that nobody ended with a close, the wait until the end."""

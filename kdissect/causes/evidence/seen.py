@@ -55,15 +55,18 @@ class Seen:
         self.spans += other.spans
 
     @property
-    def filled_ns(self) -> tuple[int, int]:
-        """How much time was within one of `spans` or several, and from the first of them to the last."""
-        filled_ns = 0
+    def filled_ns(self) -> tuple[int, int, int]:
+        """How much time was within `spans`, the most of it without a gap, and from the first to the last."""
+        filled_ns = longest_ns = 0
         spans = sorted(self.spans)
-        reached_ns = first_ns = spans[0][0] if spans else 0
+        begin_ns = reached_ns = first_ns = spans[0][0] if spans else 0
         for from_ns, until_ns in spans:
-            filled_ns += max(until_ns - max(from_ns, reached_ns), 0)
+            if from_ns > reached_ns:
+                begin_ns = reached_ns = from_ns
+            filled_ns += max(until_ns - reached_ns, 0)
             reached_ns = max(reached_ns, until_ns)
-        return filled_ns, reached_ns - first_ns
+            longest_ns = max(longest_ns, reached_ns - begin_ns)
+        return filled_ns, longest_ns, reached_ns - first_ns
 
     @property
     def span_ns(self) -> int:

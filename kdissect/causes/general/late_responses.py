@@ -35,8 +35,8 @@ class ResponsesLate(GeneralCause):
         seen = found.seen
         apis = joined(list(dict.fromkeys(one.api for one in found.symptoms)))
         return (
-            f"{plural(seen.times, 'response', spec=',')} ({apis}) of broker {found.brokers} came late:"
-            f" the broker took {duration(seen.time_ns)} in all, {duration(seen.longest_ns)} at most."
+            f"{plural(seen.times, 'response', spec=',')} ({apis}) of broker {found.brokers} came late: the broker"
+            f" took {duration(seen.time_ns)} for them, at most {duration(seen.longest_ns)} without a break."
         )
 
     def not_surer(self, found: Together) -> str:

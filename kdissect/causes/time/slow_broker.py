@@ -8,7 +8,7 @@ from kdissect.causes.cause import SECOND_NS, Cause, client_text, clients_text, j
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.ledger.symptom import Claim, SymptomKind
-from kdissect.causes.time.late_answers import late_by_broker
+from kdissect.causes.time.late_answers import PROMPT, late_by_broker
 from kdissect.model.cause import Cost, FoundCause, Packets, Party
 from kdissect.model.wording import plural
 from kdissect.report.quantities import duration
@@ -17,7 +17,8 @@ from kdissect.stats.client import Client
 
 LEAST = 5  # answers
 SUM_NS = 2 * SECOND_NS  # that pass while at least one of them is at the broker
-_SHARE = 0.08  # of what it was asked of these APIs
+_SHARE = 0.08  # of what it was asked
+_ASKED = frozenset(filter(None, map(api_name, PROMPT)))
 _TIME_SHARE = 0.1  # from the first of them to the last: less is now and then
 _WINDOWS = 5  # that a broker closes
 _BYTES = 1_000_000  # for each: who takes much has no room for a moment
@@ -45,16 +46,15 @@ class SlowBroker(Cause):
         """Each broker."""
         for (_, broker), late in late_by_broker(seen).items():
             at = late.seen
-            filled_ns, span_ns = at.filled_ns
+            filled_ns, _, span_ns = at.filled_ns
             if at.times < LEAST or filled_ns < max(SUM_NS, _TIME_SHARE * span_ns):
                 continue
-            apis = sorted(late.apis, key=lambda key: -late.apis[key])
-            asked = {api_name(key) or str(key) for key in apis}
             if at.times < _SHARE * sum(
-                tally.exchanges for key, tally in seen.tallies if key[3] == broker and key[0] in asked
+                tally.exchanges for key, tally in seen.tallies if key[3] == broker and key[0] in _ASKED
             ):
                 continue
             mean_ns = at.time_ns // at.times
+            apis = sorted(late.apis, key=lambda key: -late.apis[key])
             names = joined([api_name(key) or str(key) for key in apis])
             yield self.found(
                 f"Broker {broker} took {duration(mean_ns)} on the mean, {duration(at.longest_ns)} at most,"

@@ -129,7 +129,11 @@ def _write_text(facts: Facts, sides: Sequence[Namespace], options: Namespace, ou
     tables.section(
         "causes of trouble", cause_columns(), [row for row in facts["causes"] if row["state"] != "same"]
     )
-    tables.section(STALLS_TITLE, [text_column("in", "side"), *stall_columns()], facts["stalls"])
+    tables.section(
+        STALLS_TITLE,
+        [text_column("in", "side"), text_column("since", "from"), *stall_columns()],
+        facts["stalls"],
+    )
     steps = facts["steps"]
     tables.section("side by side", step_columns(), steps[:_STEPS_SHOWN])
     if len(steps) > _STEPS_SHOWN:

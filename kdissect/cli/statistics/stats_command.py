@@ -20,6 +20,7 @@ from kdissect.cli.options.wanted_names import near_names
 from kdissect.cli.output import Output
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.native import is_compiled
+from kdissect.report.cells import time_column
 from kdissect.report.columns.one_way import clock_lines, one_way_columns
 from kdissect.report.columns.stalls import STALLS_TITLE, stall_columns
 from kdissect.report.columns.time_split import split_columns, vantage_lines
@@ -257,7 +258,9 @@ def _write_tables(facts: Facts, span_ns: int, options: Namespace, output: Output
     if errors:
         tables.heading("errors by code")
         tables.table(error_columns(), errors)
-    tables.section(STALLS_TITLE, stall_columns(), facts["stalls"])
+    tables.section(
+        STALLS_TITLE, [time_column("since", "from", of_day=True), *stall_columns()], facts["stalls"]
+    )
     if told := _told(facts):
         tables.heading("told to read from another replica")
         tables.table(told_columns(), told)

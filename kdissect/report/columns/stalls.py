@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn, number_column, text_column, time_column
+from kdissect.report.cells import Cell, TableColumn, number_column, text_column
 from kdissect.report.printable import printable
 from kdissect.report.quantities import duration
 
@@ -13,9 +13,8 @@ _NAMED = 3
 
 
 def stall_columns() -> list[TableColumn]:
-    """Since when which brokers, for how long, and who waited."""
+    """Which brokers, for how long, and who waited; the callers put the time before."""
     return [
-        time_column("since", "from", of_day=True),
         TableColumn("brokers", lambda row: Cell(_named(row["brokers"]))),
         TableColumn("for", lambda row: Cell(duration(row["took_ns"]), "bad"), right=True),
         TableColumn("of its time", lambda row: Cell(_share(row["share"])), rank=1, right=True),

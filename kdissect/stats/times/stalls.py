@@ -249,15 +249,27 @@ class Stalls:
         for stall in stalls_of:
             is_bystander = stall.may_wait_for_replicas and (
                 any(are_together(stall, other) and not other.may_wait_for_replicas for other in others)
-                or any(
-                    other[0] == place[0]
-                    and other != place
-                    and stall.from_ns - _NOTICED_NS <= at_ns <= stall.until_ns
-                    for other, at_ns in self.away
-                )
+                or self._is_another_away(place, stall.from_ns, stall.until_ns)
             )
             if not is_bystander:
                 yield stall
+
+    def held_by_absence_ns(self, place: Place, client: Client, api_key: int) -> int:
+        """How long requests of a client waited for replicas while another broker was away."""
+        return sum(
+            one.until_ns - one.since_ns
+            for one in self.waits
+            if one.needs_replicas
+            and (one.place, one.client, one.api_key) == (place, client, api_key)
+            and self._is_another_away(place, one.since_ns, one.until_ns)
+        )
+
+    def _is_another_away(self, place: Place, from_ns: int, until_ns: int) -> bool:
+        """Whether another broker was away, and leaders may not have noticed yet."""
+        return any(
+            other[0] == place[0] and other != place and from_ns - _NOTICED_NS <= at_ns <= until_ns
+            for other, at_ns in self.away
+        )
 
     def facts(self, throttled: Collection[Client] = ()) -> list[Facts]:
         """As plain values, in the order of time: a row for each interval, with all brokers that it is of."""
