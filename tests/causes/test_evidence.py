@@ -6,7 +6,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from kdissect.causes.evidence.silences import Silences, route_of
 
 from kdissect.causes.cause import client_text, clients_text, joined, quoted
 from kdissect.causes.evidence.body_errors import BodyError, asked, body_errors
@@ -26,6 +25,7 @@ from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
 from kdissect.session.info import Close, CloseKind
 from kdissect.session.problem import Reason
 from kdissect.stats.client import Client
+from kdissect.stats.times.silences import Silences, route_of
 from tests.causes.fixtures.boundaries import (
     BROKER_2,
     NAMELESS,

@@ -141,7 +141,7 @@ class Evidence:
             self.groups,
             self.last_ns,
             is_poor=self.is_poor,
-        )
+        )  # fmt: skip
         return Ledger(symptoms, is_poor=self.is_poor, is_timed=not self.gathering.clock.flaw)
 
     @cached_property

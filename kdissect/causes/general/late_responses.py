@@ -34,9 +34,10 @@ class ResponsesLate(GeneralCause):
         """How many waited for how long."""
         seen = found.seen
         apis = joined(list(dict.fromkeys(one.api for one in found.symptoms)))
+        took, longest = duration(seen.time_ns), duration(seen.longest_ns)
         return (
-            f"{plural(seen.times, 'response', spec=',')} ({apis}) of broker {found.brokers} came late: the broker"
-            f" took {duration(seen.time_ns)} for them, at most {duration(seen.longest_ns)} without a break."
+            f"{plural(seen.times, 'response', spec=',')} ({apis}) of broker {found.brokers} came late:"
+            f" the broker took {took} for them, at most {longest} without a break."
         )
 
     def not_surer(self, found: Together) -> str:
