@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from kdissect.cli import main
 from kdissect.history.fact import Evidence
 from kdissect.stats.client import Client
 from kdissect.stats.times.silences import Place, Silence
@@ -40,15 +43,14 @@ def wait(
     return Wait(place, who, api, evidence, ns(since_s), ns(until_s), replicas)
 
 
-def found(
+def made(
     *waits: Wait,
     silences: Iterable[tuple[float, float]] = ((10, 20),),
     there: Iterable[tuple[float, float]] = (),
     before: dict[str, float | None] | None = None,
     awake: Any = False,
     away: Iterable[tuple[Place, float]] = (),
-    throttled: Iterable[Client] = (),
-) -> dict[Place, list[Stall]]:
+) -> Stalls:
     """`before`: when a connection had the response before, or that it is not known."""
     seen = Stalls()
     seen.waits.extend(waits)
@@ -68,8 +70,38 @@ def found(
         responds_within=awake if callable(awake) else lambda *_: awake,
         span_ns=lambda place: ns(100),
     )
-    seen.facts()
-    return seen.found(list(throttled))
+    return seen
+
+
+def found(*waits: Wait, throttled: Iterable[Client] = (), **how: Any) -> dict[Place, list[Stall]]:
+    return made(*waits, **how).found(list(throttled))
+
+
+def test_each_interval_is_a_row() -> None:
+    late = (wait(30, 33, connection="c3", api=0), wait(30.5, 33, connection="c3", at_s=30.5))
+    seen = made(*TWO, *late, *OTHERS, silences=((10, 20), (30, 33)), there=((10, 20),))
+    together, alone = seen.facts()
+    assert (together["brokers"], together["waited_by"]) == (
+        ["10.0.0.2:9092", "10.0.0.4:9092"],
+        "several brokers",
+    )
+    assert alone["waited_by"] == "one connection"
+    assert (alone["from"], alone["took_ns"], alone["share"]) == (
+        "1970-01-01T00:00:30.000000000Z",
+        ns(3),
+        0.03,
+    )
+    assert (alone["requests"], alone["apis"], alone["waited_ns"]) == (
+        2,
+        {"Produce": 1, "Heartbeat": 1},
+        ns(5.5),
+    )
+    assert [one["client_id"] for one in alone["clients"]] == ["app"]
+    assert (alone["others_sent"], alone["connection"]) == (True, "c3")
+    assert seen.facts([WHO])[0]["waited_by"] == "several brokers"
+    assert [row["waited_by"] for row in made(*TWO).facts()] == ["all clients"]
+    same = made(wait(), wait(connection="c2")).facts()
+    assert [row["waited_by"] for row in same] == ["one client"]
 
 
 def times(*waits: Wait, **how: Any) -> list[tuple[float, float]]:
@@ -259,3 +291,47 @@ def test_two_stalls_at_one_time(other: tuple[float, float], is_one_time: bool) -
     """More than half of the longer one."""
     one, two = (Stall(HERE, ns(first), ns(last), (), (), False) for first, last in ((10, 20), other))
     assert are_together(one, two) is are_together(two, one) is is_one_time
+
+
+CASES = Path(__file__).parents[1] / "causes" / "cases"
+HANG, FROZEN = (str(CASES / f"{name}.pcap.gz") for name in ("hang_8s_real", "broker_frozen_15_clients_real"))
+
+
+def shown(capfd: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert main([*arguments, "--format", "json"]) == 0
+    return json.loads(capfd.readouterr().out)["stalls"]
+
+
+def test_stats_lists_them(capfd: pytest.CaptureFixture[str]) -> None:
+    (found,) = shown(capfd, "stats", HANG)
+    assert (found["brokers"], found["waited_by"]) == (["127.0.0.1:25092"], "one connection")
+    assert (found["took_ns"], found["requests"], found["apis"]) == (7_999_498_000, 5, {"Produce": 5})
+    by_other_ways = [("--split",), ("--by", "topic"), ("--by", "partition"), ("-Y", "api == Produce")]
+    assert all(shown(capfd, "stats", HANG, *options) == [found] for options in by_other_ways)
+    (many,) = shown(capfd, "stats", FROZEN)
+    assert (many["waited_by"], many["requests"], len(many["clients"])) == ("all clients", 15, 15)
+
+
+def test_requests_wait_that_the_filter_takes(capfd: pytest.CaptureFixture[str]) -> None:
+    """Responses of all others show that a broker works."""
+    assert shown(capfd, "stats", HANG, "-Y", "api == Metadata") == []
+    (few,) = shown(capfd, "stats", FROZEN, "-Y", "connection.exchanges >= 0 and client_port < 40000")
+    assert few
+
+
+def test_diff_lists_those_of_both_sides(capfd: pytest.CaptureFixture[str]) -> None:
+    good, bad = shown(capfd, "diff", FROZEN, HANG)
+    assert (good["side"], bad["side"]) == ("good", "bad")
+    assert ({"side": "bad"} | shown(capfd, "stats", HANG)[0]) == bad
+    main(["diff", HANG, FROZEN])
+    assert "stood still" in capfd.readouterr().out
+
+
+def test_stats_shows_a_table_of_them(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["stats", HANG]) == 0
+    *_, title, head, row = capfd.readouterr().out.splitlines()
+    assert title.startswith("brokers that stood still")
+    assert head.split()[:2] == ["since", "(UTC)"]
+    assert row.split()[1:5] == ["127.0.0.1:25092", "8.00", "s", "38.4%"]
+    assert main(["stats", HANG, "--table", "stalls", "-e", "took_ns", "--no-header"]) == 0
+    assert capfd.readouterr().out.split() == ["7999498000"]
