@@ -77,7 +77,7 @@ class StalledBroker(Cause):
             clients_text(clients),
             parties_of(clients) | {Party("broker", broker) for broker in brokers},
             at,
-            Cost(time_ns=sum(wait.until_ns - wait.since_ns for wait in waits)),
+            Cost(time_ns=sum(one.waited_ns for one in found)),
             "stats {files} --by broker,api --split",
             _not_surer(seen, places, found),
         )

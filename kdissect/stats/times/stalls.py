@@ -102,6 +102,11 @@ class Stall(NamedTuple):
         return self.until_ns - self.from_ns
 
     @property
+    def waited_ns(self) -> int:
+        """How long requests waited within it, added up."""
+        return sum(min(one.until_ns, self.until_ns) - max(one.since_ns, self.from_ns) for one in self.waits)
+
+    @property
     def clients(self) -> list[Client]:
         """Who waited."""
         return list(dict.fromkeys(one.client for one in self.waits))
@@ -298,7 +303,7 @@ class Stalls:
             "clients": [one.facts() for one in clients],
             "requests": len(waits),
             "apis": dict(counted.most_common()),
-            "waited_ns": sum(one.until_ns - one.since_ns for one in waits),
+            "waited_ns": sum(one.waited_ns for one in moment),
             "others_sent": any(one.is_seen for one in moment),
             "connection": first.connection,
             "packet": None if request is None else ref_number(request[0]),
