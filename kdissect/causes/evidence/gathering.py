@@ -37,6 +37,7 @@ from kdissect.stats.client import Client
 from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.dimensions import Context, key_maker
 from kdissect.stats.racks import Racks
+from kdissect.stats.times.silences import Silences
 from kdissect.stats.times.stalls import Stalls
 from kdissect.stats.traffic import Traffic
 
@@ -72,8 +73,7 @@ class Gathering:
         self.rewinds = Rewinds(names)
         self.groups = WatchedGroups(names, self.rewinds)
         self.stalls = Stalls(self.log.clients)
-        self.silences = self.stalls.silences
-        self.idle_resets = IdleResets(self.silences)
+        self.idle_resets = IdleResets(self.stalls.silences)
         self.broken_off = BrokenOffResponses()
         self.racks = Racks()
         self.versions = OldVersions()
@@ -98,6 +98,11 @@ class Gathering:
         )
         self._judge = WatchingJudge(self.log.add, self._tell, self._report)
         self.broken = self._judge.broken
+
+    @property
+    def silences(self) -> Silences:
+        """When brokers sent no response."""
+        return self.stalls.silences
 
     # events
 
