@@ -19,7 +19,6 @@ from kdissect.schema.types import Array, Struct
 from kdissect.stats.by_group.group_links import GROUP_FIELDS, GroupLinks, names_groups
 from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.dimensions import Context, key_maker
-from kdissect.stats.times.stalls import Stalls
 from kdissect.stats.traffic import Traffic
 from kdissect.stats.watermarks import Watermarks
 from tests.engine.test_in_order import CAPTURES, DAMAGE, FLIPS, SHIPPED, damaged, flipped, shipped
@@ -92,7 +91,7 @@ def test_a_filter_by_kind_is_asked_once_a_kind(native: Any) -> None:
     dissection = Dissection(str(CAPTURES / "kafka44_java_errors.pcapng"))
     context = Context(dissection.topics, GroupLinks())
     traffic = Traffic(key_maker(["api"], context))
-    count_blocks(dissection, BlockCounter(traffic, ["api"], context, takes), traffic.add, Stalls(), takes)
+    count_blocks(dissection, BlockCounter(traffic, ["api"], context, takes), traffic.add)
     exchanges = sum(1 for _ in Dissection(str(CAPTURES / "kafka44_java_errors.pcapng")))
     assert 0 < traffic.total.exchanges < exchanges
     assert len(asked) < exchanges

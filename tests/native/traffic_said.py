@@ -14,7 +14,6 @@ from kdissect.sketches.distribution import Distribution
 from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.dimensions import Context, key_maker
-from kdissect.stats.times.stalls import Stalls
 from kdissect.stats.traffic import Tally, Traffic
 
 SUMS = (
@@ -43,7 +42,7 @@ def counted(paths: list[str], by: list[str], most: int = 1000, expression: str =
             dissection.topics.pass_by(turn.exchange)
 
     if is_compiled:
-        count_blocks(dissection, BlockCounter(traffic, by, context, takes), take, Stalls(), takes)
+        count_blocks(dissection, BlockCounter(traffic, by, context, takes), take)
     else:
         read_views(dissection, take)
     return _facts(traffic)
@@ -65,7 +64,7 @@ def counted_together(path: str, ways: Sequence[list[str]], most: int) -> list[An
         context.groups.learn(turn)
         first.add(turn, others)
 
-    count_blocks(dissection, counter, take, Stalls())
+    count_blocks(dissection, counter, take)
     return [_facts(traffic) for traffic in traffics]
 
 
@@ -106,5 +105,5 @@ def looked_at(path: str, by: list[str]) -> tuple[int, int]:
         context.groups.learn(turn)
         traffic.add(turn)
 
-    count_blocks(dissection, BlockCounter(traffic, by, context), take, Stalls())
+    count_blocks(dissection, BlockCounter(traffic, by, context), take)
     return traffic.looked, traffic.total.exchanges

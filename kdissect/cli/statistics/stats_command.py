@@ -94,7 +94,7 @@ def _parser() -> ArgumentParser:
     add("--top", metavar="N", type=positive, help=f"as --limit; default: {DEFAULT_TOP}, in other formats all")
     add("--over-time", action="store_true", help="also rates in one interval after the other")
     add("--split", action="store_true", help=(
-        "also where the time went: network, retransmissions, broker, throttle, client"
+        "also where the time went: network, retransmissions, broker, throttle, client; when brokers stood still"
     ))  # fmt: skip
     add_clocks(parser)
     add_metrics(parser)
@@ -127,7 +127,7 @@ class _Counting:
             self._context = context = context._replace(racks=Racks())
         keys_of = key_maker(options.by, context)
         self._traffic = Traffic(keys_of, context.racks)
-        self._stalls = Stalls()
+        self._stalls = Stalls() if options.split or options.table == _STALLS else None
         self._split = None
         if options.split or options.table in _SPLIT_TABLES:
             sets = len({file.capture_set for file in dissection.captures.files})
@@ -143,7 +143,8 @@ class _Counting:
 
         def take(event: Event) -> None:
             is_wanted = isinstance(event, Exchange) and count(ExchangeView(event))
-            stalls.add(event, is_wanted)
+            if stalls is not None:
+                stalls.add(event, is_wanted)
             if split is not None and isinstance(event, ConnectionClosed):
                 split.close(event.connection)
 
@@ -182,29 +183,36 @@ def count_blocks(
     dissection: Dissection,
     counter: BlockCounter,
     take: Callable[[ExchangeView], object],
-    stalls: Stalls,
+    stalls: Stalls | None = None,
     test: Callable[[Exchange], bool] | None = None,
 ) -> None:
     """Have a counter count what it can, and `take` take the rest. Compiled only.
 
     Requests that `test` takes wait for `stalls`.
     """
+    waiting = [] if stalls is None else [_waiting(stalls, test)]
 
     def take_event(event: Event) -> None:
         if isinstance(event, Exchange):
             take(ExchangeView(event))
         elif isinstance(event, ConnectionClosed):
             counter.close(event.connection)
-            stalls.close(event)
+            if stalls is not None:
+                stalls.close(event)
 
-    def add_exchange(exchange: Exchange) -> None:
-        stalls.add_exchange(exchange, test is None or test(exchange))
-
-    waiting = BlockTaker.of_counted(stalls.take_block, add_exchange)
     try:
-        read_blocks(dissection, take_event, counter.count, [waiting])
+        read_blocks(dissection, take_event, counter.count, waiting)
     finally:
         counter.catch_up()
+
+
+def _waiting(stalls: Stalls, test: Callable[[Exchange], bool] | None) -> BlockTaker:
+    """What takes blocks for the stalls; requests wait that a test takes."""
+
+    def add(exchange: Exchange) -> None:
+        stalls.add_exchange(exchange, test is None or test(exchange))
+
+    return BlockTaker.of_counted(stalls.take_block, add)
 
 
 def _splitting(take: Callable[[Event], object], split: TimeSplit) -> Callable[[Event], None]:
@@ -221,7 +229,7 @@ def _splitting(take: Callable[[Event], object], split: TimeSplit) -> Callable[[E
 
 
 def _print(
-    traffic: Traffic, split: TimeSplit | None, stalls: Stalls, options: Namespace, output: Output
+    traffic: Traffic, split: TimeSplit | None, stalls: Stalls | None, options: Namespace, output: Output
 ) -> None:
     top, order = options.top or options.limit, options.sort or "exchanges"
     if order in ORDERS and options.table in (None, _ROWS):  # rows come so, and those behind make one
@@ -241,7 +249,8 @@ def _print(
         RowTable(_TOLD, lambda: _told(facts)),
         RowTable(_STALLS, lambda: facts["stalls"]),
     ]
-    facts["stalls"] = stalls.facts(traffic.throttled)
+    if stalls is not None:
+        facts["stalls"] = stalls.facts(traffic.throttled)
     if split is not None:
         keys = [tuple(row[name] for name in facts["by"]) for row in facts["rows"]]
         named = None if traffic.racks is None else traffic.racks.namer(options.by)
