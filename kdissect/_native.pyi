@@ -222,10 +222,11 @@ class ExchangeBlock:
         self, set_of: Callable[[ConnectionInfo], str]
     ) -> list[tuple[str, list[tuple[int, int]]]]: ...
     # When responses came by connection, of the exchanges from one on: first and last ns of those without
-    # `gap` ns between them, and the time from the request to the first of them.
+    # `gap` ns between them, and the time from the request to the first of them. Up to the first exchange
+    # whose response was waited for as long: gives its number as well, or how many there are.
     def response_times(
         self, start: int, gap: int
-    ) -> list[tuple[ConnectionInfo, list[tuple[int, int, int]]]]: ...
+    ) -> tuple[list[tuple[ConnectionInfo, list[tuple[int, int, int]]]], int]: ...
     # There are no exchanges from one on, until another is said.
     def stop_at(self, stop: int) -> None: ...
 
@@ -861,6 +862,8 @@ class TrafficCounter:
         most: int,
         has_latencies: bool,
         takes: Callable[[Exchange], bool] | None,
+        # Connections and client ids that have a throttle time in a response.
+        throttles: Callable[[ConnectionInfo, str | None], object] | None,
     ) -> Self: ...
     # The first exchange that is Python's, or how many there are.
     def count(self, block: ExchangeBlock, start: int) -> int: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Protocol
 
@@ -17,6 +17,7 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.native import is_compiled, native
 from kdissect.session.events import Event, Events
 from kdissect.session.exchange import Exchange
+from kdissect.stages.block_takers import BlockTaker, take_block
 
 
 class Reading:
@@ -148,12 +149,14 @@ def read_blocks(
     dissection: Dissection,
     take: Callable[[Event], object],
     count_block: Callable[[native.ExchangeBlock, int], int],
+    others: Sequence[BlockTaker] = (),
 ) -> None:
     """Have `take` take all events that count, but those of blocks that `count_block` takes.
 
     That is given a block and the number of an exchange, and gives the next one that `take` has to take.
+    `others` take the same blocks; exchanges that are in no block they get by their `add` after `take`.
     """
-    progress, take_all = progress_of(dissection), taking_blocks(dissection, take, count_block)
+    progress, take_all = progress_of(dissection), taking_blocks(dissection, take, count_block, others)
 
     def take_ticking(events: Events) -> None:
         if progress is not None:
@@ -171,22 +174,24 @@ def taking_blocks(
     dissection: Dissection,
     take: Callable[[Event], object],
     count_block: Callable[[native.ExchangeBlock, int], int],
+    others: Sequence[BlockTaker] = (),
 ) -> Callable[[Events], None]:
     """What `read_blocks` does with each batch of events."""
-    each = dissection.guard.each
+    guard = dissection.guard
+    takers = [BlockTaker.of_counted(count_block, take), *others]
 
     def take_counting(event: Event) -> None:
         if event.connection.same_as is None:
             take(event)
+        if isinstance(event, Exchange):
+            for other in others:
+                other.add(event, 0)
 
     def take_all(events: Events) -> None:
-        if not (is_compiled and isinstance(events, native.ExchangeBlock)):
-            each(events, take_counting)
-            return
-        at = count_block(events, 0)
-        while at < len(events):
-            take_counting(events[at])
-            at = count_block(events, at + 1)
+        if is_compiled and isinstance(events, native.ExchangeBlock):
+            take_block(events, takers, guard.note)
+        else:
+            guard.each(events, take_counting)
 
     return take_all
 

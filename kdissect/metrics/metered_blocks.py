@@ -55,7 +55,7 @@ class BlockMeter:
         by = True, True, False, False, False, True, False  # kind, client id and topics
         self._counter = native.TrafficCounter(
             [by], _kind_of, self._place_of, self._group_of, self._changes, self._meet, self._watermarks,
-            BOUNDS_NS, True, (), 0, False, None,
+            BOUNDS_NS, True, (), 0, False, None, None,
         )  # fmt: skip
 
     def count(self, block: native.ExchangeBlock, start: int) -> int:

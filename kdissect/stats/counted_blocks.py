@@ -71,7 +71,7 @@ class BlockCounter:
         self._counter = native.TrafficCounter(
             [way.tells_apart for way in self._ways], self._kind_of, self._place_of, self._tallies_of,
             self._changes, self._meet, watermarks, bin_multiplier(), False, WIDTHS_NS, MAX_POINTS,
-            latencies is not None, takes,
+            latencies is not None, takes, traffic.note_throttle,
         )  # fmt: skip
 
     @staticmethod

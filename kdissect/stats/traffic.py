@@ -11,7 +11,9 @@ from kdissect.model.frame import Frame
 from kdissect.model.limits import in_force
 from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange, State
+from kdissect.session.info import ConnectionInfo
 from kdissect.sketches.distribution import Distribution, DistributionRow
+from kdissect.stats.client import CLIENTS_KEPT, Client, client_named
 from kdissect.stats.dimensions import Key
 from kdissect.stats.racks import Racks
 from kdissect.stats.times.response_time import ResponseTime, response_time
@@ -182,6 +184,8 @@ class Traffic:
         self.other = Tally()
         self.total = Tally()
         self.series = Series()
+        self.throttled: dict[Client, None] = {}
+        """Clients with a throttle time in a response, at most `CLIENTS_KEPT`."""
 
     def add(self, view: ExchangeView, others: Iterable[Traffic] = ()) -> ResponseTime | None:
         """Count the next exchange, in the order in which the analyzer reports them; gives its times.
@@ -191,6 +195,8 @@ class Traffic:
         exchange = view.exchange
         errors = exchange.response_summary().errors
         times = response_time(view, self.watermarks)
+        if times is not None and times.throttle:
+            self.note_throttle(view.info, exchange.client_id)
         for traffic in (self, *others):
             for tally in traffic.tallies_of(view):
                 tally.add(exchange, errors, times)
@@ -200,9 +206,14 @@ class Traffic:
         )
         return times
 
+    def note_throttle(self, info: ConnectionInfo, client_id: str | None) -> None:
+        """Note who sent a request whose response has a throttle time."""
+        if len(self.throttled) < CLIENTS_KEPT:
+            self.throttled[client_named(info, client_id)] = None
+
     def share(self, other: Traffic) -> None:
         """Take the total and the series of another one, which counts the same exchanges."""
-        self.total, self.series = other.total, other.series
+        self.total, self.series, self.throttled = other.total, other.series, other.throttled
 
     def tallies_of(self, view: ExchangeView) -> list[Tally]:
         """The tallies of the rows of an exchange."""
@@ -215,6 +226,7 @@ class Traffic:
         self.other.merge(other.other)
         self.total.merge(other.total)
         self.series.merge(other.series)
+        self.throttled |= other.throttled
 
     def add_tally(self, key: Key, tally: Tally) -> None:
         """Count what was counted elsewhere of one key."""

@@ -15,7 +15,6 @@ from kdissect.causes.evidence.exchange_log import ExchangeLog, Open
 from kdissect.causes.evidence.old_versions import CutOff, OldVersions
 from kdissect.causes.evidence.reported_trouble import ReportedTrouble, is_refusal, trouble_in
 from kdissect.causes.evidence.seen import Seen, packets_of
-from kdissect.causes.evidence.silences import Silences, route_of
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence as Shown
 from kdissect.history.topics.topic_names import TopicNames
@@ -26,6 +25,7 @@ from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
 from kdissect.session.info import Close, CloseKind
 from kdissect.session.problem import Reason
 from kdissect.stats.client import Client
+from kdissect.stats.times.silences import Silences, route_of
 from tests.causes.fixtures.boundaries import (
     BROKER_2,
     NAMELESS,

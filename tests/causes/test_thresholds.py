@@ -180,11 +180,11 @@ THRESHOLDS: dict[str, Threshold] = {
     ),
     "slow-broker": Threshold(
         _answers,
-        {"times": 5, "took_ns": 400 * MS, "every_ns": SECOND // 4},
+        {"times": 5, "took_ns": 400 * MS, "every_ns": 400 * MS},
         (
             {"times": 4, "took_ns": SECOND, "every_ns": SECOND},
             {"took_ns": 400 * MS - 1},
-            {"every_ns": SECOND // 4 - 1},
+            {"every_ns": 400 * MS - 1},
         ),
     ),
 }  # fmt: skip

@@ -9,13 +9,13 @@ from kdissect.causes.cause import SECOND_NS, Cause, clients_text, times
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.links import Ended, Link, LinkKey
 from kdissect.causes.evidence.seen import Seen
-from kdissect.causes.evidence.stalls import AWAY
 from kdissect.causes.ledger.symptom import MOVING_ERRORS, Claim, SymptomKind, errors
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
 from kdissect.model.wording import plural
 from kdissect.report.quantities import duration
 from kdissect.session.problem import Reason
 from kdissect.stats.client import Client
+from kdissect.stats.times.stalls import AWAY
 
 _TOGETHER_NS = 8 * SECOND_NS  # a broker that shuts down ends its connections within seconds
 _LEAST = 2  # connections

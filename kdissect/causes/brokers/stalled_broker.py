@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from kdissect.causes.brokers.effects_of_absence import EFFECTS, PARTIES
 from kdissect.causes.cause import Cause, clients_text, joined, times
 from kdissect.causes.evidence.evidence import Evidence, parties_of
-from kdissect.causes.evidence.seen import Seen
-from kdissect.causes.evidence.silences import Place
-from kdissect.causes.evidence.stalls import Stall, are_together, stalls
+from kdissect.causes.evidence.seen import Seen, packets_of
 from kdissect.causes.ledger.symptom import CLIENT, MOVING_ERRORS, Claim, SymptomKind, errors
 from kdissect.model.cause import Cost, FoundCause, Party
 from kdissect.model.wording import plural
 from kdissect.report.quantities import duration
+from kdissect.stats.times.silences import Place
+from kdissect.stats.times.stalls import Stall, by_brokers
 
 _OTHERS = (
     "all of them stood still at one time: the network, or the machine that they or the capture share, may"
@@ -49,7 +49,7 @@ class StalledBroker(Cause):
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each broker; those together that stood still at one time."""
-        for places, moments in _by_brokers(stalls(seen)):
+        for places, moments in by_brokers(seen.stalls):
             yield self._of(seen, places, moments)
 
     def _of(self, seen: Evidence, places: tuple[Place, ...], moments: list[list[Stall]]) -> FoundCause:
@@ -57,7 +57,7 @@ class StalledBroker(Cause):
         at = Seen()
         for one in found:
             for wait in one.heads:
-                at.add(wait.packets)
+                at.add(packets_of(wait.evidence))
         at.first_ns, at.last_ns = found[0].from_ns, max(one.until_ns for one in found)
         at.times = len(moments)
         clients = list(dict.fromkeys(client for one in found for client in one.clients))
@@ -77,29 +77,10 @@ class StalledBroker(Cause):
             clients_text(clients),
             parties_of(clients) | {Party("broker", broker) for broker in brokers},
             at,
-            Cost(time_ns=sum(wait.until_ns - wait.since_ns for wait in waits)),
+            Cost(time_ns=sum(one.waited_ns for one in found)),
             "stats {files} --by broker,api --split",
             _not_surer(seen, places, found),
         )
-
-
-def _by_brokers(
-    found: dict[Place, list[Stall]],
-) -> Iterator[tuple[tuple[Place, ...], list[list[Stall]]]]:
-    """Stalls by the brokers that had them together; each list of stalls is of one time."""
-    left = sorted((one for of in found.values() for one in of), key=lambda one: (one.from_ns, one.place))
-    groups: dict[tuple[Place, ...], list[list[Stall]]] = {}
-    while left:
-        moment = [left.pop(0)]
-        for one in moment:  # grows meanwhile
-            together = [
-                other for other in left if other.place[0] == one.place[0] and are_together(one, other)
-            ]
-            for other in together:
-                left.remove(other)
-            moment += together
-        groups.setdefault(tuple(sorted({one.place for one in moment})), []).append(moment)
-    yield from groups.items()
 
 
 def _not_surer(seen: Evidence, places: tuple[Place, ...], found: list[Stall]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kdissect.causes.cause import SECOND_NS, Cause, client_text, joined
-from kdissect.causes.consumers.partition_ends import readings, unread
+from kdissect.causes.consumers.partition_ends import Reading, readings, unread
 from kdissect.causes.consumers.stuck_consumer import by_member, seen_at
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.model.cause import Cost, FoundCause, Party
@@ -17,6 +17,8 @@ _LEAST = 50  # records
 _SHARE = 0.4  # of what came while it was there: less is a moment's lead of the writers
 _TIME_NS = 8 * SECOND_NS
 _SILENT_NS = 6 * SECOND_NS
+# org.apache.kafka.clients.consumer.ConsumerConfig#AUTO_COMMIT_INTERVAL_MS_CONFIG
+_COMMITS_NS = 5 * SECOND_NS
 _GONE_NS = (
     10 * SECOND_NS
 )  # without a heartbeat: by default members send one every 3 s, or every 5 s (KIP-848)
@@ -55,6 +57,8 @@ class LagSlowConsumer(Cause):
             if behind < max(_LEAST, _SHARE * ends) or lasted_ns < _TIME_NS or not is_there:
                 continue
             one = members[0]
+            if all(each.is_read for each in members) and _has_just_connected(seen, one):
+                continue
             client = Client(None, one.client_id, None, one.address)
             yield self.found(
                 f"{client_text(client)} of group '{one.group}' is {plural(behind, 'record', spec=',')} of"
@@ -68,3 +72,14 @@ class LagSlowConsumer(Cause):
                 f"groups {{files}} --group '{one.group}'",
                 "a burst that it works off later looks the same",
             )
+
+
+def _has_just_connected(seen: Evidence, one: Reading) -> bool:
+    """Whether a client had no time to commit what it read before it connected again."""
+    starts = [
+        start
+        for key, link in seen.gathering.links.items()
+        if (key.client_id or "", key.host) == (one.client_id, one.address)
+        for start, _ in link.starts
+    ]
+    return bool(starts) and seen.last_ns - max(starts) < _COMMITS_NS

@@ -36,6 +36,11 @@ class Reading(NamedTuple):
         return max(self.end - self.position, 0)
 
     @property
+    def is_read(self) -> bool:
+        """Whether it has read the partition to its end."""
+        return self.end is not None and self.position is not None and self.position >= self.end
+
+    @property
     def undone(self) -> int:
         """Records that it has not committed yet; those it has not read where it does not commit."""
         if self.end is None or self.committed is None:

@@ -21,6 +21,8 @@ from kdissect.stats.by_group.group_rows import group_facts
 from kdissect.stats.by_producer.producer_rows import producer_facts
 from kdissect.stats.by_topic.topic_rows import topic_facts
 from kdissect.stats.client import Client
+from kdissect.stats.times.silences import Place
+from kdissect.stats.times.stalls import Stall
 from kdissect.stats.traffic import Tally
 
 Row = dict[str, Any]
@@ -132,8 +134,14 @@ class Evidence:
     def ledger(self) -> Ledger:
         """All symptoms, and which of them a cause claims."""
         symptoms = symptoms_of(
-            self.gathering, self.unanswered(), self.tallies, self.groups, self.last_ns, is_poor=self.is_poor
-        )
+            self.gathering,
+            self.unanswered(),
+            self.late(),
+            self.tallies,
+            self.groups,
+            self.last_ns,
+            is_poor=self.is_poor,
+        )  # fmt: skip
         return Ledger(symptoms, is_poor=self.is_poor, is_timed=not self.gathering.clock.flaw)
 
     @cached_property
@@ -174,6 +182,11 @@ class Evidence:
         """Whether what did not come is no evidence: much is missing, or times cannot be trusted."""
         return self.is_lossy or self.is_cut or bool(self.gathering.clock.flaw)
 
+    @property
+    def stalls(self) -> dict[Place, list[Stall]]:
+        """When brokers stood still."""
+        return self.gathering.stalls.found(self.gathering.traffic.throttled)
+
     @cached_property
     def groups(self) -> list[Row]:
         """As `kdissect groups` has them."""
@@ -209,8 +222,13 @@ class Evidence:
         yield from found.values()
 
     def late(self) -> list[tuple[LateKey, Seen]]:
-        """Answers for which the broker took long."""
-        return list(self.gathering.log.late.items())
+        """Answers for which the broker took long, but for those that waited for a broker that was away."""
+        held = self.gathering.stalls.held_by_absence_ns
+        return [
+            (key, at)
+            for key, at in self.gathering.log.late.items()
+            if 2 * held((key.capture_set, key.broker), key.client, key.api_key) <= at.time_ns
+        ]
 
     def unanswered(self) -> list[tuple[UnansweredKey, Seen]]:
         """Requests without an answer; of those that nobody ended with a close, the wait until the end."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -10,30 +9,22 @@ from kdissect.causes.evidence.body_errors import asked, body_errors
 from kdissect.causes.evidence.quotas_set import ALTER_CLIENT_QUOTAS, QuotasSet
 from kdissect.causes.evidence.reported_trouble import ReportedTrouble, trouble_in
 from kdissect.causes.evidence.seen import Seen, packets_of
-from kdissect.causes.evidence.silences import SILENT_NS, Place
-from kdissect.causes.evidence.watching_judge import FETCHES, WAITING
 from kdissect.decoders.generated.values import sent
 from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.history import api_keys as apis
-from kdissect.history.connections.throttling import client_must_wait
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
-from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.cause import Packets
-from kdissect.model.finding import Who
 from kdissect.model.packets.stream import CloseKind
 from kdissect.rules.views.connection_view import LATE_NS
-from kdissect.session.exchange import Exchange, State
-from kdissect.session.info import ConnectionInfo
+from kdissect.session.exchange import Exchange
 from kdissect.stats.client import Client, Clients, is_follower, text_of
+from kdissect.stats.times.waited import at_broker_ns, unanswered_since_ns, waited_ns
 from kdissect.stats.watermarks import topic_of
 
 KEYS_KEPT = 5_000  # of each kind; 1 KB each
-WAITS_KEPT = 10_000  # 500 bytes each
-_MS = 1_000_000
 _METADATA, _CREATE_TOPICS = 3, 19
-_ALL_REPLICAS = -1  # acks (org.apache.kafka.clients.producer.ProducerConfig#ACKS_CONFIG)
 
 
 class ErrorKey(NamedTuple):
@@ -101,23 +92,6 @@ class Open:
         return max(end_ns - self.since_ns, 0), max(self.times * end_ns - self.since_sum_ns, 0)
 
 
-class Wait(NamedTuple):
-    """A request that waited long for its response, or until the client ended the connection.
-
-    `since_ns` is behind the wait that the request asks for and a throttle. `needs_replicas`: a Produce that
-    is answered when other brokers have its records, too (acks=all), or a Fetch of a replica: a controller
-    holds it while the quorum elects a leader.
-    """
-
-    place: Place
-    client: Client
-    api_key: int
-    packets: Packets
-    since_ns: int
-    until_ns: int
-    needs_replicas: bool
-
-
 class HeldKey(NamedTuple):
     """A last stable offset that stands still below the end of its partition."""
 
@@ -163,7 +137,6 @@ class ExchangeLog:
         self.unanswered: Table[UnansweredKey, Seen] = Table(KEYS_KEPT)
         self.open: Table[UnansweredKey, Open] = Table(KEYS_KEPT)
         """Of `unanswered`, those on connections that nobody closed."""
-        self.waits: deque[Wait] = deque(maxlen=WAITS_KEPT)
         self.held: Table[HeldKey, Held] = Table(KEYS_KEPT)
         self.may_create: Table[tuple[str, Client, str], Packets] = Table(KEYS_KEPT)
         """Topics that did not exist when a client asked for them in a way that creates them."""
@@ -242,51 +215,29 @@ class ExchangeLog:
     # times
 
     def _late(self, view: ExchangeView, client: Client) -> bool:
-        exchange = view.exchange
-        waited_ns = _waited_ns(view)
-        response = exchange.response
-        if waited_ns >= SILENT_NS and response is not None:
-            self._wait(view, client, response.time_ns, waited_ns)
-        # What waited for responses to earlier requests alone is not late itself. A request that was in line
-        # for as long as the way takes had arrived by then.
-        in_line_ns = max(exchange.in_line_ns - (exchange.broker_trip_ns or 0), 0)
-        if waited_ns - in_line_ns < LATE_NS:
+        # What waited for responses to earlier requests alone is not late itself.
+        took_ns = at_broker_ns(view.exchange, waited_ns(view))
+        if took_ns < LATE_NS:
             return False
+        response = view.exchange.response
         key = LateKey(view.info.capture_set, view.key, client, view.info.broker_text)
-        self.late.get_or(key, Seen).add(packets_of(view.evidence), waited_ns)
-        return exchange.request is not None
+        until_ns = None if response is None else response.time_ns
+        self.late.get_or(key, Seen).add(packets_of(view.evidence), took_ns, until_ns)
+        return view.exchange.request is not None
 
     def _unanswered(self, view: ExchangeView, client: Client) -> bool:
-        exchange = view.exchange
-        request = exchange.request
-        if request is None or exchange.state is not State.UNANSWERED or exchange.api_key is None:
+        info, close, api_key = view.info, view.exchange.close, view.exchange.api_key
+        since_ns = unanswered_since_ns(view)
+        if since_ns is None or api_key is None:
             return False
-        info, close = view.info, exchange.close
-        is_known = all(note.kind is not AnomalyKind.GAP for note in exchange.anomalies or ())
-        if not is_known or bytes_are_missing(info, request.time_ns):
-            return False  # the answer may be among bytes that were not read
         by = None if close is None else close.by
-        key = UnansweredKey(info.capture_set, exchange.api_key, client, info.broker_text, by)
-        if view.key in FETCHES and view.request is None:
-            return False  # how long it may wait is not known
-        since_ns = request.end_time_ns + _asked_wait_ns(view)
-        waited_ns = 0 if close is None or by is None else close.time_ns - since_ns
+        key = UnansweredKey(info.capture_set, api_key, client, info.broker_text, by)
+        took_ns = 0 if close is None or by is None else close.time_ns - since_ns
         if close is not None and close.how is CloseKind.CAPTURE_END and close.time_ns >= info.end_ns:
             # Not where the clock went back, or the connection was silent for so long that it was given up.
             self.open.get_or(key, Open).add(since_ns)
-        self.unanswered.get_or(key, Seen).add(packets_of(view.evidence), max(waited_ns, 0))
-        if close is not None and by == Who.CLIENT and waited_ns >= SILENT_NS:
-            self._wait(view, client, close.time_ns, waited_ns)
+        self.unanswered.get_or(key, Seen).add(packets_of(view.evidence), max(took_ns, 0))
         return True
-
-    def _wait(self, view: ExchangeView, client: Client, until_ns: int, waited_ns: int) -> None:
-        place = view.info.capture_set, view.info.broker_text
-        is_of_all = view.key == apis.PRODUCE and sent(view.request, "acks", _ALL_REPLICAS) == _ALL_REPLICAS
-        needs_replicas = is_of_all or (view.key == apis.FETCH and is_follower(view))
-        since_ns = until_ns - waited_ns
-        self.waits.append(
-            Wait(place, client, view.key, packets_of(view.evidence), since_ns, until_ns, needs_replicas)
-        )
 
     # readers
 
@@ -338,47 +289,3 @@ def _rows(answer: Any) -> Iterator[tuple[Any, Any]]:
     for topic in sent(answer, "responses") or ():
         for row in topic.partitions or ():
             yield topic, row
-
-
-_MISSING = (AnomalyKind.GAP, AnomalyKind.SKIPPED_BYTES)
-
-
-def bytes_are_missing(info: ConnectionInfo, since_ns: int) -> bool:
-    """Whether bytes of a connection were not captured, or not read, from a time on."""
-    counts = info.anomalies_so_far()
-    number = sum(counts[kind] for kind in _MISSING)
-    if not number:
-        return False
-    log = info.tcp_log
-    noted = [*info.anomalies, *(() if log is None else log.kept)]
-    times = [one.time_ns for one in noted if one.kind in _MISSING]
-    return len(times) < number or max(times) >= since_ns
-
-
-def _asked_wait_ns(view: ExchangeView) -> int:
-    """How long a request asks the broker to wait for records."""
-    if view.key not in FETCHES or view.request is None:
-        return 0
-    return max(sent(view.request, "max_wait_ms", 0) or 0, 0) * _MS
-
-
-def _waited_ns(view: ExchangeView) -> int:
-    """How long the client waited: without waits for records, the way, a throttle and what was sent again."""
-    exchange, request, response = view.exchange, view.exchange.request, view.exchange.response
-    latency = exchange.latency_ns
-    if (
-        latency is None
-        or (view.key == apis.FETCH and view.request is None)  # how long it may wait is not known
-        or request is None
-        or response is None
-        or (view.key in WAITING and view.key != apis.FETCH)
-    ):
-        return 0
-    latency -= exchange.broker_trip_ns or 0
-    if exchange.delays:
-        latency -= exchange.delay_within(request.end_time_ns, response.time_ns)
-    latency -= _asked_wait_ns(view)
-    throttle_ms = sent(view.response, "throttle_time_ms", 0) or 0
-    if throttle_ms > 0 and not client_must_wait(view.key, view.version):
-        latency -= throttle_ms * _MS
-    return latency

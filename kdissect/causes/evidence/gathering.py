@@ -16,7 +16,6 @@ from kdissect.causes.evidence.links import Links
 from kdissect.causes.evidence.old_versions import OldVersions
 from kdissect.causes.evidence.resends import Resends
 from kdissect.causes.evidence.rewinds import Rewinds, WatchedGroups
-from kdissect.causes.evidence.silences import Silences
 from kdissect.causes.evidence.watching_judge import WatchingJudge
 from kdissect.history import api_keys as apis
 from kdissect.history.connections.connection_problems import ConnectionProblem
@@ -38,6 +37,8 @@ from kdissect.stats.client import Client
 from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.dimensions import Context, key_maker
 from kdissect.stats.racks import Racks
+from kdissect.stats.times.silences import Silences
+from kdissect.stats.times.stalls import Stalls
 from kdissect.stats.traffic import Traffic
 
 _TELL_RACKS = frozenset({apis.METADATA, apis.DESCRIBE_CLUSTER})
@@ -71,8 +72,8 @@ class Gathering:
         self.links = Links()
         self.rewinds = Rewinds(names)
         self.groups = WatchedGroups(names, self.rewinds)
-        self.silences = Silences()
-        self.idle_resets = IdleResets(self.silences)
+        self.stalls = Stalls(self.log.clients)
+        self.idle_resets = IdleResets(self.stalls.silences)
         self.broken_off = BrokenOffResponses()
         self.racks = Racks()
         self.versions = OldVersions()
@@ -97,6 +98,11 @@ class Gathering:
         )
         self._judge = WatchingJudge(self.log.add, self._tell, self._report)
         self.broken = self._judge.broken
+
+    @property
+    def silences(self) -> Silences:
+        """When brokers sent no response."""
+        return self.stalls.silences
 
     # events
 
@@ -131,7 +137,7 @@ class Gathering:
             self.groups.add(event, wanted)
             self._add_topics(event, wanted)
             self._count(event, wanted)
-            self.silences.add(event)
+            self.stalls.add_exchange(event, wanted)
             if wanted:
                 self.broken_off.add(event)
         self.producers.add(event, wanted)
@@ -139,7 +145,7 @@ class Gathering:
         self.log.wanted = wanted
         self._judged(event)
         if isinstance(event, ConnectionClosed):
-            self._close(event.connection)
+            self._close(event)
         self.blind.add(event)
 
     def takers(self) -> list[BlockTaker]:
@@ -152,7 +158,7 @@ class Gathering:
             of(self._counter.count, self._count),
             of(self.producers.count_block, self.producers.add),
             of(self.fetchers.count_block, self.fetchers.add),
-            of(self.silences.take_block, self.silences.add),
+            of(self.stalls.take_block, self.stalls.add_exchange),
             of(self._judge_block, self._judged),
         ]
 
@@ -178,9 +184,10 @@ class Gathering:
         if exchange.api_key in _TELL_RACKS or (exchange.api_key == apis.FETCH and self.log.racks):
             self.racks.learn(ExchangeView(exchange))
 
-    def _close(self, info: ConnectionInfo) -> None:
+    def _close(self, event: ConnectionClosed) -> None:
+        info = event.connection
         self.broken.close(info)
-        self.silences.close(info)
+        self.stalls.close(event)
         self.broken_off.close(info)
         if self._counter is not None:
             self._counter.close(info)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kdissect.causes.evidence.exchange_log import bytes_are_missing
 from kdissect.causes.evidence.seen import packets_of
-from kdissect.causes.evidence.silences import SILENT_NS, Route, Silences, route_of
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 from kdissect.model.cause import Packets
@@ -15,6 +13,8 @@ from kdissect.model.finding import Who
 from kdissect.model.packets.stream import CloseKind
 from kdissect.session.exchange import Exchange
 from kdissect.stats.client import Client, client_of
+from kdissect.stats.times.silences import SILENT_NS, Route, Silences, route_of
+from kdissect.stats.times.waited import bytes_are_missing
 
 _CONNECTIONS_KEPT = 10_000
 _LEAST_NS = 2 * SILENT_NS

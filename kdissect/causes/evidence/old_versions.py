@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from kdissect.causes.evidence.exchange_log import bytes_are_missing
 from kdissect.causes.evidence.seen import Seen
 from kdissect.history.api_keys import API_VERSIONS
 from kdissect.history.state_table import Table
@@ -15,6 +14,7 @@ from kdissect.schema.acceptance import Fate, resolve, verdict
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.client import Client, client_named
+from kdissect.stats.times.waited import bytes_are_missing
 
 CLIENTS_KEPT = 2_000
 _RELEASE = "4.0"

@@ -8,12 +8,13 @@ from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL
 
 EVIDENCE_KEPT = 3  # exchanges of each kind: the first ones
+SPANS_KEPT = 1_000  # times from one moment to another: the first ones
 
 
 class Seen:
     """Things of one kind. `time_ns` is what they took, added up."""
 
-    __slots__ = ("connections", "evidence", "first_ns", "last_ns", "longest_ns", "time_ns", "times")
+    __slots__ = ("connections", "evidence", "first_ns", "last_ns", "longest_ns", "spans", "time_ns", "times")
 
     def __init__(self) -> None:
         self.times = 0
@@ -21,9 +22,13 @@ class Seen:
         self.first_ns = self.last_ns = 0
         self.evidence: list[Packets] = []
         self.connections: set[str] = set()
+        self.spans: list[tuple[int, int]] = []
+        """Of those whose end is known, from when to when they took."""
 
-    def add(self, packets: Packets, time_ns: int = 0) -> None:
-        """Another one, which took so long."""
+    def add(self, packets: Packets, time_ns: int = 0, until_ns: int | None = None) -> None:
+        """Another one, which took so long, until a moment."""
+        if until_ns is not None and len(self.spans) < SPANS_KEPT:
+            self.spans.append((until_ns - time_ns, until_ns))
         at_ns = packets.time_ns
         self.first_ns = min(self.first_ns, at_ns) if self.times else at_ns
         self.last_ns = max(self.last_ns, at_ns) if self.times else at_ns
@@ -47,6 +52,21 @@ class Seen:
         both = sorted([*self.evidence, *other.evidence], key=lambda one: one.time_ns)
         self.evidence = both[:EVIDENCE_KEPT]
         self.connections |= other.connections
+        self.spans += other.spans
+
+    @property
+    def filled_ns(self) -> tuple[int, int, int]:
+        """How much time was within `spans`, the most of it without a gap, and from the first to the last."""
+        filled_ns = longest_ns = 0
+        spans = sorted(self.spans)
+        begin_ns = reached_ns = first_ns = spans[0][0] if spans else 0
+        for from_ns, until_ns in spans:
+            if from_ns > reached_ns:
+                begin_ns = reached_ns = from_ns
+            filled_ns += max(until_ns - reached_ns, 0)
+            reached_ns = max(reached_ns, until_ns)
+            longest_ns = max(longest_ns, reached_ns - begin_ns)
+        return filled_ns, longest_ns, reached_ns - first_ns
 
     @property
     def span_ns(self) -> int:

@@ -22,12 +22,9 @@ from kdissect.rules.views.connection_view import LATE_NS, ConnectionView
 from kdissect.schema.all_fields import all_fields
 from kdissect.schema.protocol_messages import all_apis
 from kdissect.session.exchange import Exchange
+from kdissect.stats.times.waited import WAITING
 
 FETCH_LATE_NS = LATE_NS
-# APIs whose answers wait on purpose: for the other members of a group; of FETCHES for records, as long as
-# the request says.
-FETCHES = frozenset({1, 78})
-WAITING = FETCHES | {11, 14, 59}
 
 
 def _error_fields() -> tuple[str, ...]:

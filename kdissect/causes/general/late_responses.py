@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 from kdissect.causes.cause import joined
 from kdissect.causes.general.general_cause import GeneralCause, Together
-from kdissect.causes.ledger.symptom import ALL_CLIENTS, Symptom, SymptomKind
+from kdissect.causes.ledger.symptom import Symptom, SymptomKind
 from kdissect.model.cause import Cost, Severity
 from kdissect.model.wording import plural
 from kdissect.report.quantities import duration
@@ -31,15 +31,13 @@ class ResponsesLate(GeneralCause):
         return symptom.broker
 
     def sentence(self, found: Together) -> str:
-        """How many waited for how long, and whether they all waited at one time."""
+        """How many waited for how long."""
         seen = found.seen
         apis = joined(list(dict.fromkeys(one.api for one in found.symptoms)))
-        still = ""
-        if all(one.detail == ALL_CLIENTS for one in found.symptoms) and seen.span_ns < seen.longest_ns:
-            still = " All clients of the broker waited at one time, as they do if it stands still."
+        took, longest = duration(seen.time_ns), duration(seen.longest_ns)
         return (
             f"{plural(seen.times, 'response', spec=',')} ({apis}) of broker {found.brokers} came late:"
-            f" clients waited {duration(seen.time_ns)} in all, {duration(seen.longest_ns)} at most.{still}"
+            f" the broker took {took} for them, at most {longest} without a break."
         )
 
     def not_surer(self, found: Together) -> str:

@@ -9,12 +9,12 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from kdissect.causes.evidence.seen import Seen
-from kdissect.causes.evidence.watching_judge import FETCHES, WAITING
 from kdissect.causes.ledger.symptom import ADMINISTRATION, BROKER, CLIENT, NOBODY, Symptom, SymptomKind
 from kdissect.model.wording import plural
 from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_keys, api_name
 from kdissect.session.problem import Reason
+from kdissect.stats.times.waited import FETCHES, WAITING
 
 _SECOND_NS = 1_000_000_000
 _CONSUMER_GROUP_DESCRIBE = 69  # org.apache.kafka.common.protocol.ApiKeys

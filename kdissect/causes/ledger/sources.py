@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from kdissect.causes.evidence.exchange_log import UnansweredKey
+from kdissect.causes.evidence.exchange_log import LateKey, UnansweredKey
 from kdissect.causes.evidence.gathering import Gathering
 from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.evidence.unread_records import why_unread
@@ -24,6 +24,7 @@ from kdissect.stats.transfers import topic_key
 Tallies = Collection[tuple[tuple[str, str, str, str], Tally]]
 """Exchanges by API, client id, host of the client, broker."""
 Unanswered = Collection[tuple[UnansweredKey, Seen]]
+Late = Collection[tuple[LateKey, Seen]]
 GroupRow = dict[str, Any]
 
 # Requests that were sent on such a connection are among the unanswered ones.
@@ -38,6 +39,7 @@ _PRELIMINARY = frozenset(
 def symptoms_of(
     gathering: Gathering,
     unanswered: Unanswered,
+    late: Late,
     tallies: Tallies,
     groups: Collection[GroupRow],
     last_ns: int,
@@ -55,7 +57,7 @@ def symptoms_of(
     yield from failed
     yield from _unanswered(unanswered, work, {name for one in failed for name in one.seen.connections})
     yield from _broken(gathering)
-    yield from _late(gathering, tallies, work)
+    yield from _late(late, tallies, work)
     yield from _refetched(gathering, groups)
 
 
@@ -199,9 +201,8 @@ def _broken(seen: Gathering) -> Iterator[Symptom]:
         )  # fmt: skip
 
 
-def _late(seen: Gathering, tallies: Tallies, work: _Work) -> Iterator[Symptom]:
+def _late(late: Late, tallies: Tallies, work: _Work) -> Iterator[Symptom]:
     """Late responses; `detail` is empty if the broker served another client meanwhile."""
-    late = list(seen.log.late.items())
     waiting: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for key, _ in late:
         client = key.client.client_id or "", key.client.address
@@ -209,10 +210,18 @@ def _late(seen: Gathering, tallies: Tallies, work: _Work) -> Iterator[Symptom]:
     for key, at in late:
         clients = waiting[key.capture_set, key.broker]
         yield Symptom(
-            SymptomKind.LATE, key.capture_set, key.client, key.broker, at, key.api_key,
+            SymptomKind.LATE, key.capture_set, key.client, key.broker, _as_pause(at), key.api_key,
             detail="" if _serves_others(tallies, key.broker, clients, at) else ALL_CLIENTS,
             total=work.sent(key.client, key.api_key), goes_on=work.goes_on(key.client, key.api_key, at),
         )  # fmt: skip
+
+
+def _as_pause(at: Seen) -> Seen:
+    """Late responses one after the other are one pause: it is as long as all of them."""
+    found = Seen()
+    found.merge(at)
+    found.longest_ns = max(at.longest_ns, at.filled_ns[1])
+    return found
 
 
 # A member begins again at the committed offset when its group rebalances: twice if it gives partitions back.

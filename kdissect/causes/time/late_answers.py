@@ -6,9 +6,9 @@ from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.evidence.seen import Seen
 from kdissect.stats.client import Client
 
-# What brokers answer at once where nothing is wrong: Produce, Fetch, ListOffsets, OffsetCommit, OffsetFetch,
-# Heartbeat. To make topics, to log in, to find coordinators, to end transactions takes long by nature.
-_PROMPT = frozenset({0, 1, 2, 8, 9, 12})
+PROMPT = frozenset({0, 1, 2, 8, 9, 12})
+"""What brokers answer at once where nothing is wrong: Produce, Fetch, ListOffsets, OffsetCommit, OffsetFetch,
+Heartbeat. To make topics, to log in, to find coordinators, to end transactions takes long by nature."""
 
 
 class Late:
@@ -36,9 +36,9 @@ def late_by_broker(seen: Evidence) -> dict[tuple[str, str], Late]:
 
     Not those to clients that were told to wait: a broker reads nothing of theirs meanwhile (KIP-219).
     """
-    throttled = {one.client for one in seen.facts("ThrottleFact.throttled")}
+    throttled = seen.gathering.traffic.throttled
     found: dict[tuple[str, str], Late] = {}
     for key, times in seen.late():
-        if key.api_key in _PROMPT and key.client not in throttled:
+        if key.api_key in PROMPT and key.client not in throttled:
             found.setdefault((key.capture_set, key.broker), Late()).add(key.api_key, key.client, times)
     return found

@@ -8,7 +8,7 @@ from kdissect.causes.cause import SECOND_NS, Cause, client_text, clients_text, j
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.ledger.symptom import Claim, SymptomKind
-from kdissect.causes.time.late_answers import late_by_broker
+from kdissect.causes.time.late_answers import PROMPT, late_by_broker
 from kdissect.model.cause import Cost, FoundCause, Packets, Party
 from kdissect.model.wording import plural
 from kdissect.report.quantities import duration
@@ -16,12 +16,12 @@ from kdissect.schema.protocol_messages import api_name
 from kdissect.stats.client import Client
 
 LEAST = 5  # answers
-SUM_NS = 2 * SECOND_NS
-_SHARE = 0.08  # of what it was asked of that kind
-_DATA = frozenset({"Produce", "ListOffsets", "OffsetCommit", "OffsetFetch", "Heartbeat"})
+SUM_NS = 2 * SECOND_NS  # that pass while at least one of them is at the broker
+_SHARE = 0.08  # of what it was asked
+_ASKED = frozenset(filter(None, map(api_name, PROMPT)))
+_TIME_SHARE = 0.1  # from the first of them to the last: less is now and then
 _WINDOWS = 5  # that a broker closes
 _BYTES = 1_000_000  # for each: who takes much has no room for a moment
-_APART_NS = SECOND_NS  # from the first to the last: what is over at once is the start of something
 
 
 class SlowBroker(Cause):
@@ -46,10 +46,11 @@ class SlowBroker(Cause):
         """Each broker."""
         for (_, broker), late in late_by_broker(seen).items():
             at = late.seen
-            if at.times < LEAST or at.time_ns < SUM_NS or at.span_ns < _APART_NS:
+            filled_ns, _, span_ns = at.filled_ns
+            if at.times < LEAST or filled_ns < max(SUM_NS, _TIME_SHARE * span_ns):
                 continue
             if at.times < _SHARE * sum(
-                tally.exchanges for key, tally in seen.tallies if key[3] == broker and key[0] in _DATA
+                tally.exchanges for key, tally in seen.tallies if key[3] == broker and key[0] in _ASKED
             ):
                 continue
             mean_ns = at.time_ns // at.times
@@ -58,8 +59,8 @@ class SlowBroker(Cause):
             yield self.found(
                 f"Broker {broker} took {duration(mean_ns)} on the mean, {duration(at.longest_ns)} at most,"
                 " for"
-                f" {plural(at.times, 'answer', spec=',')} ({names}); the way and waits for records do not"
-                " count.",
+                f" {plural(at.times, 'answer', spec=',')} ({names}); the network, time in line and waits for"
+                " records do not count.",
                 clients_text(late.worst_clients),
                 parties_of(late.worst_clients) | {Party("broker", broker)},
                 at,

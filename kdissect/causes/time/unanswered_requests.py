@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from kdissect.causes.cause import SECOND_NS, Cause, clients_text, joined
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen
-from kdissect.causes.evidence.watching_judge import WAITING
 from kdissect.causes.ledger.symptom import CLIENT, NOBODY, Claim, SymptomKind
 from kdissect.model.cause import Cost, FoundCause, Party, Severity
 from kdissect.model.wording import plural
 from kdissect.report.quantities import duration
 from kdissect.schema.protocol_messages import api_name
 from kdissect.stats.client import Client
+from kdissect.stats.times.waited import WAITING
 
 _WAITED_NS = SECOND_NS  # less is a client that ends
 

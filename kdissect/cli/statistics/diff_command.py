@@ -23,13 +23,15 @@ from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
 from kdissect.model.cause import Diagnosis
 from kdissect.model.wording import path_text, plural
+from kdissect.report.cells import text_column
 from kdissect.report.columns.comparison import cause_columns, difference_columns, step_columns
+from kdissect.report.columns.stalls import STALLS_TITLE, stall_columns
 from kdissect.report.quantities import duration
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.stats.comparison.comparison_rows import comparison_facts
 from kdissect.stats.comparison.sides import Side
 
-_TABLES = ("differences", "steps", "causes")
+_TABLES = ("differences", "steps", "causes", "stalls")
 _STEPS_SHOWN = 40
 _ALL = 1_000  # causes
 
@@ -57,6 +59,7 @@ def run(arguments: Sequence[str]) -> int:
         good, bad = (_read(side, dissection) for side, dissection in zip(sides, opened, strict=True))
         facts = comparison_facts(good.side, bad.side)
         facts["causes"] = [cause.facts() for cause in compared(good.diagnosis, bad.diagnosis)]
+        facts["stalls"] = [*_stalls("good", good.stalls), *_stalls("bad", bad.stalls)]
         found.extend(facts["differences"])
         tables = [RowTable(name, partial(facts.__getitem__, name)) for name in _TABLES]
         write_tables(options, output, facts, tables, lambda: _write_text(facts, sides, options, output))
@@ -85,6 +88,8 @@ def _sides(parser: ArgumentParser, options: Namespace) -> list[Namespace]:
 class _Read(NamedTuple):
     side: Side
     diagnosis: Diagnosis
+    stalls: list[Facts]
+    """When brokers stood still, as `stats` has it."""
 
 
 def _read(options: Namespace, dissection: Dissection) -> _Read:
@@ -102,7 +107,12 @@ def _read(options: Namespace, dissection: Dissection) -> _Read:
     read_causes(dissection, gathering, lambda events: dissection.guard.each(events, take))
     side.finish()
     gathering.finish()
-    return _Read(side, diagnose(gathering, dissection.file_names, most=_ALL))
+    stalls = gathering.stalls.facts(gathering.traffic.throttled)
+    return _Read(side, diagnose(gathering, dissection.file_names, most=_ALL), stalls)
+
+
+def _stalls(side: str, rows: Sequence[Facts]) -> list[Facts]:
+    return [{"side": side, **row} for row in rows]
 
 
 def _write_text(facts: Facts, sides: Sequence[Namespace], options: Namespace, output: Output) -> None:
@@ -118,6 +128,11 @@ def _write_text(facts: Facts, sides: Sequence[Namespace], options: Namespace, ou
         tables.line("nothing differs but what differs between any two runs", "dim")
     tables.section(
         "causes of trouble", cause_columns(), [row for row in facts["causes"] if row["state"] != "same"]
+    )
+    tables.section(
+        STALLS_TITLE,
+        [text_column("in", "side"), text_column("since", "from"), *stall_columns()],
+        facts["stalls"],
     )
     steps = facts["steps"]
     tables.section("side by side", step_columns(), steps[:_STEPS_SHOWN])

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 
 from kdissect.api import Dissection
-from kdissect.cli.event_loop import read_all, read_and_show, read_blocks, read_views
+from kdissect.cli.event_loop import read_all, read_and_show, read_blocks, read_events
 from kdissect.cli.formats.row_table import Facts, RowTable
 from kdissect.cli.formats.titled_tables import Tables, add_tables, write_tables
 from kdissect.cli.options.clock_options import add_clocks
@@ -20,7 +20,9 @@ from kdissect.cli.options.wanted_names import near_names
 from kdissect.cli.output import Output
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.native import is_compiled
+from kdissect.report.cells import time_column
 from kdissect.report.columns.one_way import clock_lines, one_way_columns
+from kdissect.report.columns.stalls import STALLS_TITLE, stall_columns
 from kdissect.report.columns.time_split import split_columns, vantage_lines
 from kdissect.report.columns.traffic import (
     error_columns,
@@ -35,19 +37,20 @@ from kdissect.report.columns.traffic import (
 from kdissect.report.quantities import duration
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
-from kdissect.session.info import ConnectionInfo
+from kdissect.stages.block_takers import BlockTaker
 from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.dimensions import DIMENSIONS, Context, key_maker
 from kdissect.stats.racks import Racks
 from kdissect.stats.times.one_way import OneWay
 from kdissect.stats.times.response_time import response_time
+from kdissect.stats.times.stalls import Stalls
 from kdissect.stats.times.time_split import PARTS, TimeSplit
 from kdissect.stats.traffic import Traffic
 from kdissect.stats.traffic_rows import ORDERS, traffic_facts
 
 DEFAULT_TOP = 30  # rows of a table: a screen
 _POINTS_SHOWN = 20
-_ROWS, _TOLD = "rows", "told_elsewhere"
+_ROWS, _TOLD, _STALLS = "rows", "told_elsewhere", "stalls"
 _COLUMNS = (
     "exchanges", "failed", "request_bytes", "response_bytes", "first_time", "last_time",
     *(f"{name}.{part}" for name in ("latency_ns", "broker_ns") for part in ("p50", "p90", "p99", "max")),
@@ -91,11 +94,11 @@ def _parser() -> ArgumentParser:
     add("--top", metavar="N", type=positive, help=f"as --limit; default: {DEFAULT_TOP}, in other formats all")
     add("--over-time", action="store_true", help="also rates in one interval after the other")
     add("--split", action="store_true", help=(
-        "also where the time went: network, retransmissions, broker, throttle, client"
+        "also where the time went: network, retransmissions, broker, throttle, client; when brokers stood still"
     ))  # fmt: skip
     add_clocks(parser)
     add_metrics(parser)
-    add_tables(parser, _ROWS, "errors", "over_time", *_SPLIT_TABLES, _TOLD, sort=(
+    add_tables(parser, _ROWS, "errors", "over_time", *_SPLIT_TABLES, _TOLD, _STALLS, sort=(
         f"what rows come first; short: {', '.join(ORDERS)} (broker: its p99, throttle: all of it)"
     ), orders=ORDERS, times=True)  # fmt: skip
     return parser
@@ -124,6 +127,7 @@ class _Counting:
             self._context = context = context._replace(racks=Racks())
         keys_of = key_maker(options.by, context)
         self._traffic = Traffic(keys_of, context.racks)
+        self._stalls = Stalls() if options.split or options.table == _STALLS else None
         self._split = None
         if options.split or options.table in _SPLIT_TABLES:
             sets = len({file.capture_set for file in dissection.captures.files})
@@ -135,9 +139,16 @@ class _Counting:
         """Read the input."""
         dissection, options = self._dissection, self._options
         test = selected(options, dissection)
-        context, traffic, split = self._context, self._traffic, self._split
+        context, traffic, split, stalls = self._context, self._traffic, self._split, self._stalls
 
-        def take(view: ExchangeView) -> None:
+        def take(event: Event) -> None:
+            is_wanted = isinstance(event, Exchange) and count(ExchangeView(event))
+            if stalls is not None:
+                stalls.add(event, is_wanted)
+            if split is not None and isinstance(event, ConnectionClosed):
+                split.close(event.connection)
+
+        def count(view: ExchangeView) -> bool:
             context.learn(view, options.by)
             is_wanted = test is None or test(view.exchange)
             if is_wanted:
@@ -147,48 +158,61 @@ class _Counting:
                 times = None if split is None else response_time(view, traffic.watermarks)
             if split is not None:
                 split.add(view, times, is_wanted)
+            return is_wanted
 
         in_blocks = (
             is_compiled and BlockCounter.counts(options.by) and (self._by_rack or context.racks is None)
         )
         with metering(options, dissection):
             if split is not None:
-                read_all(dissection, _splitting(_taker(take, split.close), split))
+                read_all(dissection, _splitting(take, split))
             elif in_blocks and (test is None or is_by_kind(options)):
-                self._counter = BlockCounter(traffic, options.by, context, test)
-                count_blocks(dissection, self._counter, take)
+                self._counter = counter = BlockCounter(traffic, options.by, context, test)
+                count_blocks(dissection, counter, count, stalls, test)
             else:
-                read_views(dissection, take)
+                read_events(dissection, take)
 
     def show(self, output: Output) -> None:
         """Print what was counted so far."""
         if self._counter is not None:
             self._counter.catch_up()  # it is read still, where somebody looks on
-        _print(self._traffic, self._split, self._options, output)
+        _print(self._traffic, self._split, self._stalls, self._options, output)
 
 
 def count_blocks(
-    dissection: Dissection, counter: BlockCounter, take: Callable[[ExchangeView], object]
+    dissection: Dissection,
+    counter: BlockCounter,
+    take: Callable[[ExchangeView], object],
+    stalls: Stalls | None = None,
+    test: Callable[[Exchange], bool] | None = None,
 ) -> None:
-    """Have a counter count what it can, and `take` take the rest. Compiled only."""
-    try:
-        read_blocks(dissection, _taker(take, counter.close), counter.count)
-    finally:
-        counter.catch_up()
+    """Have a counter count what it can, and `take` take the rest. Compiled only.
 
-
-def _taker(
-    take: Callable[[ExchangeView], object], close: Callable[[ConnectionInfo], object]
-) -> Callable[[Event], None]:
-    """What takes the events of a reading: exchanges, and connections that are over."""
+    Requests that `test` takes wait for `stalls`.
+    """
+    waiting = [] if stalls is None else [_waiting(stalls, test)]
 
     def take_event(event: Event) -> None:
         if isinstance(event, Exchange):
             take(ExchangeView(event))
         elif isinstance(event, ConnectionClosed):
-            close(event.connection)
+            counter.close(event.connection)
+            if stalls is not None:
+                stalls.close(event)
 
-    return take_event
+    try:
+        read_blocks(dissection, take_event, counter.count, waiting)
+    finally:
+        counter.catch_up()
+
+
+def _waiting(stalls: Stalls, test: Callable[[Exchange], bool] | None) -> BlockTaker:
+    """What takes blocks for the stalls; requests wait that a test takes."""
+
+    def add(exchange: Exchange) -> None:
+        stalls.add_exchange(exchange, test is None or test(exchange))
+
+    return BlockTaker.of_counted(stalls.take_block, add)
 
 
 def _splitting(take: Callable[[Event], object], split: TimeSplit) -> Callable[[Event], None]:
@@ -204,7 +228,9 @@ def _splitting(take: Callable[[Event], object], split: TimeSplit) -> Callable[[E
     return take_event
 
 
-def _print(traffic: Traffic, split: TimeSplit | None, options: Namespace, output: Output) -> None:
+def _print(
+    traffic: Traffic, split: TimeSplit | None, stalls: Stalls | None, options: Namespace, output: Output
+) -> None:
     top, order = options.top or options.limit, options.sort or "exchanges"
     if order in ORDERS and options.table in (None, _ROWS):  # rows come so, and those behind make one
         options.sort = options.limit = None
@@ -221,7 +247,10 @@ def _print(traffic: Traffic, split: TimeSplit | None, options: Namespace, output
         RowTable("split", lambda: facts["split"]["rows"], (*facts["by"], *_SPLIT_COLUMNS)),
         RowTable("one_way", lambda: _one_way(facts)),
         RowTable(_TOLD, lambda: _told(facts)),
+        RowTable(_STALLS, lambda: facts["stalls"]),
     ]
+    if stalls is not None:
+        facts["stalls"] = stalls.facts(traffic.throttled)
     if split is not None:
         keys = [tuple(row[name] for name in facts["by"]) for row in facts["rows"]]
         named = None if traffic.racks is None else traffic.racks.namer(options.by)
@@ -238,6 +267,9 @@ def _write_tables(facts: Facts, span_ns: int, options: Namespace, output: Output
     if errors:
         tables.heading("errors by code")
         tables.table(error_columns(), errors)
+    tables.section(
+        STALLS_TITLE, [time_column("since", "from", of_day=True), *stall_columns()], facts["stalls"]
+    )
     if told := _told(facts):
         tables.heading("told to read from another replica")
         tables.table(told_columns(), told)

@@ -28,6 +28,7 @@ from kdissect.session.info import ConnectionInfo
 from kdissect.stats.dimensions import Key
 from kdissect.stats.times.one_way import OneWay
 from kdissect.stats.times.response_time import ResponseTime
+from kdissect.stats.times.waited import in_line_ns
 
 Facts = dict[str, Any]
 
@@ -166,9 +167,7 @@ def _parts(view: ExchangeView, times: ResponseTime, before: tuple[int, int] | No
     left = times.latency - delayed_ns
     throttle = 0 if client_must_wait(view.key, view.version) else min(times.throttle, left)
     wait = min(times.wait, left - throttle)
-    # Delays count above, also those while it was in line.
-    delayed_in_line = exchange.delay_within(request.end_time_ns, request.end_time_ns + times.in_line)
-    in_line = min(times.in_line - delayed_in_line, left - throttle - wait)
+    in_line = min(in_line_ns(exchange), left - throttle - wait)  # delays count above
     left -= throttle + wait + in_line
     passing = max(0, request.end_time_ns - request.time_ns) + max(0, response.end_time_ns - response.time_ns)
     resent = min(passing, max(0, (exchange.delay_ns or 0) - delayed_ns))

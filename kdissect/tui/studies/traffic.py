@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.model.native import is_compiled, native
+from kdissect.model.native import is_compiled
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from kdissect.sketches.distribution import Distribution
+from kdissect.stages.block_takers import BlockTaker
 from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.dimensions import Context, Key, key_maker
 from kdissect.stats.times.series import LatencySeries
+from kdissect.stats.times.stalls import Stalls
 from kdissect.stats.traffic import Traffic, time_of
 from kdissect.stats.traffic_rows import traffic_facts
 from kdissect.tui.studies.study import Study, StudyContext
@@ -24,7 +26,7 @@ _POINTS = 240
 
 
 class TrafficStudy(Study):
-    """What `kdissect stats --over-time --format json` shows, by API.
+    """What `kdissect stats --over-time --format json` shows, by API, with the stalls of brokers.
 
     Its points over time have `latency_ns` too: `count`, `p50`, `p99`, None where nothing was answered.
     """
@@ -40,6 +42,7 @@ class TrafficStudy(Study):
         self._key_of = key_maker([self.by], self._looked_up_in)
         self.traffic = Traffic(self._keys)
         self._latency = LatencySeries()
+        self._stalls = Stalls()
         self._counter: BlockCounter | None = None
         self._together: list[TrafficStudy] = [self]
         """Those whose rows are counted with its own, itself first; empty where another one counts for it."""
@@ -54,25 +57,23 @@ class TrafficStudy(Study):
             # Groups are learned of what the filter leaves out, too, one exchange after the other: others need
             # not wait for that.
             with_it = [study for study in with_it if "group" not in (study.by, self.by)]
-        parts = [study.follow(self.traffic, self._latency, self._looked_up_in) for study in with_it]
+        parts = [study.follow(self) for study in with_it]
         self._together = [self, *with_it]
         self._counter = BlockCounter(
             self.traffic, [self.by], self._looked_up_in, self.context.takes_kind, self._latency, parts
         )
         for study in with_it:
             study._counter = self._counter  # noqa: SLF001  one of us
-        self.takes_blocks = True
 
-    def follow(
-        self, traffic: Traffic, latency: LatencySeries, looked_up_in: Context
-    ) -> tuple[Traffic, list[str]]:
+    def follow(self, other: TrafficStudy) -> tuple[Traffic, list[str]]:
         """Leave the counting to another study, which has the total, the series and what is learned.
 
         Gives what it counts.
         """
-        self._together, self._latency, self.takes_blocks = [], latency, True
-        self._key_of = key_maker([self.by], looked_up_in)
-        self.traffic.share(traffic)
+        self._together = []
+        self._latency, self._stalls = other._latency, other._stalls
+        self._key_of = key_maker([self.by], other._looked_up_in)
+        self.traffic.share(other.traffic)
         return self.traffic, [self.by]
 
     @property
@@ -84,20 +85,43 @@ class TrafficStudy(Study):
     def _keys(self, view: ExchangeView) -> Sequence[Key]:
         return self._key_of(view)
 
-    def count_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Take what fits."""
+    def takers(self) -> list[BlockTaker]:
+        """The counter, and the stalls; nothing where another study counts for it."""
         if not self._together:
-            return len(block)
-        return start if self._counter is None else self._counter.count(block, start)
+            return [BlockTaker(lambda block, _: len(block), lambda event, _: None)]
+        if self._counter is None:
+            return []
+        return [
+            BlockTaker.of_counted(self._counter.count, self._asking(self._count)),
+            BlockTaker.of_counted(self._stalls.take_block, self._asking(self._wait)),
+        ]
+
+    def _asking(self, add: Callable[[Exchange], object]) -> Callable[[Exchange], object]:
+        """Ask the filter about an exchange of a block before it is added."""
+        takes_kind = self.context.takes_kind
+
+        def add_asked(event: Exchange) -> None:
+            self.takes = takes_kind is None or takes_kind(event)
+            add(event)
+
+        return add_asked
 
     def add(self, event: Event) -> None:
         """Take an event."""
         if not self._together:
             return
-        if not isinstance(event, Exchange):
-            if isinstance(event, ConnectionClosed) and self._counter is not None:
+        if isinstance(event, Exchange):
+            self._count(event)
+            self._wait(event)
+        elif isinstance(event, ConnectionClosed):
+            self._stalls.close(event)
+            if self._counter is not None:
                 self._counter.close(event.connection)
-            return
+
+    def _wait(self, event: Exchange) -> None:
+        self._stalls.add_exchange(event, self.takes)
+
+    def _count(self, event: Exchange) -> None:
         view = ExchangeView(event)
         self._looked_up_in.learn(view, [study.by for study in self._together])
         if self.takes:
@@ -112,6 +136,7 @@ class TrafficStudy(Study):
         if self._counter is not None:
             self._counter.catch_up()
         facts = traffic_facts(self.traffic, [self.by], _TOP, _POINTS)
+        facts["stalls"] = self._stalls.facts(self.traffic.throttled)
         found = dict(self._latency.like(self.traffic.series.narrowed(_POINTS)).points())
         for point in facts["over_time"]["points"]:
             point["latency_ns"] = _percentiles(found.get(point["time_ns"]))

@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from kdissect.model.wording import plural
 from kdissect.query.syntax.filter_tokens import quote
 from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.columns.stalls import stall_line
 from kdissect.report.columns.traffic import error_rows, time_rows, traffic_columns, traffic_rows
 from kdissect.report.printable import printable
 from kdissect.tui.session import Change
@@ -39,7 +40,7 @@ class StatisticsView(LinesBelowView):
 
     study = "traffic"
     nothing = "no exchange was counted"
-    below_title = "response times of the row; over time: response times, rates and errors of all"
+    below_title = "response times of the row; over time: response times, rates, stalls and errors of all"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("b", "by", "By ...", tooltip="By API, client id, topic, connection ...")
     ]
@@ -118,6 +119,7 @@ class StatisticsView(LinesBelowView):
             percentile_plot(f"response times of {name}", row["latency_ns"], min(width, 80)),
             latency_plot(points, width, _LATENCY_HEIGHT),
             rate_plot(points, over_time["interval_ns"], width, _PLOT_HEIGHT),
+            self._stalls(),
             self._errors(),
             percentile_plot(f"broker's own time of {name}", row["broker_ns"], min(width, 80)),
         )
@@ -132,6 +134,10 @@ class StatisticsView(LinesBelowView):
                 (f"{row['error']}  ", "bad"),
                 (f"{plural(row['exchanges'], 'exchange')}, in {printable(row['in'])}", ""),
             )
+
+    def _stalls(self) -> Iterator[Line]:
+        for row in self._facts["stalls"]:
+            yield ((f"{row['from'][11:23]}  ", "dim"), (stall_line(row), "bad"))
 
     @staticmethod
     def _span_ns(facts: Any) -> int:

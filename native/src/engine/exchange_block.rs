@@ -20,6 +20,7 @@ static BEGUN: AtomicU64 = AtomicU64::new(0);
 
 /// Of `response_times`: first byte, last byte, and how long the first response was waited for.
 type Responding = (i64, i64, i64);
+type OfConnections = Vec<(Py<PyAny>, Vec<Responding>)>;
 
 /// The name of a capture set, and where runs of its exchanges begin and end.
 type OfSet = (String, Vec<(usize, usize)>);
@@ -212,22 +213,29 @@ impl ExchangeBlock {
     }
 
     /// When responses came, by connection, of the exchanges from one on: from the first byte of one to the last byte of
-    /// one, without `gap` ns between them; with the time from the request to the first of them.
-    fn response_times(&self, py: Python<'_>, start: usize, gap: i64) -> Vec<(Py<PyAny>, Vec<Responding>)> {
+    /// one, without `gap` ns between them; with the time from the request to the first of them. Up to the first exchange
+    /// whose response was waited for as long as `gap`: gives its number as well, or how many there are.
+    fn response_times(&self, py: Python<'_>, start: usize, gap: i64) -> (OfConnections, usize) {
         let mut found: Vec<Vec<Responding>> = vec![Vec::new(); self.connections.len()];
-        for row in self.rows().get(start..).unwrap_or_default() {
+        let mut stop = self.rows().len();
+        for (at, row) in self.rows().iter().enumerate().skip(start) {
             let Some(response) = &row.row.response else { continue };
-            let Some(times) = found.get_mut(row.connection as usize) else { continue };
             let (span, asked) = (response.span, row.row.request.content.span.last_time);
+            let waited = span.first_time.saturating_sub(asked);
+            if waited >= gap {
+                stop = at;
+                break;
+            }
+            let Some(times) = found.get_mut(row.connection as usize) else { continue };
             match times.last_mut() {
                 Some((_, last, _)) if span.first_time.saturating_sub(*last) < gap => {
                     *last = span.last_time.max(*last)
                 }
-                _ => times.push((span.first_time, span.last_time, span.first_time.saturating_sub(asked))),
+                _ => times.push((span.first_time, span.last_time, waited)),
             }
         }
         let of_connections = self.connections.iter().zip(found).filter(|(_, times)| !times.is_empty());
-        of_connections.map(|(info, times)| (info.clone_ref(py), times)).collect()
+        (of_connections.map(|(info, times)| (info.clone_ref(py), times)).collect(), stop)
     }
 
     /// There are no exchanges from one on, until another is said.

@@ -135,6 +135,15 @@ struct Asked {
     changes_of: Py<PyAny>,
     meet: Py<PyAny>,
     takes: Option<Py<PyAny>>,
+    throttles: Option<Py<PyAny>>,
+}
+
+/// Connections and client ids with a throttle time in a response, of which Python knows.
+#[derive(Default)]
+struct Throttled {
+    known: Mixed<(u64, usize), ()>,
+    /// Client ids of `known`, which are known by where they are.
+    client_ids: Vec<Py<PyAny>>,
 }
 
 /// What one exchange adds to each of its tallies.
@@ -319,6 +328,7 @@ pub struct TrafficCounter {
     /// Of the exchange that is counted: its groups, and the tallies of all of them.
     found: Vec<(Group, Option<OfGroup>)>,
     counted_in: Vec<usize>,
+    throttled: Throttled,
 }
 
 #[pymethods]
@@ -331,7 +341,8 @@ impl TrafficCounter {
     /// the first of the first way has, which hold until `changes_of` gives another number, None for an exchange that is Python's; `meet` is called with the
     /// number of a tally, whether there is a response, whether it is known how long the broker took, and error codes, where one of them is new to it. Exchanges with
     /// errors are Python's where it `leaves_errors`. `bins` are the multiplier of the sketch's bins, or upper bounds. A series has so many intervals at `most`, of these `widths`; there is none without one. Exchanges that `takes` does
-    /// not take are not counted; it answers the same for those of one connection, API, version and client id.
+    /// not take are not counted; it answers the same for those of one connection, API, version and client id. `throttles` is
+    /// called with a connection and a client id that have a throttle time in a response.
     #[new]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -348,6 +359,7 @@ impl TrafficCounter {
         most: usize,
         has_latencies: bool,
         takes: Option<Py<PyAny>>,
+        throttles: Option<Py<PyAny>>,
     ) -> Self {
         let of_widths = |width: i64| Series {
             width: width.max(1),
@@ -357,7 +369,7 @@ impl TrafficCounter {
             latencies: has_latencies.then(HashMap::new),
         };
         TrafficCounter {
-            asked: Arc::new(Asked { kind_of, place_of, tallies_of, changes_of, meet, takes }),
+            asked: Arc::new(Asked { kind_of, place_of, tallies_of, changes_of, meet, takes, throttles }),
             groupings: by
                 .into_iter()
                 .map(|by| Grouping { by, groups: Mixed::default(), client_ids: Vec::new() })
@@ -374,6 +386,7 @@ impl TrafficCounter {
             room: Room::default(),
             found: Vec::new(),
             counted_in: Vec::new(),
+            throttled: Throttled::default(),
         }
     }
 
@@ -472,7 +485,26 @@ impl TrafficCounter {
             return Ok(false);
         }
         self.add(py, row, times.as_ref())?;
+        if times.is_some_and(|times| times.throttle != 0) {
+            if let Some(info) = rows.connections.get(number) {
+                self.throttle(py, loan, info, row)?;
+            }
+        }
         Ok(true)
+    }
+
+    /// Have Python know whose response has a throttle time, once for each client id of a connection.
+    fn throttle(&mut self, py: Python<'_>, loan: u64, info: &Py<PyAny>, row: &Row) -> PyResult<()> {
+        let Some(throttles) = &self.asked.throttles else { return Ok(()) };
+        let client_id = &row.request.client_id;
+        if self.throttled.known.len() >= MOST {
+            self.throttled = Throttled::default();
+        }
+        if self.throttled.known.insert((loan, client_id.as_ptr() as usize), ()).is_none() {
+            self.throttled.client_ids.push(client_id.clone_ref(py)); // so that no other one is there
+            throttles.call1(py, (info, client_id))?;
+        }
+        Ok(())
     }
 
     fn place(&mut self, py: Python<'_>, loan: u64, info: &Py<PyAny>) -> PyResult<Option<(u32, Arc<[u32]>)>> {

@@ -5,24 +5,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from kdissect.causes.evidence.exchange_log import Wait
-from kdissect.causes.evidence.links import Ended
-from kdissect.causes.evidence.silences import Silence
-from kdissect.causes.evidence.stalls import Stall, are_together, stalls
-from kdissect.history.connections.throttling import ThrottleFact
-from kdissect.model.cause import Packets
-from kdissect.session.problem import Reason
+from kdissect.cli import main
+from kdissect.history.fact import Evidence
 from kdissect.stats.client import Client
-from tests.causes.fixtures.boundaries import BROKER_2, OTHER, _failed, _link, _made, _throttled
-from tests.causes.fixtures.case import BROKER, NOTHING, SECOND, WHO, Change, Made, gathered
+from kdissect.stats.times.silences import Place, Silence
+from kdissect.stats.times.stalls import Stall, Stalls, Wait, are_together
 
-HERE, THERE = ("a", BROKER), ("a", BROKER_2)
+SECOND = 1_000_000_000
+WHO, OTHER = Client(None, "app", None, "10.0.0.1"), Client(None, "other", None, "10.0.0.3")
+HERE, THERE, ELSEWHERE = ("a", "10.0.0.2:9092"), ("a", "10.0.0.4:9092"), ("b", "10.0.0.4:9092")
 PROMPT = {0, 1, 2, 3, 8, 9, 12, 18, 68, 76, 88}
 
 
@@ -40,37 +39,69 @@ def wait(
     at_s: float | None = None,
     place: tuple[str, str] = HERE,
 ) -> Wait:
-    packets = Packets(connection, 3, "Heartbeat v4", ns(since_s if at_s is None else at_s))
-    return Wait(place, who, api, packets, ns(since_s), ns(until_s), replicas)
+    evidence = Evidence(connection, 3, api, 4, None, None, ns(since_s if at_s is None else at_s), 0)
+    return Wait(place, who, api, evidence, ns(since_s), ns(until_s), replicas)
 
 
-def found(
+def made(
     *waits: Wait,
     silences: Iterable[tuple[float, float]] = ((10, 20),),
     there: Iterable[tuple[float, float]] = (),
     before: dict[str, float | None] | None = None,
     awake: Any = False,
-    changes: Iterable[Change] = (),
-) -> dict[tuple[str, str], list[Stall]]:
+    away: Iterable[tuple[Place, float]] = (),
+) -> Stalls:
     """`before`: when a connection had the response before, or that it is not known."""
-    seen = Made(gathered(NOTHING))
-    _made(*changes)(seen)
-    seen.gathering.log.waits = list(waits)  # type: ignore[assignment]
+    seen = Stalls()
+    seen.waits.extend(waits)
+    seen.away.extend((place, ns(at_s)) for place, at_s in away)
     of = {
         HERE: [Silence(ns(first), ns(last)) for first, last in silences],
         THERE: [Silence(ns(first), ns(last)) for first, last in there],
     }
 
     def known(connection: str, until_ns: int) -> int | None:
-        before_s = (before or {}).get(connection, 0)
+        before_s = (before or {}).get(connection, 1)
         return None if before_s is None else ns(before_s)
 
-    seen.gathering.silences = SimpleNamespace(  # type: ignore[assignment]
+    seen.silences = SimpleNamespace(  # type: ignore[assignment]
         of=lambda place: of[place],
         before=known,
         responds_within=awake if callable(awake) else lambda *_: awake,
+        span_ns=lambda place: ns(100),
     )
-    return stalls(seen)
+    return seen
+
+
+def found(*waits: Wait, throttled: Iterable[Client] = (), **how: Any) -> dict[Place, list[Stall]]:
+    return made(*waits, **how).found(list(throttled))
+
+
+def test_each_interval_is_a_row() -> None:
+    late = (wait(30, 33, connection="c3", api=0), wait(30.5, 33, connection="c3", at_s=30.5))
+    seen = made(*TWO, *late, *OTHERS, silences=((10, 20), (30, 33)), there=((10, 20),))
+    together, alone = seen.facts()
+    assert (together["brokers"], together["waited_by"]) == (
+        ["10.0.0.2:9092", "10.0.0.4:9092"],
+        "several brokers",
+    )
+    assert alone["waited_by"] == "one connection"
+    assert (alone["from"], alone["took_ns"], alone["share"]) == (
+        "1970-01-01T00:00:30.000000000Z",
+        ns(3),
+        0.03,
+    )
+    assert (alone["requests"], alone["apis"], alone["waited_ns"]) == (
+        2,
+        {"Produce": 1, "Heartbeat": 1},
+        ns(5.5),
+    )
+    assert [one["client_id"] for one in alone["clients"]] == ["app"]
+    assert (alone["others_sent"], alone["connection"]) == (True, "c3")
+    assert seen.facts([WHO])[0]["waited_by"] == "several brokers"
+    assert [row["waited_by"] for row in made(*TWO).facts()] == ["all clients"]
+    same = made(wait(), wait(connection="c2")).facts()
+    assert [row["waited_by"] for row in same] == ["one client"]
 
 
 def times(*waits: Wait, **how: Any) -> list[tuple[float, float]]:
@@ -83,8 +114,8 @@ TWO = (wait(), wait(connection="c2", who=OTHER))
 def test_a_silence_with_open_requests_is_a_stall() -> None:
     (one,) = found(*reversed((*TWO, wait(9.5, 20, connection="c3", api=10))))[HERE]
     assert (one.place, one.took_ns, one.is_seen) == (HERE, ns(10), False)
-    assert [wait.packets.connection for wait in one.waits] == ["c3", "c2", "c1"]
-    assert [wait.packets.connection for wait in one.heads] == ["c2", "c1"]
+    assert [wait.connection for wait in one.waits] == ["c3", "c2", "c1"]
+    assert [wait.connection for wait in one.heads] == ["c2", "c1"]
     assert one.clients == [WHO, OTHER]
     assert not one.is_alone
     assert found() == found(*TWO, silences=()) == {}
@@ -124,7 +155,7 @@ def test_how_long_a_broker_stood_still(
 @pytest.mark.parametrize(("until_s", "is_open"), [(11, True), (10.999, False)])
 def test_a_request_is_open_for_a_second(until_s: float, is_open: bool) -> None:
     (one,) = found(*TWO, wait(5, until_s, connection="c9"))[HERE]
-    assert ("c9" in {each.packets.connection for each in one.waits}) is is_open
+    assert ("c9" in {each.connection for each in one.waits}) is is_open
 
 
 @pytest.mark.parametrize(
@@ -174,11 +205,9 @@ def test_one_connection_alone_proves_little_if_it_waits_often(count: int, is_tol
 
 
 def test_a_client_that_is_throttled_waits_for_its_quota() -> None:
-    told = _throttled((0, 5, OTHER))
-    (one,) = found(*TWO, changes=[told])[HERE]
+    (one,) = found(*TWO, throttled=[OTHER])[HERE]
     assert one.clients == [WHO]
-    assert ThrottleFact.THROTTLED == "throttled"
-    assert found(TWO[1], changes=[told]) == {}
+    assert found(TWO[1], throttled=[OTHER]) == {}
 
 
 PRODUCES = tuple(one._replace(needs_replicas=True, api_key=0) for one in TWO)
@@ -186,7 +215,7 @@ OTHERS = tuple(one._replace(place=THERE) for one in TWO)
 
 
 @pytest.mark.parametrize(
-    ("waits", "there", "changes", "is_told"),
+    ("waits", "there", "away", "is_told"),
     [
         (PRODUCES, (), (), True),
         (PRODUCES, ((10, 20),), (), False),
@@ -194,34 +223,48 @@ OTHERS = tuple(one._replace(place=THERE) for one in TWO)
         ((TWO[0], PRODUCES[1]), ((10, 20),), (), True),
         (PRODUCES, ((30, 40),), (), True),
         # Another broker was away, within half a minute before the stall or in it.
-        (PRODUCES, (), (_failed(Reason.REFUSED, 1, broker=BROKER_2, start_s=20),), False),
-        (PRODUCES, (), (_failed(Reason.REFUSED, 1, broker=BROKER_2, start_s=20.001),), True),
-        (PRODUCES, (), (_failed(Reason.NO_ANSWER, 1, broker=BROKER_2, start_s=20),), False),
-        (PRODUCES, (), (_failed(Reason.ADVERTISED_UNREACHED, 1, broker=BROKER_2, start_s=20),), False),
-        (PRODUCES, (), (_failed(Reason.PROBE, 1, broker=BROKER_2, start_s=20),), True),
-        (PRODUCES, (), (_failed(Reason.REFUSED, 1, start_s=20),), True),
-        (PRODUCES, (), (_link(broker=BROKER_2, ended=[Ended(ns(20), "e", 0, "fin")]),), False),
-        (
-            PRODUCES,
-            (),
-            (_link(broker=BROKER_2, capture_set="b", ended=[Ended(ns(20), "e", 0, "fin")]),),
-            True,
-        ),
-        (TWO, (), (_link(broker=BROKER_2, ended=[Ended(ns(20), "e", 0, "fin")]),), True),
+        (PRODUCES, (), ((THERE, 20),), False),
+        (PRODUCES, (), ((THERE, 20.001),), True),
+        (PRODUCES, (), ((HERE, 20),), True),
+        (PRODUCES, (), ((ELSEWHERE, 20),), True),
+        (TWO, (), ((THERE, 20),), True),
     ],
 )
 def test_a_broker_that_waits_for_replicas_is_not_blamed(
-    waits: tuple[Wait, ...], there: Any, changes: tuple[Change, ...], is_told: bool
+    waits: tuple[Wait, ...], there: Any, away: Any, is_told: bool
 ) -> None:
     others = [one._replace(since_ns=ns(first), until_ns=ns(last)) for first, last in there for one in OTHERS]
-    assert (HERE in found(*waits, *others, there=there, changes=changes)) is is_told
+    assert (HERE in found(*waits, *others, there=there, away=away)) is is_told
 
 
 @pytest.mark.parametrize(("at_s", "is_told"), [(10, False), (9.999, True)])
 def test_a_broker_that_was_away_long_before_explains_nothing(at_s: float, is_told: bool) -> None:
     produces = [one._replace(since_ns=ns(40), until_ns=ns(50)) for one in PRODUCES]
-    away = _link(broker=BROKER_2, ended=[Ended(ns(at_s), "e", 0, "fin")])
-    assert bool(found(*produces, silences=((40, 50),), changes=(away,))) is is_told
+    assert bool(found(*produces, silences=((40, 50),), away=((THERE, at_s),))) is is_told
+
+
+@pytest.mark.parametrize(
+    ("before_s", "away", "is_told"),
+    [
+        (0, ((HERE, 15),), False),
+        (0, ((HERE, 20.001),), True),
+        (0, ((HERE, 9.999),), True),
+        (0, ((THERE, 15),), True),
+        (0, (), True),
+        (1, ((HERE, 15),), True),
+    ],
+)
+def test_a_broker_that_starts_does_not_read_yet(before_s: float, away: Any, is_told: bool) -> None:
+    """Its connections have no response, and it was away within the silence."""
+    before: dict[str, float | None] = {"c1": 0, "c2": before_s}
+    assert bool(found(*TWO, away=away, before=before)) is is_told
+
+
+@pytest.mark.parametrize(("api", "is_told"), [(4, False), (5, False), (6, True)])
+def test_one_connection_may_wait_for_an_order_of_the_controller(api: int, is_told: bool) -> None:
+    order = wait(connection="c2", who=OTHER, api=api)
+    assert bool(found(wait(), order)) is is_told
+    assert found(wait(), order, wait(connection="c3"))
 
 
 def test_two_that_wait_for_replicas_are_both_reported() -> None:
@@ -248,3 +291,54 @@ def test_two_stalls_at_one_time(other: tuple[float, float], is_one_time: bool) -
     """More than half of the longer one."""
     one, two = (Stall(HERE, ns(first), ns(last), (), (), False) for first, last in ((10, 20), other))
     assert are_together(one, two) is are_together(two, one) is is_one_time
+
+
+CASES = Path(__file__).parents[1] / "causes" / "cases"
+HANG, FROZEN = (str(CASES / f"{name}.pcap.gz") for name in ("hang_8s_real", "broker_frozen_15_clients_real"))
+
+
+def shown(capfd: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert main([*arguments, "--format", "json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    return found["stalls"] if isinstance(found, dict) else found
+
+
+ALONE, WITH_SPLIT = ("--table", "stalls"), ("--split",)
+
+
+def test_stats_lists_them(capfd: pytest.CaptureFixture[str]) -> None:
+    (found,) = shown(capfd, "stats", HANG, *ALONE)
+    assert (found["brokers"], found["waited_by"]) == (["127.0.0.1:25092"], "one connection")
+    assert (found["took_ns"], found["requests"], found["apis"]) == (7_999_498_000, 5, {"Produce": 5})
+    by_other_ways = [("--by", "topic"), ("--by", "partition"), ("-Y", "api == Produce")]
+    assert all(shown(capfd, "stats", HANG, *ALONE, *options) == [found] for options in by_other_ways)
+    assert shown(capfd, "stats", HANG, *WITH_SPLIT) == [found]
+    (many,) = shown(capfd, "stats", FROZEN, *ALONE)
+    assert (many["waited_by"], many["requests"], len(many["clients"])) == ("all clients", 15, 15)
+
+
+def test_requests_wait_that_the_filter_takes(capfd: pytest.CaptureFixture[str]) -> None:
+    """Responses of all others show that a broker works."""
+    assert shown(capfd, "stats", HANG, *ALONE, "-Y", "api == Metadata") == []
+    (few,) = shown(capfd, "stats", FROZEN, *ALONE, "-Y", 'client_id in ("app-00", "app-01")')
+    assert (few["requests"], few["waited_by"]) == (2, "all clients")
+
+
+def test_diff_lists_those_of_both_sides(capfd: pytest.CaptureFixture[str]) -> None:
+    good, bad = shown(capfd, "diff", FROZEN, HANG)
+    assert (good["side"], bad["side"]) == ("good", "bad")
+    assert ({"side": "bad"} | shown(capfd, "stats", HANG, *ALONE)[0]) == bad
+    main(["diff", HANG, FROZEN])
+    assert "stood still" in capfd.readouterr().out
+
+
+def test_stats_shows_a_table_of_them(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["stats", HANG, "--split"]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("brokers that stood still"))
+    title, head, row = lines[at : at + 3]
+    assert title.startswith("brokers that stood still")
+    assert head.split()[:2] == ["since", "(UTC)"]
+    assert row.split()[1:5] == ["127.0.0.1:25092", "8.00", "s", "38.4%"]
+    assert main(["stats", HANG, "--table", "stalls", "-e", "took_ns", "--no-header"]) == 0
+    assert capfd.readouterr().out.split() == ["7999498000"]

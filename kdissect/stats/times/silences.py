@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kdissect.history.state_table import Table
@@ -72,49 +72,59 @@ class Silences:
 
     def __init__(self) -> None:
         self._brokers: Table[Place, _Responses] = Table(_BROKERS_KEPT)
-        self._last: Table[str, int] = Table(_CONNECTIONS_KEPT)
+        self._last: dict[str, int] = {}
         self._first: Table[tuple[str, int], int] = Table(_FIRSTS_KEPT)
         self._served: Table[Route, int] = Table(_ROUTES_KEPT)
 
     def add(self, exchange: Exchange) -> None:
         """Take an exchange."""
-        request, response = exchange.request, exchange.response
-        if response is not None and exchange.connection.same_as is None:
+        request, response, info = exchange.request, exchange.response, exchange.connection
+        if response is not None and info.same_as is None:
             waited_ns = 0 if request is None else response.time_ns - request.end_time_ns
-            times = [(response.time_ns, response.end_time_ns, waited_ns)]
-            self._note(exchange.connection, times)
-            self._respond(_place(exchange.connection), times)
+            times = ((response.time_ns, response.end_time_ns, waited_ns),)
+            self._note(info, times)
+            self._respond(place_of(info), times)
 
     def take_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """The same with exchanges of a block from one on: all of them."""
+        """The same with exchanges of a block from one on, up to the first whose response came so late.
+
+        Gives its number, or how many there are.
+        """
         found: dict[Place, list[Responding]] = {}
-        for info, times in block.response_times(start, SILENT_NS):
+        of_connections, stop = block.response_times(start, SILENT_NS)
+        for info, times in of_connections:
             if info.same_as is None:
                 self._note(info, times)
-                found.setdefault(_place(info), []).extend(times)
+                found.setdefault(place_of(info), []).extend(times)
         for place, times in found.items():
             self._respond(place, sorted(times))
-        return len(block)
+        return stop
 
     def close(self, info: ConnectionInfo) -> None:
         """A connection is over."""
-        self._last.pop(info.id)
+        self._last.pop(info.id, None)
 
     def _respond(self, place: Place, times: Iterable[Responding]) -> None:
+        of = self._brokers.get(place)
         for first_ns, last_ns, _ in times:
-            of = self._brokers.get(place) or self._brokers.put(place, _Responses(first_ns))
+            if of is None:
+                of = self._brokers.put(place, _Responses(first_ns))
             of.add(first_ns, last_ns)
 
-    def _note(self, info: ConnectionInfo, times: list[Responding]) -> None:
+    def _note(self, info: ConnectionInfo, times: Sequence[Responding]) -> None:
         """Remember the first responses after silences of a connection that were waited for."""
-        before_ns = self._last.peek(info.id) or 0
+        last = self._last
+        before_ns = last.pop(info.id, 0)
         for first_ns, last_ns, waited_ns in times:
-            if waited_ns >= SILENT_NS and first_ns - before_ns >= SILENT_NS:
-                self._first.put((info.id, first_ns), before_ns)
-            if before_ns and first_ns - waited_ns - before_ns >= SILENT_NS:
-                self._serve(info, first_ns - waited_ns - before_ns)
+            if first_ns - before_ns >= SILENT_NS:
+                if waited_ns >= SILENT_NS:
+                    self._first.put((info.id, first_ns), before_ns)
+                if before_ns and first_ns - waited_ns - before_ns >= SILENT_NS:
+                    self._serve(info, first_ns - waited_ns - before_ns)
             before_ns = last_ns
-        self._last.put(info.id, before_ns)
+        last[info.id] = before_ns  # the last one: those used longest ago come first
+        if len(last) > _CONNECTIONS_KEPT:
+            del last[next(iter(last))]
 
     def _serve(self, info: ConnectionInfo, silent_ns: int) -> None:
         route = route_of(info)
@@ -125,7 +135,7 @@ class Silences:
 
     def last(self, connection: str) -> int | None:
         """When an open connection had its last response; None if it had none."""
-        return self._last.peek(connection) or None
+        return self._last.get(connection) or None
 
     def served_after(self, route: Route) -> int:
         """The longest silence of a connection after which a request was answered, in nanoseconds; 0: none."""
@@ -145,6 +155,11 @@ class Silences:
         """
         return self._first.peek((connection, response_ns))
 
+    def span_ns(self, place: Place) -> int:
+        """From the first response of a broker to the last."""
+        found = self._brokers.peek(place)
+        return 0 if found is None else found.last_ns - found.first_ns
+
     def responds_within(self, capture_set: str, from_ns: int, until_ns: int) -> bool:
         """Whether any broker of a capture set sent a response within a time."""
         return any(
@@ -161,5 +176,6 @@ def route_of(info: ConnectionInfo) -> Route:
     return info.capture_set, info.client_text.rpartition(":")[0], info.broker_text
 
 
-def _place(info: ConnectionInfo) -> Place:
+def place_of(info: ConnectionInfo) -> Place:
+    """Return the broker of a connection."""
     return info.capture_set, info.broker_text
