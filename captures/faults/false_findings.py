@@ -33,7 +33,7 @@ DAMAGED = (
 
 
 # Client libraries, by a part of names: Apache Kafka's own, librdkafka, franz-go, sarama, kafka-go,
-# kafka-python, aiokafka and kafkajs. `captures.healthy` has each of them, and platformatic, with each release.
+# kafka-python, aiokafka and kafkajs. `captures.healthy` has each, and platformatic, with each release.
 CLIENTS = ("java", "rdkafka", "franz", "sarama", "segmentio", "kp3", "aiokafka", "kafkajs")
 
 

@@ -25,7 +25,7 @@ OWN = ("topic", "group", "id", "transactional-id")
 
 
 class Client(NamedTuple):
-    """A client library: its driver, what it does, one step after the other, and the oldest release it takes."""
+    """A client library: its driver, its steps in their order, and the oldest release that it takes."""
 
     driver: Callable[[], Driver]
     steps: tuple[Step, ...]
