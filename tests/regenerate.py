@@ -81,6 +81,12 @@ PARTS = (
         ("docs/mutants.md",),
     ),
     Part(
+        "healthy",
+        "errors and warnings in healthy days of client libraries, in docs/mutants.md",
+        (*PYTEST, "tests/rules/test_healthy_days.py::test_the_page_has_what_is_found"),
+        ("docs/mutants.md",),
+    ),
+    Part(
         "planted",
         "which kinds of planted faults are found, in docs/mutants.md",
         (*PYTEST, "tests/rules/test_planted_faults.py::test_the_page_has_each_kind"),

@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import chain
 from typing import NamedTuple
 
 from captures.faults.damage import DAMAGES, Packets, damaged
@@ -17,8 +18,11 @@ from captures.faults.trust import CAPTURES, SEED
 from kdissect.capture.files import open_captures
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.finding import Finding, Severity
+from kdissect.model.packets.packet import Packet
 from kdissect.model.wording import plural
 from kdissect.rules.judge import Judge
+from kdissect.session.events import Event
+from kdissect.session.exchange import Exchange
 
 # Captures of eight clients: groups, transactions, what is produced and fetched.
 DAMAGED = (
@@ -29,7 +33,7 @@ DAMAGED = (
 
 
 # Client libraries, by a part of names: Apache Kafka's own, librdkafka, franz-go, sarama, kafka-go,
-# kafka-python, aiokafka and kafkajs. No capture of platformatic is in the corpus.
+# kafka-python, aiokafka and kafkajs. `captures.healthy` has each, and platformatic, with each release.
 CLIENTS = ("java", "rdkafka", "franz", "sarama", "segmentio", "kp3", "aiokafka", "kafkajs")
 
 
@@ -65,17 +69,25 @@ def loud(packets: Packets, name: str) -> Mapping[str, Finding]:
     """Errors and warnings by code; those of a named capture are kept."""
     if name in _whole:
         return _whole[name]
-    analyzer, judge = Analyzer(), Judge()
-    for packet in packets:
-        for event in analyzer.feed(packet):
-            judge.add(event)
-    for event in analyzer.close():
-        judge.add(event)
-    judge.finish()
-    found = {one.code: one for one in judge.findings.all() if one.severity is not Severity.INFO}
+    _, found = judged(packets)
     if name:
         _whole[name] = found
     return found
+
+
+def judged(packets: Iterable[Packet]) -> tuple[int, Mapping[str, Finding]]:
+    """How many exchanges packets have, and the errors and warnings by code."""
+    analyzer, judge, exchanges = Analyzer(), Judge(), 0
+    for event in chain(chain.from_iterable(map(analyzer.feed, packets)), _closed(analyzer)):
+        exchanges += isinstance(event, Exchange)
+        judge.add(event)
+    judge.finish()
+    return exchanges, {one.code: one for one in judge.findings.all() if one.severity is not Severity.INFO}
+
+
+def _closed(analyzer: Analyzer) -> Iterator[Event]:
+    """What is left, once all packets were taken."""
+    yield from analyzer.close()
 
 
 def table(found: Iterable[Row]) -> str:

@@ -21,9 +21,12 @@ SETS: dict[str, list[str]] = {
     "broker-2.8.2": [f"{KAFKA}:kafka_2.13:2.8.2", _RELOAD4J],
     **{
         f"broker-{old}": [f"{KAFKA}:kafka_2.13:{old}", _RELOAD4J]
-        for old in ("3.1.2", "3.2.3", "3.3.2", "3.6.2", "3.7.2")
+        for old in ("3.0.2", "3.1.2", "3.2.3", "3.3.2", "3.4.1", "3.5.2", "3.6.2", "3.7.2", "3.8.1")
     },
-    **{f"broker-{new}": [f"{KAFKA}:kafka_2.13:{new}", _LOG4J2] for new in ("4.0.2", "4.1.2")},
+    **{
+        f"broker-{new}": [f"{KAFKA}:kafka_2.13:{new}", _LOG4J2]
+        for new in ("4.0.2", "4.1.2", "4.2.1", "4.3.1")
+    },
     "tools-4.4.0": [f"{KAFKA}:kafka-tools:4.3.1", _LOG4J2],
     "tools-3.9.2": [f"{KAFKA}:kafka_2.13:3.9.2", _RELOAD4J],
     "tools-2.8.2": [f"{KAFKA}:kafka_2.13:2.8.2", _RELOAD4J],

@@ -1,4 +1,4 @@
-"""The driver of the client for Node.js: installed as its lock file says, into the workshop."""
+"""The drivers of the clients for Node.js: installed as their lock files say, into the workshop."""
 
 import json
 import shutil
@@ -11,16 +11,25 @@ _SOURCES = workshop.RECORD / "clients" / "node"
 
 def kafkajs() -> Driver:
     """The driver of kafkajs."""
-    source, target = _SOURCES / "kafkajs", workshop.folder("node", "kafkajs")
-    node = workshop.program("node", "run the driver of kafkajs")
+    return _driver("kafkajs", "kafkajs")
+
+
+def platformatic() -> Driver:
+    """The driver of @platformatic/kafka."""
+    return _driver("@platformatic/kafka", "platformatic")
+
+
+def _driver(package: str, folder: str) -> Driver:
+    source, target = _SOURCES / folder, workshop.folder("node", folder)
+    node = workshop.program("node", f"run the driver of {package}")
     lock = (source / "package-lock.json").read_text()
     done = target / ".lock"
-    for path in source.iterdir():
+    for path in (_SOURCES / "driving.js", *source.iterdir()):
         if path.is_file():
             shutil.copy(path, target)
     if not done.exists() or done.read_text() != lock:
-        npm = workshop.program("npm", "install kafkajs")
+        npm = workshop.program("npm", f"install {package}")
         workshop.run([npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=target)
         done.write_text(lock)
-    version = json.loads(lock)["packages"]["node_modules/kafkajs"]["version"]
-    return Driver("kafkajs", version, [node, str(target / "main.js")])
+    version = json.loads(lock)["packages"][f"node_modules/{package}"]["version"]
+    return Driver(package, version, [node, str(target / "main.js")])

@@ -21,7 +21,7 @@ _VERSIONS = 64  # of both APIs
 _VALUES: dict[tuple[int, bool], tuple[str, ...]] = {
     (PRODUCE, False): (),
     (PRODUCE, True): ("error_code", "base_offset"),
-    (FETCH, False): ("fetch_offset",),
+    (FETCH, False): ("fetch_offset", "current_leader_epoch"),
     (FETCH, True): ("error_code", "high_watermark", "log_start_offset"),
 }
 """Numbers of a partition, by API and whether it is the response, but for those that a version lacks."""
@@ -34,7 +34,7 @@ _FACTS: dict[tuple[int, bool], tuple[str, ...]] = {
     (FETCH, True): ("session_id", "throttle_time_ms"),
 }  # fmt: skip
 """Facts of the body: numbers, lengths of texts, how many are in a list; None where there is no such field."""
-_LOG_START, _LOG_START_FROM = "log_start_offset", 5  # spec/003 "Fetch API"
+_SINCE = {"log_start_offset": 5, "current_leader_epoch": 9}  # spec/003 "Fetch API"
 _REPLICA_ID, _REPLICA_STATE = "replica_id", "replica_state"  # in a tag since version 15 (KIP-903)
 
 Place = tuple["native.PartitionRows", bytes, int]
@@ -61,7 +61,7 @@ def _rows_of(api_key: int, version: int, is_response: bool) -> native.PartitionR
     if message is None or lists is None:
         return None
     kind = api_key, is_response
-    values = [name for name in _VALUES[kind] if name != _LOG_START or version >= _LOG_START_FROM]
+    values = [name for name in _VALUES[kind] if version >= _SINCE.get(name, 0)]
     facts = [_path(message, version, name) for name in _FACTS[kind]]
     return native.PartitionRows(native_layout(message, version)[0], lists, values, facts)
 

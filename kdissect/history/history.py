@@ -13,6 +13,7 @@ from kdissect.history.connections.sasl_login import SaslHistory
 from kdissect.history.connections.throttling import Throttling, has_throttle
 from kdissect.history.epochs.broker_epochs import BrokerEpochs
 from kdissect.history.epochs.leader_epochs import LeaderEpochs
+from kdissect.history.epochs.own_counters import OwnCounters
 from kdissect.history.epochs.quorum_epochs import QuorumEpochs
 from kdissect.history.exchange_view import ExchangeView, losses_of
 from kdissect.history.fact import Fact
@@ -34,7 +35,7 @@ from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 _IN_STREAM_ORDER = (
     "versions", "sasl", "fetch_sessions", "share_sessions", "throttling", "producers", "quorum_epochs",
-    "snapshot_fetches",
+    "own_counters", "snapshot_fetches",
 )  # fmt: skip
 _AS_COMPLETED = (
     "transactions", "classic_groups", "modern_groups", "leader_epochs", "broker_epochs", "telemetry",
@@ -135,6 +136,7 @@ class History:
         self.throttling = Throttling()
         self.producers = Producers()
         self.quorum_epochs = QuorumEpochs()
+        self.own_counters = OwnCounters()
         self.snapshot_fetches = SnapshotFetches()
         self.transactions = Transactions()
         self.classic_groups = ClassicGroups()

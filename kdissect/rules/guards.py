@@ -270,3 +270,5 @@ class BatchFact(IntFlag):
     """Records that are not canonical (`records.canonical_batch`)."""
     EPOCH_LOWER = 32768
     """A lower leader epoch than the batch before it has."""
+    EPOCH_HIGHER = 65536
+    """A higher leader epoch than the request says that the leader has."""

@@ -571,6 +571,8 @@ class ConnectionAnalyzer:
         info.end_ns = max(info.start_ns, self.last_ns)
         close = self._note_close(how, time_ns)
         if info.kind is ConnectionKind.KAFKA:
+            if self._conversation.waits:
+                info.tcp = self._tcp_summary()  # why nothing answered them is judged before the end of TCP
             self._conversation.finish(close)
 
     def _note_close(self, how: CloseKind, time_ns: int) -> Close:
@@ -597,11 +599,12 @@ class ConnectionAnalyzer:
             max(one.after_ack_ns, other.after_ack_ns),
         )
 
-    def _summarise(self) -> None:
+    def _tcp_summary(self) -> TcpSummary:
+        """TCP health up to now."""
         info = self.info
         ends = self.tcp.health
         client, broker = ends[info.client_direction], ends[1 - info.client_direction]
-        info.tcp = TcpSummary(
+        found = TcpSummary(
             client.packets + broker.packets,
             client.bytes,
             broker.bytes,
@@ -615,7 +618,11 @@ class ConnectionAnalyzer:
             broker.packets,
             client_zero_windows=client.zero_windows,
         )
-        info.tcp = info.tcp._replace(times=self._times()) if info.tcp.packets > 1 else info.tcp
+        return found._replace(times=self._times()) if found.packets > 1 else found
+
+    def _summarise(self) -> None:
+        info = self.info
+        info.tcp = self._tcp_summary()
         info.tcp_log = None  # first: another thread that adds both must not count them twice
         if self.tcp.anomaly_counts:
             info.count_anomalies(self.tcp.anomaly_counts)

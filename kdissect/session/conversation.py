@@ -614,6 +614,11 @@ class Conversation:
             self._emit(exchange)
         self._tokens = ()
 
+    @property
+    def waits(self) -> bool:
+        """Whether requests have no answer so far."""
+        return len(self._pairing) > 0
+
     def finish(self, close: Close) -> None:
         """The connection is over: what waits is unanswered, or was not to be answered."""
         if self._are_tokens_over:

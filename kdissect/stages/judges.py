@@ -37,7 +37,9 @@ from kdissect.session.exchange import Exchange
 from kdissect.stages.forwarding import NO_CODES, Codes, Silenced
 
 # Machines whose keys begin with the connection and ask no others (docs/architecture/history.md).
-OF_CONNECTIONS = frozenset({"versions", "sasl", "throttling", "quorum_epochs", "snapshot_fetches"})
+OF_CONNECTIONS = frozenset(
+    {"versions", "sasl", "throttling", "quorum_epochs", "own_counters", "snapshot_fetches"}
+)
 ACROSS = frozenset(
     {
         "fetch_sessions", "share_sessions", "producers", "transactions", "classic_groups", "modern_groups",

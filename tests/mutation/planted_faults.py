@@ -80,12 +80,12 @@ PLANTED = (
     Planted(
         "Fetch: a batch of a later leader epoch than the leader's",
         case="m_fetch_future_leader_epoch",
-        reason=f"{OPEN} the next request shows it, and no rule keeps epochs of fetched batches",
+        reason=f"{OPEN} REC044 finds it if the request names the partition, and here its session does",
     ),
     Planted(
         "Fetch: a value that differs from the produced one",
         case="m_fetch_value_differs_from_produced",
-        reason=f"{OPEN} no rule keeps produced batches until they are fetched",
+        reason=f"{OPEN} histories do not keep checksums of produced batches until they are fetched",
     ),
     Planted("ApiVersions: a feature range upside down", "VER021"),
     Planted("ShareFetch: lock timeout -7", "FET027", "m_share_lock_timeout_zero"),

@@ -452,6 +452,28 @@ def test_an_answer_that_the_capture_lacks_was_given() -> None:
     assert told_in(snapped(talk.close(), 60)) == []
 
 
+def test_answers_whose_packets_stand_out_of_order_behind_one_that_never_came() -> None:
+    """Their times say that one overtook another, and their bytes do not."""
+    talk = ScriptedConnection()
+    ids = [talk.ask("Metadata", 12, METADATA) for _ in range(3)]
+    at = len(talk.talk.packets)
+    for id_ in ids[1:]:
+        talk.answer("Metadata", 12, CLUSTER, id_)
+    packets = talk.close()
+    one, other = packets[at : at + 2]
+    packets[at : at + 2] = other._replace(time_ns=one.time_ns), one._replace(time_ns=other.time_ns)
+    assert told_in(packets) == []
+
+
+@pytest.mark.parametrize("ends", [1, 2])
+def test_an_answer_may_stand_before_the_syn_where_packets_stand_out_of_order(ends: int) -> None:
+    """Then it is of no connection. It matters not whether both ends closed this one."""
+    talk = ScriptedConnection().exchange("Metadata", 12, METADATA, CLUSTER)
+    talk.close(CLIENT)
+    syn, _, ack, ask, _, later, answer, *fins = talk.close(BROKER)
+    assert told_in([syn, later, ack, ask, answer, *fins[:ends]]) == []
+
+
 def test_each_answer_that_overtakes_another_is_told() -> None:
     talk = ScriptedConnection()
     first, second, third = (talk.ask("Metadata", 12, METADATA) for _ in range(3))

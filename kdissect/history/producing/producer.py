@@ -149,13 +149,13 @@ class Producer:
     """One producer id.
 
     `given_by` is the exchange that gave its current epoch, None where that was not captured, `given_at` the
-    address of the broker that did, `given_as` the correlation id and client id of the request.
-    `is_ambiguous` when the id was given twice, so that nothing more is
+    address of the broker that did. `first_given` is the InitProducerId that gave it in epoch 0, with its
+    correlation id and client id. `is_ambiguous` when the id was given twice, so that nothing more is
     expected of it.
     """
 
     __slots__ = (
-        "batches", "client_ids", "duplicates", "epoch", "given_as", "given_at", "given_by", "given_epochs",
+        "batches", "client_ids", "duplicates", "epoch", "first_given", "given_at", "given_by", "given_epochs",
         "is_ambiguous", "jumps", "partitions", "producer_id", "records", "refusals", "retries",
         "transactional_id",
     )  # fmt: skip
@@ -164,7 +164,7 @@ class Producer:
         self.producer_id = producer_id
         self.epoch: int | None = None
         self.given_by: Evidence | None = None
-        self.given_as: tuple[int | None, str | None] = None, None
+        self.first_given: tuple[Evidence, int | None, str | None] | None = None
         self.given_at = ""
         self.given_epochs: set[int] = set()
         self.transactional_id: str | None = None

@@ -145,7 +145,9 @@ class Producers:
         known.given_at = view.info.broker_address
         known.epoch = epoch
         known.given_epochs.add(epoch)  # at most 32,768: an epoch is an int16
-        known.given_by, known.given_as = view.evidence, _identity(view)
+        known.given_by = view.evidence
+        if view.key == apis.INIT_PRODUCER_ID and epoch == 0:
+            known.first_given = view.evidence, view.exchange.correlation_id, view.exchange.client_id
         known.client(view.exchange.client_id)
         if not fresh and known.transactional_id not in (None, transactional_id) and not known.is_ambiguous:
             facts.append(
@@ -239,17 +241,17 @@ class _Batch(NamedTuple):
         return self.view.fact(kind, key, f"records.{field}", **more)
 
 
-def _identity(view: ExchangeView) -> tuple[int | None, str | None]:
-    return view.exchange.correlation_id, view.exchange.client_id
-
-
 def _is_copy(view: ExchangeView, known: Producer) -> bool:
-    """Whether an answer may be the one that gave the id before, captured on the other side of a NAT."""
-    given_by = known.given_by
+    """Whether an answer may be the one that gave the id in epoch 0 before, captured by another tap.
+
+    Later epochs may have been given since, if the clocks of the taps are far apart.
+    """
+    if known.first_given is None:
+        return False
+    given_by, *identity = known.first_given
     return (
-        given_by is not None
-        and given_by.connection != view.info.id
-        and known.given_as == _identity(view)
+        given_by.connection != view.info.id
+        and identity == [view.exchange.correlation_id, view.exchange.client_id]
         and (given_by.api_key, given_by.api_version) == (view.key, view.version)
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.guards import BatchFact
 from kdissect.rules.kinds import BatchRule
-from kdissect.rules.rule import Violation
+from kdissect.rules.rule import BOTH_FRAMES, Violation
 from kdissect.rules.views.batch_view import Batch
 
 
@@ -94,7 +94,41 @@ class BeforeFetchOffset(BatchRule):
         if batch.index or batch.body.api.name != "Fetch":
             return
         records = batch.records
-        offset = records.carrier.fetch_offset(records.topic, records.partition.partition_index)
-        if offset is not None and batch.batch.last_offset < offset:
-            seen = f"{offset} asked for, the batch ends with {batch.batch.last_offset}"
+        asked = records.carrier.asked(records.topic, records.partition.partition_index)
+        if asked is not None and batch.batch.last_offset < asked[0]:
+            seen = f"{asked[0]} asked for, the batch ends with {batch.batch.last_offset}"
             yield batch.violation("base_offset", "a batch that reaches the offset asked for", seen)
+
+
+class EpochBeyondLeader(BatchRule):
+    """A leader must not give batches of a higher leader epoch than its own.
+
+    A leader refuses a Fetch that names another epoch than its own (FENCED_LEADER_EPOCH,
+    UNKNOWN_LEADER_EPOCH). So the epoch that the request names is that of the leader which answers, and no
+    leader before it wrote with a higher one. A client that learns a higher epoch from a batch asks with it,
+    and is refused. The rule says nothing of partitions that the request leaves to its fetch session.
+
+    Example: epoch 2 asked for, no error, and a batch of epoch 9.
+
+    What to do: look for a log that was written by two leaders, or for what changes batches on their way.
+    """
+
+    code = "REC044"
+    name = "epoch-beyond-leader"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    needs = BOTH_FRAMES
+    cites = ("KIP-320 Proposed Changes", "kafka.cluster.Partition#checkCurrentLeaderEpoch")
+    produced = False
+    guard = BatchFact.EPOCH_HIGHER
+
+    def check(self, batch: Batch) -> Iterator[Violation]:
+        """Each batch of a Fetch against the epoch in the request."""
+        records = batch.records
+        if batch.body.api.name != "Fetch" or records.partition.error_code:
+            return
+        asked = records.carrier.asked(records.topic, records.partition.partition_index)
+        epoch = batch.batch.leader_epoch
+        if asked is not None and epoch > asked[1] >= 0:
+            yield batch.violation("leader_epoch", f"{asked[1]} or less, the epoch that was asked for", epoch)

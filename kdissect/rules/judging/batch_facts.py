@@ -15,6 +15,7 @@ from kdissect.model.record_batch import (
 )
 from kdissect.rules.guards import BatchFact
 from kdissect.rules.rule import REQUEST, RESPONSE
+from kdissect.rules.views.batch_view import Asked
 from kdissect.schema.protocol_messages import api_name
 
 EVERY_FACT = (1 << len(BatchFact)) - 1
@@ -23,7 +24,8 @@ OWN_TOPIC = int(BatchFact.OWN_TOPIC)
 _EARLY_ZSTD, _UNKNOWN_CODEC = int(BatchFact.EARLY_ZSTD), int(BatchFact.UNKNOWN_CODEC)
 _BASE_OFFSET, _OTHER_COUNT = int(BatchFact.BASE_OFFSET), int(BatchFact.OTHER_COUNT)
 _BEHIND_ANOTHER, _OFFSET_NOT_HIGHER = int(BatchFact.BEHIND_ANOTHER), int(BatchFact.OFFSET_NOT_HIGHER)
-_EPOCH_LOWER = int(BatchFact.EPOCH_LOWER)
+_EPOCH_LOWER, EPOCH_HIGHER = int(BatchFact.EPOCH_LOWER), int(BatchFact.EPOCH_HIGHER)
+EPOCHS_FROM = 9  # Fetch requests have the epoch of the leader since then (KIP-320)
 _BEFORE_ASKED, _RESERVED_BITS = int(BatchFact.BEFORE_ASKED), int(BatchFact.RESERVED_BITS)
 _ZSTD = int(Codec.ZSTD)
 _BITS = {
@@ -58,6 +60,11 @@ def carriage_of(api_key: int | None, version: int | None, side: str = "") -> Car
     return Carriage(name == "Produce", name == "Fetch", version >= zstd_from, facts)
 
 
+def is_beyond(leader_epoch: int, asked: Asked) -> bool:
+    """Whether a batch has a higher leader epoch than its leader, by the request."""
+    return asked is not None and leader_epoch > asked[1] >= 0
+
+
 def header_facts(carriage: Carriage, attributes: int, base_offset: int, last_delta: int, count: int) -> int:
     """Those of a batch of magic 2, by numbers of its header."""
     # Hot, once a batch.
@@ -83,18 +90,20 @@ def _bit_facts(attributes: int) -> int:
     return found | _RESERVED_BITS if attributes & _RESERVED else found
 
 
-def batch_facts(carriage: Carriage, batch: RecordBatch, before: RecordBatch | None, asked: int | None) -> int:
-    """Those of a batch `before` which another is, or of which this offset was asked for."""
+def batch_facts(carriage: Carriage, batch: RecordBatch, before: RecordBatch | None, asked: Asked) -> int:
+    """Those of a batch `before` which another is, and of what was asked for of its partition."""
     if batch.magic != CURRENT_MAGIC:
         return EVERY_FACT
     delta = batch.last_offset_delta
     facts = header_facts(carriage, batch.attributes, batch.base_offset, delta, batch.count or 0)
+    if is_beyond(batch.leader_epoch, asked):
+        facts |= EPOCH_HIGHER
     if before is not None:
         facts |= _BEHIND_ANOTHER
         if batch.base_offset <= before.last_offset:
             facts |= _OFFSET_NOT_HIGHER
         if 0 <= batch.leader_epoch < before.leader_epoch:
             facts |= _EPOCH_LOWER
-    elif asked is not None and batch.base_offset + delta < asked:
+    elif asked is not None and batch.base_offset + delta < asked[0]:
         facts |= _BEFORE_ASKED
     return facts

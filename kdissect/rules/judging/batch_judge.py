@@ -20,6 +20,8 @@ from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.record_batch import CODEC_MASK, RecordBatch, RecordFault
 from kdissect.rules.judging.batch_facts import (
+    EPOCH_HIGHER,
+    EPOCHS_FROM,
     EVERY_FACT,
     OWN_TOPIC,
     RECORDS,
@@ -28,6 +30,7 @@ from kdissect.rules.judging.batch_facts import (
     batch_facts,
     carriage_of,
     header_facts,
+    is_beyond,
 )
 from kdissect.rules.kinds import BatchRule, BatchSubject, RecordFaultRule, RecordRule
 from kdissect.rules.rule import Rule, Violation
@@ -37,8 +40,8 @@ from kdissect.rules.views.batch_view import (
     Batch,
     Carrier,
     Records,
-    asked_offset,
-    asked_offsets,
+    asked_place,
+    asked_places,
     has_canonical_content,
     identity,
     places,
@@ -169,7 +172,8 @@ class BatchJudge:
         def facts_of(attributes: int) -> int:
             return header_facts(carriage, attributes, 0, 0, 1)
 
-        return carriage.is_produce, carriage.is_fetch, rules.facts, facts_of
+        marking = rules.facts if version >= EPOCHS_FROM else rules.facts & ~EPOCH_HIGHER
+        return carriage.is_produce, carriage.is_fetch, marking, facts_of
 
     @property
     def has_rules(self) -> bool:
@@ -206,12 +210,12 @@ class BatchJudge:
     def _is_unmarked_alone(self, exchange: Exchange, carriage: Carriage, lone: LoneBatch, asked: Any) -> bool:
         rules = self._by_kind[carriage.is_produce, CURRENT_MAGIC]
         name, topic_id, partition, _, start, end, _ = lone.records_field
-        offset, _, _, _, crc, bits, last_delta, base, latest, _, _, _, count = lone.header
+        offset, _, epoch, _, crc, bits, last_delta, base, latest, _, _, _, count = lone.header
         if rules.is_open or header_facts(carriage, bits, offset, last_delta, count) & rules.facts:
             return False
         if carriage.is_fetch:
-            asked_for = asked_offset(asked, topic_id or name, partition)
-            if asked_for is not None and offset + last_delta < asked_for:
+            asked_for = asked_place(asked, topic_id or name, partition)
+            if asked_for is not None and (offset + last_delta < asked_for[0] or is_beyond(epoch, asked_for)):
                 return False
         if topic_id is not None:
             name = self._names.name(exchange.connection, topic_id)
@@ -243,7 +247,7 @@ class BatchJudge:
         if rules.is_open:
             return None
         first = fields[0].records_field
-        offsets = asked_offsets(asked, first.topic_id or first.topic) if carriage.is_fetch else {}
+        asks = asked_places(asked, first.topic_id or first.topic) if carriage.is_fetch else {}
         count = 0
         for records_field, found in fields:
             if found.faults:
@@ -254,7 +258,7 @@ class BatchJudge:
             topic = records_field.topic if records_field.topic_id is None else records_field.topic_id
             if record_log(self._known_name(exchange, topic)) is not None:
                 return None
-            before, asked_for = None, offsets.get((topic, records_field.partition))
+            before, asked_for = None, asks.get((topic, records_field.partition))
             for batch in found.batches:
                 if batch.faults or batch_facts(carriage, batch, before, asked_for) & rules.facts:
                     return None
@@ -298,8 +302,8 @@ class BatchJudge:
         if not self._guards:
             return EVERY_FACT
         asked = None
-        if carriage.is_fetch and not batch.index:
-            asked = records.carrier.fetch_offset(records.topic, records.partition.partition_index)
+        if carriage.is_fetch:
+            asked = records.carrier.asked(records.topic, records.partition.partition_index)
         facts = batch_facts(carriage, found, batch.before, asked)
         if record_log(records.name) is not None:
             facts |= OWN_TOPIC

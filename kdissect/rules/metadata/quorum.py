@@ -1,6 +1,7 @@
 """Rules: epochs of brokers and of the metadata quorum, and pieces of its snapshots."""
 
 from kdissect.history.epochs.broker_epochs import BrokerFact
+from kdissect.history.epochs.own_counters import CounterFact
 from kdissect.history.epochs.quorum_epochs import QuorumFact
 from kdissect.history.sessions.snapshot_fetches import SnapshotFact
 from kdissect.model.finding import Claim, Severity, Who
@@ -65,6 +66,34 @@ class QuorumEpochBack(FactRule):
     facts = (QuorumFact.WENT_BACK,)
     expects = "epoch {} or higher"
     sees = "epoch {}"
+
+
+class CountedBack(FactRule):
+    """What a broker or controller counts up must not go back on a connection.
+
+    A controller closes its connections when it resigns, so that the controller_epoch of a connection stays or
+    rises. A broker applies the metadata log in its order, and names in current_metadata_offset how far it is.
+    The controller raises leader_epoch and partition_epoch of a partition with each change. Compared on one
+    connection only, because its two ends are two processes that did not start again; partitions by the id of
+    their topic, because a topic that was deleted and created again has a new id.
+
+    Example: BrokerHeartbeat with current_metadata_offset 120, and behind it with 90.
+
+    What to do: look for a message that was held back and sent later, or for two senders behind one proxy.
+    """
+
+    code = "KRF006"
+    name = "counted-back"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    cites = (
+        "KIP-631 Proposed Changes",
+        "org.apache.kafka.controller.ReplicationControlManager#validateAlterPartitionData",
+        "org.apache.kafka.common.protocol.Errors#STALE_CONTROLLER_EPOCH",
+    )
+    facts = (CounterFact.COUNTED_BACK,)
+    expects = "{} or higher"
+    sees = "{}"
 
 
 class SnapshotPosition(FactRule):

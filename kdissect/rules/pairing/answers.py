@@ -84,15 +84,18 @@ class OutOfOrderResponse(ExchangeRule):
 
 
 def _is_later(earlier: Earlier, time_ns: int) -> bool:
-    """Whether a request was answered later than at a time.
+    """Whether a request was answered at a time or later, and passed over none itself.
 
-    Two answers of one packet have one time. The one to an earlier request is the later one only if it passed
-    over none itself: else both may be in order, behind a request that has no answer at all.
+    If it did, both answers may be in order, behind a request that has no answer at all. Times do not show
+    which of them is the later one: two answers of one packet have one time, and packets may stand out of
+    order in the capture.
     """
     answer = earlier.response
-    if answer is None or answer.time_ns != time_ns:
-        return answer is not None and answer.time_ns > time_ns
-    return isinstance(earlier, Exchange) and not _is_out_of_order(earlier)
+    if answer is None or answer.time_ns < time_ns:
+        return False
+    if isinstance(earlier, Exchange):
+        return not _is_out_of_order(earlier)
+    return answer.time_ns > time_ns
 
 
 def _is_out_of_order(exchange: Exchange) -> bool:

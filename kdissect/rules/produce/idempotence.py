@@ -231,7 +231,7 @@ class GivenTwice(FactRule):
     higher epoch. Two producers with one id and epoch overtake each other: leaders take the batches of one for
     retries of the other, and drop them. A cluster that was made anew at the same address begins anew. The
     same request on another connection, with its correlation id and client id, may be the same packets
-    captured on the other side of a NAT: it is left out.
+    captured by another tap: it is left out.
 
     Example: producer id 4000 in epoch 0 for two clients.
 

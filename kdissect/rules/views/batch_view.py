@@ -40,24 +40,26 @@ _OLD_SPANS = {
 }  # fmt: skip
 
 
+Asked = tuple[int, int] | None
+"""The offset and the leader epoch (-1: unknown) that a Fetch asks for of a partition; None if it does not."""
+UNKNOWN_EPOCH = -1  # RecordBatch.NO_PARTITION_LEADER_EPOCH (KIP-320)
+
+
 class Carrier:
     """A body that carries records, and what rules need of the request it answers."""
 
-    __slots__ = ("_offsets", "body")
+    __slots__ = ("_places", "body")
 
     def __init__(self, body: Body) -> None:
         self.body = body
-        self._offsets: dict[tuple[object, int | None], int] | None = None
+        self._places: dict[tuple[object, int | None], tuple[int, int]] | None = None
 
-    def fetch_offset(self, topic: Any, partition: int) -> int | None:
-        """The offset a Fetch asked for; None where its request leaves that to the session."""
-        return self.asked(identity(topic), partition)
-
-    def asked(self, known: object, partition: int | None) -> int | None:
-        """The same for a topic by its name or id."""
-        if self._offsets is None:
-            self._offsets = asked_offsets(self.body.other(), known)
-        return self._offsets.get((known, partition))
+    def asked(self, topic: Any, partition: int) -> Asked:
+        """What a Fetch asked for; None where its request leaves that to the session."""
+        known = identity(topic)
+        if self._places is None:
+            self._places = asked_places(self.body.other(), known)
+        return self._places.get((known, partition))
 
 
 class Records:
@@ -219,29 +221,33 @@ def identity(topic: Any) -> object:
     )
 
 
-def asked_offsets(request: Any, like: object) -> dict[tuple[object, int | None], int]:
-    """The offset of each partition in a Fetch request, by the topic's name or id, whichever `like` is."""
+def asked_places(request: Any, like: object) -> dict[tuple[object, int | None], tuple[int, int]]:
+    """What a Fetch request asks for of each partition, by the topic's name or id, whichever `like` is."""
     field = _identified_by(like)
     return {
-        (getattr(topic, field, None), row.partition): row.fetch_offset
+        (getattr(topic, field, None), row.partition): _asked(row)
         for topic in getattr(request, "topics", None) or ()
         for row in topic.partitions or ()
     }
 
 
-def asked_offset(request: Any, known: object, partition: int | None) -> int | None:
-    """The offset of one partition in a Fetch request, of a topic by its name or id; None if it is not there.
+def asked_place(request: Any, known: object, partition: int | None) -> Asked:
+    """What a Fetch request asks for of one partition, of a topic by its name or id.
 
-    Of a partition that stands there twice the last one counts, as in `asked_offsets`.
+    Of a partition that stands there twice the last one counts, as in `asked_places`.
     """
-    found: int | None = None
+    found: Asked = None
     field = _identified_by(known)
     for topic in getattr(request, "topics", None) or ():
         if getattr(topic, field, None) == known:
             for row in topic.partitions or ():
                 if row.partition == partition:
-                    found = row.fetch_offset
+                    found = _asked(row)
     return found
+
+
+def _asked(row: Any) -> tuple[int, int]:
+    return row.fetch_offset, getattr(row, "current_leader_epoch", UNKNOWN_EPOCH)
 
 
 def _identified_by(known: object) -> str:

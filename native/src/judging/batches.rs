@@ -21,6 +21,7 @@ const BEHIND_ANOTHER: u32 = 1024;
 const OFFSET_NOT_HIGHER: u32 = 2048;
 const BEFORE_ASKED: u32 = 4096;
 const EPOCH_LOWER: u32 = 32768;
+const EPOCH_HIGHER: u32 = 65536;
 
 /// Whether batches are produced, and fetched by offset; the facts that mark one for a rule; those of attributes.
 pub type CarriageRow = (bool, bool, u32, Py<PyAny>);
@@ -89,6 +90,7 @@ impl Batches {
         asked: &Body<'_>,
     ) -> PyResult<bool> {
         let mut before: Option<&Found> = None;
+        let mut place = None;
         for one in found {
             let (number, batch) = one;
             let Some(row) = body.rows.get(*number) else { return Ok(false) };
@@ -105,12 +107,16 @@ impl Batches {
                     facts |= EPOCH_LOWER;
                 }
             } else {
-                if *is_fetch && is_before(batch, asked_offset(asked, topic, row.partition)) {
+                place = if *is_fetch { asked_place(asked, topic, row.partition) } else { None };
+                if place.is_some_and(|(offset, _)| is_before(batch, offset)) {
                     facts |= BEFORE_ASKED;
                 }
                 if self.is_own_topic(py, info, topic)? {
                     return Ok(false);
                 }
+            }
+            if place.is_some_and(|(_, epoch)| 0 <= epoch && epoch < i64::from(batch.leader_epoch)) {
+                facts |= EPOCH_HIGHER;
             }
             if facts & mask != 0 || !self.is_canonical(py, data, batch, *is_produce)? {
                 return Ok(false);
@@ -201,13 +207,13 @@ fn counted(is_produce: bool, batch: &Batch) -> u32 {
     facts
 }
 
-/// The offset that was asked for; of a partition that stands there twice the last one.
-fn asked_offset(asked: &Body<'_>, topic: &Topic<'_>, partition: i64) -> Option<i64> {
+/// The offset and the leader epoch that were asked for; of a partition that stands there twice the last ones.
+fn asked_place(asked: &Body<'_>, topic: &Topic<'_>, partition: i64) -> Option<(i64, i64)> {
     let is_it =
         |topic_at: usize, number: i64| number == partition && asked.topics.get(topic_at) == Some(topic);
-    asked.rows.iter().rev().find(|row| is_it(row.topic, row.partition)).map(|row| row.values[0])
+    asked.rows.iter().rev().find(|row| is_it(row.topic, row.partition)).map(|row| (row.values[0], row.values[1]))
 }
 
-fn is_before(batch: &Batch, asked: Option<i64>) -> bool {
-    asked.is_some_and(|asked| batch.base_offset.saturating_add(batch.last_offset_delta.into()) < asked)
+fn is_before(batch: &Batch, asked: i64) -> bool {
+    batch.base_offset.saturating_add(batch.last_offset_delta.into()) < asked
 }

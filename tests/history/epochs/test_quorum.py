@@ -2,6 +2,7 @@
 
 import pytest
 
+from kdissect.history.epochs.own_counters import OwnCounters
 from kdissect.history.epochs.quorum_epochs import QuorumEpochs
 from kdissect.history.sessions.snapshot_fetches import SnapshotFetches
 from kdissect.model.anomaly import Anomaly, AnomalyKind
@@ -13,6 +14,7 @@ from tests.support.messages.batches import batch_bytes, record_bytes
 TOPIC_RECORD = b"\1\2\0" + b"\x0ctopic-12345" + bytes(range(16)) + b"\0"
 PIECE = batch_bytes(record_bytes(value=TOPIC_RECORD), max_timestamp=1_700_000_000_000)  # 100 bytes
 FETCH, VOTE, BEGIN, END, SNAPSHOT = 1, 52, 53, 54, 59
+ALTER_PARTITION, HEARTBEAT, UPDATE_METADATA = 56, 63, 6
 
 
 def test_the_piece_is_as_long_as_tests_say() -> None:
@@ -36,6 +38,22 @@ def fetch(talk: Talk, epoch: int, answered: int, topic: str = METADATA_TOPIC) ->
     told = {"partition_index": 0, "high_watermark": 0, "current_leader": leader}
     body = {"max_wait_ms": 0, "min_bytes": 0, "topics": [{"topic": topic, "partitions": [asked]}]}
     return talk.ask(FETCH, 12, body, {"responses": [{"topic": topic, "partitions": [told]}]})
+
+
+def heartbeat(talk: Talk, offset: int) -> Exchange:
+    asked = {"broker_id": 1, "broker_epoch": 5, "current_metadata_offset": offset}
+    return talk.ask(HEARTBEAT, 0, asked, {"error_code": 0})
+
+
+def control(talk: Talk, epoch: int) -> Exchange:
+    asked = {"controller_id": 1, "controller_epoch": epoch, "topic_states": [], "live_brokers": []}
+    return talk.ask(UPDATE_METADATA, 6, asked, {"error_code": 0})
+
+
+def alter(talk: Talk, epochs: tuple[int, int], topic_id: bytes = bytes(15) + b"1") -> Exchange:
+    numbers = {"partition_index": 0, "leader_id": 1, "leader_epoch": epochs[0], "partition_epoch": epochs[1]}
+    topics = [{"topic_id": topic_id, "partitions": [numbers]}]
+    return talk.ask(ALTER_PARTITION, 2, {"broker_id": 1, "topics": []}, {"topics": topics})
 
 
 def of_log(row: dict[str, object]) -> dict[str, object]:
@@ -74,6 +92,24 @@ def test_other_topics_and_connections_are_not_compared() -> None:
     talk, machine = Talk(), QuorumEpochs()
     facts = feed(machine, fetch(talk, 5, 5), fetch(talk, 2, 2, topic="users"), fetch(Talk("10.0.0.9"), 2, 2))
     assert not facts
+
+
+def test_what_a_process_counts_up() -> None:
+    talk, machine = Talk(), OwnCounters()
+    rising = (
+        heartbeat(talk, 5),
+        heartbeat(talk, 5),
+        heartbeat(talk, 7),
+        alter(talk, (1, 4)),
+        alter(talk, (2, 4)),
+    )
+    assert not feed(machine, *rising)
+    assert not feed(
+        machine, heartbeat(talk, -1), alter(talk, (0, 0), b"2" * 16), heartbeat(Talk("10.0.0.9"), 1)
+    )
+    assert brief(feed(machine, heartbeat(talk, 6))) == [("counted_back", 7, 6)]
+    assert brief(feed(machine, alter(talk, (2, 3)))) == [("counted_back", 4, 3)]
+    assert brief(feed(machine, control(talk, 3), control(talk, 2))) == [("counted_back", 3, 2)]
 
 
 def test_a_snapshot_in_pieces() -> None:

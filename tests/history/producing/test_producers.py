@@ -207,6 +207,9 @@ def test_an_id_that_is_given_twice() -> None:
     assert "given_twice" not in kinds(feed(machine, init(Talk("10.0.0.1"), epoch=1)))
     assert "given_twice" not in kinds(feed(machine, init(Talk("10.0.0.1", "10.0.0.9"))))
     assert "given_twice" not in kinds(feed(machine, init(Talk("10.0.0.3", "10.0.0.9"))))  # behind a NAT
+    feed(machine, init(Talk("10.0.0.3", "10.0.0.9"), epoch=1))
+    far = init(Talk("10.0.0.5", "10.0.0.9"))
+    assert "given_twice" not in kinds(feed(machine, far))  # another tap, whose clock is far behind
     other = Talk("10.0.0.4", "10.0.0.9")
     init(other)
     assert "given_twice" in kinds(feed(machine, init(other)))

@@ -263,6 +263,32 @@ def _epoch_back(batch: bytes, rng: random.Random) -> bytes:
     return batch[:12] + (max(0, epoch) + 1).to_bytes(4) + batch[16:] + later
 
 
+@mutator("epoch-beyond-leader", "REC044", "no batch has a higher epoch than the leader that gives it")
+def _epoch_beyond_leader(rng: random.Random) -> Iterator[Mutant]:
+    for body in spread(list(sides_of(*FETCHED)), rng):
+        asked = side_of(body.scene, CLIENT)
+        epochs = {} if asked is None else _epochs(asked.value())
+        for held in held_in(body):
+            topic, rows = _rows(body.value())[held.topic]
+            known = epochs.get((_identity(topic), rows[held.partition].partition_index), -1)
+            if known >= 0 and is_whole(held.data):
+                yield held.mutant(held.data[:LEADER_EPOCH] + (known + 5).to_bytes(4) + held.data[MAGIC:])
+                break
+
+
+def _identity(topic: Any) -> object:
+    return getattr(topic, "topic_id", None) or topic.topic
+
+
+def _epochs(request: Any) -> dict[tuple[object, int], int]:
+    """The leader epoch that a Fetch names for each partition, if its version has one."""
+    return {
+        (_identity(topic), row.partition): getattr(row, "current_leader_epoch", -1)
+        for topic in request.topics
+        for row in topic.partitions
+    }
+
+
 def _zstd(batch: bytes, rng: random.Random) -> bytes | None:
     if codec(batch):
         return None

@@ -21,7 +21,7 @@ REBALANCE_IN_PROGRESS = 27
 SUBSCRIPTIONS, PUSH = 71, 72
 VOTE, BEGIN_EPOCH, END_EPOCH, FETCH_SNAPSHOT = 52, 53, 54, 59
 REGISTRATION, BROKER_HEARTBEAT = 62, 63
-FETCH = 1
+FETCH, UPDATE_METADATA = 1, 6
 LONGEST_WAIT = 1200 * SECOND  # a connection that is silent for half an hour is another one
 
 # producers
@@ -322,6 +322,20 @@ def _quorum(rng: random.Random) -> Iterator[Mutant]:
             row = value.topics[0].partitions[0]
             setattr(row, field, getattr(now.value().topics[0].partitions[0], field) + 5)
             talk = scene.talk().replace(body.scene.target, CLIENT, body.encoded(value))
+            yield Mutant(scene, talk)
+
+
+@mutator("counted-back", "KRF006", "what a broker or controller counts up does not go back", MANY)
+def _counted_back(rng: random.Random) -> Iterator[Mutant]:
+    """An earlier request names a later number."""
+    for key, field in ((BROKER_HEARTBEAT, "current_metadata_offset"), (UPDATE_METADATA, "controller_epoch")):
+        for _, scene in places(rng, key, each=4):
+            now, earlier = side_of(scene, CLIENT), before(scene, key, CLIENT)
+            if now is None or not earlier or getattr(now.value(), field) < 1:
+                continue
+            value = earlier[-1].value()
+            setattr(value, field, getattr(now.value(), field) + 5)
+            talk = scene.talk().replace(earlier[-1].scene.target, CLIENT, earlier[-1].encoded(value))
             yield Mutant(scene, talk)
 
 
