@@ -179,6 +179,21 @@ def test_tshark_counts_the_same_and_finds_checksums_correct(version: int, tmp_pa
     assert found.stdout == ""
 
 
+def words(data: bytes) -> int:
+    """Their sum in ones' complement (RFC 1071), 0 where a checksum among them is correct."""
+    return int.from_bytes(data + bytes(len(data) & 1), "big") % 0xFFFF
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_checksums_are_correct(version: int, tmp_path: Path, multiplied: Copy) -> None:
+    source = RECORDING if version == 4 else as_ipv6(tmp_path, packets_of(RECORDING))
+    for packet in packets_of(multiplied(source)):
+        data = packet.data[ETHERNET:]
+        addresses, segment = (data[12:20], data[20:]) if version == 4 else (data[8:40], data[40:])
+        assert version == 6 or words(data[:20]) == 0
+        assert words(addresses + struct.pack(">HH", 6, len(segment)) + segment) == 0
+
+
 def test_checksums_of_packets_that_were_cut_stay_those_of_whole_packets(
     tmp_path: Path, multiplied: Copy
 ) -> None:
