@@ -94,8 +94,7 @@ def _parser() -> ArgumentParser:
     add("--top", metavar="N", type=positive, help=f"as --limit; default: {DEFAULT_TOP}, in other formats all")
     add("--over-time", action="store_true", help="also rates in one interval after the other")
     add("--split", action="store_true", help=(
-        "also where the time went: network, retransmissions, broker, throttle, client;"
-        " when brokers stood still"
+        "also where the time went: network, retransmissions, broker, throttle, client; and stalls of brokers"
     ))  # fmt: skip
     add_clocks(parser)
     add_metrics(parser)

@@ -80,6 +80,10 @@ class ReservedTopicId(NodeRule):
     overrides = ("REC041", "REC042")  # records of another topic are none of the controllers' log
     guard = (TopicId(frozenset({METADATA_TOPIC_ID})),)
 
+    def speaks_of(self, api: str, side: str, version: int) -> bool:
+        """Those between clients and brokers."""
+        return api in _CLIENT_APIS
+
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Topic ids in APIs between clients and brokers."""
         if node.value != METADATA_TOPIC_ID or body.api.name not in _CLIENT_APIS or node.field is None:
