@@ -73,7 +73,7 @@ class Gathering:
         self.groups = WatchedGroups(names, self.rewinds)
         self.silences = Silences()
         self.idle_resets = IdleResets(self.silences)
-        self.broken_off = BrokenOffResponses()
+        self.broken_off = BrokenOffResponses(names)
         self.racks = Racks()
         self.versions = OldVersions()
         self.producers = ProducerTraffic(names, is_selective=wants is not None)
@@ -181,7 +181,7 @@ class Gathering:
     def _close(self, info: ConnectionInfo) -> None:
         self.broken.close(info)
         self.silences.close(info)
-        self.broken_off.close(info)
+        self.broken_off.close(info, self.groups.positions.leave(info))
         if self._counter is not None:
             self._counter.close(info)
         self.kinds[str(info.kind)] += 1
