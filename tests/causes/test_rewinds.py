@@ -73,3 +73,14 @@ def test_commits_of_a_block() -> None:
     assert found.moved.peek("g") == 300
     assert is_back(5, 6, 400)
     assert found.found == []
+
+
+def test_connections_that_carry_commits() -> None:
+    one, other = Talk(), Talk()
+    found = rewinds(commit(one, 5), commit(one, 6), commit(other, 7, answered=False))
+    info = one.info
+    who = info.client_id or "", info.client_text.rpartition(":")[0], info.broker_text
+    assert found.carrying(*who) == 1
+    assert not found.is_back(other.info, "g", [("t", [(0, 8)])], 400)  # type: ignore[list-item]
+    assert found.carrying(*who) == len({one.info.id, other.info.id})
+    assert found.carrying("another", *who[1:]) == 0

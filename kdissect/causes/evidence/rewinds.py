@@ -1,4 +1,6 @@
-"""Committed offsets that go back: held against the last one of the group, whoever commits."""
+"""Committed offsets that go back, compared with the last one of the group, whoever commits; and the
+connections that carry commits.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +23,7 @@ from kdissect.stats.watermarks import refused_partitions, topic_of
 
 COMMITS_KEPT = 100_000  # groups times partitions; 300 bytes each
 REWINDS_KEPT = 1_000
+_CONNECTIONS_KEPT = 10_000
 
 
 class Rewind(NamedTuple):
@@ -44,11 +47,14 @@ class Rewinds:
         self.found: list[Rewind] = []
         self.moved: Table[str, int] = Table(COMMITS_KEPT)
         """By group: when a commit had another offset than the one before."""
+        self.carriers: Table[str, tuple[str, str, str]] = Table(_CONNECTIONS_KEPT)
+        """Connections that carry commits: client id, host and broker."""
 
     def add(self, view: ExchangeView) -> None:
         """Take a commit that is answered."""
         if view.key != apis.OFFSET_COMMIT or view.request is None or view.response is None:
             return
+        self._carry(view.info)
         refused = refused_partitions(view.response.topics)
         group = text_of(view.request.group_id)
         for topic in view.request.topics or ():
@@ -80,11 +86,21 @@ class Rewinds:
         ]
         if any(offset < (self._committed.peek(key) or 0) for key, offset in keyed):
             return True
+        self._carry(info)
         for key, offset in keyed:
             if self._committed.peek(key) != offset:
                 self.moved.put(group, sent_ns)
             self._committed.put(key, offset)
         return False
+
+    def _carry(self, info: ConnectionInfo) -> None:
+        if info.id not in self.carriers:
+            host = info.client_text.rpartition(":")[0].strip("[]")
+            self.carriers.put(info.id, (info.client_id or "", host, info.broker_text))
+
+    def carrying(self, client_id: str, host: str, broker: str) -> int:
+        """How many connections of a client to a broker carried commits that were answered."""
+        return sum(who == (client_id, host, broker) for _, who in self.carriers.items())
 
 
 class WatchedGroups(GroupTraffic):
