@@ -78,6 +78,7 @@ _MODULES = (
     "time.throttled_produce",
     "time.throttled_requests",
     "time.unanswered_requests",
+    "versions.feature_not_finalized",
     "versions.old_client",
     "versions.version_refused",
     "versions.version_removed_by_upgrade",

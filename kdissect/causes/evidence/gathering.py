@@ -96,7 +96,7 @@ class Gathering:
             BlockCounter(self.traffic, BY, self._context) if is_compiled and wants is None else None
         )
         self._judge = WatchingJudge(self.log.add, self._tell, self._report)
-        self.broken = self._judge.broken
+        self.broken, self.features = self._judge.broken, self._judge.features
 
     # events
 
