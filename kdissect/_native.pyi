@@ -615,6 +615,10 @@ class Refetches:
     ) -> list[
         tuple[ConnectionInfo, str | None, str | bytes, int, int | None, int, int, int, int, bool, bytes]
     ]: ...
+    # `LastFetch` of `stats.by_group.refetches`.
+    def leave(
+        self, info: ConnectionInfo
+    ) -> tuple[str | None, str | bytes, int, int | None, int, int, int] | None: ...
 
 @final
 class FetchPositions:

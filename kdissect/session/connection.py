@@ -582,6 +582,10 @@ class ConnectionAnalyzer:
         if closed_by is not None:
             direction, kind_of_close, at = closed_by
             by = "client" if direction == info.client_direction else "broker"
+            notified = None if info.tls is None else info.tls.close_notify
+            if notified is not None and notified[1] <= at:
+                # The end that receives close_notify closes, too, often first (RFC 8446 section 6.1).
+                by = "client" if notified[0] == "client" else "broker"
             info.close = Close(by, kind_of_close, at)
         else:
             info.close = Close(None, how, time_ns)

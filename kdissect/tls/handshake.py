@@ -127,12 +127,14 @@ class Handshake:
         """A direction sent ChangeCipherSpec."""
         self.changed.add(direction)
 
-    def alert(self, direction: int, content: bytes) -> str:
+    def alert(self, direction: int, content: bytes, time_ns: int) -> str:
         """Count an alert (RFC 8446 section 6); gives a text for one that is no orderly close."""
         code = content[1] if len(content) > 1 else -1
         name = _alert_name(code)
         sender = "client" if direction == self.client else "server"
         self._info.alerts[sender, name] += 1
+        if code == _CLOSE_NOTIFY and self._info.close_notify is None:
+            self._info.close_notify = sender, time_ns
         return "" if code == _CLOSE_NOTIFY else f"{sender} sent {name}"
 
     def _client_hello(self, direction: int, body: bytes) -> str | None:

@@ -269,7 +269,7 @@ class TlsConnection:
                 side.is_finished = False
         elif kind == ContentType.ALERT:
             last = record.pieces[-1]
-            text = self._handshake.alert(side.direction, content)
+            text = self._handshake.alert(side.direction, content, last.time_ns)
             if text:
                 self._note(AnomalyKind.TLS_ALERT, text, last.ref, last.time_ns)
         elif self._handshake.server_hello is None:

@@ -23,7 +23,8 @@ class TlsInfo:
     """One connection's TLS. None and empty for what was not visible.
 
     `why` says why the connection stays opaque, or became so; None while it is read. `alerts` counts them by
-    sender and description.
+    sender and description. `close_notify` is the sender of the first alert that ends the connection, and its
+    time in nanoseconds.
     """
 
     __slots__ = (
@@ -33,6 +34,7 @@ class TlsInfo:
         "certificates",
         "client_certificates",
         "client_random",
+        "close_notify",
         "is_decrypted",
         "is_resumed",
         "later_sessions",
@@ -62,6 +64,7 @@ class TlsInfo:
         self.bad_records = 0
         """Records that did not open, though their keys were known."""
         self.alerts: Counter[tuple[str, str]] = Counter()
+        self.close_notify: tuple[str, int] | None = None
         self.why: str | None = None
 
     @property

@@ -9,18 +9,21 @@ from typing import Any
 from kdissect.model.cause import Diagnosis
 from tests.causes.diagnosing import diagnosed
 from tests.support.messages.encoder import encode_request, encode_response
-from tests.support.messages.traffic import Conversation
+from tests.support.messages.traffic import START_NS, Conversation
 from tests.support.packets.pcaps import write_pcap
 
 SECOND = 1_000_000_000
 
 
 class Talk:
-    """One connection of a client to the broker."""
+    """One connection of a client to the broker; it begins `begins` seconds after the capture."""
 
-    def __init__(self, client_id: str = "app", port: int = 40000, broker: str = "10.0.0.2") -> None:
+    def __init__(
+        self, client_id: str = "app", port: int = 40000, broker: str = "10.0.0.2", begins: float = 0
+    ) -> None:
         self.client_id = client_id
-        self.talk = Conversation(broker=broker, ports=(port, 9092)).handshake()
+        start_ns = START_NS + int(begins * SECOND)
+        self.talk = Conversation(broker=broker, ports=(port, 9092), start_ns=start_ns).handshake()
         self._next = 0
 
     def ask(self, key: int, version: int, body: Mapping[str, Any]) -> Talk:

@@ -76,6 +76,11 @@ CLAIMS = [
     ("not-enough-replicas", "REQUEST_TIMED_OUT", "Produce"),
     ("sequence-gap", "OUT_OF_ORDER_SEQUENCE_NUMBER UNKNOWN_PRODUCER_ID", "Produce"),
     ("transaction-timeout", "INVALID_PRODUCER_EPOCH INVALID_TXN_STATE PRODUCER_FENCED", ""),
+    (
+        "feature-not-finalized",
+        "UNSUPPORTED_VERSION",
+        "ConsumerGroupHeartbeat ShareGroupHeartbeat ShareFetch ShareAcknowledge StreamsGroupHeartbeat",
+    ),
     ("version-refused", "UNSUPPORTED_VERSION", ""),
 ]
 

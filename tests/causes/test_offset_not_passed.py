@@ -10,6 +10,8 @@ from kdissect.model.cause import Diagnosis
 from tests.causes.diagnosing import capture, diagnosed, ids
 from tests.causes.talks import Talk, what_is_wrong
 from tests.support.messages.batches import batch_bytes, record_bytes
+from tests.support.messages.encoder import encode_response
+from tests.support.messages.traffic import BROKER
 
 _FETCH = 1
 _GOOD = batch_bytes(record_bytes(value=b"paid"))
@@ -117,3 +119,35 @@ def test_a_program_that_tries_versions_is_no_consumer(tmp_path: Path) -> None:
 
 def test_members_begin_again_at_the_committed_offset_when_their_group_rebalances() -> None:
     assert "offset-not-passed" not in ids(diagnosed(capture("kafka44_java_rejoins")))
+
+
+def test_a_fetch_whose_response_is_missing_moves_the_offset(tmp_path: Path) -> None:
+    """A Fetch of a session that names no partition asks for the offset that the last one named (KIP-227)."""
+    talk = Talk("reader")
+
+    def fetch(offset: int | None) -> bytes:
+        row = {"partition": 0, "fetch_offset": offset, "log_start_offset": -1, "partition_max_bytes": 1024}
+        topics = [] if offset is None else [{"topic": "orders", "partitions": [row]}]
+        talk.ask(
+            _FETCH, 7,
+            {
+                "replica_id": -1, "max_wait_ms": 500, "min_bytes": 1, "max_bytes": 1024, "isolation_level": 0,
+                "session_id": 5, "session_epoch": 1, "topics": topics, "forgotten_topics_data": [],
+            },
+        )  # fmt: skip
+        answered = {
+            "partition_index": 0, "error_code": 0, "high_watermark": 1000, "last_stable_offset": 1000,
+            "log_start_offset": 0, "aborted_transactions": None, "records": _GOOD,
+        }  # fmt: skip
+        responses = [{"topic": "orders", "partitions": [answered]}]
+        body = {"throttle_time_ms": 0, "error_code": 0, "session_id": 5, "responses": responses}
+        return encode_response(_FETCH, 7, talk._next, body)
+
+    for offset in (40, 41, None, None, None):
+        response = fetch(offset)
+        if offset == 41:
+            talk.talk.lose(BROKER, response)
+        else:
+            talk.talk.broker(response)
+        talk.wait(0.5)
+    assert "offset-not-passed" not in ids(what_is_wrong(tmp_path, talk))

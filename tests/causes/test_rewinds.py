@@ -73,3 +73,42 @@ def test_commits_of_a_block() -> None:
     assert found.moved.peek("g") == 300
     assert is_back(5, 6, 400)
     assert found.found == []
+
+
+def test_connections_that_carry_commits() -> None:
+    one, other = Talk(), Talk(broker="10.0.0.3")
+    found = rewinds(commit(one, 5), commit(one, 6), commit(other, 7, answered=False))
+    info = one.info
+    who = info.client_id or "", info.client_text.rpartition(":")[0], info.broker_text
+    assert found.carrying(*who) == 1
+    assert not found.is_back(one.info, "g", [("t", [(0, 8)])], 400)  # type: ignore[list-item]
+    assert found.is_back(other.info, "g", [("t", [(0, 9)])], 400)  # type: ignore[list-item]
+    found.add(commit(other, 9))
+    assert not found.is_back(other.info, "g", [("t", [(0, 9)])], 400)  # type: ignore[list-item]
+    assert (found.carrying(*who), found.carrying(*who[:2], other.info.broker_text)) == (1, 1)
+    assert found.carrying("another", *who[1:]) == 0
+
+
+def _outside(talk: Talk, *offsets: int) -> ExchangeView:
+    found = commit(talk, *offsets)
+    assert found.request is not None
+    found.request.member_id, found.request.generation_id_or_member_epoch = "", -1
+    return found
+
+
+def _delete(talk: Talk, error: int = 0) -> ExchangeView:
+    topics = [{"name": "t", "partitions": [{"partition_index": 0}]}]
+    results = [{"name": "t", "partitions": [{"partition_index": 0, "error_code": error}]}]
+    answer = {"error_code": 0, "throttle_time_ms": 0, "topics": results}
+    return ExchangeView(talk.ask(47, 0, {"group_id": "g", "topics": topics}, answer))
+
+
+def test_offsets_that_somebody_outside_the_group_sets() -> None:
+    member, tool = Talk(), Talk("10.0.0.9")
+    found = rewinds(
+        commit(member, 5, 5), _outside(tool, 9, 5), _delete(tool), _delete(tool), _outside(tool, 3, 4)
+    )
+    sets = [(one.group, one.topic, one.partition, one.before, one.after) for one in found.set_from_outside]
+    assert sets == [("g", "t", 0, 5, 9), ("g", "t", 0, 9, None), ("g", "t", 1, 5, 4)]
+    assert rewinds(commit(member, 5), _delete(tool, error=86)).set_from_outside == []
+    assert rewinds(commit(member, 5), _outside(member, 9)).set_from_outside == []  # as in blocks

@@ -8,7 +8,7 @@ import pytest
 
 from kdissect.model.native import is_compiled, native
 from kdissect.session.info import ConnectionInfo
-from kdissect.stats.by_group.refetches import Answered, Asked, Refetches, StuckAt
+from kdissect.stats.by_group.refetches import Answered, Asked, LastFetch, Refetches, StuckAt
 from tests.history.talk import Talk
 
 _ID = bytes(range(16))
@@ -59,3 +59,29 @@ def test_few_responses_are_kept_as_samples(refetches: Any) -> None:
     found = _stuck(refetches, _info(), [again] * 9)
     assert [each.partition for each in found] == [*partitions]
     assert sum(bool(each.sample) for each in found) == 16
+
+
+def _last(refetches: Any, info: ConnectionInfo, steps: list[Step], apart: int = 10) -> LastFetch | None:
+    seen = refetches()
+    for number, (asked, answered) in enumerate(steps):
+        seen.see(info, "app", (number * apart, number * apart + 5, 12), asked, answered)
+    row = seen.leave(info)
+    assert seen.leave(info) is None
+    return None if row is None else LastFetch(*row)
+
+
+@pytest.mark.parametrize("refetches", _ENGINES)
+def test_the_last_fetch_of_a_connection(refetches: Any) -> None:
+    info = _info()
+    full: Step = ([("t", 1, 5), ("t", 2, 9)], [("t", 1, b""), ("t", 2, b"abc")])
+    larger: Step = ([("t", 2, 10)], [("t", 2, b"abcd")])
+    none: Step = ([("t", 2, 11)], [("t", 2, b"")])
+    assert _last(refetches, info, []) is None
+    assert _last(refetches, info, [none] * 3) is None
+    assert _last(refetches, info, [none, full]) == LastFetch("app", "t", 2, 9, 15, 3, 0)
+    assert _last(refetches, info, [full, larger]) == LastFetch("app", "t", 2, 10, 15, 4, 3)
+    found = _last(refetches, info, [larger, full, none, none])
+    assert found is not None
+    assert (found.size, found.accepted) == (0, 4)
+    before = _last(refetches, info, [larger, full], apart=1)  # sent before the response to the first one
+    assert before == LastFetch("app", "t", 2, 9, 6, 3, 0)

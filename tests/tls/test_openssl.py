@@ -66,6 +66,8 @@ def test_tls_13(talk_13: Conversation) -> None:
     assert (info.version, info.sni, info.alpn, info.why) == ("TLS 1.3", "broker.test", "kafka", None)
     assert info.certificates == ("CN=broker.test", "broker.test")
     assert info.alerts == {("client", "close_notify"): 1, ("server", "close_notify"): 1}
+    assert info.close_notify is not None
+    assert info.close_notify[0] == ("client", "server")[talk_13.wire[-2][0]]
 
 
 @pytest.mark.sampled(8)

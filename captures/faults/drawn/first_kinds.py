@@ -147,7 +147,7 @@ def too_large(room: Room, chance: Random) -> None:
     writer.kill()
 
 
-@first_kind("records-deleted", "offset-reset", topics={"clicks": "1:1"})
+@first_kind("records-deleted", "offset-reset", also=("commit-storm",), topics={"clicks": "1:1"})
 def records_deleted(room: Room, chance: Random) -> None:
     """Records are deleted before a consumer that was away could read them."""
     writer = room.writes("web", "clicks", pace=40, burst=3, keys=20, library=LIBRDKAFKA)

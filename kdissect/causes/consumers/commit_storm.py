@@ -13,7 +13,7 @@ from kdissect.report.quantities import rate
 from kdissect.stats.client import Client
 
 _LEAST = 100
-_RATE = 20  # commits a second on one connection
+_RATE = 20  # commits a second on a connection that carries commits
 _PER_FETCH = 2  # a consumer that commits what each Fetch brought sends one
 
 
@@ -36,12 +36,7 @@ class CommitStorm(Cause):
                 continue
             if tally.first_ns is None or tally.last_ns is None:
                 continue
-            links = [
-                link
-                for key, link in seen.gathering.links.items()
-                if (key.client_id or "", key.host, key.broker) == (client_id, host, broker)
-            ]
-            connections = max(sum(len(link.starts) for link in links), 1)
+            connections = max(seen.gathering.rewinds.carrying(client_id, host, broker), 1)
             span_ns = max(tally.last_ns - tally.first_ns, 1)
             fetches = sum(
                 one.exchanges

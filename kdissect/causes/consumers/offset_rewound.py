@@ -11,6 +11,10 @@ from kdissect.model.cause import Cost, FoundCause, Party, Severity
 from kdissect.model.wording import plural
 from kdissect.stats.client import Client
 
+_OUTSIDE = (
+    " The requests name no member of the group: a tool sends such requests, or a consumer without a group."
+)
+
 
 class OffsetRewound(Cause):
     """Commits that are lower than the one before."""
@@ -30,16 +34,19 @@ class OffsetRewound(Cause):
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each group."""
-        found: dict[str, tuple[Seen, dict[Client, None], dict[str, None], int]] = {}
+        outside = {one.packets for one in seen.gathering.rewinds.set_from_outside}
+        found: dict[str, tuple[Seen, dict[Client, None], dict[str, None], int, bool]] = {}
         for back in seen.gathering.rewinds.found:
-            at, clients, topics, records = found.get(back.group, (Seen(), {}, {}, 0))
+            at, clients, topics, records, is_outside = found.get(back.group, (Seen(), {}, {}, 0, True))
             at.add(back.packets)
             clients[back.client] = topics[back.topic] = None
-            found[back.group] = at, clients, topics, records + back.before - back.after
-        for group, (at, clients, topics, records) in found.items():
+            is_outside &= back.packets in outside
+            found[back.group] = at, clients, topics, records + back.before - back.after, is_outside
+        for group, (at, clients, topics, records, is_outside) in found.items():
             yield self.found(
                 f"The offset of group '{group}' on {quoted(topics)} was set back {times(at.times)} by"
-                f" {clients_text(clients)}: {plural(records, 'record', spec=',')} are read again.",
+                f" {clients_text(clients)}, by {plural(records, 'record', spec=',')} in all."
+                + (_OUTSIDE if is_outside else ""),
                 f"readers of group '{group}'",
                 parties_of(list(clients))
                 | {Party("group", group), *(Party("topic", name) for name in topics)},

@@ -74,7 +74,7 @@ class Gathering:
         self.groups = WatchedGroups(names, self.rewinds)
         self.stalls = Stalls(self.log.clients)
         self.idle_resets = IdleResets(self.stalls.silences)
-        self.broken_off = BrokenOffResponses()
+        self.broken_off = BrokenOffResponses(names)
         self.racks = Racks()
         self.versions = OldVersions()
         self.producers = ProducerTraffic(names, is_selective=wants is not None)
@@ -97,7 +97,7 @@ class Gathering:
             BlockCounter(self.traffic, BY, self._context) if is_compiled and wants is None else None
         )
         self._judge = WatchingJudge(self.log.add, self._tell, self._report)
-        self.broken = self._judge.broken
+        self.broken, self.features = self._judge.broken, self._judge.features
 
     @property
     def silences(self) -> Silences:
@@ -188,7 +188,7 @@ class Gathering:
         info = event.connection
         self.broken.close(info)
         self.stalls.close(event)
-        self.broken_off.close(info)
+        self.broken_off.close(info, self.groups.positions.leave(info))
         if self._counter is not None:
             self._counter.close(info)
         self.kinds[str(info.kind)] += 1

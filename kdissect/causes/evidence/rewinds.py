@@ -1,4 +1,6 @@
-"""Committed offsets that go back: held against the last one of the group, whoever commits."""
+"""Committed offsets that go back, compared with the last one of the group, whoever commits; offsets that
+somebody outside a group sets or deletes; and the connections that carry commits.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,14 @@ from kdissect.session.identities import plain_name
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_traffic import GroupTraffic
 from kdissect.stats.by_group.positions import Commits
-from kdissect.stats.client import Client, client_of, text_of
+from kdissect.stats.client import Client, client_of, is_commit_from_outside, text_of
 from kdissect.stats.transfers import topic_key
 from kdissect.stats.watermarks import refused_partitions, topic_of
 
 COMMITS_KEPT = 100_000  # groups times partitions; 300 bytes each
 REWINDS_KEPT = 1_000
+_CONNECTIONS_KEPT = 10_000
+_OFFSET_DELETE = 47
 
 
 class Rewind(NamedTuple):
@@ -35,6 +39,23 @@ class Rewind(NamedTuple):
     packets: Packets
 
 
+class SetFromOutside(NamedTuple):
+    """An offset that a request without a member of the group changed, or deleted (`after` is None)."""
+
+    group: str
+    topic: str
+    partition: int
+    before: int
+    after: int | None
+    client: Client
+    packets: Packets
+
+    @property
+    def skipped(self) -> int:
+        """Offsets in between; less than 0 if it was set back."""
+        return 0 if self.after is None else self.after - self.before
+
+
 class Rewinds:
     """Takes commits in their order."""
 
@@ -42,22 +63,59 @@ class Rewinds:
         self._names = names
         self._committed: Table[tuple[str, str, str, int], int] = Table(COMMITS_KEPT)
         self.found: list[Rewind] = []
+        self.set_from_outside: list[SetFromOutside] = []
         self.moved: Table[str, int] = Table(COMMITS_KEPT)
         """By group: when a commit had another offset than the one before."""
+        self.carriers: Table[str, tuple[str, str, str]] = Table(_CONNECTIONS_KEPT)
+        """Connections that carry commits: client id, host and broker."""
+        self._outsiders: Table[str, bool] = Table(_CONNECTIONS_KEPT)
+        """Of these, connections whose first commit names no member."""
 
     def add(self, view: ExchangeView) -> None:
         """Take a commit that is answered."""
-        if view.key != apis.OFFSET_COMMIT or view.request is None or view.response is None:
+        if view.request is None or view.response is None:
             return
+        if view.key == _OFFSET_DELETE:
+            self._delete(view)
+        if view.key != apis.OFFSET_COMMIT:
+            return
+        is_outside = is_commit_from_outside(view.request)
+        if is_outside and view.info.id not in self.carriers:
+            self._outsiders.put(view.info.id, True)
+        is_outside &= view.info.id in self._outsiders  # as in blocks
+        self._carry(view.info)
         refused = refused_partitions(view.response.topics)
         group = text_of(view.request.group_id)
         for topic in view.request.topics or ():
             name = topic_key(self._names, view.info, topic_of(topic))
             for row in topic.partitions or ():
                 if (topic_of(topic), row.partition_index) not in refused:
-                    self._commit(
-                        view, (view.info.scope, group, name, row.partition_index), row.committed_offset
-                    )
+                    key = view.info.scope, group, name, row.partition_index
+                    if is_outside:
+                        self._set(view, key, row.committed_offset)
+                    self._commit(view, key, row.committed_offset)
+
+    def _delete(self, view: ExchangeView) -> None:
+        """Take an OffsetDelete that is answered."""
+        refused = refused_partitions(view.response.topics)
+        group = text_of(view.request.group_id)
+        for topic in () if view.response.error_code else view.request.topics or ():
+            name = topic_key(self._names, view.info, topic_of(topic))
+            for row in topic.partitions or ():
+                if (topic_of(topic), row.partition_index) not in refused:
+                    key = view.info.scope, group, name, row.partition_index
+                    self._set(view, key, None)
+                    self._committed.pop(key)
+
+    def _set(self, view: ExchangeView, key: tuple[str, str, str, int], offset: int | None) -> None:
+        before = self._committed.peek(key)
+        if before is None or before < 0 or before == offset or len(self.set_from_outside) >= REWINDS_KEPT:
+            return
+        _, group, topic, partition = key
+        packets = packets_of(view.evidence)
+        self.set_from_outside.append(
+            SetFromOutside(group, plain_name(topic), partition, before, offset, client_of(view), packets)
+        )
 
     def _commit(self, view: ExchangeView, key: tuple[str, str, str, int], offset: int) -> None:
         before = self._committed.peek(key)
@@ -72,7 +130,11 @@ class Rewinds:
             )
 
     def is_back(self, info: ConnectionInfo, group: str, commits: Commits, sent_ns: int) -> bool:
-        """Whether a commit of a block goes back somewhere; else it is learned."""
+        """Whether a commit of a block goes back somewhere, or may be from outside the group; else it is
+        learned.
+        """
+        if info.id not in self.carriers or info.id in self._outsiders:
+            return True  # whether it names a member shows the first commit of each connection
         keyed = [
             ((info.scope, group, topic_key(self._names, info, topic), partition), offset)
             for topic, rows in commits
@@ -86,6 +148,15 @@ class Rewinds:
             self._committed.put(key, offset)
         return False
 
+    def _carry(self, info: ConnectionInfo) -> None:
+        if info.id not in self.carriers:
+            host = info.client_text.rpartition(":")[0].strip("[]")
+            self.carriers.put(info.id, (info.client_id or "", host, info.broker_text))
+
+    def carrying(self, client_id: str, host: str, broker: str) -> int:
+        """How many connections of a client to a broker carried commits that were answered."""
+        return sum(who == (client_id, host, broker) for _, who in self.carriers.items())
+
 
 class WatchedGroups(GroupTraffic):
     """Groups whose commits are compared with those before, and offsets that are fetched again."""
@@ -98,5 +169,5 @@ class WatchedGroups(GroupTraffic):
     def add(self, exchange: Exchange, wanted: bool = True) -> None:
         """Take the next exchange."""
         super().add(exchange, wanted)
-        if exchange.api_key == apis.OFFSET_COMMIT and wanted:
+        if exchange.api_key in (apis.OFFSET_COMMIT, _OFFSET_DELETE) and wanted:
             self._rewinds.add(ExchangeView(exchange))

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from kdissect.causes.evidence.broken_bytes import WIRE_RULES, BrokenBytes
+from kdissect.causes.evidence.finalized_features import FinalizedFeatures
 from kdissect.history.connections.connection_problems import ConnectionProblem
+from kdissect.history.connections.negotiated_versions import VersionFact
 from kdissect.history.fact import Fact
 from kdissect.rules.guards import Exceeds, ExchangeFact, Guard, LaterThan, Longer, Other
 from kdissect.rules.judge import Judge
@@ -143,6 +145,7 @@ class WatchingJudge(Judge):
     ) -> None:
         super().__init__(rules)
         self.findings = self.broken = BrokenBytes()
+        self.features = FinalizedFeatures()
         self._show, self._tell, self._report = show, tell, report
 
     def _judged(self, exchange: Exchange, view: ConnectionView) -> None:
@@ -152,6 +155,8 @@ class WatchingJudge(Judge):
 
     def _facts(self, facts: Sequence[Fact], event: Exchange | None) -> None:
         for fact in facts:
+            if event is not None and fact.kind is VersionFact.OFFERED:
+                self.features.add(event)
             self._tell(fact, self._views.get(fact.evidence.connection))
 
     def _problems(self, found: Iterable[ConnectionProblem]) -> None:

@@ -42,6 +42,8 @@ class EndlessRebalances(Cause):
         some = story.rebalances[1:]
         while some and all(how == "member_joined" for how, _ in some[0].causes):
             some = some[1:]  # a group that starts
+        if story.is_of_workers:  # the leader joins again when connectors or tasks change (KIP-415)
+            some = [one for one in some if any(how != "leader_rejoined" for how, _ in one.causes)]
         if len(some) < _MANY or some[-1].time_ns - some[0].time_ns > _EVERY_NS * len(some):
             return
         if story.is_resized:

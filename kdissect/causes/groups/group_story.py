@@ -27,6 +27,9 @@ _STEPS = (
 _TOLD = 2  # heartbeats: one may have been on its way
 
 
+_INCREMENTAL = frozenset({"connect compatible", "connect sessioned"})  # KIP-415
+
+
 class Rebalance(NamedTuple):
     """One rebalance: when, how long it kept its members, and who brought it about, by how."""
 
@@ -48,8 +51,14 @@ class GroupStory:
 
     @property
     def is_incremental(self) -> bool:
-        """Whether members go on with the partitions that stay theirs (cooperative assignment, KIP-848)."""
-        return self.row["kind"] != "classic" or "cooperative" in (self.row["protocol"] or "")
+        """Whether members go on with what stays theirs (cooperative assignment, KIP-848, KIP-415)."""
+        protocol = self.row["protocol"] or ""
+        return self.row["kind"] != "classic" or "cooperative" in protocol or protocol in _INCREMENTAL
+
+    @property
+    def is_of_workers(self) -> bool:
+        """Whether the members are workers of Connect, of which MirrorMaker consists."""
+        return (self.row["protocol"] or "").startswith("connect")
 
     @property
     def stops(self) -> str:

@@ -18,7 +18,7 @@ _API = "Metadata"
 
 
 class MetadataStorm(Cause):
-    """Metadata requests of one client, many a second."""
+    """Metadata requests of one client, many a second. Errors in responses are causes of their own."""
 
     id = "metadata-storm"
     title = "A client asks for metadata all the time"
@@ -37,7 +37,7 @@ class MetadataStorm(Cause):
         for (api, client_id, host, broker), tally in seen.tallies:
             if api == _API and tally.first_ns is not None and tally.last_ns is not None:
                 sums = found.setdefault((client_id, host), [0, 0, tally.first_ns, tally.last_ns])
-                sums[0] += tally.exchanges
+                sums[0] += tally.exchanges - tally.failed
                 sums[1] += tally.request_bytes + tally.response_bytes
                 sums[2], sums[3] = min(sums[2], tally.first_ns), max(sums[3], tally.last_ns)
                 brokers.setdefault((client_id, host), []).append(broker)
@@ -51,8 +51,8 @@ class MetadataStorm(Cause):
             at.times, at.last_ns = count, last_ns
             yield self.found(
                 f"{client_text(client)} asked for metadata {plural(count, 'time', spec=',')},"
-                f" {rate(count, last_ns - first_ns)}:"
-                f" {byte_count(size)} of questions and answers.",
+                f" {rate(count, last_ns - first_ns)}, and received it: {byte_count(size)} of requests and"
+                " responses.",
                 client_text(client),
                 parties_of([client]) | {Party("broker", name) for name in brokers[client_id, host]},
                 at,

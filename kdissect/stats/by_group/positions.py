@@ -20,7 +20,7 @@ from kdissect.model.native import is_compiled, native
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import ClientKey, client_key
-from kdissect.stats.by_group.refetches import Refetches, StuckAt, refetches, see_fetch
+from kdissect.stats.by_group.refetches import LastFetch, Refetches, StuckAt, refetches, see_fetch
 from kdissect.stats.client import text_of
 from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, NEW_TOPICS, Numbers, NumbersOf, WayOf, topic_key
 from kdissect.stats.watermarks import refused_partitions, topic_of
@@ -164,6 +164,11 @@ class Positions:
         """Where connections fetched one offset again and again although records came, if watched."""
         self.catch_up()
         return [] if self._refetches is None else [StuckAt(*row) for row in self._refetches.stuck()]
+
+    def leave(self, info: ConnectionInfo) -> LastFetch | None:
+        """A connection is over: return its last Fetch, if refetches are watched and records came on it."""
+        row = None if self._refetches is None else self._refetches.leave(info)
+        return None if row is None else LastFetch(*row)
 
     def commits(self) -> dict[tuple[str, str], dict[Partition, int]]:
         """All offsets that were committed, by capture set and group."""

@@ -4,7 +4,8 @@ A consumer that can use a response asks for the next offset. Fetches are compare
 other consumers with the same client id, and a consumer that starts again, have connections of their own, and
 a proxy may carry several clients on one connection. A Fetch of a session that does not name a partition asks
 for the same offset as before (KIP-227). A consumer keeps its version: a program that tries all versions is
-none. The compiled part has the same (native/src/transfers/refetches.rs).
+none. A client that starts over on a new connection is seen by what the old connection fetched last. The
+compiled part has the same (native/src/transfers/refetches.rs).
 """
 
 from __future__ import annotations
@@ -59,6 +60,25 @@ class StuckAt(NamedTuple):
         return len(self.sample) < _SAMPLE
 
 
+class LastFetch(NamedTuple):
+    """The last Fetch of a connection on which records came.
+
+    `topic`, `partition` and `offset` are of the first partition with records, and mean nothing if none has
+    any; `offset` is None if no request named it. `size`: bytes of all records of the response. `accepted`:
+    of the largest response after which the connection fetched again.
+    """
+
+    client_id: str | None
+    topic: str | bytes
+    partition: int
+    offset: int | None
+    answered_ns: int
+    size: int
+    accepted: int
+
+
+LastRow = tuple[str | None, str | bytes, int, int | None, int, int, int]
+"""The fields of `LastFetch`."""
 StuckRow = tuple[ConnectionInfo, str | None, str | bytes, int, int | None, int, int, int, int, bool, bytes]
 """The fields of `StuckAt`."""
 
@@ -108,6 +128,7 @@ class Refetches:
     def __init__(self) -> None:
         self._partitions: dict[tuple[str, str | None, str | bytes, int], _Partition] = {}
         self._samples = 0
+        self._last: dict[str, LastFetch] = {}
 
     def see(
         self, info: ConnectionInfo, client_id: str | None, times: Times, asked: Asked, answered: Answered
@@ -130,6 +151,35 @@ class Refetches:
                 found = _Partition(info, offsets.get((topic, number)))
                 self._partitions[info.id, client_id, topic, number] = found
             self._samples += found.answer(times, records, may_keep=self._samples < _SAMPLES_KEPT)
+        self._note_last(info, client_id, times, answered)
+
+    def _note_last(
+        self, info: ConnectionInfo, client_id: str | None, times: Times, answered: Answered
+    ) -> None:
+        """Remember a Fetch as the last one of its connection."""
+        sent_ns, answered_ns, _ = times
+        size = sum(len(records) for *_, records in answered)
+        last = self._last.get(info.id)
+        accepted = 0
+        if last is not None:
+            accepted = max(last.accepted, last.size) if sent_ns >= last.answered_ns else last.accepted
+        elif not size:
+            return
+        topic: str | bytes = ""
+        partition, offset = 0, None
+        if size:
+            topic, partition, _ = next(one for one in answered if one[2])
+            offset = self._partitions[info.id, client_id, topic, partition].asked
+        elif last is not None and not accepted:
+            del self._last[info.id]
+            return
+        if last is None and len(self._last) >= _KEPT:
+            self._last.clear()
+        self._last[info.id] = LastFetch(client_id, topic, partition, offset, answered_ns, size, accepted)
+
+    def leave(self, info: ConnectionInfo) -> LastRow | None:
+        """A connection is over: return its last Fetch, and forget it."""
+        return self._last.pop(info.id, None)
 
     def stuck(self) -> list[StuckRow]:
         """Partitions that were fetched at one offset at least `STUCK_FROM` times again."""
@@ -155,16 +205,16 @@ def refetches() -> native.Refetches | Refetches:
 
 def see_fetch(seen: native.Refetches | Refetches, view: ExchangeView) -> None:
     """Take a Fetch that Python decoded."""
-    if view.request is None or view.response is None:
+    if view.request is None:
         return
-    refused = refused_partitions(view.response.responses)
+    refused = set() if view.response is None else refused_partitions(view.response.responses)
     asked = [
         (topic_of(topic), row.partition, row.fetch_offset)
         for topic in view.request.topics or ()
         for row in topic.partitions or ()
     ]
     answered = []
-    for records in record_sets(view.exchange):
+    for records in record_sets(view.exchange) if view.response is not None else ():
         field, frame = records.records_field, view.exchange.response
         topic, number = field.topic if field.topic is not None else field.topic_id, field.partition
         if frame is not None and topic is not None and number is not None and (topic, number) not in refused:

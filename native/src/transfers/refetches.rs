@@ -1,9 +1,12 @@
-//! `kdissect.stats.by_group.refetches`: offsets that a client fetches again on a connection although records came.
+//! `kdissect.stats.by_group.refetches`: offsets that a client fetches again on a connection although records came,
+//! and the last Fetch of each connection.
+
+use std::collections::HashMap;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-use super::topics::ByKey;
+use super::topics::{named_object, ByKey};
 use crate::bodies::partition_rows::{Body, Topic};
 
 /// `kdissect.stats.by_group.refetches`: `STUCK_FROM`, `_KEPT`, `_SAMPLES_KEPT` and `_SAMPLE`.
@@ -35,6 +38,23 @@ struct Partition {
     sample: Option<Py<PyBytes>>,
 }
 
+/// The last Fetch of a connection; its topic, partition and offset are of the first one with records.
+struct Last {
+    /// Kept, so that no other connection gets its address.
+    _info: Py<PyAny>,
+    client_id: Py<PyAny>,
+    topic: (bool, Box<[u8]>),
+    partition: i64,
+    offset: Option<i64>,
+    answered_ns: i64,
+    size: i64,
+    accepted: i64,
+}
+
+/// Client id, topic, partition, offset; when the response came, bytes of its records, and of the largest response
+/// that was accepted.
+type LastRow = (Py<PyAny>, Py<PyAny>, i64, Option<i64>, i64, i64, i64);
+
 /// When the request was sent and the response came, in nanoseconds; the version of both.
 pub type Times = (i64, i64, i16);
 /// A connection, and the client id of the request: a proxy carries several clients on one connection.
@@ -53,6 +73,7 @@ type Named<T> = ((bool, Vec<u8>), i64, T);
 pub struct Refetches {
     partitions: ByKey<Key, Partition>,
     samples: usize,
+    last: HashMap<usize, Last>,
 }
 
 /// Connection, client id, topic and partition in one hash of 128 bits: there are too many to hold their names twice.
@@ -88,18 +109,13 @@ impl Refetches {
         let long = self.partitions.found.iter().filter(|of| of.longest.again >= STUCK_FROM);
         long.map(|of| {
             let run = of.longest;
-            let (is_id, name) = &of.topic;
-            let topic = match (is_id, std::str::from_utf8(name)) {
-                (false, Ok(text)) => PyString::new(py, text).into_any(),
-                _ => PyBytes::new(py, name).into_any(),
-            };
             let is_last = of.run.offset == run.offset && of.run.again >= run.again;
             let sample =
                 of.sample.as_ref().map_or_else(|| PyBytes::new(py, b"").unbind(), |one| one.clone_ref(py));
             (
                 of.info.clone_ref(py),
                 of.client_id.clone_ref(py),
-                topic.unbind(),
+                named_object(py, of.topic.0, &of.topic.1),
                 of.number,
                 run.offset,
                 run.again,
@@ -111,6 +127,13 @@ impl Refetches {
             )
         })
         .collect()
+    }
+
+    /// A connection is over: give its last Fetch, and forget it.
+    fn leave(&mut self, info: &Bound<'_, PyAny>) -> Option<LastRow> {
+        let last = self.last.remove(&(info.as_ptr() as usize))?;
+        let topic = named_object(info.py(), last.topic.0, &last.topic.1);
+        Some((last.client_id, topic, last.partition, last.offset, last.answered_ns, last.size, last.accepted))
     }
 }
 
@@ -197,6 +220,50 @@ impl Refetches {
             let is_kept = self.partitions.found[place].answer(info.py(), of, records, may_keep);
             self.samples += usize::from(is_kept);
         }
+        self.note_last(who, of, answered);
+    }
+
+    /// Remember a Fetch as the last one of its connection.
+    fn note_last(
+        &mut self,
+        who: Reader<'_, '_>,
+        (sent_ns, answered_ns, _): Times,
+        answered: &[Entry<'_, &[u8]>],
+    ) {
+        let (info, client_id) = who;
+        let size: i64 = answered.iter().map(|(_, _, records)| records.len() as i64).sum();
+        let id = info.as_ptr() as usize;
+        let accepted = match self.last.get(&id) {
+            Some(last) if sent_ns >= last.answered_ns => last.accepted.max(last.size),
+            Some(last) => last.accepted,
+            None if size == 0 => return,
+            None => 0,
+        };
+        let Some((topic, partition, _)) = answered.iter().find(|(_, _, records)| !records.is_empty()) else {
+            match self.last.get_mut(&id) {
+                Some(last) if accepted > 0 => {
+                    (last.answered_ns, last.size, last.accepted) = (answered_ns, 0, accepted)
+                }
+                _ => drop(self.last.remove(&id)),
+            }
+            return;
+        };
+        let at = self.partitions.known(key(who, topic, *partition));
+        let offset = at.and_then(|at| self.partitions.found[at].asked);
+        if self.last.len() >= MOST_HELD && !self.last.contains_key(&id) {
+            self.last.clear();
+        }
+        let last = Last {
+            _info: info.clone().unbind(),
+            client_id: client_id.clone().unbind(),
+            topic: (topic.key().0, topic.key().1.into()),
+            partition: *partition,
+            offset,
+            answered_ns,
+            size,
+            accepted,
+        };
+        self.last.insert(id, last);
     }
 
     /// Keep only what `stuck` reports.

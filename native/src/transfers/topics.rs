@@ -11,6 +11,14 @@ use crate::bodies::summaries::Mixed;
 /// A topic as a body names it, on a broker of some number.
 pub type Named = (u32, Py<PyAny>);
 
+/// The name or id of a topic, as Python has it: an id as bytes, and a name that is no text, too.
+pub fn named_object(py: Python<'_>, is_id: bool, name: &[u8]) -> Py<PyAny> {
+    match (is_id, std::str::from_utf8(name)) {
+        (false, Ok(text)) => PyString::new(py, text).into_any().unbind(),
+        _ => PyBytes::new(py, name).into_any().unbind(),
+    }
+}
+
 /// Topics by their number.
 #[derive(Default)]
 pub struct Topics {
@@ -52,13 +60,8 @@ impl Topics {
 
     /// Those that came since the last call, by their numbers.
     pub fn take_new(&mut self, py: Python<'_>) -> Vec<Named> {
-        let named = |(broker, name, is_id): &(u32, Box<[u8]>, bool)| {
-            let name = match (is_id, std::str::from_utf8(name)) {
-                (false, Ok(text)) => PyString::new(py, text).into_any(),
-                _ => PyBytes::new(py, name).into_any(),
-            };
-            (*broker, name.unbind())
-        };
+        let named =
+            |(broker, name, is_id): &(u32, Box<[u8]>, bool)| (*broker, named_object(py, *is_id, name));
         let new = self.found.get(self.given..).unwrap_or_default();
         self.given = self.found.len();
         new.iter().map(named).collect()

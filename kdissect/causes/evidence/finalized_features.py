@@ -1,0 +1,47 @@
+"""Features that brokers name in their responses to ApiVersions, and the APIs that they offer."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kdissect.history import api_keys as apis
+from kdissect.history.state_table import Table
+from kdissect.session.exchange import Exchange
+
+_BROKERS_KEPT = 1_000
+_CHANGES_KEPT = 100  # of a broker
+
+
+class Offer(NamedTuple):
+    """What a broker says from a time on: finalized features with their levels, and keys of APIs."""
+
+    time_ns: int
+    features: dict[str, int]
+    api_keys: frozenset[int]
+
+
+class FinalizedFeatures:
+    """Takes exchanges whose response names versions (KIP-584)."""
+
+    def __init__(self) -> None:
+        self.offers: Table[tuple[str, str], list[Offer]] = Table(_BROKERS_KEPT)
+        """By capture set and broker, each change, in its order."""
+
+    def add(self, exchange: Exchange) -> None:
+        """Take an exchange."""
+        response = exchange.response_body()
+        if exchange.api_key != apis.API_VERSIONS or response is None or exchange.response is None:
+            return
+        if response.error_code or not hasattr(response, "finalized_features"):
+            return
+        features = {row.name: row.max_version_level for row in response.finalized_features or ()}
+        keys = frozenset(row.api_key for row in response.api_keys or ())
+        info = exchange.connection
+        offers = self.offers.get_or((info.capture_set, info.broker_text), list)
+        if len(offers) < _CHANGES_KEPT and (not offers or offers[-1][1:] != (features, keys)):
+            offers.append(Offer(exchange.response.time_ns, features, keys))
+
+    def at(self, capture_set: str, broker: str, time_ns: int) -> Offer | None:
+        """The last offer of a broker before a time."""
+        before = [one for one in self.offers.peek((capture_set, broker)) or () if one.time_ns <= time_ns]
+        return before[-1] if before else None
