@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 # body that goes on to the end, and crafted bytes can look like a beginning every few bytes.
 MAX_CANDIDATES = 64
 MOST_ANSWERS = 3  # with more of them a connection came to something (`session.problem`)
+# Packets behind the one that shows the kind: the first response is for Python, it says what the client is.
+_FIRST_WAIT = 1
 MOST_PACKETS = 1 << 62  # of a connection: one that is never lent
 TINY = 64  # bytes; segments this small are tried at every offset when a reader looks for its position
 
@@ -503,6 +505,7 @@ class ConnectionAnalyzer:
             if self._readers[client].is_open and detection.begins_with_token(client):
                 conversation.begin_with_tokens()
             detection.replay(self._readers, client)
+            self._wait = _FIRST_WAIT
 
     def _tell(self, kind: ConnectionKind, client: int) -> None:
         """Kind and roles are known to the outside from here on."""

@@ -21,7 +21,7 @@ from kdissect.history.topics.topic_names import tells_names
 from kdissect.model.native import native
 from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange, State
-from kdissect.session.info import ConnectionInfo
+from kdissect.session.info import ConnectionInfo, KnownIdentities
 from kdissect.sketches.distribution import bin_multiplier
 from kdissect.stats.by_group.group_links import GroupLinks, names_groups
 from kdissect.stats.dimensions import OF_CONNECTION, Context
@@ -63,6 +63,7 @@ class BlockCounter:
         self._ways = [_Way(traffic, by), *(_Way(*other) for other in others)]
         self._latencies = latencies
         self._traffic = traffic
+        self._identities: KnownIdentities | None = None
         self._tallies: list[Tally] = [traffic.total]
         self._numbers = {id(traffic.total): 0}
         watermarks = native.Watermarks(PARTITIONS_KEPT)
@@ -137,11 +138,15 @@ class BlockCounter:
         """Capture set, and a number for all that each way is told from; None where it does not count."""
         if info.same_as is not None:
             return None
+        self._identities = info.identities
         return info.scope, [way.place_of(info) for way in self._ways]
 
     def _changes(self) -> int:
         """How often changed what the groups of exchanges are told from, beside themselves."""
-        return 0 if self._context is None else self._context.topics.changes + self._context.groups.changes
+        changes = 0 if self._identities is None else self._identities.changes
+        if self._context is not None:
+            changes += self._context.topics.changes + self._context.groups.changes
+        return changes
 
     def _meet(self, number: int, is_answered: bool, _is_timed: bool, errors: list[int]) -> None:
         tally = self._tallies[number]

@@ -13,7 +13,7 @@ from kdissect.decoders.generated.values import sent
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
-from kdissect.session.identities import TELLING, learn_identities
+from kdissect.session.identities import TELLING, cluster_of, learn_identities
 from kdissect.session.info import ConnectionInfo, KnownIdentities
 from kdissect.stats.client import is_follower, text_of
 from kdissect.stats.watermarks import topic_of
@@ -54,8 +54,9 @@ def client_token(view: ExchangeView) -> Token | None:
 
 def cluster_token(info: ConnectionInfo) -> Token:
     """What represents the cluster of a connection: its id, or a broker if the connection has no id yet."""
-    if info.cluster_id is not None:
-        return info.cluster_id
+    cluster = cluster_of(info)
+    if cluster is not None:
+        return cluster
     return _SEPARATOR.join((info.capture_set, info.broker_address, info.broker_text))
 
 

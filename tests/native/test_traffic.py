@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kdissect.api import Dissection
+from kdissect.capture.files import open_captures
 from kdissect.cli.statistics.stats_command import count_blocks
 from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.generated.summary import listed_role
@@ -45,6 +46,7 @@ BY = (
     ["group", "api"],
     ["client_rack", "broker_rack"],
     ["broker_rack", "topic"],
+    ["cluster", "api"],
 )
 RECORDED = sorted(CAPTURES.glob("*.pcap*"))
 FETCH = 1
@@ -60,6 +62,15 @@ def assert_same(side: PythonSide, paths: list[str], by: list[str], most: int = 1
 def test_recorded_files(python_side: PythonSide, path: Path) -> None:
     number = RECORDED.index(path)
     assert_same(python_side, [str(path)], BY[number % len(BY)])
+
+
+def test_a_cluster_that_is_known_later(python_side: PythonSide, tmp_path: Path) -> None:
+    """Connections were lent before a client that is sent to the wrong cluster shows which one is theirs."""
+    paths = [str(CAPTURES / name) for name in ("tansu_rdk216_txn.pcap", "kafka44_misrouted.pcapng")]
+    packets = (packet for path in paths for packet in open_captures([path]).packets())
+    path = write_pcap(tmp_path / "merged.pcap", sorted(packets, key=lambda packet: packet.time_ns))
+    for by in (["cluster", "topic"], ["cluster"]):
+        assert_same(python_side, [path], by)
 
 
 @pytest.mark.sampled(8)

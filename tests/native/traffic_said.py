@@ -25,7 +25,7 @@ TIMES = ("latency", "broker", "throttle", "wait")
 def counted(paths: list[str], by: list[str], most: int = 1000, expression: str = "") -> Any:
     """All that is counted, in its order. `most` rows are kept. A filter answers by kind."""
     dissection = Dissection(paths)
-    context = Context(dissection.topics, GroupLinks())
+    context = Context.of(dissection.topics, by)
     traffic = Traffic(key_maker(by, context))
     traffic.most = most
     takes = None
@@ -35,7 +35,7 @@ def counted(paths: list[str], by: list[str], most: int = 1000, expression: str =
         takes = predicate.bind(QueryContext())
 
     def take(turn: ExchangeView) -> None:
-        context.groups.learn(turn)
+        context.learn(turn, by)
         if takes is None or takes(turn.exchange):
             traffic.add(turn)
         else:

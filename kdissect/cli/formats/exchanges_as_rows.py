@@ -66,6 +66,9 @@ class RowWriter(FilledLines):
         self._rows = rows
         self._shared = ListedRows(files)  # these learn no names
         self._form = form
+        self._values: list[str] | None = None
+        self._at: dict[tuple[str, ...], list[int]] = {_OF_CONNECTION: [], _OF_BODIES: []}
+        """Which of these columns show values of a connection, and which show values of bodies."""
         self.head = form.head
         self.tail = form.tail
 
@@ -112,10 +115,16 @@ class RowWriter(FilledLines):
         return self._cells({"state": exchange.state, "closed": None, "anomalies": [], **names}, _OF_BODIES)
 
     def _cells(self, row: Row, wanted: tuple[str, ...]) -> tuple[bytes, ...]:
+        # Hot, once an exchange that names topic ids.
         form = self._form
-        return tuple(
-            form.cell(at, row) for at, name in enumerate(form.values or ()) if name.split(".")[0] in wanted
-        )
+        if form.values is not self._values:  # a table knows its columns after its first rows
+            self._values = form.values
+            firsts = [name.split(".")[0] for name in self._values or ()]
+            self._at = {
+                names: [at for at, first in enumerate(firsts) if first in names]
+                for names in (_OF_CONNECTION, _OF_BODIES)
+            }
+        return tuple(form.cell(at, row) for at in self._at[wanted])
 
 
 def row_writer(

@@ -40,6 +40,8 @@ class TableFormat:
         self._held: list[dict[str, Any]] = []
         self._left_out: list[str] = []
         self._widths: list[int] | None = None
+        self.values: list[str] | None = None
+        """What each column shows, once the widths are known."""
 
     def head(self) -> bytes:
         """Nothing yet: the widths are not known."""
@@ -84,6 +86,7 @@ class TableFormat:
         ]
         self._columns = [self._columns[i] for i in kept]
         self._widths = [widths[i] for i in kept]
+        self.values = [column.value for column in self._columns]
         lines = [[cells[i] for i in kept] for cells in held]
         if self._header:
             lines.insert(0, [Cell(column.title, "bold") for column in self._columns])
@@ -114,11 +117,6 @@ class TableFormat:
         columns = self._columns
         last = max(columns[kept[-1]].min_width, cell_len(columns[kept[-1]].title))
         return sum(widths[i] for i in kept[:-1]) + len(_GAP) * (len(kept) - 1) + last
-
-    @property
-    def values(self) -> list[str] | None:
-        """What each column shows, once the widths are known."""
-        return None if self._widths is None else [column.value for column in self._columns]
 
     def cell(self, at: int, row: dict[str, Any]) -> bytes:
         """The cell of a column in its width, behind a gap."""

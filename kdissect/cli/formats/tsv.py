@@ -53,4 +53,6 @@ class TsvFormat:
 
 
 def _text(value: Any) -> str:
-    return formula_mark(value) + cell(value)
+    # Hot, once a cell: what begins with a letter or a digit is no formula.
+    text = cell(value)
+    return text if not text or text[0].isalnum() else formula_mark(value) + text

@@ -534,12 +534,13 @@ impl TrafficCounter {
         Ok(found)
     }
 
-    /// Forget groups that may be others now.
+    /// Forget groups that may be others now, and places: a connection may be in a cluster that is known since.
     fn follow_changes(&mut self, py: Python<'_>) -> PyResult<()> {
         let changes = self.asked.changes_of.call0(py)?.extract(py)?;
         if changes != self.changes {
             self.changes = changes;
             self.groupings.iter_mut().for_each(Grouping::forget);
+            self.places = ByLoan::default();
         }
         Ok(())
     }
