@@ -211,7 +211,12 @@ fn counted(is_produce: bool, batch: &Batch) -> u32 {
 fn asked_place(asked: &Body<'_>, topic: &Topic<'_>, partition: i64) -> Option<(i64, i64)> {
     let is_it =
         |topic_at: usize, number: i64| number == partition && asked.topics.get(topic_at) == Some(topic);
-    asked.rows.iter().rev().find(|row| is_it(row.topic, row.partition)).map(|row| (row.values[0], row.values[1]))
+    asked
+        .rows
+        .iter()
+        .rev()
+        .find(|row| is_it(row.topic, row.partition))
+        .map(|row| (row.values[0], row.values[1]))
 }
 
 fn is_before(batch: &Batch, asked: i64) -> bool {

@@ -25,7 +25,7 @@ use crate::stats::watermarks::Watermarks;
 use crate::template::Look;
 use crate::transfers::block::may_tell_names;
 
-/// The size in front of a frame, as `traffic._PREFIX_BYTES`.
+/// The size in front of a frame, as `traffic.PREFIX_BYTES`.
 const PREFIX: u64 = 4;
 /// Groups, or kinds, that are remembered; more begin anew.
 const MOST: usize = 4096;
