@@ -19,7 +19,8 @@ class OffsetsSetByTool(Cause):
     severity = Severity.DATA
     help = (
         "Ask who reset the offsets (kafka-consumer-groups.sh --reset-offsets, or"
-        " Admin.alterConsumerGroupOffsets). The group does not read the records in between unless somebody sets the offsets back."
+        " Admin.alterConsumerGroupOffsets). The group does not read the records in between unless somebody"
+        " sets the offsets back."
     )
     cites = ("KIP-122 Motivation",)
 
