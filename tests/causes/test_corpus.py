@@ -33,7 +33,7 @@ FAULTS = {
     "kafka44_java_leader_moves": {"leader-moved"},
     "kafka44_java_groups": {"member-crashed"},
     "kafka44_java_waiting": {"endless-rebalances"},
-    "kafka44_java_admin": {"offset-rewound", "offsets-set-by-tool"},
+    "kafka44_java_admin": {"offset-rewound"},
     "kafka44_offset_resets": {"offset-rewound", "offsets-set-by-tool"},
     "kafka37_quorum": {"connection-refused", "leader-moved"},
     "kafka28_scala_consumer": {"old-client"},

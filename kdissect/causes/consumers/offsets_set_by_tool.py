@@ -1,4 +1,4 @@
-"""`offsets-set-by-tool`: somebody outside a group moved its offsets forward, or deleted them."""
+"""`offsets-set-by-tool`: somebody outside a group moved its offsets forward."""
 
 from __future__ import annotations
 
@@ -9,25 +9,20 @@ from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.rewinds import SetFromOutside
 from kdissect.causes.evidence.seen import Seen
 from kdissect.model.cause import Cost, FoundCause, Party, Severity
-from kdissect.model.wording import plural
 
 
 class OffsetsSetByTool(Cause):
-    """Offsets that a client set or deleted which neither is a member of the group nor fetches records."""
+    """Offsets that a client moved forward which neither is a member of the group nor fetches records."""
 
     id = "offsets-set-by-tool"
     title = "A tool set the offsets of a group"
     severity = Severity.DATA
     help = (
-        "Ask who reset or deleted the offsets (kafka-consumer-groups.sh --reset-offsets, --delete-offsets;"
+        "Ask who reset the offsets (kafka-consumer-groups.sh --reset-offsets, or"
         " Admin.alterConsumerGroupOffsets). The group does not read the records in between unless somebody"
-        " sets the offsets back. Without an offset it begins where auto.offset.reset says."
+        " sets the offsets back."
     )
-    cites = (
-        "KIP-122 Motivation",
-        "KIP-496 Motivation",
-        "org.apache.kafka.clients.consumer.ConsumerConfig#AUTO_OFFSET_RESET_CONFIG",
-    )
+    cites = ("KIP-122 Motivation",)
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each group and client."""
@@ -35,7 +30,7 @@ class OffsetsSetByTool(Cause):
         found: dict[tuple[str, str | None, str], list[SetFromOutside]] = {}
         for one in seen.gathering.rewinds.set_from_outside:
             is_reader = (one.client.client_id or "", one.client.address) in readers
-            if not is_reader and one.skipped >= 0:  # a consumer without a subscription sets its own offsets
+            if not is_reader and one.skipped > 0:  # a consumer without a subscription sets its own offsets
                 found.setdefault((one.group, one.client.client_id, one.client.address), []).append(one)
         for (group, _, _), sets in found.items():
             yield self._found(group, sets)
@@ -46,15 +41,9 @@ class OffsetsSetByTool(Cause):
             at.add(one.packets)
         client, topics = sets[0].client, list(dict.fromkeys(one.topic for one in sets))
         skipped = sum(one.skipped for one in sets)
-        deleted = sum(one.after is None for one in sets)
-        done = []
-        if skipped:
-            done.append(f"moved offsets of group '{group}' on {quoted(topics)} forward by {skipped:,} in all")
-        if deleted:
-            done.append(f"deleted {plural(deleted, 'offset')} of group '{group}' on {quoted(topics)}")
         return self.found(
-            f"{client_text(client)}, which does not fetch, {' and '.join(done)}: its requests name no member"
-            " of the group.",
+            f"{client_text(client)}, which does not fetch, moved offsets of group '{group}' on"
+            f" {quoted(topics)} forward by {skipped:,} in all: its requests name no member of the group.",
             f"readers of group '{group}'",
             parties_of([client]) | {Party("group", group), *(Party("topic", name) for name in topics)},
             at,

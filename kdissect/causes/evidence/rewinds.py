@@ -1,5 +1,5 @@
 """Committed offsets that go back, compared with the last one of the group, whoever commits; offsets that
-somebody outside a group sets or deletes; and the connections that carry commits.
+somebody outside a group sets; and the connections that carry commits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from kdissect.stats.watermarks import refused_partitions, topic_of
 COMMITS_KEPT = 100_000  # groups times partitions; 300 bytes each
 REWINDS_KEPT = 1_000
 _CONNECTIONS_KEPT = 10_000
-_OFFSET_DELETE = 47
 
 
 class Rewind(NamedTuple):
@@ -40,20 +39,20 @@ class Rewind(NamedTuple):
 
 
 class SetFromOutside(NamedTuple):
-    """An offset that a request without a member of the group changed, or deleted (`after` is None)."""
+    """An offset that a request without a member of the group changed."""
 
     group: str
     topic: str
     partition: int
     before: int
-    after: int | None
+    after: int
     client: Client
     packets: Packets
 
     @property
     def skipped(self) -> int:
         """Offsets in between; less than 0 if it was set back."""
-        return 0 if self.after is None else self.after - self.before
+        return self.after - self.before
 
 
 class Rewinds:
@@ -73,11 +72,7 @@ class Rewinds:
 
     def add(self, view: ExchangeView) -> None:
         """Take a commit that is answered."""
-        if view.request is None or view.response is None:
-            return
-        if view.key == _OFFSET_DELETE:
-            self._delete(view)
-        if view.key != apis.OFFSET_COMMIT:
+        if view.key != apis.OFFSET_COMMIT or view.request is None or view.response is None:
             return
         is_outside = is_commit_from_outside(view.request)
         if is_outside and view.info.id not in self.carriers:
@@ -95,19 +90,7 @@ class Rewinds:
                         self._set(view, key, row.committed_offset)
                     self._commit(view, key, row.committed_offset)
 
-    def _delete(self, view: ExchangeView) -> None:
-        """Take an OffsetDelete that is answered."""
-        refused = refused_partitions(view.response.topics)
-        group = text_of(view.request.group_id)
-        for topic in () if view.response.error_code else view.request.topics or ():
-            name = topic_key(self._names, view.info, topic_of(topic))
-            for row in topic.partitions or ():
-                if (topic_of(topic), row.partition_index) not in refused:
-                    key = view.info.scope, group, name, row.partition_index
-                    self._set(view, key, None)
-                    self._committed.pop(key)
-
-    def _set(self, view: ExchangeView, key: tuple[str, str, str, int], offset: int | None) -> None:
+    def _set(self, view: ExchangeView, key: tuple[str, str, str, int], offset: int) -> None:
         before = self._committed.peek(key)
         if before is None or before < 0 or before == offset or len(self.set_from_outside) >= REWINDS_KEPT:
             return
@@ -169,5 +152,5 @@ class WatchedGroups(GroupTraffic):
     def add(self, exchange: Exchange, wanted: bool = True) -> None:
         """Take the next exchange."""
         super().add(exchange, wanted)
-        if exchange.api_key in (apis.OFFSET_COMMIT, _OFFSET_DELETE) and wanted:
+        if exchange.api_key == apis.OFFSET_COMMIT and wanted:
             self._rewinds.add(ExchangeView(exchange))
