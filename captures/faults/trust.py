@@ -32,6 +32,11 @@ DAMAGED = (
     "kafka44_kafkajs_groups", "kafka44_kp3_transactions", "kafka44_rdkafka_groups",
     "kafka44_rdkafka_transactions", "kafka44_sarama_groups", "kafka44_segmentio_groups",
 )  # fmt: skip
+HEALTHY_TITLE = "healthy days"
+_LIBRARIES = {
+    "java": "kafka-clients", "rdkafka": "librdkafka", "franz": "franz-go", "segmentio": "segmentio kafka-go",
+    "platformatic": "@platformatic/kafka",
+}  # fmt: skip
 # Of these `why` must not say that nothing is wrong: half of what was said, or all bodies, are missing.
 TOO_POOR = frozenset({"requests alone", "responses alone", "one direction stops", "headers alone"})
 
@@ -80,7 +85,17 @@ def materials(more: Sequence[Path], seed: str) -> Iterator[tuple[str, list[Judge
         names |= {one.name for one in wanted}
         if wanted:
             yield title, of_recordings(wanted)
+    yield HEALTHY_TITLE, of_recordings(healthy_days())
     yield DAMAGED_TITLE, of_damaged(product(DAMAGED, DAMAGES), seed)
+
+
+def healthy_days() -> list[Recording]:
+    """Each client library with each release (`captures.healthy`): healthy, if `truths.json` has no cause."""
+    return [
+        one._replace(truth=one.truth or {}, clients=frozenset({_LIBRARIES.get(client, client)}))
+        for one in recordings(CAPTURES / "healthy" / "recorded")
+        for client in (one.name.partition("_")[2],)
+    ]
 
 
 def healthy() -> list[str]:

@@ -47,7 +47,8 @@ def test_symptoms_of_a_cause_and_what_became_of_them() -> None:
     )
     late = explain(gathering, [], "slow-broker")
     assert late.symptoms == (
-        "late (Produce all clients) of client 'orders' at 10.0.0.5, 2 times: normal: a short pause",
+        "late (Produce all clients) of client 'orders' at 10.0.0.5, 2 times:"
+        " normal: few pauses of some seconds in all",
     )
     assert late.laws == tuple(law.says for law in LAWS if "slow-broker" in law.causes) != ()
     assert explain(gathering, [], "commit-storm").symptoms == ()

@@ -67,8 +67,9 @@ def test_each_row_is_why_some_symptom_is_normal(row: Normal) -> None:
     """A symptom at the limits of the row, and one that is just beyond them."""
     times = row.most or 1
     longest = row.longest_ns or (row.sum_ns or 0) // times
+    every = SECOND if row.span_ns is None else row.span_ns // times
     at_limits = Symptom(
-        row.kind, "a", WHO, BROKER, several(times, took_ns=longest),
+        row.kind, "a", WHO, BROKER, several(times, every, longest),
         api_key=next(iter(row.apis or ()), None), code=next(iter(row.codes or ()), None),
         detail=next(iter(row.details or ()), ""), total=2 * times, goes_on=row.goes_on,
     )  # fmt: skip

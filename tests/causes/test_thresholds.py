@@ -45,7 +45,8 @@ def _one_link(seen: Made, values: Values) -> None:
     _links(seen, {"opened": 0, "short": 0, "starts": []})
     first = seen.links()[0]
     first.opened, first.short = values["opened"], values["short"]
-    first.starts = [(SECOND, "a"), (SECOND + values["span_ns"], "b")]
+    span_ns = values["span_ns"]
+    first.starts = [(SECOND + at_ns, "a") for at_ns in range(0, span_ns, SECOND)] + [(SECOND + span_ns, "b")]
 
 
 def _ended(seen: Made, values: Values) -> None:

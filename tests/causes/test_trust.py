@@ -14,6 +14,7 @@ from captures.faults.trust import (
     DAMAGED,
     TOO_POOR,
     Judged,
+    healthy_days,
     misses,
     of_clients,
     of_damaged,
@@ -28,6 +29,7 @@ from kdissect.model.cause import Party
 from tests.causes.fixtures.case import NOTHING, Made, gathered
 
 KNOWN = [one for folder in (CAPTURES, RECORDED) for one in recordings(folder) if one.truth is not None]
+KNOWN += healthy_days()
 # Damage that brought about a false cause, with its seed.
 ONCE_FALSE = (
     ("kafka28zk_franz_late", "both sides of a NAT merged", "11"),

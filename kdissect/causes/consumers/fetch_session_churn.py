@@ -10,6 +10,7 @@ from kdissect.causes.evidence.seen import Seen, packets_of
 from kdissect.causes.ledger.symptom import errors
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
 from kdissect.model.wording import plural
+from kdissect.stats.by_fetcher.fetcher import NOTHING_SEEN
 from kdissect.stats.client import Client
 
 LEAST = 5
@@ -20,8 +21,9 @@ _FACTS = (
     "FetchFact.topic_ids_refused",
     "FetchFact.created",
 )
-# Reasons for which a session is built anew that are no loss: the client came back, or ended it.
-_ROUTINE = frozenset({"new connection", "closed by the client", "no partitions left"})
+# Reasons for a new session that are no fault of the broker: the client came back, ended the session, or asks
+# for another one with each Fetch, as @platformatic/kafka 1.35.0 does (captures/healthy).
+_ROUTINE = frozenset({"new connection", "closed by the client", "no partitions left", NOTHING_SEEN})
 
 
 class FetchSessionChurn(Cause):

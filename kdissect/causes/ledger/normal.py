@@ -119,6 +119,10 @@ NORMAL: tuple[Normal, ...] = (
         codes={6, 74, 75, 100}, most=10, share=0.5, goes_on=True,
     ),
     Normal(
+        _ERROR, "the leader of a partition has not taken it over yet: the client asks again",
+        (f"{_ERRORS}NOT_LEADER_OR_FOLLOWER",), codes={6}, most=10, span_ns=5 * _SECOND_NS, goes_on=True,
+    ),
+    Normal(
         _ERROR, "the controller changed: the client looks for the new one",
         (f"{_ERRORS}NOT_CONTROLLER",), codes={41}, most=5, goes_on=True,
     ),

@@ -15,6 +15,7 @@ from kdissect.stats.client import Client
 
 _LEAST = 20  # connections
 _RATE = 1.0  # a second
+_SECONDS = 0.5  # in more of them it opens one: a client that starts or joins a group opens many at once
 _SHARE = 0.8  # of them lasted a moment
 
 
@@ -44,7 +45,7 @@ class ConnectionChurn(Cause):
             if opened < _LEAST or short < _SHARE * opened:
                 continue
             span_ns = starts[-1][0] - starts[0][0]
-            if opened * SECOND_NS < _RATE * span_ns:
+            if opened * SECOND_NS < _RATE * span_ns or not _goes_on([start for start, _ in starts]):
                 continue
             client = Client(None, client_id, None, host)
             at = Seen()
@@ -63,3 +64,9 @@ class ConnectionChurn(Cause):
                 Cost(retries=opened),
                 "connections {files}",
             )
+
+
+def _goes_on(starts: list[int]) -> bool:
+    """Whether connections begin all the time, and not in bursts."""
+    seconds = {(start - starts[0]) // SECOND_NS for start in starts}
+    return len(seconds) > _SECONDS * (max(seconds) + 1)

@@ -268,7 +268,7 @@ def _write_tables(facts: Facts, span_ns: int, options: Namespace, output: Output
         tables.heading("errors by code")
         tables.table(error_columns(), errors)
     tables.section(
-        STALLS_TITLE, [time_column("since", "from", of_day=True), *stall_columns()], facts["stalls"]
+        STALLS_TITLE, [time_column("since", "from", of_day=True), *stall_columns()], facts.get("stalls", [])
     )
     if told := _told(facts):
         tables.heading("told to read from another replica")

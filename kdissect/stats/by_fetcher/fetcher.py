@@ -9,7 +9,8 @@ from kdissect.history.sessions.fetch_sessions import SessionKey
 from kdissect.stats.client import Client
 
 SESSIONS_KEPT = 100  # ids of one client, the last ones
-_NOTHING_SEEN = "nothing seen"  # the client opened another session without a visible reason
+NOTHING_SEEN = "nothing seen"
+"""The client opened another session without a visible reason."""
 _NEW_CONNECTION = "new connection"
 
 
@@ -54,7 +55,7 @@ class Fetcher:
         """The broker gave a session."""
         if self.connection:
             moved = connection != self.connection
-            self.rebuilt[self.ended_by or (_NEW_CONNECTION if moved else _NOTHING_SEEN)] += 1
+            self.rebuilt[self.ended_by or (_NEW_CONNECTION if moved else NOTHING_SEEN)] += 1
         self.connection, self.ended_by = connection, None
         self.sessions.pop(key, None)
         self.sessions[key] = None
