@@ -52,7 +52,7 @@ class Diagnosis:
 
 
 REASONS = {
-    Reason.REFUSED: "the SYN was answered with RST: nobody listens there",
+    Reason.REFUSED: "the SYN was answered with RST: nobody listened there then",
     Reason.NO_ANSWER: "the client sent its SYN again, and nothing else: no answer came",
     Reason.PROBE: "the client connected and closed, as health checks do: no byte but a PROXY header came",
     Reason.CLOSED_AT_ONCE: "the broker closed before it answered anything but ApiVersions and SASL",

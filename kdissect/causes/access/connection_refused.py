@@ -31,5 +31,5 @@ class ConnectionRefused(FailedConnection):
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
         """Who, and where."""
         is_refused = problems[0].problem.reason is Reason.REFUSED
-        how = "was refused: nobody listens there" if is_refused else "got no answer"
+        how = "was refused: nobody listened there then" if is_refused else "got no answer"
         return f"{host} tried {often(problems)} to connect to {end} and {how}."
