@@ -1,13 +1,12 @@
 """Command line: `python -m captures.healthy [RELEASE...] [--client NAME]`."""
 
 import argparse
-import gzip
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from captures.faults.record import able
+from captures.faults.record import able, packed
 from captures.healthy.days import CLIENTS, OWN, RELEASES, capture_of, clients_of, cluster, role
 from captures.record import workshop
 from captures.record.broker import Cluster
@@ -73,12 +72,7 @@ def _day(server: Cluster, client: str, output: Path) -> tuple[int, str]:
     except RuntimeError as problem:
         sniffer.abandon()
         return 0, str(problem)
-    found = next(path for path in (target, target.with_name(f"{target.name}.gz")) if path.exists())
-    packed = target.with_name(f"{target.name}.gz")
-    if found != packed:
-        packed.write_bytes(gzip.compress(found.read_bytes(), 9, mtime=0))
-        found.unlink()
-    return packed.stat().st_size, ""
+    return packed(target), ""
 
 
 if __name__ == "__main__":

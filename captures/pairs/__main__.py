@@ -2,14 +2,13 @@
 
 import argparse
 import contextlib
-import gzip
 import json
 import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from captures.faults.record import able
+from captures.faults.record import able, packed
 from captures.pairs.pairs import APACHE, PAIRS, RDKAFKA, Run
 from captures.record import workshop
 from captures.record.broker import Cluster
@@ -97,10 +96,7 @@ def _recorded(run: Run, cluster: Cluster, target: Path) -> int:
             options["group"] += f"-{target.stem}"
         _driven([*run.driver().command, bootstrap, run.action, "--client-id", _CLIENT], options, run.settings)
         sniffer.stop(target)
-    packed = target.with_name(f"{target.name}.gz")
-    packed.write_bytes(gzip.compress(target.read_bytes(), 9, mtime=0))
-    target.unlink()
-    return packed.stat().st_size
+    return packed(target)
 
 
 def _driven(command: list[str], options: dict[str, object], settings: object) -> None:
