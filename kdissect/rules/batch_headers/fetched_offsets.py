@@ -6,7 +6,7 @@ from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.guards import BatchFact
 from kdissect.rules.kinds import BatchRule
 from kdissect.rules.rule import BOTH_FRAMES, Violation
-from kdissect.rules.views.batch_view import Batch
+from kdissect.rules.views.batch_view import Batch, is_beyond
 
 
 class OffsetsGoBack(BatchRule):
@@ -130,5 +130,5 @@ class EpochBeyondLeader(BatchRule):
             return
         asked = records.carrier.asked(records.topic, records.partition.partition_index)
         epoch = batch.batch.leader_epoch
-        if asked is not None and epoch > asked[1] >= 0:
+        if asked is not None and is_beyond(epoch, asked):
             yield batch.violation("leader_epoch", f"{asked[1]} or less, the epoch that was asked for", epoch)

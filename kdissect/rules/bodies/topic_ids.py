@@ -86,7 +86,7 @@ class ReservedTopicId(NodeRule):
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
         """Topic ids in APIs between clients and brokers."""
-        if node.value != METADATA_TOPIC_ID or body.api.name not in _CLIENT_APIS or node.field is None:
+        if node.value != METADATA_TOPIC_ID or not self.speaks_of(body.api.name, body.side, body.version):
             return
-        if node.field.entity == "topicId":
+        if node.field is not None and node.field.entity == "topicId":
             yield Violation("a random id", "the id of __cluster_metadata")

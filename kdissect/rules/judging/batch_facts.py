@@ -15,7 +15,7 @@ from kdissect.model.record_batch import (
 )
 from kdissect.rules.guards import BatchFact
 from kdissect.rules.rule import REQUEST, RESPONSE
-from kdissect.rules.views.batch_view import Asked
+from kdissect.rules.views.batch_view import Asked, is_beyond
 from kdissect.schema.protocol_messages import api_name
 
 EVERY_FACT = (1 << len(BatchFact)) - 1
@@ -58,11 +58,6 @@ def carriage_of(api_key: int | None, version: int | None, side: str = "") -> Car
     magic_2_from, zstd_from = _SINCE.get(name, (0, 0))
     facts = int(BatchFact.OTHER_MAGIC) if version < magic_2_from else 0
     return Carriage(name == "Produce", name == "Fetch", version >= zstd_from, facts)
-
-
-def is_beyond(leader_epoch: int, asked: Asked) -> bool:
-    """Whether a batch has a higher leader epoch than its leader, by the request."""
-    return asked is not None and leader_epoch > asked[1] >= 0
 
 
 def header_facts(carriage: Carriage, attributes: int, base_offset: int, last_delta: int, count: int) -> int:

@@ -30,7 +30,6 @@ from kdissect.rules.judging.batch_facts import (
     batch_facts,
     carriage_of,
     header_facts,
-    is_beyond,
 )
 from kdissect.rules.kinds import BatchRule, BatchSubject, RecordFaultRule, RecordRule
 from kdissect.rules.rule import Rule, Violation
@@ -44,6 +43,7 @@ from kdissect.rules.views.batch_view import (
     asked_places,
     has_canonical_content,
     identity,
+    is_beyond,
     places,
 )
 from kdissect.rules.views.body_view import Body

@@ -246,6 +246,11 @@ def asked_place(request: Any, known: object, partition: int | None) -> Asked:
     return found
 
 
+def is_beyond(leader_epoch: int, asked: Asked) -> bool:
+    """Whether a batch has a higher leader epoch than its leader, by the request."""
+    return asked is not None and leader_epoch > asked[1] >= 0
+
+
 def _asked(row: Any) -> tuple[int, int]:
     return row.fetch_offset, getattr(row, "current_leader_epoch", UNKNOWN_EPOCH)
 
