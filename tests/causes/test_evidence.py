@@ -524,7 +524,7 @@ def test_requests_that_are_open_wait_until_the_end() -> None:
     first, second = (at for _, at in found.unanswered())
     assert (first.times, first.longest_ns, first.time_ns) == (2, 70 * SECOND, 130 * SECOND)
     assert (second.times, second.longest_ns, second.time_ns) == (3, 7, 21)
-    assert [at.longest_ns for _, at in seen(_late(0, 1, 5, 6)).late()] == [6]
+    assert [at.longest_ns for _, at in seen(_late(0, 1, 5, 6)).late] == [6]
 
 
 def test_problems_by_reason() -> None:

@@ -136,7 +136,7 @@ class Evidence:
         symptoms = symptoms_of(
             self.gathering,
             self.unanswered(),
-            self.late(),
+            self.late,
             self.tallies,
             self.groups,
             self.last_ns,
@@ -221,13 +221,14 @@ class Evidence:
                 found.setdefault((key.capture_set, by(key)), Errors()).add(key, seen)
         yield from found.values()
 
+    @cached_property
     def late(self) -> list[tuple[LateKey, Seen]]:
         """Answers for which the broker took long, but for those that waited for a broker that was away."""
-        held = self.gathering.stalls.held_by_absence_ns
+        held = self.gathering.stalls.held_by_absence_ns()
         return [
             (key, at)
             for key, at in self.gathering.log.late.items()
-            if 2 * held((key.capture_set, key.broker), key.client, key.api_key) <= at.time_ns
+            if 2 * held[(key.capture_set, key.broker), key.client, key.api_key] <= at.time_ns
         ]
 
     def unanswered(self) -> list[tuple[UnansweredKey, Seen]]:

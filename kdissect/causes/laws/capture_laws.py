@@ -148,7 +148,7 @@ def counts_once(cause: FoundCause, seen: Evidence) -> str:
 
 def clients_wait_no_longer(cause: FoundCause, seen: Evidence) -> str:
     """No client waits that long: the clock of the capture was set, or its machine was suspended."""
-    late = [at.longest_ns for key, at in seen.late() if key.broker in named(cause, "broker")]
+    late = [at.longest_ns for key, at in seen.late if key.broker in named(cause, "broker")]
     longest_ns = max(late, default=0)
     if longest_ns > _PATIENCE_NS:
         return f"a response came after {duration(longest_ns)}, which no client waits for"

@@ -7,7 +7,7 @@ from kdissect.causes.evidence.seen import Seen
 from kdissect.stats.client import Client
 
 PROMPT = frozenset({0, 1, 2, 8, 9, 12})
-"""What brokers answer at once where nothing is wrong: Produce, Fetch, ListOffsets, OffsetCommit, OffsetFetch,
+"""Requests that healthy brokers answer at once: Produce, Fetch, ListOffsets, OffsetCommit, OffsetFetch,
 Heartbeat. To make topics, to log in, to find coordinators, to end transactions takes long by nature."""
 
 
@@ -38,7 +38,7 @@ def late_by_broker(seen: Evidence) -> dict[tuple[str, str], Late]:
     """
     throttled = seen.gathering.traffic.throttled
     found: dict[tuple[str, str], Late] = {}
-    for key, times in seen.late():
+    for key, times in seen.late:
         if key.api_key in PROMPT and key.client not in throttled:
             found.setdefault((key.capture_set, key.broker), Late()).add(key.api_key, key.client, times)
     return found

@@ -152,7 +152,7 @@ class Stalls:
             self._wait(ExchangeView(exchange))
 
     def take_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Take exchanges of a block from one on; gives the next one that is for `add_exchange`."""
+        """Take exchanges of a block from one on; return the next one that is for `add_exchange`."""
         return self.silences.take_block(block, start)
 
     def close(self, event: ConnectionClosed) -> None:
@@ -259,15 +259,13 @@ class Stalls:
             if not is_bystander:
                 yield stall
 
-    def held_by_absence_ns(self, place: Place, client: Client, api_key: int) -> int:
-        """How long requests of a client waited for replicas while another broker was away."""
-        return sum(
-            one.until_ns - one.since_ns
-            for one in self.waits
-            if one.needs_replicas
-            and (one.place, one.client, one.api_key) == (place, client, api_key)
-            and self._is_another_away(place, one.since_ns, one.until_ns)
-        )
+    def held_by_absence_ns(self) -> Counter[tuple[Place, Client, int]]:
+        """How long requests waited for replicas while another broker was away: by broker, client and API."""
+        held: Counter[tuple[Place, Client, int]] = Counter()
+        for one in self.waits:
+            if one.needs_replicas and self._is_another_away(one.place, one.since_ns, one.until_ns):
+                held[one.place, one.client, one.api_key] += one.until_ns - one.since_ns
+        return held
 
     def _is_another_away(self, place: Place, from_ns: int, until_ns: int) -> bool:
         """Whether another broker was away, and leaders may not have noticed yet."""
