@@ -75,7 +75,7 @@ ALL = "all"
 
 
 class Peers(NamedTuple):
-    """Who takes part beside kdissect; None where it is not on this machine."""
+    """The programs next to kdissect; None if a program is not on this machine."""
 
     tshark: bool
     go: Path | None

@@ -27,7 +27,7 @@ from traffic.flow import ACK, SYN, payload_sum
 from traffic.options import parse_size
 from traffic.sink import FILE_HEADER, MAGIC_NANOSECONDS, RECORD_HEADER, SNAPLEN
 
-sys.path.append(str(Path(__file__).parent.parent))  # where no kdissect is installed
+sys.path.append(str(Path(__file__).parent.parent))  # if kdissect is not installed
 
 from kdissect.capture.files import open_captures
 from kdissect.capture.formats.capture_writer import PcapngWriter
@@ -305,7 +305,7 @@ def multiply(
     keys: Sequence[Path] = (),
     side_by_side: bool = False,
 ) -> tuple[Recording, int]:
-    """Write `count` copies, or about `size` bytes of them; gives the recording and the number of copies."""
+    """Write `count` copies, or about `size` bytes of them; return the recording and the number of copies."""
     recording = read(paths)
     recording.secrets.extend(path.read_bytes() for path in keys)
     number = count or max(1, size // recording.size)

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 CAPTURES = ROOT / "captures"
 GENERATE = Path(__file__).parent / "generate.py"
 GENERATED_PORT = 9092
-sys.path.append(str(ROOT))  # where no kdissect is installed
+sys.path.append(str(ROOT))  # if kdissect is not installed
 TSHARK_CAN = "versions that tshark 4.0 decodes"
 
 

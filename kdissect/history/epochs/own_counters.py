@@ -4,7 +4,7 @@ Key: connection, field, partition (empty for numbers of the process). One proces
 connection, so that nobody restarted between two of its messages. Order: that of the connection's requests.
 What brokers and controllers name:
 
-- controller_epoch: a controller closes its connections when it resigns, and each election gives a higher one
+- controller_epoch: a controller closes its connections when it resigns, and each election raises it
 - current_metadata_offset: what a broker applied of the metadata log (KIP-631)
 - leader_epoch, partition_epoch: the controller's state of a partition, by topic id (KIP-497, KIP-841)
 """
@@ -69,7 +69,7 @@ class OwnCounters:
 
 
 def _partitions(answer: Any) -> Iterator[tuple[bytes, Any, str]]:
-    """Partitions that the controller tells of, by topic id: a name may be that of a new topic by now."""
+    """Partitions that the controller reports, by topic id: a name may be that of a new topic by now."""
     for at, topic in enumerate(getattr(answer, "topics", None) or ()):
         topic_id: bytes = getattr(topic, "topic_id", b"")
         for index, row in enumerate(topic.partitions or ()):

@@ -77,7 +77,7 @@ class CountedBack(FactRule):
     connection only, because its two ends are two processes that did not start again; partitions by the id of
     their topic, because a topic that was deleted and created again has a new id.
 
-    Example: BrokerHeartbeat with current_metadata_offset 120, and behind it with 90.
+    Example: BrokerHeartbeat with current_metadata_offset 120, then with 90.
 
     What to do: look for a message that was held back and sent later, or for two senders behind one proxy.
     """

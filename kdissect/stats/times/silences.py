@@ -88,7 +88,7 @@ class Silences:
     def take_block(self, block: native.ExchangeBlock, start: int) -> int:
         """The same with exchanges of a block from one on, up to the first whose response came so late.
 
-        Gives its number, or how many there are.
+        Return its number, or the number of all.
         """
         found: dict[Place, list[Responding]] = {}
         of_connections, stop = block.response_times(start, SILENT_NS)

@@ -129,7 +129,7 @@ impl Refetches {
         .collect()
     }
 
-    /// A connection is over: give its last Fetch, and forget it.
+    /// A connection is over: return its last Fetch, and forget it.
     fn leave(&mut self, info: &Bound<'_, PyAny>) -> Option<LastRow> {
         let last = self.last.remove(&(info.as_ptr() as usize))?;
         let topic = named_object(info.py(), last.topic.0, &last.topic.1);
