@@ -53,8 +53,12 @@ def client_of(view: ExchangeView) -> Client:
 
 def client_named(info: ConnectionInfo, client_id: str | None) -> Client:
     """The client that sends with a client id on a connection."""
-    address = info.client_text.rpartition(":")[0].strip("[]")  # or its name, without the port
-    return Client(info.principal, client_id, info.software, address)
+    return Client(info.principal, client_id, info.software, host_of(info))
+
+
+def host_of(info: ConnectionInfo) -> str:
+    """The address of a connection's client, or its name, without the port."""
+    return info.client_text.rpartition(":")[0].strip("[]")
 
 
 def text_of(value: Any) -> str:

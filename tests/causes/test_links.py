@@ -148,3 +148,18 @@ def test_links_are_kept_by_client_and_broker() -> None:
         (LinkKey("a", "fe80::1", None, "b:1"), 1),
     ]
     assert len(links.items()) == 4
+
+
+def test_when_a_client_began() -> None:
+    links = Links()
+    for number, (client, client_id, broker) in enumerate(
+        [("a:1", "x", "b1"), ("a:2", "x", "b2"), ("a:3", None, "b1"), ("c:4", "x", "b1")]
+    ):
+        links.add(
+            connection(
+                start_ns=number, client_text=client, client_id=client_id, broker_text=broker, capture_set="s"
+            )
+        )
+    assert links.starts_of("x", "a") == [0, 1]
+    assert links.starts_of("x", "a", "b1") == [0]
+    assert links.starts_of("", "a") == [2]

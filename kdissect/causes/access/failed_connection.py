@@ -13,6 +13,7 @@ from kdissect.causes.ledger.symptom import Claim, SymptomKind
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
 from kdissect.session.problem import Reason
+from kdissect.stats.client import host_of
 
 LOOKS = "connections {files} --problems"
 
@@ -66,7 +67,7 @@ def failed(seen: Evidence, reasons: tuple[Reason, ...]) -> dict[tuple[str, str],
     """Problems by host of the client and end that it connected to."""
     found: dict[tuple[str, str], list[ConnectionProblem]] = {}
     for one in seen.problems(*reasons):
-        host = one.connection.client_text.rpartition(":")[0].strip("[]")
+        host = host_of(one.connection)
         found.setdefault((host, one.connection.broker_text), []).append(one)
     return found
 

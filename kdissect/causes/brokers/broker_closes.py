@@ -11,7 +11,7 @@ from kdissect.causes.ledger.symptom import BROKER, Claim, SymptomKind
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
 from kdissect.model.packets.stream import CloseKind
 from kdissect.session.problem import Reason
-from kdissect.stats.client import Client
+from kdissect.stats.client import Client, host_of
 
 _LEAST = 3
 
@@ -54,7 +54,7 @@ class BrokerCloses(Cause):
         known = set()
         for one in seen.problems(Reason.CLOSED_AT_ONCE):
             info = one.connection
-            client = Client(None, info.client_id, None, info.client_text.rpartition(":")[0].strip("[]"))
+            client = Client(None, info.client_id, None, host_of(info))
             packets = Packets(info.id, -1, one.problem.fact, info.start_ns)
             put(info.broker_text, client, packets)
             known.add(info.id)

@@ -33,7 +33,7 @@ class IdleConnectionReset(Cause):
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each broker."""
-        served_after = seen.gathering.silences.served_after
+        served_after = seen.gathering.stalls.silences.served_after
         for found in seen.gathering.idle_resets.by_broker():
             of = [one for one in found if served_after(one.route) < one.silent_ns]
             if len(of) < _LEAST or not _come_again(of):

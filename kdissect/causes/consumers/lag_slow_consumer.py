@@ -76,10 +76,5 @@ class LagSlowConsumer(Cause):
 
 def _has_just_connected(seen: Evidence, one: Reading) -> bool:
     """Whether a client had no time to commit what it read before it connected again."""
-    starts = [
-        start
-        for key, link in seen.gathering.links.items()
-        if (key.client_id or "", key.host) == (one.client_id, one.address)
-        for start, _ in link.starts
-    ]
+    starts = seen.gathering.links.starts_of(one.client_id, one.address)
     return bool(starts) and seen.last_ns - max(starts) < _COMMITS_NS

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from kdissect.causes.cause import Cause, client_text, quoted
 from kdissect.causes.evidence.evidence import Evidence, parties_of
-from kdissect.causes.evidence.rewinds import SetFromOutside
+from kdissect.causes.evidence.rewinds import Moved
 from kdissect.causes.evidence.seen import Seen
 from kdissect.model.cause import Cost, FoundCause, Party, Severity
+
+_READS = frozenset({"Fetch", "ShareFetch"})
 
 
 class OffsetsSetByTool(Cause):
@@ -27,7 +29,7 @@ class OffsetsSetByTool(Cause):
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each group and client."""
         readers = {(client_id, host) for (api, client_id, host, _), _ in seen.tallies if api in _READS}
-        found: dict[tuple[str, str | None, str], list[SetFromOutside]] = {}
+        found: dict[tuple[str, str | None, str], list[Moved]] = {}
         for one in seen.gathering.rewinds.set_from_outside:
             is_reader = (one.client.client_id or "", one.client.address) in readers
             if not is_reader and one.skipped > 0:  # a consumer without a subscription sets its own offsets
@@ -35,7 +37,7 @@ class OffsetsSetByTool(Cause):
         for (group, _, _), sets in found.items():
             yield self._found(group, sets)
 
-    def _found(self, group: str, sets: list[SetFromOutside]) -> FoundCause:
+    def _found(self, group: str, sets: list[Moved]) -> FoundCause:
         at = Seen()
         for one in sets:
             at.add(one.packets)
@@ -50,6 +52,3 @@ class OffsetsSetByTool(Cause):
             Cost(records=skipped),
             "changes {files}",
         )
-
-
-_READS = frozenset({"Fetch", "ShareFetch"})

@@ -52,12 +52,7 @@ class ResponseTooLarge(Cause):
             for _, found in same:
                 at.merge(found.seen)
             size = _size(same) or (0 if cut is None else cut.size)
-            starts = [
-                start
-                for of, link in seen.gathering.links.items()
-                if (of.client_id, of.host, of.broker) == (client.client_id, client.address, broker)
-                for start, _ in link.starts
-            ]
+            starts = seen.gathering.links.starts_of(client.client_id or "", client.address, broker)
             is_back = any(start > at.first_ns for start in starts)
             if at.times < _AGAIN or size < _LEAST_BYTES or not is_back:
                 continue
@@ -121,9 +116,13 @@ def _accepted(seen: Evidence, key: BrokenOffKey, cut: BrokenOff | None) -> float
     client, broker, of = key
     means = [float(seen.gathering.broken_off.accepted.peek((client, broker)) or 0)]
     for (api, *who), tally in seen.tallies:
-        if tuple(who) != (client.client_id or "", client.address, broker) or (cut is None and api == of):
+        if tuple(who) != (client.client_id or "", client.address, broker):
             continue
-        times, size = (cut.seen.times, cut.sum) if cut is not None and api == of else (0, 0)
+        times = size = 0
+        if api == of:
+            if cut is None:
+                continue
+            times, size = cut.seen.times, cut.sum
         whole = tally.states[State.COMPLETE]
         if whole and tally.states[State.INCOMPLETE] == times:
             means.append((tally.response_bytes - size) / whole - PREFIX_BYTES * (1 + times / whole))

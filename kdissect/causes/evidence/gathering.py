@@ -37,7 +37,6 @@ from kdissect.stats.client import Client
 from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.dimensions import Context, key_maker
 from kdissect.stats.racks import Racks
-from kdissect.stats.times.silences import Silences
 from kdissect.stats.times.stalls import Stalls
 from kdissect.stats.traffic import Traffic
 
@@ -98,11 +97,6 @@ class Gathering:
         )
         self._judge = WatchingJudge(self.log.add, self._tell, self._report)
         self.broken, self.features = self._judge.broken, self._judge.features
-
-    @property
-    def silences(self) -> Silences:
-        """When brokers sent no response."""
-        return self.stalls.silences
 
     # events
 

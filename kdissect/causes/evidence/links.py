@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kdissect.history.state_table import Table
 from kdissect.session.info import ConnectionInfo, ConnectionKind
+from kdissect.stats.client import host_of
 
 LINKS_KEPT = 10_000  # clients times brokers; 2 KB each
 _TIMES_KEPT = 2_000
@@ -161,8 +162,7 @@ class Links:
 
     def add(self, info: ConnectionInfo) -> None:
         """A connection is over."""
-        host = info.client_text.rpartition(":")[0].strip("[]")
-        key = LinkKey(info.capture_set, host, info.client_id, info.broker_text)
+        key = LinkKey(info.capture_set, host_of(info), info.client_id, info.broker_text)
         self._links.get_or(key, Link).add(info)
 
     def of_broker(self, capture_set: str, broker: str) -> list[tuple[LinkKey, Link]]:
@@ -171,6 +171,15 @@ class Links:
             (key, link)
             for key, link in self.items()
             if (key.capture_set, key.broker) == (capture_set, broker)
+        ]
+
+    def starts_of(self, client_id: str, host: str, broker: str | None = None) -> list[int]:
+        """When connections of a client began: to one broker, or to all."""
+        return [
+            start
+            for key, link in self.items()
+            if (key.client_id or "", key.host) == (client_id, host) and broker in (None, key.broker)
+            for start, _ in link.starts
         ]
 
     def items(self) -> list[tuple[LinkKey, Link]]:

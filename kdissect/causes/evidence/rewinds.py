@@ -17,7 +17,7 @@ from kdissect.session.identities import plain_name
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_traffic import GroupTraffic
 from kdissect.stats.by_group.positions import Commits
-from kdissect.stats.client import Client, client_of, is_commit_from_outside, text_of
+from kdissect.stats.client import Client, client_of, host_of, is_commit_from_outside, text_of
 from kdissect.stats.transfers import topic_key
 from kdissect.stats.watermarks import refused_partitions, topic_of
 
@@ -26,20 +26,8 @@ REWINDS_KEPT = 1_000
 _CONNECTIONS_KEPT = 10_000
 
 
-class Rewind(NamedTuple):
-    """A commit below the one before."""
-
-    group: str
-    topic: str
-    partition: int
-    before: int
-    after: int
-    client: Client
-    packets: Packets
-
-
-class SetFromOutside(NamedTuple):
-    """An offset that a request without a member of the group changed."""
+class Moved(NamedTuple):
+    """A commit of another offset than the one before."""
 
     group: str
     topic: str
@@ -61,8 +49,10 @@ class Rewinds:
     def __init__(self, names: TopicNames) -> None:
         self._names = names
         self._committed: Table[tuple[str, str, str, int], int] = Table(COMMITS_KEPT)
-        self.found: list[Rewind] = []
-        self.set_from_outside: list[SetFromOutside] = []
+        self.found: list[Moved] = []
+        """Back."""
+        self.set_from_outside: list[Moved] = []
+        """By requests that name no member of the group."""
         self.moved: Table[str, int] = Table(COMMITS_KEPT)
         """By group: when a commit had another offset than the one before."""
         self.carriers: Table[str, tuple[str, str, str]] = Table(_CONNECTIONS_KEPT)
@@ -94,11 +84,7 @@ class Rewinds:
         before = self._committed.peek(key)
         if before is None or before < 0 or before == offset or len(self.set_from_outside) >= REWINDS_KEPT:
             return
-        _, group, topic, partition = key
-        packets = packets_of(view.evidence)
-        self.set_from_outside.append(
-            SetFromOutside(group, plain_name(topic), partition, before, offset, client_of(view), packets)
-        )
+        self.set_from_outside.append(_moved(view, key, before, offset))
 
     def _commit(self, view: ExchangeView, key: tuple[str, str, str, int], offset: int) -> None:
         before = self._committed.peek(key)
@@ -106,11 +92,7 @@ class Rewinds:
         if offset != before:
             self.moved.put(key[1], view.sent_ns)
         if before is not None and 0 <= offset < before and len(self.found) < REWINDS_KEPT:
-            _, group, topic, partition = key
-            packets = packets_of(view.evidence)
-            self.found.append(
-                Rewind(group, plain_name(topic), partition, before, offset, client_of(view), packets)
-            )
+            self.found.append(_moved(view, key, before, offset))
 
     def is_back(self, info: ConnectionInfo, group: str, commits: Commits, sent_ns: int) -> bool:
         """Whether a commit of a block goes back somewhere, or may be from outside the group; else it is
@@ -133,12 +115,17 @@ class Rewinds:
 
     def _carry(self, info: ConnectionInfo) -> None:
         if info.id not in self.carriers:
-            host = info.client_text.rpartition(":")[0].strip("[]")
-            self.carriers.put(info.id, (info.client_id or "", host, info.broker_text))
+            self.carriers.put(info.id, (info.client_id or "", host_of(info), info.broker_text))
 
     def carrying(self, client_id: str, host: str, broker: str) -> int:
         """How many connections of a client to a broker carried commits that were answered."""
         return sum(who == (client_id, host, broker) for _, who in self.carriers.items())
+
+
+def _moved(view: ExchangeView, key: tuple[str, str, str, int], before: int, after: int) -> Moved:
+    _, group, topic, partition = key
+    packets = packets_of(view.evidence)
+    return Moved(group, plain_name(topic), partition, before, after, client_of(view), packets)
 
 
 class WatchedGroups(GroupTraffic):
