@@ -23,6 +23,7 @@ _ENCAPSULATIONS = (
 )  # fmt: skip
 # Kinds of connections as people call them.
 _LOOKS = {"http": "HTTP", "http2": "HTTP/2", "ssh": "SSH", "zookeeper": "ZooKeeper"}
+_CUT = ConnectionKind.CUT
 _KEYS_NEED = "a key log (--keylog) with the secrets of their sessions opens them (docs/tls.md)"
 
 
@@ -165,12 +166,15 @@ class Unread(NamedTuple):
                 yield f"{self._share(self.tls[why])} {what}"
 
     def _foreign_line(self) -> Iterator[str]:
-        if not self.foreign:
+        if cut := self.foreign.get(_CUT, 0):
+            yield f"{self._share(cut)} not recognized: the snapshot length cut off their data"
+        foreign = sum(self.foreign.values()) - cut
+        if not foreign:
             return
         looks = {_LOOKS[kind]: count for kind, count in self.foreign.items() if kind in _LOOKS}
-        unknown = sum(self.foreign.values()) - sum(looks.values())
+        unknown = foreign - sum(looks.values())
         what = _by_count(looks | ({"of a protocol that is not known": unknown} if unknown else {}))
-        yield f"{self._share(sum(self.foreign.values()))} not Kafka: {what}"
+        yield f"{self._share(foreign)} not Kafka: {what}"
 
     def _packet_lines(self) -> Iterator[str]:
         if self.unsupported:

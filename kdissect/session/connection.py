@@ -275,6 +275,8 @@ class ConnectionAnalyzer:
             self._readers[direction].gap(length, snapped, ref, time_ns)
             return
         kind = detection.feed_gap(direction, length, snapped, ref, time_ns, self._readers[direction].is_open)
+        if snapped and self.info.kind is ConnectionKind.NO_DATA:
+            self.info.kind = ConnectionKind.CUT  # until it is recognized
         if kind is not None and detection.client is not None:
             self._found(kind, detection.client)
 
@@ -510,7 +512,8 @@ class ConnectionAnalyzer:
     def _tell(self, kind: ConnectionKind, client: int) -> None:
         """Kind and roles are known to the outside from here on."""
         info = self.info
-        info.kind = kind
+        if kind is not ConnectionKind.UNKNOWN or info.kind is not ConnectionKind.CUT:
+            info.kind = kind
         if client != info.client_direction:
             info.swap_ends()
         info.client_direction = client

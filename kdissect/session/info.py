@@ -45,6 +45,8 @@ class ConnectionKind(StrEnum):
     SSH = "ssh"
     ZOOKEEPER = "zookeeper"
     UNKNOWN = "unknown"
+    CUT = "cut"
+    """The snapshot length cut off too much of its data to recognize it."""
     NO_DATA = "no_data"
 
 
@@ -529,3 +531,8 @@ class TcpSummary(NamedTuple):
     broker_packets: int
     times: TcpTimes | None = None
     client_zero_windows: int = 0
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether the capture has packets of one direction only."""
+        return not 0 < self.broker_packets < self.packets

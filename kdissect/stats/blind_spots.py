@@ -18,7 +18,7 @@ class BlindSpots:
         self.opaque: Counter[str] = Counter()
         self.tls: Counter[str] = Counter()
         """Connections of which nothing but TLS was seen, by the reason."""
-        self.middle_starts = 0
+        self.middle_starts = self.one_sided = 0
         self.gap_bytes = 0
         self.cut_frames = 0
         self.unknown = 0
@@ -38,13 +38,16 @@ class BlindSpots:
             if info.kind is ConnectionKind.TLS and info.tls is not None and info.tls.why is not None:
                 self.tls[info.tls.why] += 1
             self.middle_starts += info.kind is ConnectionKind.KAFKA and info.middle_start
-            self.gap_bytes += 0 if info.tcp is None else info.tcp.gap_bytes
+            if info.tcp is not None:
+                self.gap_bytes += info.tcp.gap_bytes
+                self.one_sided += info.exchanges > 0 and info.tcp.is_one_sided
 
     def facts(self) -> dict[str, Any]:
         """By name; numbers are 0 where nothing was in the way."""
         return {
             "opaque_connections": dict(self.opaque.most_common()),
             "connections_begun_before": self.middle_starts,
+            "connections_in_one_direction": self.one_sided,
             "bytes_not_captured": self.gap_bytes,
             "cut_frames": self.cut_frames,
             "exchanges_of_unknown_version": self.unknown,

@@ -23,8 +23,8 @@ def seen(
 ) -> Any:  # fmt: skip
     """Evidence with so many of each."""
     facts = {
-        "opaque_connections": {}, "connections_begun_before": 0, "bytes_not_captured": 0, "cut_frames": 0,
-        "exchanges_of_unknown_version": 0,
+        "opaque_connections": {}, "connections_begun_before": 0, "connections_in_one_direction": 0,
+        "bytes_not_captured": 0, "cut_frames": 0, "exchanges_of_unknown_version": 0,
     }  # fmt: skip
     gathering = SimpleNamespace(
         clock=Clock(),
@@ -59,6 +59,11 @@ def test_what_was_looked_at() -> None:
         (
             {"connections_begun_before": 1},
             "1 connection began before the capture: what was said first is not known",
+        ),
+        ({"connections_in_one_direction": 2}, "2 connections captured in one direction only"),
+        (
+            {"opaque_connections": {"cut": 2}},
+            "2 connections not read: the snapshot length cut off their data",
         ),
         ({"bytes_not_captured": 1}, "1 B of connections were not captured: exchanges are missing"),
         (
@@ -95,6 +100,16 @@ def test_nothing_hides_a_cause() -> None:
             0,
             {ConnectionKind.NO_DATA: 2},
             "nothing was judged: 2 connections, and none of them carried a byte",
+        ),
+        (
+            0,
+            {ConnectionKind.CUT: 2},
+            "nothing was judged: the snapshot length cut off the data of 2 connections",
+        ),
+        (
+            0,
+            {ConnectionKind.CUT: 2, ConnectionKind.NO_DATA: 1},
+            "nothing was judged: the snapshot length cut off the data of 2 of 3 connections",
         ),
         (
             0,

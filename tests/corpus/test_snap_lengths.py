@@ -147,3 +147,24 @@ def test_what_is_told_of_a_cut_capture(
     if python_side is not None:
         assert python_side.call(printed, cut) == out
     assert findings(cut) <= whole_findings(path)
+
+
+def written(path: str, *command: str) -> bytes:
+    """What a command writes about a capture."""
+    with NamedTemporaryFile() as out:
+        assert main([*command, path, "--output", out.name]) == 0
+        return Path(out.name).read_bytes()
+
+
+@pytest.mark.parametrize("path", CAPTURES[:3], ids=lambda path: path.name)
+def test_headers_alone_are_no_connection_without_data(
+    path: Path, tmp_path: Path, python_side: PythonSide | None
+) -> None:
+    cut = snapped(path, tmp_path, 66)  # Ethernet, IPv4, TCP with time stamps: no byte of data
+    page = written(cut, "why")
+    assert page.startswith(b"nothing was judged: the snapshot length cut off the data of ")
+    rows = written(cut, "connections", "--format", "json")
+    assert {row["kind"] for row in json.loads(rows)} <= {"cut", "no_data"}
+    if python_side is not None:
+        assert python_side.call(written, cut, "why") == page
+        assert python_side.call(written, cut, "connections", "--format", "json") == rows

@@ -108,6 +108,10 @@ def test_lines_fit_and_a_command_stays_whole() -> None:
         ({"left_out": 2, "against": ("a",)}, f"2 causes of trouble that are {WORSE}"),
         ({"left_out": 0, "nothing_judged": "no keys"}, "no keys"),
         ({"left_out": 2, "nothing_judged": "no keys"}, "no keys: 2 causes of trouble"),
+        (
+            {"left_out": 2, "nothing_judged": "no keys", "unread": ("a",)},
+            "no keys in what could be read of a: 2 causes of trouble",
+        ),
     ],
 )  # fmt: skip
 def test_headlines(changes: dict[str, object], text: str) -> None:

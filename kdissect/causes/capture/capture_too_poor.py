@@ -43,6 +43,10 @@ class CaptureTooPoor(Cause):
         links = seen.gathering.links.items()
         (lost, total), cut = seen.lost_bytes, facts["cut_frames"]
         reasons = []
+        one_sided, connections = facts["connections_in_one_direction"], seen.gathering.kafka_connections
+        if 2 * one_sided > connections:
+            share = f"{one_sided} of {plural(connections, 'Kafka connection')}"
+            reasons.append(f"{share} captured in one direction only")
         if seen.is_lossy:
             reasons.append(f"{byte_count(lost)} of {byte_count(total + lost)} were not captured")
         if seen.is_cut:
@@ -61,7 +65,7 @@ class CaptureTooPoor(Cause):
         exchanges = seen.gathering.traffic.total.exchanges
         is_much = bool(flaw) or not exchanges or lost > _MUCH * (total + lost) or cut > _MUCH * exchanges
         found = self.found(
-            f"Much cannot be seen: {'; '.join(reasons)}. What this page says is what is left.",
+            f"Much is missing: {'; '.join(reasons)}. This page describes the rest.",
             "whoever reads this page",
             (),
             at,

@@ -45,6 +45,9 @@ def nothing_judged(seen: Evidence) -> str:
         return "nothing was judged: the capture holds no TCP connection"
     if gathering.kinds[ConnectionKind.NO_DATA] == total:
         return f"nothing was judged: {plural(total, 'connection')}, and none of them carried a byte"
+    if cut := gathering.kinds[ConnectionKind.CUT]:
+        share = ("" if cut == total else f"{cut} of ") + plural(total, "connection")
+        return f"nothing was judged: the snapshot length cut off the data of {share}"
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(gathering.kinds.items()))
     return f"nothing was judged: no Kafka was found in {plural(total, 'connection')} ({kinds})"
 
@@ -53,12 +56,11 @@ def not_seen(seen: Evidence) -> Iterator[str]:
     """What hides causes."""
     facts = seen.gathering.blind.facts()
     for kind, count in facts["opaque_connections"].items():
-        if kind == ConnectionKind.TLS:
-            yield from _encrypted(seen.gathering.blind.tls)
-        else:
-            yield f"{plural(count, 'connection')} not read: {kind}"
+        yield from _opaque(kind, count, seen.gathering.blind.tls)
     if count := facts["connections_begun_before"]:
         yield f"{plural(count, 'connection')} began before the capture: what was said first is not known"
+    if count := facts["connections_in_one_direction"]:
+        yield f"{plural(count, 'connection')} captured in one direction only"
     if count := facts["bytes_not_captured"]:
         yield f"{byte_count(count)} of connections were not captured: exchanges are missing"
     if flaw := seen.gathering.clock.flaw:
@@ -69,6 +71,16 @@ def not_seen(seen: Evidence) -> Iterator[str]:
         yield f"{plural(count, 'exchange')} of an API or version that is not known"
     if not seen.gathering.traffic.total.exchanges:
         yield "no Kafka exchange was found"
+
+
+def _opaque(kind: str, count: int, tls: Counter[str]) -> Iterator[str]:
+    """Connections of one kind that were not read; those over TLS by the reason."""
+    if kind == ConnectionKind.TLS:
+        yield from _encrypted(tls)
+    elif kind == ConnectionKind.CUT:
+        yield f"{plural(count, 'connection')} not read: the snapshot length cut off their data"
+    else:
+        yield f"{plural(count, 'connection')} not read: {kind}"
 
 
 def _encrypted(reasons: Counter[str]) -> Iterator[str]:

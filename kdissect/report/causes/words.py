@@ -18,14 +18,12 @@ def headline(diagnosis: Diagnosis) -> str:
     """One line: how much is wrong."""
     count = len(diagnosis.causes) + diagnosis.left_out
     than = ", ".join(diagnosis.against)
+    names = ", ".join(diagnosis.unread[:_FILES_SHOWN])
     if diagnosis.nothing_judged:
-        return (
-            f"{diagnosis.nothing_judged}: {plural(count, 'cause')} of trouble"
-            if count
-            else diagnosis.nothing_judged
-        )
-    if not count and diagnosis.unread:
-        names = ", ".join(diagnosis.unread[:_FILES_SHOWN])
+        read = f" in what could be read of {names}" if names else ""
+        causes = f": {plural(count, 'cause')} of trouble" if count else ""
+        return f"{diagnosis.nothing_judged}{read}{causes}"
+    if not count and names:
         return f"no cause of trouble in what could be read: {names} could not be read to the end"
     if not count:
         return f"nothing is worse than in {than}" if than else "nothing wrong was found"

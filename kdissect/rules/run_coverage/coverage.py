@@ -140,7 +140,7 @@ class Coverage:
             return
         self.middle_starts += info.middle_start
         self.half_read += info.tls is not None and info.tls.why is not None
-        if info.tcp is not None and info.exchanges and not 0 < info.tcp.broker_packets < info.tcp.packets:
+        if info.tcp is not None and info.exchanges and info.tcp.is_one_sided:
             self.one_sided += 1
         client = (Who.CLIENT, info.client.host, info.software_name, info.software_version, info.client_id)
         self.peers[client] += 1
