@@ -46,7 +46,8 @@ class Reason(StrEnum):
     TLS_TO_PLAINTEXT = "tls_to_plaintext"
     PLAINTEXT_TO_TLS = "plaintext_to_tls"
     FOREIGN_ANSWER = "foreign_answer"  # of another protocol than Kafka and TLS
-    TLS_REFUSED = "tls_refused"  # one end ended the handshake with an alert
+    TLS_REFUSED = "tls_refused"  # one end ended the handshake with an alert, or the broker without
+    TLS_LEFT = "tls_left"  # the client closed within the handshake without an alert: it may have stopped
     CERTIFICATE_NAME = "certificate_name"  # the client did, and the certificate names another address
     MECHANISM_REFUSED = "mechanism_refused"  # SASL
     LOGIN_REFUSED = "login_refused"
@@ -168,7 +169,7 @@ def _of_handshake(info: ConnectionInfo, tls: TlsInfo) -> Problem | None:
         named = ", ".join(certificate[1:] or certificate)
         told = f"{told}; the certificate names {named}, not {wanted}"
         return Problem(Reason.CERTIFICATE_NAME, told, by=who)
-    return Problem(Reason.TLS_REFUSED, told, by=who)
+    return Problem(Reason.TLS_REFUSED if name or who == _BROKER else Reason.TLS_LEFT, told, by=who)
 
 
 def names_address(certificate: tuple[str, ...], address: str) -> bool:

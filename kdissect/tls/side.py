@@ -6,7 +6,7 @@ from typing import Protocol
 from kdissect.model.packets.stream import UNKNOWN_LENGTH, CloseKind, Filling, Hole, Part, StreamSink
 from kdissect.tls.handshake_messages import MessageCutter
 from kdissect.tls.protection import Plain, Protection
-from kdissect.tls.tls_info import HOLE
+from kdissect.tls.tls_info import HOLE, NO_RECORD
 from kdissect.tls.tls_record import HEADER, Record, RecordCutter, is_header
 
 # Bytes searched for a record before the direction is given up.
@@ -156,7 +156,7 @@ class TlsSide:
             self._owner.record(self.direction, record)
         if self.cutter.is_lost:
             held = self.cutter.take_held()
-            recovery = self._lose_place("what stands where a record should begin is none", 0)
+            recovery = self._lose_place(NO_RECORD, 0)
             if recovery is not None:
                 self._recover(recovery, held, ref, time_ns)
 

@@ -6,6 +6,7 @@ from collections import Counter
 UNFINISHED = "the handshake did not finish"
 NO_HANDSHAKE = "the handshake is not in the capture"
 HOLE = "bytes of the handshake are missing from the capture"
+NO_RECORD = "its bytes are not TLS records"
 NO_SERVER_HELLO = "no ServerHello before the data"
 NO_KEY_LOG = "no key log was given"
 NO_SECRETS = "the key log has no secrets for the connection's client random"

@@ -377,10 +377,46 @@ def test_only_batches_with_an_id_have_sequences(
     writers = [{"client_id": writer, "records": records, "address": "h"}]
 
     def known(seen: Made) -> None:
-        seen.producers["producers"] = [{"client_ids": list(senders)}]
+        seen.producers["producers"] = [{"client_ids": list(senders), "events": [], "event_counts": {}}]
 
     words = against(cause("sequence-gap"), _topic(writers=writers), known, _blind(cut=cut))
     assert words == "no batch of the client has a producer id" * is_refuted
+
+
+_REFUSED = ("refused", 0, "CONCURRENT_TRANSACTIONS", "p-0")
+_GAP = ("refused", 1, "OUT_OF_ORDER_SEQUENCE_NUMBER", "p-0")
+_AGAIN = ("retried", 2, "1", "p-0")
+
+
+@pytest.mark.parametrize(
+    ("events", "kept", "is_refuted"),
+    [
+        ((_REFUSED, _GAP, _AGAIN), 3, True),
+        ((_REFUSED, _GAP, _AGAIN), 4, False),  # one is not kept
+        ((_REFUSED, _GAP), 2, False),
+        ((_GAP, _AGAIN), 2, False),
+        ((_REFUSED, ("refused", 6, *_GAP[2:]), ("retried", 7, "1", "p-0")), 3, False),
+        ((_REFUSED, (*_GAP[:3], "p-1"), (*_AGAIN[:3], "p-1")), 3, False),
+        ((_REFUSED, _GAP, (*_AGAIN[:3], "p-1")), 3, False),
+        ((_GAP, _GAP, _AGAIN), 3, False),
+        ((_REFUSED, _GAP, _AGAIN, ("refused", 9, *_GAP[2:])), 4, False),
+    ],
+)
+def test_batches_under_way_are_refused_together(
+    events: tuple[tuple[str, int, str, str], ...], kept: int, is_refuted: bool
+) -> None:
+    rows = [
+        {"what": what, "time_ns": at * SECOND, "seen": error, "where": where}
+        for what, at, error, where in events
+    ]
+
+    def known(seen: Made) -> None:
+        row = {"client_ids": ["orders"], "events": rows, "event_counts": {"refused": kept}}
+        seen.producers["producers"] = [row]
+
+    words = against(cause("sequence-gap"), known, _blind())
+    expected = "batches before were refused with CONCURRENT_TRANSACTIONS, and the client sent them again"
+    assert words == expected * is_refuted
 
 
 def _lists_partition(number: int, at_s: float, api: int = 3, topic: str = "clicks") -> Change:

@@ -8,6 +8,7 @@ import pytest
 from kdissect.causes.evidence.links import Ended, Link, LinkKey, Links, is_broken_off
 from kdissect.net.streams.round_trips import Part
 from kdissect.session.info import ConnectionKind
+from kdissect.tls.tls_info import NO_RECORD
 
 SECOND = 1_000_000_000
 
@@ -105,6 +106,11 @@ def test_the_round_trip_is_the_median_of_those_known() -> None:
         ({"tcp": tcp(broker_bytes=0)}, False),
         ({"tls": SimpleNamespace(why="no key log was given")}, True),
         ({"tls": SimpleNamespace(why=None)}, False),
+        ({"tls": SimpleNamespace(why=NO_RECORD), "tcp": tcp(client_bytes=17195)}, True),
+        (
+            {"tls": SimpleNamespace(why=NO_RECORD), "tcp": tcp(client_bytes=17195), "close": closed(at=2)},
+            False,
+        ),
     ],
 )
 def test_tls_that_ended_within_its_handshake(changed: dict[str, Any], is_broken: bool) -> None:

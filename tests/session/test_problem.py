@@ -84,6 +84,11 @@ def test_a_server_that_speaks_tls_is_no_plaintext_port() -> None:
     assert reason(talk.packets) == "tls_refused"
 
 
+def test_a_client_that_closes_within_its_handshake_may_just_stop() -> None:
+    talk = Conversation().handshake().client(client_hello(None)).broker(server_hello()).fin(CLIENT)
+    assert reason(talk.packets) == "tls_left"
+
+
 def asked(*answered: int, closer: int = BROKER) -> list[Packet]:
     """Requests of Metadata, of which some are answered."""
     talk = ScriptedConnection(negotiate=False).exchange("ApiVersions", 3, SOFTWARE, VERSIONS)

@@ -33,7 +33,7 @@ class TlsHandshakeFailed(FailedConnection):
     )
     cites = ("RFC 8446 section 6.2",)
 
-    claims = (Claim(SymptomKind.CONNECTION, details={str(Reason.CLOSED_AT_ONCE)}),)
+    claims = (Claim(SymptomKind.CONNECTION, details={str(Reason.CLOSED_AT_ONCE), str(Reason.TLS_LEFT)}),)
 
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
         """Who, and where."""

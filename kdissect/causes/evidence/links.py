@@ -141,16 +141,21 @@ class Link:
 def is_broken_off(info: ConnectionInfo) -> bool:
     """Whether a TLS connection was ended with no more than a handshake on it.
 
-    From TLS 1.3 on alerts are encrypted: that the client sends hardly more than its ClientHello is all that
-    shows. A client may leave it to the broker to close behind its alert. Where keys open the handshake to its
-    end, it did not fail.
+    TLS 1.3 encrypts alerts: all that shows is that the client sends hardly more than its ClientHello. A
+    client may leave it to the broker to close after its alert. Where keys open the handshake to its
+    end, it did not fail. A Java client 2.8.2 that refuses a certificate sends 16 kB, most of which are not
+    TLS records.
     """
+    from kdissect.tls.tls_info import NO_RECORD  # start-up: seldom needed
+
     tcp, close = info.tcp, info.close
     if info.kind is not ConnectionKind.TLS or info.middle_start or tcp is None or close is None:
         return False
     if info.tls is not None and info.tls.why is None:
         return False
-    is_short = tcp.client_bytes < _HANDSHAKE_BYTES and close.time_ns - info.start_ns < _MOMENT_NS
+    is_garbled = info.tls is not None and info.tls.why == NO_RECORD
+    is_short = tcp.client_bytes < _HANDSHAKE_BYTES or is_garbled
+    is_short &= close.time_ns - info.start_ns < _MOMENT_NS
     return close.by is not None and tcp.broker_bytes > 0 and is_short
 
 

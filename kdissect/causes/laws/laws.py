@@ -19,6 +19,7 @@ from kdissect.causes.laws.login_laws import mechanism_is_listed
 from kdissect.causes.laws.network_laws import handshake_shows_round_trip
 from kdissect.causes.laws.producer_laws import (
     another_producer_came,
+    batches_before_were_refused,
     client_sends_sequences,
     leader_is_another,
     records_have_room,
@@ -111,6 +112,12 @@ LAWS: tuple[Law, ...] = (
         "only batches with a producer id have sequences",
         frozenset({"sequence-gap"}),
         client_sends_sequences,
+    ),
+    Law(
+        "sequence-after-refusal",
+        "batches are out of sequence only if none before them was refused for another reason and sent again",
+        frozenset({"sequence-gap"}),
+        batches_before_were_refused,
     ),
     Law(
         "other-leader",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kdissect.causes.cause import times
+from typing import Any
+
+from kdissect.causes.cause import joined, times
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.laws.law import named
 from kdissect.causes.producers.fenced_producer import users
@@ -10,6 +12,8 @@ from kdissect.causes.producers.transaction_timeout import overdue
 from kdissect.model.cause import FoundCause
 
 _PRODUCER_FENCED = 90  # org.apache.kafka.common.protocol.Errors
+_OUT_OF_SEQUENCE = frozenset({"OUT_OF_ORDER_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID"})
+_TOGETHER_NS = 5_000_000_000  # batches of one partition that were under way together
 
 
 def another_producer_came(cause: FoundCause, seen: Evidence) -> str:
@@ -63,6 +67,44 @@ def records_have_room(cause: FoundCause, seen: Evidence) -> str:
             f"the response to each second attempt ({times(len(retries))}) has the next offset after all that"
             " was confirmed before the first attempt"
         )
+    return ""
+
+
+def batches_before_were_refused(cause: FoundCause, seen: Evidence) -> str:
+    """Batches that were sent together are refused together: those after a refused batch do not follow either.
+
+    KIP-98: a broker accepts the next sequence of a partition only. The client sends all of them again.
+    """
+    clients = named(cause, "client")
+    rows = [row for row in seen.producers["producers"] if clients & set(row["client_ids"])]
+    reasons: set[str] = set()
+    for row in rows:
+        if sum(row["event_counts"].values()) > len(row["events"]):
+            return ""  # not all are kept
+        for at, event in enumerate(row["events"]):
+            if event["what"] != "refused" or event["seen"] not in _OUT_OF_SEQUENCE:
+                continue
+            before = _refused_before(row["events"][:at], event)
+            is_sent_again = any(
+                later["what"] == "retried" and later["where"] == event["where"]
+                for later in row["events"][at + 1 :]
+            )
+            if not before or not is_sent_again:
+                return ""
+            reasons.add(before)
+    if not reasons:
+        return ""
+    return f"batches before were refused with {joined(sorted(reasons))}, and the client sent them again"
+
+
+def _refused_before(events: list[dict[str, Any]], event: dict[str, Any]) -> str:
+    """The error of a batch of the same partition that was refused for another reason just before."""
+    for before in reversed(events):
+        if event["time_ns"] - before["time_ns"] > _TOGETHER_NS:
+            break
+        is_same = before["what"] == "refused" and before["where"] == event["where"]
+        if is_same and before["seen"] not in _OUT_OF_SEQUENCE:
+            return str(before["seen"])
     return ""
 
 

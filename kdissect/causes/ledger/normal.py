@@ -140,6 +140,11 @@ NORMAL: tuple[Normal, ...] = (
         (f"{_ERRORS}CONCURRENT_TRANSACTIONS",), codes={51}, share=0.9, goes_on=True, few=2,
     ),
     Normal(
+        _ERROR, "a batch before it was refused, too, and the client sent both again",
+        (f"{_ERRORS}OUT_OF_ORDER_SEQUENCE_NUMBER", "KIP-98 Motivation"), codes={45}, apis={0}, share=0.5,
+        goes_on=True,
+    ),
+    Normal(
         _ERROR, "the broker has the batch already: the retry succeeded",
         (f"{_ERRORS}DUPLICATE_SEQUENCE_NUMBER",), codes={46},
     ),
@@ -195,7 +200,7 @@ NORMAL: tuple[Normal, ...] = (
     ),
     Normal(
         _CONNECTION, "a health check, or a client that ended",
-        ("spec/000 Network",), details={Reason.PROBE}, most=4,
+        ("spec/000 Network",), details={Reason.PROBE, Reason.TLS_LEFT}, most=4,
     ),
     Normal(
         SymptomKind.BROKEN, "the other end skips bytes behind the fields that it knows",
