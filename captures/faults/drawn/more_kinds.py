@@ -185,7 +185,7 @@ def not_compressed(room: Room, chance: Random) -> None:
 # quotas
 
 
-@later_kind("request-quota", "throttled-requests", topics={"tables": "2:1"})
+@later_kind("request-quota", "throttled-requests", also=("spinning-consumer",), topics={"tables": "2:1"})
 def request_quota(room: Room, chance: Random) -> None:
     """A client takes more of the broker's threads than its quota of requests allows."""
     name = room.name("poller")
