@@ -157,7 +157,7 @@ def records_deleted(room: Room, chance: Random) -> None:
     room.lasts(chance.uniform(2, 4))
     room.injects("records below the end are deleted while trends is away", client_id="trends",
                  topic=room.name("clicks"), group=room.name("trenders"))  # fmt: skip
-    room.errand("trims", library=KAFKA_PYTHON, topic=room.name("clicks"), below=chance.randint(60, 90))
+    room.errand("trims", library=KAFKA_PYTHON, topic=room.name("clicks"), below=-1)
     settings = {"session.timeout.ms": 6000}
     again = room.reads("trends", "clicks", "trenders", settings, commit_each="true")
     room.lasts(chance.uniform(8, 10))

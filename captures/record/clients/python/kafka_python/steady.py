@@ -163,7 +163,7 @@ def moves(settings: dict[str, Any], options: Options) -> None:
 
 
 def trims(settings: dict[str, Any], options: Options) -> None:
-    """Delete the records of partition 0 of --topic below offset --below."""
+    """Delete the records of partition 0 of --topic below offset --below; -1: all."""
     KafkaAdminClient(**settings).delete_records({TopicPartition(options["topic"], 0): int(options["below"])})
     emit("trimmed")
 
