@@ -234,6 +234,11 @@ class Identities:
             known = self._topics.get(key, ())
         return name if number < 1 else later_topic(name, known[number])
 
+    def is_former(self, scope: str, topic: str) -> bool:
+        """Whether another topic has the name of a topic, which `topic` returned, by now."""
+        key = scope, plain_name(topic)
+        return key in self._renewed and topic != later_topic(key[1], self._topics[key][-1])
+
     def is_created_again(self, capture_set: str, name: str | None) -> bool:
         """Whether a cluster of a capture set gave a name to several ids: the topic was created again."""
         return any(

@@ -120,6 +120,9 @@ class KnownIdentities(Protocol):
     def advertised_by_other(self, info: "ConnectionInfo") -> str | None:
         """A cluster that advertises the address of a connection to another cluster."""
 
+    def is_former(self, scope: str, topic: str) -> bool:
+        """Whether another topic has the name of a topic by now."""
+
     def is_created_again(self, capture_set: str, name: str | None) -> bool:
         """Whether a cluster of a capture set gave a name to several ids."""
 
