@@ -114,6 +114,9 @@ class KnownIdentities(Protocol):
     def cluster_of(self, info: "ConnectionInfo") -> str | None:
         """The id of the cluster that a connection leads to."""
 
+    def named_by(self, info: "ConnectionInfo") -> str | None:
+        """The cluster that the broker at the end of a connection named last."""
+
     def cluster_at(self, capture_set: str, *addresses: str) -> str | None:
         """The id of the cluster of an address."""
 
