@@ -1,4 +1,4 @@
-"""Small captures of faults: half a key log, a HelloRetryRequest, bodies with tags. Each has its right answer."""
+"""Small captures with half a key log, a HelloRetryRequest, bodies with tags: each with its right answer."""
 
 import json
 from pathlib import Path

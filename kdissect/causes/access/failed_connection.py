@@ -71,8 +71,8 @@ def _origin(seen: Evidence, info: ConnectionInfo) -> str:
         return ""
     return (
         f" The address is in the NodeEndpoints of the {told.api} response of {told.broker} to"
-        f" {client_text(told.client)}, as that of node {told.node}, and in no Metadata response of the capture"
-        f" (exchange {told.packets.connection}/{told.packets.exchange})."
+        f" {client_text(told.client)}, as that of node {told.node}, and in no Metadata response of the"
+        f" capture (exchange {told.packets.connection}/{told.packets.exchange})."
     )
 
 

@@ -203,10 +203,10 @@ class ExchangeLog:
         group, txn = (None, None) if request is None else asked(request)
         packets = packets_of(view.evidence)
         for end in sent(view.response, "node_endpoints") or ():
-            place = info.capture_set, text_of(end.host), end.port
-            if place not in self.endpoints:
+            named = info.capture_set, text_of(end.host), end.port
+            if named not in self.endpoints:
                 api = f"{api_name(view.key)} v{view.version}"
-                self.endpoints.put(place, NodeEndpoint(end.node_id, client, info.broker_text, api, packets))
+                self.endpoints.put(named, NodeEndpoint(end.node_id, client, info.broker_text, api, packets))
         told: set[ErrorKey] = set()
         for error in found:
             topic = error.topic

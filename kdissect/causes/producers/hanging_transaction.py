@@ -41,8 +41,10 @@ class HangingTransaction(Cause):
                 continue
             topic = plain_name(key.topic)
             owners = _open_at(seen, f"{topic}-{key.partition}", at.last_ns)
-            if owners and seen.gathering.topics.is_former(key.scope, key.topic) and not any(
-                one["ended"] is None for row in owners for one in row["transactions"]
+            if (
+                owners
+                and seen.gathering.topics.is_former(key.scope, key.topic)
+                and not any(one["ended"] is None for row in owners for one in row["transactions"])
             ):
                 continue  # its readers waited until the topic was deleted, and it ended later
             names = ", ".join(f"'{row['transactional_id']}'" for row in owners)

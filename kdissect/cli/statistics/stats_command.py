@@ -266,6 +266,13 @@ def _print(
     write_tables(options, output, facts, tables, lambda: _write_tables(facts, span_ns, options, output))
 
 
+def _write_stalls(tables: Tables, rows: Sequence[Facts]) -> None:
+    if rows:
+        from kdissect.report.columns.stalls import STALLS_TITLE, stall_columns  # start-up: of --split
+
+        tables.section(STALLS_TITLE, [time_column("since", "from", of_day=True), *stall_columns()], rows)
+
+
 def _write_tables(facts: Facts, span_ns: int, options: Namespace, output: Output) -> None:
     """Write the table of rows, the errors, and with `--over-time` the rates."""
     tables = Tables(options, output)
@@ -275,11 +282,7 @@ def _write_tables(facts: Facts, span_ns: int, options: Namespace, output: Output
     if errors:
         tables.heading("errors by code")
         tables.table(error_columns(), errors)
-    if facts.get("stalls"):
-        from kdissect.report.columns.stalls import STALLS_TITLE, stall_columns  # start-up: of --split
-
-        columns = [time_column("since", "from", of_day=True), *stall_columns()]
-        tables.section(STALLS_TITLE, columns, facts["stalls"])
+    _write_stalls(tables, facts.get("stalls", []))
     if told := _told(facts):
         tables.heading("told to read from another replica")
         tables.table(told_columns(), told)

@@ -38,7 +38,7 @@ class FormerTopics:
     """The topic and offset of the last commit, by group and partition.
 
     Where the reader of a commit was not captured, a topic of which every copy is written alike may have been
-    read to the same offset again. The end of the log shows it: an end below the offset, told after the commit.
+    read to the same offset again. The end of the log shows it: one below the offset, told after the commit.
     """
 
     def __init__(self) -> None:

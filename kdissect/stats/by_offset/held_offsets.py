@@ -32,7 +32,8 @@ class Held:
     """
 
     __slots__ = (
-        "first", "gone_ns", "high_watermark", "holder", "is_wanted", "last_ns", "moved_ns", "offset", "place", "waiting",
+        "first", "gone_ns", "high_watermark", "holder", "is_wanted", "last_ns", "moved_ns", "offset", "place",
+        "waiting",
     )  # fmt: skip
 
     def __init__(self, place: Place, offset: int, first: Evidence) -> None:

@@ -39,7 +39,8 @@ TRANSACTIONS_KEPT = 10_000  # that commit offsets at a time; their commits are 3
 MIN_HELD_NS = 1_000_000_000  # a transaction that takes less is nothing that anybody waits for
 _LIST_OFFSETS, _OFFSET_FOR_LEADER_EPOCH = 2, 23  # org.apache.kafka.common.protocol.ApiKeys
 _OUT_OF_RANGE = 1  # org.apache.kafka.common.protocol.Errors
-# UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID (org.apache.kafka.common.protocol.Errors)
+# An unknown name, an unknown id, or an id that is not that of the name (Errors#UNKNOWN_TOPIC_OR_PARTITION,
+# UNKNOWN_TOPIC_ID and INCONSISTENT_TOPIC_ID).
 _NO_TOPIC = frozenset({3, 100, 103})
 _READ_COMMITTED = 1  # isolationLevel
 _CURRENT_MAGIC = 2
