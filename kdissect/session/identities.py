@@ -13,6 +13,9 @@ Rules:
   the finding): a proxy connects it to another broker, and a response is of the broker that sent it.
 - A connection that names no cluster leads to the one that its address named last before the connection
   began; if the address named none by then, to the one that it named first.
+- A Metadata response without a cluster (before version 2) lists the brokers of the sender's cluster: if the
+  cluster of one is known, all are in it. Two clusters of which no id was captured are not distinguished:
+  brokers of one cluster have other addresses on other listeners.
 - An address of which no response was captured is in the cluster of the Metadata that advertises it.
 - The first cluster of a capture set, and connections to an unknown cluster, have the scope of the capture
   set itself. The first topic of a name has the name itself.
@@ -89,6 +92,8 @@ class Identities:
         self._renewed: set[_TopicKey] = set()
         """Names that more than one topic had."""
         self._bodies: set[int] = set()
+        self._in_vain: dict[int, int] = {}
+        """Those of them whose brokers are in no known cluster, with `changes` then."""
         self.changes = 0
         """How often a fact came on which `scope` or `topic` may depend."""
         self.moves = 0
@@ -108,14 +113,18 @@ class Identities:
             info.capture_set, info.broker_address, key, exchange.api_version,
             response.data[exchange.response_body_offset :],
         ))  # fmt: skip
-        if number in self._bodies:
+        if number in self._bodies and self._in_vain.get(number, self.changes) == self.changes:
             self.cluster_of(info)  # the address is in the cluster that this body names, if it names one
             return
         if len(self._bodies) >= MAX_BODIES:
             self._bodies.clear()
+            self._in_vain.clear()
         self._bodies.add(number)
+        self._in_vain.pop(number, None)
         answer = _body(exchange)
         cluster = sent(answer, "cluster_id", None)
+        if key == METADATA and not cluster and not self._learn_neighbours(info, answer):
+            self._in_vain[number] = self.changes  # the cluster of its brokers may become known
         if cluster:
             self._note_own(info, str(cluster), response.time_ns)
             for row in sent(answer, "brokers", None) or ():
@@ -124,6 +133,23 @@ class Identities:
             name, topic_id = sent(row, "name", None), sent(row, "topic_id", None)
             if name is not None and topic_id and topic_id != NO_TOPIC_ID:
                 self._note_topic((self.scope(info), str(name)), bytes(topic_id))
+
+    def _learn_neighbours(self, info: ConnectionInfo, answer: Any) -> bool:
+        """A response that names no cluster: its brokers and who sent it are in one, if that of some is known.
+
+        Returns whether nothing more can be learned from it.
+        """
+        if self.cluster_of(info) is not None:
+            return True
+        places = [(info.capture_set, f"{row.host}:{row.port}") for row in sent(answer, "brokers", None) or ()]
+        clusters = {self.cluster_at(*place) for place in places} - {None}
+        if len(clusters) != 1 or any(place in self._advertisers for place in places):
+            return False
+        (cluster,) = clusters
+        for place in (*places, (info.capture_set, info.broker_address)):
+            if cluster is not None and self.cluster_at(*place) is None:
+                self._note_advertised(place, cluster)
+        return True
 
     def _learn_expected(self, exchange: Exchange) -> None:
         try:

@@ -207,6 +207,30 @@ def test_an_address_that_becomes_another_clusters_is_a_change(tmp_path: Path) ->
     ]
 
 
+def test_brokers_that_are_advertised_together_are_in_one_cluster() -> None:
+    """A response of an old version names no cluster; the cluster of its brokers becomes known later."""
+    identities = Identities()
+    balancer, first, other, unknown = talks(identities, "10.0.0.9", "10.0.0.2", "10.0.0.3", "10.0.0.4")
+    old = metadata(balancer, None, ("10.0.0.2", "10.0.0.3"))
+    identities.learn(old)
+    assert identities.cluster_at("set", "10.0.0.3:9092") is None
+    identities.learn(metadata(unknown, CLUSTER_B))
+    identities.learn(metadata(first, CLUSTER_A, ("10.0.0.2",)))
+    identities.learn(old)
+    assert [identities.cluster_of(talk.info) for talk in (balancer, other)] == [CLUSTER_A, CLUSTER_A]
+    assert identities.cluster_of(unknown.info) == CLUSTER_B
+
+
+def test_brokers_of_two_clusters_that_are_advertised_together_prove_nothing() -> None:
+    identities = Identities()
+    balancer, first, second = talks(identities, "10.0.0.9", "10.0.0.2", "10.0.0.3")
+    identities.learn(metadata(first, CLUSTER_A))
+    identities.learn(metadata(second, CLUSTER_B))
+    identities.learn(metadata(balancer, None, ("10.0.0.2", "10.0.0.3", "10.0.0.5")))
+    assert identities.cluster_of(balancer.info) is None
+    assert identities.cluster_at("set", "10.0.0.5:9092") is None
+
+
 @pytest.mark.parametrize(("error", "cluster"), [(0, CLUSTER_A), (129, None)])
 def test_a_broker_confirms_the_cluster_that_a_client_expects(error: int, cluster: str | None) -> None:
     identities = Identities()

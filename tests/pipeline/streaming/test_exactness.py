@@ -27,6 +27,7 @@ NAMES = (
     "kafka44_mirror.pcapng.gz",
     "kafka44_misrouted.pcapng",
     "kafka44_offset_resets.pcapng",
+    "kafka44_recreated.pcapng.gz",
     "kafka44_two_clusters.pcapng",
 )
 
