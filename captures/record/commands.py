@@ -34,3 +34,21 @@ def reset_offsets(lab: Lab, client_id: str, group: str, topic: str, *how: str) -
     for partition, offset in rows:
         event = {"event": "reset", "group": group, "topic": topic, "partition": int(partition)}
         lab.truth.event(event | {"offset": int(offset), "how": " ".join(how)}, client_id)
+
+
+def tell_topic(lab: Lab, client_id: str, topic: str) -> None:
+    """kafka-topics --describe; an event `topic` with the id that the broker has for the name."""
+    printed = tool("TopicCommand", lab.cluster.bootstrap, "--describe", "--topic", topic)
+    found = re.search(r"TopicId: (\S+)", printed)
+    assert found is not None, printed
+    lab.truth.event({"event": "topic", "topic": topic, "topic_id": found[1]}, client_id)
+
+
+def tell_groups(lab: Lab, client_id: str) -> None:
+    """kafka-consumer-groups --describe; an event `lag` of each partition that a group committed."""
+    printed = tool("consumer.group.ConsumerGroupCommand", lab.cluster.bootstrap, "--describe", "--all-groups")
+    for group, topic, partition, offset, end in re.findall(
+        r"^(\S+) +(\S+) +(\d+) +(\d+) +(\d+) ", printed, re.MULTILINE
+    ):
+        place = {"event": "lag", "group": group, "topic": topic, "partition": int(partition)}
+        lab.truth.event(place | {"committed": int(offset), "end": int(end)}, client_id)

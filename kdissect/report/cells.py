@@ -71,15 +71,20 @@ def time_column(
     `without` stands for none.
     """
 
-    def dated(row: dict[str, Any]) -> Cell:
-        return Cell(row[field][_DATED].replace("T", " ") if row[field] else without)
+    def with_date(row: dict[str, Any]) -> Cell:
+        return Cell(dated(row[field]) if row[field] else without)
 
     def of_the_day(row: dict[str, Any]) -> Cell:
         return Cell(row[field][_OF_DAY] if row[field] else without)
 
     if of_day:
-        return TableColumn(title, of_the_day, rank=rank, dated=dated, moment=field)
-    return TableColumn(title, dated, rank=rank, moment=field)
+        return TableColumn(title, of_the_day, rank=rank, dated=with_date, moment=field)
+    return TableColumn(title, with_date, rank=rank, moment=field)
+
+
+def dated(time: str) -> str:
+    """RFC 3339 as `2026-11-27 23:54:13.526`, in UTC."""
+    return time[_DATED].replace("T", " ")
 
 
 def counts_text(counts: dict[str, int]) -> str:

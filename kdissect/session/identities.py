@@ -11,6 +11,11 @@ Rules:
   node.
 - A connection that names two clusters, one after the other, leads to the later one from then on (MET015 is
   the finding): a proxy connects it to another broker, and a response is of the broker that sent it.
+- A connection that names no cluster leads to the one that its address named last before the connection
+  began; if the address named none by then, to the one that it named first.
+- A Metadata response without a cluster (before version 2) lists the brokers of the sender's cluster: if the
+  cluster of one is known, all are in it. Two clusters of which no id was captured are not distinguished:
+  brokers of one cluster have other addresses on other listeners.
 - An address of which no response was captured is in the cluster of the Metadata that advertises it.
 - The first cluster of a capture set, and connections to an unknown cluster, have the scope of the capture
   set itself. The first topic of a name has the name itself.
@@ -42,6 +47,8 @@ MAX_BODIES = 4096
 MAX_TOPICS_OF_NAME = 100
 # Clusters that advertise one address; the last ones are kept.
 MAX_ADVERTISERS = 10
+# Times at which an address became another cluster's; the last ones are kept.
+MAX_MOVES = 100
 _EXPECTED_FROM = 5  # the first version of ApiVersions that names a cluster (ApiVersionsRequest.json)
 _REBOOTSTRAP_REQUIRED = 129  # org.apache.kafka.common.protocol.Errors: another cluster or node
 
@@ -53,6 +60,8 @@ _IS_HEX = frozenset("0123456789abcdef")
 
 _Place = tuple[str, str]
 """Capture set and address of a broker."""
+_Named = tuple[int, str]
+"""When an address named a cluster, in nanoseconds, and the cluster."""
 _TopicKey = tuple[str, str]
 """Scope and name of a topic."""
 
@@ -61,7 +70,7 @@ class Identities:
     """The clusters and topics of one analysis. Picklable; raises nothing."""
 
     def __init__(self) -> None:
-        self._own: dict[_Place, str] = {}
+        self._own: dict[_Place, tuple[_Named, ...]] = {}
         self._advertised: dict[_Place, str] = {}
         self._advertisers: dict[_Place, tuple[str, ...]] = {}
         """The clusters that ever advertised an address that more than one of them did."""
@@ -83,6 +92,8 @@ class Identities:
         self._renewed: set[_TopicKey] = set()
         """Names that more than one topic had."""
         self._bodies: set[int] = set()
+        self._in_vain: dict[int, int] = {}
+        """Those of them whose brokers are in no known cluster, with `changes` then."""
         self.changes = 0
         """How often a fact came on which `scope` or `topic` may depend."""
         self.moves = 0
@@ -102,22 +113,43 @@ class Identities:
             info.capture_set, info.broker_address, key, exchange.api_version,
             response.data[exchange.response_body_offset :],
         ))  # fmt: skip
-        if number in self._bodies:
+        if number in self._bodies and self._in_vain.get(number, self.changes) == self.changes:
             self.cluster_of(info)  # the address is in the cluster that this body names, if it names one
             return
         if len(self._bodies) >= MAX_BODIES:
             self._bodies.clear()
+            self._in_vain.clear()
         self._bodies.add(number)
+        self._in_vain.pop(number, None)
         answer = _body(exchange)
         cluster = sent(answer, "cluster_id", None)
+        if key == METADATA and not cluster and not self._learn_neighbours(info, answer):
+            self._in_vain[number] = self.changes  # the cluster of its brokers may become known
         if cluster:
-            self._note_own(info, str(cluster))
+            self._note_own(info, str(cluster), response.time_ns)
             for row in sent(answer, "brokers", None) or ():
                 self._note_advertised((info.capture_set, f"{row.host}:{row.port}"), str(cluster))
         for row in sent(answer, "topics", None) or ():
             name, topic_id = sent(row, "name", None), sent(row, "topic_id", None)
             if name is not None and topic_id and topic_id != NO_TOPIC_ID:
                 self._note_topic((self.scope(info), str(name)), bytes(topic_id))
+
+    def _learn_neighbours(self, info: ConnectionInfo, answer: Any) -> bool:
+        """A response that names no cluster: its brokers and who sent it are in one, if that of some is known.
+
+        Returns whether nothing more can be learned from it.
+        """
+        if self.cluster_of(info) is not None:
+            return True
+        places = [(info.capture_set, f"{row.host}:{row.port}") for row in sent(answer, "brokers", None) or ()]
+        clusters = {self.cluster_at(*place) for place in places} - {None}
+        if len(clusters) != 1 or any(place in self._advertisers for place in places):
+            return False
+        (cluster,) = clusters
+        for place in (*places, (info.capture_set, info.broker_address)):
+            if cluster is not None and self.cluster_at(*place) is None:
+                self._note_advertised(place, cluster)
+        return True
 
     def _learn_expected(self, exchange: Exchange) -> None:
         try:
@@ -128,13 +160,13 @@ class Identities:
             return
         info, answer = exchange.connection, exchange.response_summary()
         if answer.fits and not answer.errors:
-            self._note_own(info, str(cluster))
+            self._note_own(info, str(cluster), _answered_ns(exchange))
         elif _REBOOTSTRAP_REQUIRED in answer.errors and len(self._denied) < MAX_BROKERS:
             self._denied.add(((info.capture_set, info.broker_address), str(cluster)))
             info.cluster_id = None if info.cluster_id == cluster else info.cluster_id
             self.changes += 1
 
-    def _note_own(self, info: ConnectionInfo, cluster: str) -> None:
+    def _note_own(self, info: ConnectionInfo, cluster: str, time_ns: int) -> None:
         clusters = self._clusters.setdefault(info.capture_set, {})
         if cluster not in clusters and len(clusters) < MAX_CLUSTERS:
             clusters[cluster] = None
@@ -144,12 +176,17 @@ class Identities:
                 self._several.add(info.capture_set)
         info.cluster_id = cluster
         place = info.capture_set, info.broker_address
-        if self._own.get(place, cluster) != cluster:
+        before = self._own.get(place, ())
+        if before and before[-1][1] == cluster:
+            return
+        if before:
             self.moves += 1
             self._bodies.clear()
             if len(self._moved) < MAX_BROKERS:
                 self._moved.add(place)
-        self._note(self._own, place, cluster)
+        if before or len(self._own) < MAX_BROKERS:
+            self._own[place] = (*before, (time_ns, cluster))[-MAX_MOVES:]
+            self.changes += 1
 
     def _note_advertised(self, place: _Place, cluster: str) -> None:
         before = self._advertised.get(place, cluster)
@@ -157,12 +194,9 @@ class Identities:
             self._advertisers[place] = tuple(
                 dict.fromkeys((*self._advertisers.get(place, ()), before, cluster))
             )[-MAX_ADVERTISERS:]
-        self._note(self._advertised, place, cluster)
-
-    def _note(self, known: dict[_Place, str], place: _Place, cluster: str) -> None:
-        before = known.get(place)
-        if before != cluster and (before is not None or len(known) < MAX_BROKERS):
-            known[place] = cluster
+        known = self._advertised.get(place)
+        if known != cluster and (known is not None or len(self._advertised) < MAX_BROKERS):
+            self._advertised[place] = cluster
             self.changes += 1
 
     def _note_topic(self, key: _TopicKey, topic_id: bytes) -> int:
@@ -181,17 +215,29 @@ class Identities:
     def cluster_of(self, info: ConnectionInfo) -> str | None:
         """The id of the cluster that a connection leads to; None if that is not known."""
         if info.cluster_id is None:  # kept: an address may become another cluster's
-            info.cluster_id = self.cluster_at(info.capture_set, info.broker_address, info.broker_text)
+            addresses = info.broker_address, info.broker_text
+            info.cluster_id = self._cluster_at(info.capture_set, addresses, info.start_ns)
         return info.cluster_id
+
+    def named_by(self, info: ConnectionInfo) -> str | None:
+        """The cluster that the broker at the end of a connection named last; None if it named none."""
+        named = self._own.get((info.capture_set, info.broker_address))
+        return None if named is None else named[-1][1]
 
     def cluster_at(self, capture_set: str, *addresses: str) -> str | None:
         """The cluster that a broker belongs to now, by its address or its name with the port."""
-        for known in (self._own, self._advertised):
-            for address in addresses:
-                place = capture_set, address
-                cluster = known.get(place)
-                if cluster is not None and (known is self._own or (place, cluster) not in self._denied):
-                    return cluster
+        return self._cluster_at(capture_set, addresses, None)
+
+    def _cluster_at(self, capture_set: str, addresses: tuple[str, ...], time_ns: int | None) -> str | None:
+        for address in addresses:
+            named = self._own.get((capture_set, address))
+            if named is not None:
+                return named[-1][1] if len(named) == 1 or time_ns is None else _named_by(named, time_ns)
+        for address in addresses:
+            place = capture_set, address
+            cluster = self._advertised.get(place)
+            if cluster is not None and (place, cluster) not in self._denied:
+                return cluster
         return None
 
     def advertised_by_other(self, info: ConnectionInfo) -> str | None:
@@ -200,9 +246,10 @@ class Identities:
         None for an address that was in several clusters: what was advertised before may have been true.
         """
         own_place = info.capture_set, info.broker_address
-        own = self._own.get(own_place)
-        if own is None or own_place in self._moved:
+        named = self._own.get(own_place)
+        if named is None or own_place in self._moved:
             return None
+        own = named[-1][1]
         for address in (info.broker_address, info.broker_text):
             place = info.capture_set, address
             told = self._advertisers.get(place) or (self._advertised.get(place, own),)
@@ -234,6 +281,11 @@ class Identities:
             known = self._topics.get(key, ())
         return name if number < 1 else later_topic(name, known[number])
 
+    def is_former(self, scope: str, topic: str) -> bool:
+        """Whether another topic has the name of a topic, which `topic` returned, by now."""
+        key = scope, plain_name(topic)
+        return key in self._renewed and topic != later_topic(key[1], self._topics[key][-1])
+
     def is_created_again(self, capture_set: str, name: str | None) -> bool:
         """Whether a cluster of a capture set gave a name to several ids: the topic was created again."""
         return any(
@@ -256,6 +308,16 @@ class Identities:
         if not self._are_several(capture_set):
             return ""
         return cluster or next(iter(self._clusters.get(capture_set, ())), "")
+
+
+def _named_by(named: tuple[_Named, ...], time_ns: int) -> str:
+    """The cluster that an address named last until then, or first of all."""
+    before = [cluster for at_ns, cluster in named if at_ns <= time_ns]
+    return before[-1] if before else named[0][1]
+
+
+def _answered_ns(exchange: Exchange) -> int:
+    return 0 if exchange.response is None else exchange.response.time_ns
 
 
 def _only_validates(exchange: Exchange) -> bool:

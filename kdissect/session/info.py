@@ -116,11 +116,17 @@ class KnownIdentities(Protocol):
     def cluster_of(self, info: "ConnectionInfo") -> str | None:
         """The id of the cluster that a connection leads to."""
 
+    def named_by(self, info: "ConnectionInfo") -> str | None:
+        """The cluster that the broker at the end of a connection named last."""
+
     def cluster_at(self, capture_set: str, *addresses: str) -> str | None:
         """The id of the cluster of an address."""
 
     def advertised_by_other(self, info: "ConnectionInfo") -> str | None:
         """A cluster that advertises the address of a connection to another cluster."""
+
+    def is_former(self, scope: str, topic: str) -> bool:
+        """Whether another topic has the name of a topic by now."""
 
     def is_created_again(self, capture_set: str, name: str | None) -> bool:
         """Whether a cluster of a capture set gave a name to several ids."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -65,7 +66,8 @@ def take_block(block: native.ExchangeBlock, takers: Sequence[BlockTaker], note: 
     while (at := min(places, default=len(block))) < len(block):
         event = block[at]
         if places.count(at) > 1:
-            event.bodies()
+            with suppress(Exception):  # whoever takes it meets the same, and notes it
+                event.bodies()
         for number, taker in enumerate(takers):
             if places[number] == at:
                 try:

@@ -151,6 +151,10 @@ class Racks:
             teller, counts = due
             counts[2 if broker == teller else 1] += 1
 
+    def nodes_at(self, address: str) -> list[tuple[str, int]]:
+        """Scope and id of the nodes whose address this is, as brokers name it."""
+        return [place for place, (known, _) in self._of_node.items() if known == address]
+
     def namer(self, by: Sequence[str]) -> Callable[[tuple[str | None, ...]], tuple[str | None, ...]]:
         """The key that has racks for tokens, by these dimensions; None where a rack is not known."""
         of = {CLIENT_RACK: self._client_rack, BROKER_RACK: self._broker_rack, CLUSTER: self._cluster}

@@ -264,3 +264,111 @@ def test_a_refused_produce_counts_where_its_topic_is() -> None:
         if user["errors"]
     ]
     assert refused == [("java-4.3.1", SECOND, ["UNKNOWN_TOPIC_ID"])]
+
+
+OPEN = "kafka44_recreated"  # producers and consumers stay open while the topic is deleted and created again
+
+
+def topic_ids() -> tuple[str, str]:
+    """The former and the later topic, as the broker's tool said."""
+    former, later = (each["topic_id"] for each in events(OPEN, "topic"))
+    return former, later
+
+
+def is_later(record: Facts) -> bool:
+    """Whether a record was written to the later topic, as its value says."""
+    return "-old" not in record["value"]
+
+
+def places(use: str) -> dict[tuple[bool, int], str]:
+    """What was written or read at an offset of the former or the later topic."""
+    return {(is_later(one), one["offset"]): one["value"] for one in truth(OPEN)["records"][use]}
+
+
+def test_topics_of_one_name_have_their_own_records() -> None:
+    rows = facts("topics", OPEN)["topics"]
+    assert [row["topic_id"] for row in rows] == list(topic_ids())
+    sent = Counter(is_later(one) for one in truth(OPEN)["records"]["sent"])
+    assert [row["written"]["records"] for row in rows] == [sent[False], sent[True]]
+    for row, later in zip(rows, (False, True), strict=True):
+        writers = {one["client_id"]: one["records"] for one in row["writers"]}
+        assert writers == Counter(
+            one["client_id"] for one in truth(OPEN)["records"]["sent"] if is_later(one) is later
+        )
+
+
+def test_records_stand_at_their_offsets_in_either_topic() -> None:
+    lines = run("records", "--format", "jsonl", path_of(OPEN)).out.splitlines()
+    rows = [row for row in map(json.loads, lines) if row["control"] is None and row["topic"] == "orders"]
+    found = {(is_later(row), row["offset"]): row["value"] for row in rows}
+    assert found == places("sent")
+    read = {name: value for name, value in places("read").items() if value is not None}
+    assert read.items() <= found.items()
+    by_id = {(row["topic_id"], is_later(row)) for row in rows if row["topic_id"] is not None}
+    former, later = topic_ids()
+    assert by_id == {(former, False), (later, True)}
+
+
+def test_positions_and_watermarks_are_of_the_later_topic() -> None:
+    ends = [each["offset"] for each in events(OPEN, "ends") if each["topic"] == "orders"]
+    for row in facts("groups", OPEN)["groups"]:
+        for one in row["partitions"]:
+            assert one["high_watermark"] in (None, *ends)
+            assert one["lag"] in (None, 0)
+
+
+def test_offsets_that_groups_committed_are_those_of_the_tool() -> None:
+    lags = {each["group"]: each for each in events(OPEN, "lag") if each["client_id"] == "second"}
+    rows = facts("groups", OPEN)["groups"]
+    found = {row["group"]: one for row in rows for one in row["partitions"] if one["committed"] is not None}
+    assert found.keys() == lags.keys()  # that of `by-aiokafka` went with the topic
+    for group, one in found.items():
+        assert one["committed"] == lags[group]["committed"]
+        assert one["committed_lag"] in (None, lags[group]["end"] - lags[group]["committed"])
+
+
+def test_who_committed_an_offset_of_the_former_topic_is_named() -> None:
+    offsets = facts("offsets", OPEN)
+    former = [
+        (row["group"], row["client_id"], row["after"])
+        for row in offsets["commits"]
+        if row["what"] == "of a deleted topic of this name"
+    ]
+    lags = {each["group"]: each for each in events(OPEN, "lag") if each["client_id"] == "second"}
+    assert former == [
+        ("by-rdkafka", "first-rdkafka-only", lags["by-rdkafka"]["committed"]),
+        ("moved", "mover", lags["moved"]["committed"]),
+    ]
+    others = [row for row in offsets["commits"] if row["what"] != "of a deleted topic of this name"]
+    assert [row["group"] for row in others] == ["audit"]  # set by the tool
+    assert offsets["written_twice"] == []
+
+
+def test_a_held_offset_ends_with_its_topic() -> None:
+    """The transaction was open when the topic was deleted, and was committed when there was another one."""
+    (held,) = facts("offsets", OPEN)["held"]
+    deleted = [row["time"] for row in facts("changes", OPEN)["changes"] if row["did"] == "deleted"]
+    created = [row["time"] for row in facts("changes", OPEN)["changes"] if row["did"] == "created"]
+    assert held["transactional_id"] == "rdkafka-txn" and held["moved"] is None
+    assert deleted[0] < held["until"] < created[-1]
+
+
+def test_transactions_across_topics_end_as_their_clients_said() -> None:
+    found = Counter(
+        (row["transactional_id"], one["outcome"])
+        for row in facts("producers", OPEN)["transactional_ids"]
+        for one in row["transactions"]
+    )
+    assert found == Counter((one["id"], one["outcome"]) for one in truth(OPEN)["transactions"])
+
+
+def test_open_producers_are_right_to_go_on_with_their_sequences() -> None:
+    """The log of the later topic takes any sequence: a client that begins again and one that goes on."""
+    assert [one["code"] for one in facts("check", OPEN)["findings"]] == []
+    counts = facts("producers", OPEN)["producers"]
+    assert not any(row["sequence_jumps"] or row["duplicates"] or row["retries"] for row in counts)
+
+
+def test_a_topic_made_again_is_the_cause_and_its_transaction_is_none() -> None:
+    causes = [cause["id"] for cause in facts("why", OPEN)["causes"]]
+    assert causes == ["offset-reset", "topic-recreated"]

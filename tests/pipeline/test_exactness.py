@@ -34,6 +34,7 @@ NAMES = (
     "kafka44_mirror.pcapng.gz",
     "kafka44_misrouted.pcapng",
     "kafka44_nat.pcapng",
+    "kafka44_recreated.pcapng.gz",
     "kafka44_offset_resets.pcapng",
     "kafka44_two_clusters.pcapng",
 )

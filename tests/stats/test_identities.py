@@ -23,7 +23,7 @@ from kdissect.stats.by_topic.topic_rows import topic_facts
 from kdissect.stats.by_topic.topic_traffic import TopicTraffic
 from tests.history.cluster import ORDERS, Client
 from tests.history.producing.test_producers import init, produce
-from tests.history.talk import Talk
+from tests.history.talk import MS, Talk
 from tests.stats.test_offsets import commit, fetch
 from tests.support.console import CAPTURES, run
 from tests.support.packets.pcaps import write_pcap
@@ -112,7 +112,9 @@ def test_one_cluster_is_not_named(command: str) -> None:
         assert not isinstance(rows, list) or all("cluster" not in row for row in rows)
 
 
-METADATA, API_VERSIONS = 3, 18
+METADATA, API_VERSIONS, TXN_OFFSET_COMMIT, END_TXN = 3, 18, 28, 26
+DELETED: dict[str, Any] = {"throttle_time_ms": 0, "responses": [{"name": "t", "error_code": 0}]}
+DELETE = 20, 3, {"topic_names": ["t"], "timeout_ms": 1}, DELETED
 CLUSTER_A, CLUSTER_B = "cluster-a", "cluster-b"
 
 
@@ -173,6 +175,60 @@ def test_an_address_that_becomes_another_clusters_changes_new_connections_alone(
     identities.learn(metadata(new, CLUSTER_B))
     assert [identities.cluster_of(talk.info) for talk in (old, new)] == [CLUSTER_A, CLUSTER_B]
     assert len(set(scopes(old, new))) == 2
+
+
+@pytest.mark.parametrize(("start", "cluster"), [(0, CLUSTER_A), (9, CLUSTER_A), (99, CLUSTER_B)])
+def test_a_connection_that_names_no_cluster_has_that_of_its_time(start: int, cluster: str) -> None:
+    """Whenever it is asked for: the address became another cluster's at 50 ms."""
+    identities = Identities()
+    old, new, silent = talks(identities, "10.0.0.2", "10.0.0.2", "10.0.0.2")
+    silent.info.start_ns += start * MS
+    old.now, new.now = 5, 50
+    identities.learn(metadata(old, CLUSTER_A))
+    identities.learn(metadata(new, CLUSTER_B))
+    assert identities.cluster_of(silent.info) == cluster
+
+
+def test_an_address_that_becomes_another_clusters_is_a_change(tmp_path: Path) -> None:
+    """Once, however often it goes to and fro; a change of a connection is in the cluster of its time."""
+    packets, at_ns = [], 10**18
+    for number, cluster in enumerate(["c", None, "d", "c", "d"]):
+        client = Client(port=40000 + number, start_ns=at_ns)
+        if cluster is None:
+            client.ask(*DELETE)
+        else:
+            client.metadata(cluster)
+        packets += client.packets
+        at_ns = client.now + 1_000_000
+    rows = facts("changes", path=write_pcap(tmp_path / "moved.pcap", packets))["changes"]
+    assert [(row["kind"], row["cluster"], row["did"], row["detail"]) for row in rows] == [
+        ("topic", "c", "deleted", ""),
+        ("address", "d", "became another cluster's", "from c to d"),
+    ]
+
+
+def test_brokers_that_are_advertised_together_are_in_one_cluster() -> None:
+    """A response of an old version names no cluster; the cluster of its brokers becomes known later."""
+    identities = Identities()
+    balancer, first, other, unknown = talks(identities, "10.0.0.9", "10.0.0.2", "10.0.0.3", "10.0.0.4")
+    old = metadata(balancer, None, ("10.0.0.2", "10.0.0.3"))
+    identities.learn(old)
+    assert identities.cluster_at("set", "10.0.0.3:9092") is None
+    identities.learn(metadata(unknown, CLUSTER_B))
+    identities.learn(metadata(first, CLUSTER_A, ("10.0.0.2",)))
+    identities.learn(old)
+    assert [identities.cluster_of(talk.info) for talk in (balancer, other)] == [CLUSTER_A, CLUSTER_A]
+    assert identities.cluster_of(unknown.info) == CLUSTER_B
+
+
+def test_brokers_of_two_clusters_that_are_advertised_together_prove_nothing() -> None:
+    identities = Identities()
+    balancer, first, second = talks(identities, "10.0.0.9", "10.0.0.2", "10.0.0.3")
+    identities.learn(metadata(first, CLUSTER_A))
+    identities.learn(metadata(second, CLUSTER_B))
+    identities.learn(metadata(balancer, None, ("10.0.0.2", "10.0.0.3", "10.0.0.5")))
+    assert identities.cluster_of(balancer.info) is None
+    assert identities.cluster_at("set", "10.0.0.5:9092") is None
 
 
 @pytest.mark.parametrize(("error", "cluster"), [(0, CLUSTER_A), (129, None)])
@@ -251,6 +307,40 @@ def test_a_commit_of_what_was_read_of_the_new_topic_is_not_reported() -> None:
     assert carried(0, 64) == []
     assert carried(0, 30, offset=30) == []
     assert carried(error=3) == []
+
+
+def moved(talk: Talk, offset: int, *, is_committed: bool = True) -> list[Exchange]:
+    """A transaction that commits an offset of partition 0 of `t`, without a Fetch of its reader."""
+    row = {"partition_index": 0, "committed_offset": offset, "committed_metadata": None}
+    asked = {"transactional_id": "x", "group_id": "g", "producer_id": 7, "producer_epoch": 0,
+             "topics": [{"name": "t", "partitions": [row]}]}  # fmt: skip
+    answer = {"topics": [{"name": "t", "partitions": [{"partition_index": 0, "error_code": 0}]}]}
+    ended = {"transactional_id": "x", "producer_id": 7, "producer_epoch": 0, "committed": is_committed}
+    return [
+        talk.ask(TXN_OFFSET_COMMIT, 0, asked, {"throttle_time_ms": 0} | answer),
+        talk.ask(END_TXN, 0, ended, {"throttle_time_ms": 0, "error_code": 0}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("later_end", "is_committed", "found"),
+    [(9, True, [(FORMER, 64)]), (64, True, []), (70, True, []), (9, False, []), (None, True, [])],
+)
+def test_a_transaction_that_commits_an_offset_of_a_deleted_topic(
+    later_end: int | None, is_committed: bool, found: list[tuple[str, int]]
+) -> None:
+    """The end of the log shows it: its reader was not captured, and may have read as far again."""
+    identities, traffic = Identities(), OffsetTraffic(TopicNames())
+    producer, reader = talks(identities, "10.0.0.2", "10.0.0.2")
+    events = [metadata(producer, CLUSTER_A, topic_id=1), *moved(producer, 64)]
+    events += [metadata(producer, CLUSTER_A, topic_id=2), *moved(producer, 64, is_committed=is_committed)]
+    reader.now = producer.now
+    if later_end is not None:
+        events.append(fetch(reader, 1, high=later_end))
+    for event in events:
+        traffic.add(event)
+    traffic.finish()
+    assert [(row["what"], row["after"]) for row in offset_facts(traffic)["commits"]] == found
 
 
 def odd_of_producer(*, is_renewed: bool) -> list[str]:

@@ -6,12 +6,13 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar
 
-from kdissect.causes.cause import Cause, joined, times
+from kdissect.causes.cause import Cause, client_text, joined, times
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.ledger.symptom import Claim, SymptomKind
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
+from kdissect.session.info import ConnectionInfo
 from kdissect.session.problem import Reason
 from kdissect.stats.client import host_of
 
@@ -53,7 +54,7 @@ class FailedConnection(Cause):
         for (host, end), problems in failed(seen, self.reasons).items():
             if self.holds(problems, seen):
                 yield self.found(
-                    self.sentence(host, end, problems),
+                    self.sentence(host, end, problems) + _origin(seen, problems[0].connection),
                     _who(host, problems),
                     parties(host, end, problems),
                     seen_of(problems),
@@ -61,6 +62,18 @@ class FailedConnection(Cause):
                     LOOKS,
                     self.not_surer(problems),
                 )
+
+
+def _origin(seen: Evidence, info: ConnectionInfo) -> str:
+    """Who named the address of an end, if that was beside an error alone."""
+    told = seen.node_endpoint(info)
+    if told is None:
+        return ""
+    return (
+        f" The address is in the NodeEndpoints of the {told.api} response of {told.broker} to"
+        f" {client_text(told.client)}, as that of node {told.node}, and in no Metadata response of the"
+        f" capture (exchange {told.packets.connection}/{told.packets.exchange})."
+    )
 
 
 def failed(seen: Evidence, reasons: tuple[Reason, ...]) -> dict[tuple[str, str], list[ConnectionProblem]]:

@@ -13,6 +13,7 @@ from kdissect.causes.ledger.symptom import MOVING_ERRORS, Claim, SymptomKind, er
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
 from kdissect.model.wording import plural
 from kdissect.report.quantities import duration
+from kdissect.session.identities import SEPARATOR
 from kdissect.session.problem import Reason
 from kdissect.stats.client import Client
 from kdissect.stats.times.stalls import AWAY
@@ -23,6 +24,8 @@ _LEAST = 2  # connections
 _LEAST_UNSEEN = 3
 _MOMENT_NS = SECOND_NS // 10
 _AWAY_NS = 3 * SECOND_NS
+# A broker moves its leaders, asks, and ends its connections once it may (controlled.shutdown in KIP-631).
+_ANNOUNCED_NS = 60 * SECOND_NS
 _WHILE_AWAY = frozenset(map(str, (*AWAY, Reason.CLOSED_AT_ONCE, Reason.PROBE)))
 
 
@@ -96,7 +99,7 @@ class BrokerRestarted(Cause):
             refuses = f" and refused new ones {times(len(refused))}" if refused else ""
             yield self.found(
                 f"Broker {broker} ended {ended} within {duration(went[-1].time_ns - went[0].time_ns)}"
-                f"{refuses}: it stopped, and {then}.",
+                f"{refuses}: it stopped, and {then}.{_announced(seen, capture_set, broker, went[0].time_ns)}",
                 clients_text(clients),
                 parties_of(clients) | {Party("broker", broker)},
                 at,
@@ -104,6 +107,20 @@ class BrokerRestarted(Cause):
                 "connections {files} --problems",
                 "" if refused else "nobody tried to connect while it was away",
             )
+
+
+def _announced(seen: Evidence, capture_set: str, broker: str, time_ns: int) -> str:
+    """Whether the broker had asked its controller to shut down when its first connection ended."""
+    for scope, node in seen.gathering.racks.nodes_at(broker):
+        packets = seen.gathering.log.shutdowns.peek((scope, node))
+        if packets is None or scope.partition(SEPARATOR)[0] != capture_set:
+            continue
+        if abs(time_ns - packets.time_ns) <= _ANNOUNCED_NS:
+            return (
+                f" Node {node} had asked its controller to shut down ({packets.what}, exchange"
+                f" {packets.connection}/{packets.exchange}): a controlled shutdown, no crash."
+            )
+    return ""
 
 
 def _all_at_once(links: list[tuple[LinkKey, Link]], went: list[Ended], back_ns: int) -> bool:

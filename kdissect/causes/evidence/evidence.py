@@ -6,15 +6,16 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
-from kdissect.causes.evidence.exchange_log import ErrorKey, LateKey, UnansweredKey
+from kdissect.causes.evidence.exchange_log import ErrorKey, LateKey, NodeEndpoint, UnansweredKey
 from kdissect.causes.evidence.gathering import Gathering, KnownFact
 from kdissect.causes.evidence.seen import Seen, packets_of
 from kdissect.causes.ledger.ledger import Ledger
 from kdissect.causes.ledger.sources import symptoms_of
-from kdissect.history.connections.connection_problems import ConnectionProblem
+from kdissect.history.connections.connection_problems import ConnectionProblem, names_of_end
 from kdissect.history.fact import Fact
 from kdissect.model.cause import Party, RefutedCause
 from kdissect.schema.error_codes import error_name
+from kdissect.session.info import ConnectionInfo
 from kdissect.session.problem import Reason
 from kdissect.stats.by_fetcher.fetch_session_traffic import fetch_session_facts
 from kdissect.stats.by_group.group_rows import group_facts
@@ -265,6 +266,14 @@ class Evidence:
     def problems(self, *reasons: Reason) -> list[ConnectionProblem]:
         """Connections that came to nothing for one of these reasons."""
         return [one for one in self.gathering.problems if one.problem.reason in reasons]
+
+    def node_endpoint(self, info: ConnectionInfo) -> NodeEndpoint | None:
+        """What named the end of a connection before it began, if that was NodeEndpoints alone."""
+        for host in names_of_end(info):
+            found = self.gathering.log.endpoints.peek((info.capture_set, host, info.broker.port))
+            if found is not None and found.packets.time_ns <= info.start_ns:
+                return None if self.gathering.is_advertised(info) else found
+        return None
 
     @cached_property
     def tallies(self) -> list[tuple[tuple[str, str, str, str], Tally]]:

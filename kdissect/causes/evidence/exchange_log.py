@@ -18,9 +18,11 @@ from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.cause import Packets
 from kdissect.model.packets.stream import CloseKind
 from kdissect.rules.views.connection_view import LATE_NS
+from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.stats.client import Client, Clients, is_follower, text_of
 from kdissect.stats.times.waited import at_broker_ns, unanswered_since_ns, waited_ns
+from kdissect.stats.transfers import topic_key
 from kdissect.stats.watermarks import topic_of
 
 KEYS_KEPT = 5_000  # of each kind; 1 KB each
@@ -92,10 +94,23 @@ class Open:
         return max(end_ns - self.since_ns, 0), max(self.times * end_ns - self.since_sum_ns, 0)
 
 
-class HeldKey(NamedTuple):
-    """A last stable offset that stands still below the end of its partition."""
+class NodeEndpoint(NamedTuple):
+    """An address in the NodeEndpoints of a response: the new leader's, beside an error (KIP-951)."""
 
-    capture_set: str
+    node: int
+    client: Client
+    broker: str
+    api: str
+    packets: Packets
+
+
+class HeldKey(NamedTuple):
+    """A last stable offset that stands still below the end of its partition.
+
+    `scope` and `topic`: of `session.identities`, which distinguish clusters and topics of one name.
+    """
+
+    scope: str
     topic: str
     partition: int
     offset: int
@@ -132,6 +147,8 @@ class ExchangeLog:
         self.errors: Table[ErrorKey, Seen] = Table(KEYS_KEPT)
         self.messages: Table[ErrorKey, str] = Table(KEYS_KEPT)
         """The broker's first message about errors, for errors that have one."""
+        self.endpoints: Table[tuple[str, str, int], NodeEndpoint] = Table(KEYS_KEPT)
+        """By capture set, host and port, the first response with each."""
         self.troubles: Table[TroubleKey, Seen] = Table(KEYS_KEPT)
         self.late: Table[LateKey, Seen] = Table(KEYS_KEPT)
         self.unanswered: Table[UnansweredKey, Seen] = Table(KEYS_KEPT)
@@ -146,6 +163,8 @@ class ExchangeLog:
         """Topics that somebody created on purpose."""
         self.preferred: Table[tuple[Client, str], Seen] = Table(KEYS_KEPT)
         """Of these, answers that name another replica to read from."""
+        self.shutdowns: Table[tuple[str, int], Packets] = Table(KEYS_KEPT)
+        """Nodes that asked their controller to shut down and were let go, by scope; the last time of each."""
         self.quotas = QuotasSet()
         self.wanted = True
         self.exchanges = 0
@@ -170,6 +189,8 @@ class ExchangeLog:
             tells = self._errors(view, client) | self._troubles(view, client)
             if view.key == apis.FETCH:
                 tells |= self._fetch(view, client)
+            if _shuts_down(view):
+                self.shutdowns.put((view.info.scope, view.request.broker_id), packets_of(view.evidence))
         return self._late(view, client) or tells
 
     # errors
@@ -181,6 +202,11 @@ class ExchangeLog:
         info, request = view.info, view.request
         group, txn = (None, None) if request is None else asked(request)
         packets = packets_of(view.evidence)
+        for end in sent(view.response, "node_endpoints") or ():
+            named = info.capture_set, text_of(end.host), end.port
+            if named not in self.endpoints:
+                api = f"{api_name(view.key)} v{view.version}"
+                self.endpoints.put(named, NodeEndpoint(end.node_id, client, info.broker_text, api, packets))
         told: set[ErrorKey] = set()
         for error in found:
             topic = error.topic
@@ -268,11 +294,8 @@ class ExchangeLog:
         topic, row = at
         if sent(view.request, "isolation_level", 0) != 1:  # only who reads committed records waits (KIP-98)
             client = Client(None, None, None, "")
-        named = topic_of(topic)
-        name = text_of(named) if isinstance(named, str) else None
-        if isinstance(named, bytes):
-            name = self._names.name(view.info, named) or topic_id_text(named)
-        key = HeldKey(view.info.capture_set, name or "", row.partition_index, row.last_stable_offset)
+        name = topic_key(self._names, view.info, topic_of(topic))
+        key = HeldKey(view.info.scope, name, row.partition_index, row.last_stable_offset)
         held = self.held.get_or(key, Held)
         held.seen.add(packets)
         held.behind = max(held.behind, row.high_watermark - row.last_stable_offset)
@@ -289,3 +312,12 @@ def _rows(answer: Any) -> Iterator[tuple[Any, Any]]:
     for topic in sent(answer, "responses") or ():
         for row in topic.partitions or ():
             yield topic, row
+
+
+def _shuts_down(view: ExchangeView) -> bool:
+    """Whether a broker asked its controller to shut down, and may."""
+    if view.request is None or sent(view.response, "error_code"):
+        return False
+    if view.key == apis.BROKER_HEARTBEAT:
+        return bool(sent(view.request, "want_shut_down") and sent(view.response, "should_shut_down"))
+    return view.key == apis.CONTROLLED_SHUTDOWN

@@ -97,6 +97,7 @@ class Gathering:
         )
         self._judge = WatchingJudge(self.log.add, self._tell, self._report)
         self.broken, self.features = self._judge.broken, self._judge.features
+        self.is_advertised = self._judge.is_advertised
 
     # events
 

@@ -24,6 +24,7 @@ from kdissect.rules.views.connection_view import LATE_NS, ConnectionView
 from kdissect.schema.all_fields import all_fields
 from kdissect.schema.protocol_messages import all_apis
 from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
 from kdissect.stats.times.waited import WAITING
 
 FETCH_LATE_NS = LATE_NS
@@ -91,6 +92,13 @@ class _MarkQuotas(_Mark):
     guard: ClassVar[Guard | None] = (Longer(("entries",), 0),)
 
 
+class _MarkShutdown(_Mark):
+    """All of them: a guard cannot ask for a boolean, and a broker sends one in two seconds."""
+
+    code, name = "WHY011", "shutdown"
+    on = (("BrokerHeartbeat", REQUEST), ("ControlledShutdown", REQUEST))
+
+
 class _MarkUnanswered(ExchangeRule):
     """Marks what was not answered."""
 
@@ -126,6 +134,7 @@ MARKS: tuple[Rule, ...] = (
     _MarkStatus(),
     _MarkChallenge(),
     _MarkQuotas(),
+    _MarkShutdown(),
     _MarkUnanswered(),
     _MarkLate(),
 )
@@ -147,6 +156,10 @@ class WatchingJudge(Judge):
         self.findings = self.broken = BrokenBytes()
         self.features = FinalizedFeatures()
         self._show, self._tell, self._report = show, tell, report
+
+    def is_advertised(self, info: ConnectionInfo) -> bool:
+        """Whether a response that lists brokers names the end of a connection, to whichever client."""
+        return self._history.connection_problems.is_advertised(info)
 
     def _judged(self, exchange: Exchange, view: ConnectionView) -> None:
         super()._judged(exchange, view)

@@ -10,6 +10,7 @@ from kdissect.engine.times import ns_of
 from kdissect.model.cause import Cost, FoundCause, Party, Severity
 from kdissect.model.wording import plural
 from kdissect.report.quantities import duration
+from kdissect.session.identities import plain_name
 
 _HELD_NS = 3 * SECOND_NS  # a transaction that takes less is nothing that anybody waits for
 
@@ -38,14 +39,21 @@ class HangingTransaction(Cause):
             at = held.seen
             if at.span_ns < _HELD_NS:
                 continue
-            owners = _open_at(seen, f"{key.topic}-{key.partition}", at.last_ns)
+            topic = plain_name(key.topic)
+            owners = _open_at(seen, f"{topic}-{key.partition}", at.last_ns)
+            if (
+                owners
+                and seen.gathering.topics.is_former(key.scope, key.topic)
+                and not any(one["ended"] is None for row in owners for one in row["transactions"])
+            ):
+                continue  # its readers waited until the topic was deleted, and it ended later
             names = ", ".join(f"'{row['transactional_id']}'" for row in owners)
             whose = f"of transactional id {names} " if owners else ""
             readers = clients_text(list(held.readers)) if held.readers else "whoever reads committed records"
-            parties = {Party("topic", key.topic), *(Party("id", row["transactional_id"]) for row in owners)}
+            parties = {Party("topic", topic), *(Party("id", row["transactional_id"]) for row in owners)}
             clients = {Party("client", name) for row in owners for name in row["client_ids"]}
             yield self.found(
-                f"A transaction {whose}has been open on {key.topic}-{key.partition} for"
+                f"A transaction {whose}has been open on {topic}-{key.partition} for"
                 f" {duration(at.span_ns)} or more:"
                 f" {readers} cannot read beyond offset {key.offset},"
                 f" {plural(held.behind, 'record', spec=',')} wait.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
 from kdissect.cli.event_loop import read_all, read_and_show, read_blocks, read_events
@@ -22,7 +23,6 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.native import is_compiled
 from kdissect.report.cells import time_column
 from kdissect.report.columns.one_way import clock_lines, one_way_columns
-from kdissect.report.columns.stalls import STALLS_TITLE, stall_columns
 from kdissect.report.columns.time_split import split_columns, vantage_lines
 from kdissect.report.columns.traffic import (
     error_columns,
@@ -43,10 +43,12 @@ from kdissect.stats.dimensions import DIMENSIONS, Context, key_maker
 from kdissect.stats.racks import Racks
 from kdissect.stats.times.one_way import OneWay
 from kdissect.stats.times.response_time import response_time
-from kdissect.stats.times.stalls import Stalls
 from kdissect.stats.times.time_split import PARTS, TimeSplit
 from kdissect.stats.traffic import Traffic
 from kdissect.stats.traffic_rows import ORDERS, traffic_facts
+
+if TYPE_CHECKING:
+    from kdissect.stats.times.stalls import Stalls
 
 DEFAULT_TOP = 30  # rows of a table: a screen
 _POINTS_SHOWN = 20
@@ -127,7 +129,7 @@ class _Counting:
             self._context = context = context._replace(racks=Racks())
         keys_of = key_maker(options.by, context)
         self._traffic = Traffic(keys_of, context.racks)
-        self._stalls = Stalls() if options.split or options.table == _STALLS else None
+        self._stalls = _stalls() if options.split or options.table == _STALLS else None
         self._split = None
         if options.split or options.table in _SPLIT_TABLES:
             sets = len({file.capture_set for file in dissection.captures.files})
@@ -177,6 +179,12 @@ class _Counting:
         if self._counter is not None:
             self._counter.catch_up()  # it is read still, where somebody looks on
         _print(self._traffic, self._split, self._stalls, self._options, output)
+
+
+def _stalls() -> Stalls:
+    from kdissect.stats.times.stalls import Stalls  # start-up: of --split
+
+    return Stalls()
 
 
 def count_blocks(
@@ -258,6 +266,13 @@ def _print(
     write_tables(options, output, facts, tables, lambda: _write_tables(facts, span_ns, options, output))
 
 
+def _write_stalls(tables: Tables, rows: Sequence[Facts]) -> None:
+    if rows:
+        from kdissect.report.columns.stalls import STALLS_TITLE, stall_columns  # start-up: of --split
+
+        tables.section(STALLS_TITLE, [time_column("since", "from", of_day=True), *stall_columns()], rows)
+
+
 def _write_tables(facts: Facts, span_ns: int, options: Namespace, output: Output) -> None:
     """Write the table of rows, the errors, and with `--over-time` the rates."""
     tables = Tables(options, output)
@@ -267,9 +282,7 @@ def _write_tables(facts: Facts, span_ns: int, options: Namespace, output: Output
     if errors:
         tables.heading("errors by code")
         tables.table(error_columns(), errors)
-    tables.section(
-        STALLS_TITLE, [time_column("since", "from", of_day=True), *stall_columns()], facts.get("stalls", [])
-    )
+    _write_stalls(tables, facts.get("stalls", []))
     if told := _told(facts):
         tables.heading("told to read from another replica")
         tables.table(told_columns(), told)

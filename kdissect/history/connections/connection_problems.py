@@ -171,6 +171,15 @@ class ConnectionProblems:
             if place in known:
                 asking.advertised[place] = known[place]
 
+    def is_advertised(self, info: ConnectionInfo) -> bool:
+        """Whether a response of `ANNOUNCING` names the end of a connection, to whichever client."""
+        return any(
+            (host, info.broker.port) in known
+            for (capture_set, _), known in self._advertised.items()
+            if capture_set == info.capture_set
+            for host in names_of_end(info)
+        )
+
     def close(self, event: ConnectionClosed) -> list[ConnectionProblem]:
         """Take a connection that is over; gives what is known of connections that came to nothing."""
         info = event.connection
@@ -258,7 +267,7 @@ class ConnectionProblems:
         if not given:
             return None
         port = info.broker.port
-        for host in _names(info):
+        for host in names_of_end(info):
             found = given.get((host, port))
             if found is not None and found.by.answered_ns <= info.start_ns:
                 return found
@@ -319,7 +328,7 @@ def _addresses(key: int, answer: Any) -> Iterator[Address]:
     return ((one.broker_id, str(one.host), one.port) for one in answer.brokers)
 
 
-def _names(info: ConnectionInfo) -> Iterator[str]:
+def names_of_end(info: ConnectionInfo) -> Iterator[str]:
     """What an end may be called in an answer, as far as the packets and --hosts tell."""
     yield info.broker.host
     name, _, _ = info.broker_text.rpartition(":")

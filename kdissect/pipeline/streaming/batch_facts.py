@@ -64,7 +64,7 @@ class StreamMapping:
                 else:
                     yield run
             first, *_ = _parts_of(found.capture_set, self._shards)
-            for told in news_of(file, found.capture_set, self._shards):
+            for told in news_of(file, found.capture_set, self._shards, reader.border_syns()):
                 yield told._replace(part=told.part + first)
             for part in _parts_of(found.capture_set, self._shards):
                 if reader.end_ns is not None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn, number_column, text_column, time_column
+from kdissect.report.cells import Cell, TableColumn, dated, number_column, text_column, time_column
 from kdissect.report.printable import printable
 from kdissect.report.quantities import duration
 
@@ -50,7 +50,7 @@ def held_columns() -> list[TableColumn]:
         number_column("last stable offset", "last_stable_offset"),
         number_column("high watermark", "high_watermark"),
         TableColumn("held", lambda row: Cell(duration(row["held_ns"]), "bad"), right=True),
-        time_column("until", "moved", rank=1, without="the end of the capture"),
+        TableColumn("until", _until, rank=1, moment="until"),
         text_column("transactional id", "transactional_id"),
         number_column("producer", "producer_id"),
         text_column("client id", "client_id"),
@@ -87,6 +87,14 @@ def gap_columns() -> list[TableColumn]:
         text_column("seen by", "client_id"),
         _EXCHANGE,
     ]
+
+
+def _until(row: Facts) -> Cell:
+    """When it moved on; instead of that the time from which brokers know no such topic."""
+    if row["until"] is None:
+        return Cell("the end of the capture")
+    time = dated(row["until"])
+    return Cell(time if row["moved"] else f"{time}: no such topic", "" if row["moved"] else "odd")
 
 
 def _way(before: int, after: int) -> Cell:

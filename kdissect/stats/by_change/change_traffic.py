@@ -1,5 +1,7 @@
 """Changes of a cluster in the order in which they were asked for, with who asked.
 
+An address that becomes another cluster's is told: with the client that was the first to hear of it.
+
 A topic that comes into being by Metadata is told, too: a client asks for one that is not there and allows
 that it is created (KIP-361), and it is there later, with no CreateTopics that was seen. Where a broker's way
 to the controller was captured, its Envelope (KIP-590) shows the very request that creates it.
@@ -39,6 +41,7 @@ from kdissect.stats.passed_blocks import PassedBlocks
 CHANGES_KEPT = 10_000  # the last ones; 1 KB each
 ENVELOPES_KEPT = 1_000  # whose own request was not answered yet; they are answered within a minute
 TOPICS_KEPT = 100_000  # that are known to be there, or asked for and not there; 200 bytes each
+CLUSTERS_KEPT = 100  # of one address
 REQUESTS_KEPT = 100  # of those that ask for a topic until it is there: they come every 100 ms
 # The broker does not know the topic, or creates it now and has no leader yet
 # (org.apache.kafka.common.protocol.Errors).
@@ -123,6 +126,8 @@ class ChangeTraffic:
         self._asked: Table[Topic, _Asked] = Table(TOPICS_KEPT)
         self._readers: Table[ClientKey, bool] = Table(CLIENTS_KEPT)
         """Clients that fetch: what they commit outside of a group is what they have read."""
+        self._clusters: Table[tuple[str, str], tuple[str, ...]] = Table(CLIENTS_KEPT)
+        """The clusters that an address named, by capture set and address."""
         self._passed = PassedBlocks(self._is_watched)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
@@ -142,6 +147,8 @@ class ChangeTraffic:
         view = ExchangeView(event)
         if view.request is None:
             return
+        if view.key in TELLING:
+            self._take_cluster(view, wanted)
         scope = view.info.scope
         if view.key == METADATA:
             self._take_metadata(view, wanted)
@@ -187,6 +194,25 @@ class ChangeTraffic:
         elif topic not in self._there:
             self._there.put(topic, None)
         self._asked.pop(topic)
+
+    def _take_cluster(self, view: ExchangeView, wanted: bool) -> None:
+        """The broker may have named another cluster than its address was in."""
+        info = view.info
+        cluster = None if info.identities is None else info.identities.named_by(info)
+        if cluster is None:
+            return
+        place = info.capture_set, info.broker_address
+        known = self._clusters.get_or(place, lambda: (cluster,))
+        if cluster in known:
+            return
+        self._clusters.put(place, (*known, cluster)[-CLUSTERS_KEPT:])
+        detail = f"from {known[-1]} to {cluster}"
+        item = Item("address", info.broker_text, "became another cluster's", detail, 0)
+        change = Change(
+            view.evidence, None, client_of(view), info.broker_text, None, api_name(view.key) or "", item,
+            False, info,
+        )  # fmt: skip
+        self._keep([change], info.scope, wanted)
 
     def _take_metadata(self, view: ExchangeView, wanted: bool) -> None:
         answer = view.response

@@ -27,11 +27,13 @@ class Holder(NamedTuple):
 class Held:
     """A last stable offset below the high watermark, from the first answer that shows it to the last.
 
-    `moved_ns` is the time of the answer that shows another one; None where there was none.
+    `moved_ns` is the time of the answer that shows another one; None where there was none. `gone_ns` is the
+    time from which brokers say that there is no such topic; None where they do not say it.
     """
 
     __slots__ = (
-        "first", "high_watermark", "holder", "is_wanted", "last_ns", "moved_ns", "offset", "place", "waiting",
+        "first", "gone_ns", "high_watermark", "holder", "is_wanted", "last_ns", "moved_ns", "offset", "place",
+        "waiting",
     )  # fmt: skip
 
     def __init__(self, place: Place, offset: int, first: Evidence) -> None:
@@ -41,6 +43,7 @@ class Held:
         self.last_ns = first.answered_ns
         self.high_watermark = offset
         self.moved_ns: int | None = None
+        self.gone_ns: int | None = None
         self.holder: Holder | None = None
         self.waiting: dict[str, None] = {}
         self.is_wanted = False
@@ -75,8 +78,15 @@ class HeldOffsets:
         if stable < high_watermark and (held is None or stable == held.offset):
             held = held or self._held.put(place, Held(place, stable, evidence))
             held.last_ns = max(held.last_ns, evidence.answered_ns)
+            held.gone_ns = None
             held.high_watermark = max(held.high_watermark, high_watermark)
         return over
+
+    def gone(self, place: Place, time_ns: int) -> None:
+        """A broker says that there is no topic of a partition."""
+        held = self._held.peek(place)
+        if held is not None and held.gone_ns is None:
+            held.gone_ns = time_ns
 
     def waits(self, place: Place, client_id: str | None, wanted: bool) -> None:
         """A client that reads what is committed asked for a partition."""

@@ -80,7 +80,7 @@ def _commit(commit: Commit) -> Facts:
 
 def _held(held: Held) -> Facts:
     _, topic, partition = held.place
-    holder = held.holder
+    holder, until_ns = held.holder, held.moved_ns or held.gone_ns
     return _seen(held.first, held.first.answered_ns) | {
         "topic": plain_name(topic),
         "partition": partition,
@@ -88,6 +88,7 @@ def _held(held: Held) -> Facts:
         "high_watermark": held.high_watermark,
         "held_ns": held.held_ns,
         "moved": None if held.moved_ns is None else rfc3339(held.moved_ns),
+        "until": None if until_ns is None else rfc3339(until_ns),
         "transactional_id": None if holder is None else holder.transactional_id,
         "producer_id": None if holder is None else holder.producer_id,
         "epoch": None if holder is None else holder.epoch,

@@ -24,7 +24,7 @@ from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import ClientKey, client_key
-from kdissect.stats.by_offset.former_topics import FormerTopics
+from kdissect.stats.by_offset.former_topics import DueCommit, FormerTopics
 from kdissect.stats.by_offset.held_offsets import Held, HeldOffsets, Holder, Place
 from kdissect.stats.by_offset.position_jumps import EARLIEST, LATEST, Cause, Jump, Partition, PositionJumps
 from kdissect.stats.by_offset.written_twice import Twice, WrittenTwice
@@ -35,9 +35,13 @@ from kdissect.stats.watermarks import refused_partitions, topic_of
 
 ROWS_KEPT = 10_000  # of each kind, the last ones
 COMMITS_KEPT = 100_000  # groups times partitions; 300 bytes each
+TRANSACTIONS_KEPT = 10_000  # that commit offsets at a time; their commits are 300 bytes each
 MIN_HELD_NS = 1_000_000_000  # a transaction that takes less is nothing that anybody waits for
 _LIST_OFFSETS, _OFFSET_FOR_LEADER_EPOCH = 2, 23  # org.apache.kafka.common.protocol.ApiKeys
 _OUT_OF_RANGE = 1  # org.apache.kafka.common.protocol.Errors
+# An unknown name, an unknown id, or an id that is not that of the name (Errors#UNKNOWN_TOPIC_OR_PARTITION,
+# UNKNOWN_TOPIC_ID and INCONSISTENT_TOPIC_ID).
+_NO_TOPIC = frozenset({3, 100, 103})
 _READ_COMMITTED = 1  # isolationLevel
 _CURRENT_MAGIC = 2
 _WATCHED = frozenset(
@@ -45,6 +49,7 @@ _WATCHED = frozenset(
         apis.PRODUCE,
         apis.FETCH,
         apis.END_TXN,
+        apis.TXN_OFFSET_COMMIT,
         _LIST_OFFSETS,
         apis.OFFSET_COMMIT,
         apis.OFFSET_FETCH,
@@ -71,6 +76,17 @@ class Commit(NamedTuple):
     what: str
     before: int | None
     after: int
+
+
+class _TxnCommit(NamedTuple):
+    """An offset that a transaction commits."""
+
+    evidence: Evidence
+    group: str
+    client_id: str | None
+    partition: Partition
+    offset: int
+    is_wanted: bool
 
 
 class Gap(NamedTuple):
@@ -102,6 +118,8 @@ class OffsetTraffic:
         self._ends: Table[Place, int] = Table(COMMITS_KEPT)
         """High watermarks."""
         self._former = FormerTopics()
+        self._of_transactions: Table[tuple[str, int], list[_TxnCommit]] = Table(TRANSACTIONS_KEPT)
+        """By scope and producer id: what counts once the transaction is committed."""
         self._passed = PassedBlocks(_is_watched)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
@@ -136,7 +154,9 @@ class OffsetTraffic:
             self._commit(view, wanted)
         elif view.key == apis.END_TXN:
             if not view.response.error_code:
-                self._written.end(view.info.scope, view.request.producer_id, view.request.committed)
+                self._end_transaction(view)
+        elif view.key == apis.TXN_OFFSET_COMMIT:
+            self._commit_in_transaction(view, wanted)
         else:
             self._causes(view)
 
@@ -170,6 +190,8 @@ class OffsetTraffic:
                     self._positions.cause(
                         (client, partition), Cause(view.evidence, None, "its offset was out of range")
                     )
+                if row.error_code in _NO_TOPIC:
+                    self._offsets.gone(place, view.evidence.answered_ns)
                 if row.error_code or found_in is None:
                     continue
                 self._diverges(view, client, partition, row)
@@ -197,6 +219,7 @@ class OffsetTraffic:
     ) -> None:
         if row.high_watermark >= 0:
             self._ends.put(place, row.high_watermark)
+            self._note_end(view, place, row.high_watermark)
         stable = sent(row, "last_stable_offset", -1)
         if stable < 0:
             return
@@ -264,6 +287,7 @@ class OffsetTraffic:
                 if batch.is_transactional:
                     holder = Holder(batch.producer_id, batch.producer_epoch, name, client_id, view.evidence)
                     self._offsets.written(place, row.base_offset, holder)
+                self._note_end(view, place, row.base_offset)  # where the log ended until then
                 end = row.base_offset + (batch.count or 0)
                 self._ends.put(place, max(end, self._ends.peek(place) or 0))
                 pair = self._written.written(place, row.base_offset, batch, client_id, view.evidence)
@@ -286,22 +310,61 @@ class OffsetTraffic:
                     continue
                 before = self._committed.peek(key)
                 self._committed.put(key, offset)
-                if former is not None and self._is_unread(view, partition, offset, former):
-                    self._note_commit(view, group, partition, (FORMER, offset, offset), wanted)
-                    continue
+                if former is not None:
+                    is_unread = self._is_unread(view, partition, offset, former)
+                    if is_unread:
+                        self._note_commit(view, group, partition, (FORMER, offset, offset), wanted)
+                        continue
+                    if is_unread is None:
+                        due = DueCommit(view.evidence, group, view.exchange.client_id, offset, wanted)
+                        self._former.wait((info.scope, *partition), due)
                 for what, compared in self._oddities(view, key, offset, before, from_outside):
                     self._note_commit(view, group, partition, (what, compared, offset), wanted)
 
-    def _is_unread(self, view: ExchangeView, partition: Partition, offset: int, former: str) -> bool:
+    def _is_unread(self, view: ExchangeView, partition: Partition, offset: int, former: str) -> bool | None:
         """Whether a client did not read a partition up to an offset, as far as its Fetches were captured:
-        those for the former topic were.
+        those for the former topic were. None if no Fetch of it was.
         """
         client = client_key(view)
         behind = self._positions.behind((client, partition))
         if view.losses or behind is not None:
             return not view.losses and behind is not None and behind < offset
-        knows = self._positions.knows
-        return not knows((client, partition)) and knows((client, (former, partition[1])))
+        if self._positions.knows((client, partition)):
+            return False
+        return True if self._positions.knows((client, (former, partition[1]))) else None
+
+    def _commit_in_transaction(self, view: ExchangeView, wanted: bool) -> None:
+        """Offsets that a transaction commits: they count once it is committed (KIP-98)."""
+        info, request = view.info, view.request
+        refused = refused_partitions(view.response.topics)
+        pending = self._of_transactions.get_or((info.scope, request.producer_id), list)
+        group, client_id = text_of(request.group_id), view.exchange.client_id
+        for topic in request.topics or ():
+            for row in topic.partitions or ():
+                if (topic_of(topic), row.partition_index) not in refused and len(pending) < ROWS_KEPT:
+                    partition = self._partition(view, topic, row.partition_index)
+                    pending.append(
+                        _TxnCommit(view.evidence, group, client_id, partition, row.committed_offset, wanted)
+                    )
+
+    def _end_transaction(self, view: ExchangeView) -> None:
+        scope, producer_id, is_committed = view.info.scope, view.request.producer_id, view.request.committed
+        self._written.end(scope, producer_id, is_committed)
+        for one in self._of_transactions.pop((scope, producer_id)) or () if is_committed else ():
+            place = scope, *one.partition
+            former = self._former.commit(scope, one.group, *one.partition, one.offset, is_refused=False)
+            self._committed.put((scope, one.group, one.partition), one.offset)
+            if former is not None:
+                due = DueCommit(one.evidence, one.group, one.client_id, one.offset, one.is_wanted)
+                self._former.wait(place, due)
+
+    def _note_end(self, view: ExchangeView, place: Place, end: int) -> None:
+        """A partition ended at an offset when a broker took a request."""
+        for one in self._former.end(place, end, view.evidence):
+            if one.is_wanted:
+                self.count += 1
+                found = one.group, one.client_id, place[1:], FORMER, one.offset, one.offset
+                self.commits.append(Commit(one.evidence, place[0], *found))
 
     def _note_commit(
         self,

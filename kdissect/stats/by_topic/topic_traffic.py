@@ -162,6 +162,8 @@ class TopicTraffic:
                 return self._of_other_set(named)
             self._scopes.setdefault(named.identity, []).append(named.scope)
             found = self.topics[key] = Topic(named.name, named.topic_id)
+        elif found.topic_id is None:  # others named it without its id
+            found.topic_id = named.topic_id
         return found
 
     def _of_other_set(self, named: Named) -> Topic:
@@ -175,6 +177,10 @@ class TopicTraffic:
     def is_created_again(self, capture_set: str, name: str | None) -> bool:
         """Whether a cluster of a capture set gave a name to several ids."""
         return self._identities is not None and self._identities.is_created_again(capture_set, name)
+
+    def is_former(self, scope: str, topic: str) -> bool:
+        """Whether another topic has the name of a topic by now; `topic` as `transfers.topic_key`."""
+        return self._identities is not None and self._identities.is_former(scope, topic)
 
     def apart(self, scope: str) -> str:
         """The cluster of a scope as it is known now; empty if no other one was captured."""

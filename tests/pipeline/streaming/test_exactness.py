@@ -27,6 +27,7 @@ NAMES = (
     "kafka44_mirror.pcapng.gz",
     "kafka44_misrouted.pcapng",
     "kafka44_offset_resets.pcapng",
+    "kafka44_recreated.pcapng.gz",
     "kafka44_two_clusters.pcapng",
 )
 
@@ -53,6 +54,24 @@ def test_both_sides_of_a_nat_count_once(tmp_path: Path) -> None:
     border = 2 + [packet.data[34:36] for packet in packets].index((33_872).to_bytes(2))
     stream = Stream(settings_of(tmp_path, tmp_path / "in"))
     arrive(tmp_path / "in", 0, packets[:border])
+    arrive(tmp_path / "in", 1, packets[border:])
+    stream.catch_up()
+    assert_equal(tmp_path / "tables", [tmp_path / "in"])
+    assert sum(row["same_as"] is None for row in of_stream(tmp_path / "tables", "exchanges")) == 28
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("together", [False, True])
+def test_sides_of_a_nat_whose_syns_are_in_two_files(together: bool, tmp_path: Path) -> None:
+    """A rotation between the SYN of one side and that of the other one; in one batch, and in two."""
+    packets = sorted(packets_of("kafka44_nat.pcapng"), key=lambda packet: packet.time_ns)
+    syns = [number for number, packet in enumerate(packets) if packet.data[47] == 0x02]
+    border = syns[5]
+    assert packets[border - 1].data[38:42] == packets[border].data[38:42], "the first sequence numbers"
+    stream = Stream(settings_of(tmp_path, tmp_path / "in"))
+    arrive(tmp_path / "in", 0, packets[:border])
+    if not together:
+        stream.catch_up()
     arrive(tmp_path / "in", 1, packets[border:])
     stream.catch_up()
     assert_equal(tmp_path / "tables", [tmp_path / "in"])

@@ -194,9 +194,10 @@ PLACE: Row = {
 POSITIONS = changed(PLACE | {"before": 5, "after": 4, "because": None}, {"after": 6}, {"after": 5})
 COMMITS = [PLACE | {"before": None, "after": 0, "what": "back"}]
 HELD = changed(
-    PLACE | {"last_stable_offset": 0, "high_watermark": 1, "held_ns": MS, "moved": None,
+    PLACE | {"last_stable_offset": 0, "high_watermark": 1, "held_ns": MS, "moved": None, "until": None,
              "transactional_id": "x", "producer_id": 0, "waiting": []},
-    {"moved": NEXT_DAY, "waiting": ["a", "b\x1b"], "producer_id": None},
+    {"moved": NEXT_DAY, "until": NEXT_DAY, "waiting": ["a", "b\x1b"], "producer_id": None},
+    {"until": NEXT_DAY},
 )  # fmt: skip
 TWICE = changed(
     PLACE | {"records": 1, "again": {"offset": 0, "client_id": None},

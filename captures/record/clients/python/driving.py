@@ -72,6 +72,20 @@ def told_to_stop() -> threading.Event:
     return told
 
 
+def steps() -> Iterator[tuple[str, str]]:
+    """Words and what they are about, of the lines of standard input, until one is `stop`.
+
+    After each step it prints `done`.
+    """
+    emit("ready")
+    for line in iter(sys.stdin.readline, ""):
+        what, _, about = line.strip().partition(" ")
+        if what == "stop":
+            return
+        yield what, about
+        emit("done", step=line.strip())
+
+
 class Flow(NamedTuple):
     """Records written without end: in bursts of --burst with --pace milliseconds between, --count in all."""
 

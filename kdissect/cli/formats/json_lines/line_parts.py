@@ -7,7 +7,6 @@ from kdissect.engine.exchange_rows import anomaly_row, behind_ends_row, topic_id
 from kdissect.engine.times import SECOND_NS, rfc3339
 from kdissect.model.frame import Frame
 from kdissect.model.packets.packet import FILE_SHIFT, NUMBER_MASK
-from kdissect.report.printable import inert_json
 from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
@@ -33,7 +32,12 @@ NO_SECOND: Second = (0, 0, b"")
 
 def quote(text: str) -> str:
     """A text as a JSON string, inert."""
-    return inert_json(_quoted(text))
+    quoted = _quoted(text)
+    if quoted.isascii():
+        return quoted
+    from kdissect.report.printable import inert_json  # start-up: most texts are ASCII
+
+    return inert_json(quoted)
 
 
 class LineTexts:

@@ -3,15 +3,18 @@
 Rules:
 - The facts of a file, damage included, come from `CaptureFile`, the reader of every other command.
 - No task of a flow sees SYNs of other flows: which of them a NAT translated is known here, file by file.
+- SYNs at the beginning and the end of a file are told besides (`border_syns`): the other side may be in the
+  file before or after.
 - Memory is bounded by `_BUFFERED` and by the number of connections that spoke since the last flush.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import accumulate
 from operator import itemgetter
 
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.engine.nat_sides import NatSides
+from kdissect.engine.nat_sides import NEAR_NS, NatSides, is_random
 from kdissect.engine.nat_sides import as_segment as as_root
 from kdissect.engine.taps.tap_captures import are_of_tap
 from kdissect.model.faults import fault_text
@@ -19,6 +22,7 @@ from kdissect.model.packets.packet import NUMBER_MASK, PlainPacket
 from kdissect.model.packets.process import as_segment
 from kdissect.model.packets.segment import ACK, SYN, PlainSegment, reverse_flow
 from kdissect.net.parser import SegmentParser
+from kdissect.pipeline.streaming.flow_shuffle.border_syns import MAX_BORDER_SYNS, BorderSyn
 from kdissect.pipeline.streaming.flow_shuffle.run import Run, flow_key, pack
 
 # A run is a row that Spark sorts and copies: long enough that rows do not count, short enough for its pages.
@@ -62,6 +66,9 @@ class RunReader:
         self._flows: dict[bytes, tuple[_Open, int]] = {}
         self._buffered = 0
         self._nat_sides = NatSides()
+        self._first_syns: list[BorderSyn] = []
+        self._last_syns: deque[BorderSyn] = deque(maxlen=MAX_BORDER_SYNS)
+        self._begin_ns: int | None = None
         self.end_ns: int | None = None
         self.is_tap: bool | None = None
         """Whether `kdissect tap` wrote the file; None while no packet was read."""
@@ -73,6 +80,8 @@ class RunReader:
             packets = list(batch)
             orders = list(accumulate(map(_time_of, packets), max, initial=latest))[1:]
             latest = orders[-1]
+            if self._begin_ns is None:
+                self._begin_ns = packets[0][1]
             self.end_ns = packets[-1][1]
             try:
                 yield from self._take(packets, orders)
@@ -82,6 +91,11 @@ class RunReader:
                 )
         self.parser.close()
         yield from self._flush()
+
+    def border_syns(self) -> list[BorderSyn]:
+        """SYNs of the beginning and the end of the file, once `runs` is consumed."""
+        end_ns = 0 if self.end_ns is None else self.end_ns
+        return [*self._first_syns, *(one for one in self._last_syns if one.order_ns >= end_ns - NEAR_NS)]
 
     def _take(self, batch: list[PlainPacket], orders: list[int]) -> Iterator[Run]:
         # Hot, one round a packet.
@@ -120,6 +134,10 @@ class RunReader:
         (ref, time_ns, *_), (flow, seq, _, _, window, _, _, ip_id) = packet, segment
         name = self._set_name
         self._nat_sides.see(name, flow, seq, window, ip_id, time_ns)
+        if is_random(seq):
+            syn = BorderSyn(order_ns, ref, time_ns, flow, seq, window, ip_id)
+            is_first = order_ns - (self._begin_ns or 0) <= NEAR_NS and len(self._first_syns) < MAX_BORDER_SYNS
+            (self._first_syns if is_first else self._last_syns).append(syn)
         root = self._nat_sides.root(name, flow, seq)
         return b"" if root is None else pack(order_ns, ref, time_ns, direction, as_root(flow, seq, root))
 

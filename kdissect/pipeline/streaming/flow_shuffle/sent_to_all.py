@@ -4,11 +4,12 @@ Their key is empty, so that they sort before those of any connection.
 """
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from struct import Struct
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.model.packets.packet import packet_ref
+from kdissect.pipeline.streaming.flow_shuffle.border_syns import BorderSyn
 from kdissect.pipeline.streaming.flow_shuffle.run import Run
 from kdissect.stages.rows.file_rows import FileRows
 
@@ -16,6 +17,7 @@ KEY = b""
 _LAST_TIME = b"T"
 _SECRET = b"S"
 _FILE = b"F"
+_SYNS = b"N"
 _TIME = Struct("<Iq")  # number of the capture set, time of the last packet
 _KIND = Struct("<I")  # of a Decryption Secrets Block
 
@@ -27,6 +29,8 @@ class News:
         self.last_times: dict[int, int] = {}
         """Time of the last packet by number of the capture set."""
         self.secrets: list[tuple[int, bytes]] = []
+        self.syns: list[BorderSyn] = []
+        """Of the beginnings and ends of files."""
         self.files: list[FileRows] = []
         """The first partition is told, no other."""
 
@@ -38,15 +42,22 @@ class News:
             self.last_times[capture_set] = max(last_ns, self.last_times.get(capture_set, last_ns))
         elif tag == _FILE:
             self.files.append(pickle.loads(data))
+        elif tag == _SYNS:
+            self.syns += (BorderSyn(*fields) for fields in pickle.loads(data))
         else:
             self.secrets.append((*_KIND.unpack_from(data), data[_KIND.size :]))
 
 
-def news_of(file: CaptureFile, capture_set: int, parts: int) -> Iterator[Run]:
-    """What a file that was read has to tell: once for each partition, but for its own row."""
+def news_of(file: CaptureFile, capture_set: int, parts: int, syns: Sequence[BorderSyn]) -> Iterator[Run]:
+    """What a file that was read has to tell: once for each partition, but for its own row.
+
+    `syns` are those of its beginning and its end.
+    """
     told = [_SECRET + _KIND.pack(kind) + data for kind, data in file.secrets]
     if file.last_time_ns is not None:
         told.append(_LAST_TIME + _TIME.pack(capture_set, file.last_time_ns))
+    if syns:
+        told.append(_SYNS + pickle.dumps([tuple(one) for one in syns]))
     for number, data in enumerate(told):
         for part in range(parts):
             yield Run(part, KEY, number, packet_ref(file.index, 0), data)

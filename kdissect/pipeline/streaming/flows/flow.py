@@ -13,6 +13,7 @@ from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer, Placed
 from kdissect.engine.taps.tap_matches import Sighting, Sightings
+from kdissect.model.packets.segment import PlainSegment
 from kdissect.pipeline.streaming.arrivals.known_files import Catalogue
 from kdissect.pipeline.streaming.flows.freezer import Freezer
 from kdissect.pipeline.streaming.stream_settings import Settings
@@ -87,6 +88,11 @@ class Flow:
             events = take(segment, ref, time_ns, now_ns)
             if events:
                 self._add(events, around)
+
+    def tell(self, marks: Iterable[PlainSegment], ref: int) -> None:
+        """Take what `engine.nat_sides` has of SYNs that come next; `ref`: of a packet of the capture set."""
+        for mark in marks:
+            self._ordered.analyzer.feed_segment(mark, ref, 0)
 
     def advance(self, ref: int, now_ns: int, around: Surroundings) -> None:
         """Time came to `now_ns` in the file of `ref`, and the flow has nothing before it any more."""

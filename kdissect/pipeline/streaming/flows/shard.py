@@ -24,10 +24,13 @@ from typing import Any, NamedTuple
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.capture.key_logs import KeyLogs
+from kdissect.engine.nat_sides import NEAR_NS
 from kdissect.engine.taps.tap_matches import Sighting
 from kdissect.model.packets.packet import FILE_SHIFT, packet_ref
+from kdissect.model.packets.segment import PlainSegment, reverse_flow
 from kdissect.pipeline.streaming.arrivals.known_files import Catalogue
 from kdissect.pipeline.streaming.batch_facts import BATCH, END, BatchFacts, end_of, in_order, packed
+from kdissect.pipeline.streaming.flow_shuffle.border_syns import BorderSyn, sides_of_files
 from kdissect.pipeline.streaming.flow_shuffle.run import Run
 from kdissect.pipeline.streaming.flow_shuffle.sent_to_all import KEY, News
 from kdissect.pipeline.streaming.flows.flow import Flow, Judged, Surroundings
@@ -72,6 +75,8 @@ class Head(NamedTuple):
     timers: tuple[tuple[int, int], ...] = ()
     open_: str | None = None
     settled: Index = Index()
+    syns: tuple[tuple[Any, ...], ...] = ()
+    """SYNs of the borders of files whose other side may come yet, or waits to be analysed."""
 
 
 class Report(NamedTuple):
@@ -140,6 +145,7 @@ class Shard:
         self._segments = 0
         self._named = 0
         self._forget: dict[bytes, int] = {}
+        self._sides: dict[bytes, list[PlainSegment]] = {}
 
     def run(self, rows: Iterable[Run]) -> Report:
         """Take the rows of the batch, in any order."""
@@ -151,6 +157,8 @@ class Shard:
         self._horizon_ns = self._horizon(head, late)
         self._due = dict(head.due)
         self._settled = SettledFlows(head.settled, self._own_files())
+        syns = [*(BorderSyn(*fields) for fields in head.syns), *self._news.syns]
+        self._sides = sides_of_files(facts.set_name, syns)
         around, parts = self._surroundings(TableRows(self._settings.tables)), self._parts()
         visited = self._visited(runs)
         self._due |= self._settled.take_out(visited)
@@ -165,7 +173,8 @@ class Shard:
         open_files, open_judged, open_ = self._open() if facts.is_last else ((), (), None)
         index, settled_files = self._close_settled()
         secrets, groups = tuple(self._news.secrets), tuple(index.groups.values())
-        after = Head(self._horizon_ns, last_ns, secrets, self._due, self._timers(timers), open_, index)
+        due = tuple(tuple(one) for one in syns if one.order_ns >= self._horizon_ns - 2 * NEAR_NS)
+        after = Head(self._horizon_ns, last_ns, secrets, self._due, self._timers(timers), open_, index, due)
         self._store.put_head(pickle.dumps(after))
         own = [path for group in groups for path in group.paths] + ([] if open_ is None else [open_])
         return Report(
@@ -209,6 +218,7 @@ class Shard:
         sure = [one for one in placed if one[0] < self._horizon_ns]
         rest = placed[len(sure) :]
         flow = around.freezer.thaw(frozen) if frozen else Flow(around)
+        self._tell_sides(key, flow, sure)
         flow.feed(sure, around)
         self._segments += len(sure)
         newest = max(self._facts.first_ns)
@@ -217,6 +227,12 @@ class Shard:
         self._see(key, flow.sightings(), True)
         ends_ns = flow.next_end_ns
         self._keep(key, NOTHING if ends_ns is None else around.freezer.freeze(flow), rest, ends_ns, before)
+
+    def _tell_sides(self, key: bytes, flow: Flow, placed: Sequence[tuple[int, int, Any, int]]) -> None:
+        """Tell a flow which of the SYNs to come had another side in another file."""
+        if placed and self._sides:
+            for sender in (key, reverse_flow(key)):
+                flow.tell(self._sides.get(sender, ()), placed[0][1])
 
     def _keep(self, key: bytes, flow: bytes, rest: list[Any], ends_ns: int | None, before: Any) -> None:
         due = [ns for ns in (ends_ns, rest[0][0] if rest else None) if ns is not None]
@@ -285,7 +301,9 @@ class Shard:
     def _close_copy(self, key: bytes, around: Surroundings, ends: Mapping[str, int]) -> None:
         frozen, waiting = self._store.flow(key) or (NOTHING, NOTHING)
         flow = around.freezer.thaw(frozen) if frozen else Flow(around)
-        flow.feed(in_order(_thawed_runs(waiting)), around)
+        placed = in_order(_thawed_runs(waiting))
+        self._tell_sides(key, flow, placed)
+        flow.feed(placed, around)
         flow.close(ends, around)
         flow.hand_over(around)
         self._see(key, [one for one in flow.sightings() if one.is_news], False)

@@ -9,8 +9,9 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic, RecordsToDelete
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.errors import KafkaError
 from aiokafka.helpers import create_ssl_context
-from driving import Options, Record, emit, main, moved, outcome, story, tell
+from driving import Options, Record, emit, main, moved, outcome, steps, story, tell
 
 
 def common(bootstrap: str, options: Options) -> dict[str, Any]:
@@ -59,7 +60,11 @@ async def write(producer: AIOKafkaProducer, options: Options) -> None:
         place = {"partition": record.partition, "timestamp_ms": record.timestamp, "headers": record.headers}
         sent.append((record, await producer.send(record.topic, record.value, record.key, **place)))
     for record, future in sent:
-        place = await future
+        try:
+            place = await future
+        except KafkaError as error:
+            emit("error", where="produce", code=type(error).__name__)
+            continue
         tell("sent", record._replace(offset=place.offset if place is not None else -1))
 
 
@@ -159,6 +164,50 @@ async def transactions(bootstrap: str, options: Options) -> None:
     await producer.stop()
 
 
+async def stepwise(bootstrap: str, options: Options) -> None:
+    """A producer that stays open and does what standard input says.
+
+    `write LABEL` sends the story, with --id in a transaction that it commits; `begin LABEL` leaves the
+    transaction open until `commit`.
+    """
+    settings: dict[str, Any] = {"enable_idempotence": True}
+    if "id" in options:
+        settings = {"transactional_id": options["id"], "transaction_timeout_ms": 20_000}
+    producer = AIOKafkaProducer(**common(bootstrap, options) | settings)
+    await producer.start()
+    lines = steps()
+    while (step := await asyncio.to_thread(next, lines, None)) is not None:
+        await _step(producer, *step, options)
+    await producer.stop()
+
+
+async def _step(producer: AIOKafkaProducer, what: str, about: str, options: Options) -> None:
+    if "id" in options and what != "commit":
+        await producer.begin_transaction()
+    if what != "commit":
+        await write(producer, options | {"label": about})
+    if "id" in options and what != "begin":
+        try:
+            await asyncio.wait_for(producer.commit_transaction(), 15)
+            emit("committed_transaction", id=options["id"])
+        except Exception as error:  # those of clients are of all kinds
+            emit("error", where="commit", code=type(error).__name__)
+
+
+async def follows(bootstrap: str, options: Options) -> None:
+    """A member that stays and does what standard input says: `read N` records, `commit` where it stands."""
+    consumer = await _member(bootstrap, options, "only")
+    lines = steps()
+    while (step := await asyncio.to_thread(next, lines, None)) is not None:
+        what, about = step
+        if what == "read":
+            await read(consumer, int(about), 10)
+        else:
+            await _commit(consumer, options)
+    await consumer.stop()
+    emit("left", client_id=f"{options['client-id']}-only", group=options["group"])
+
+
 async def admin(bootstrap: str, options: Options) -> None:
     """Every call of the admin client, once."""
     client = AIOKafkaAdminClient(**common(bootstrap, options), request_timeout_ms=8000)
@@ -204,5 +253,5 @@ def _run(action: Callable[[str, Options], Awaitable[None]]) -> Callable[[str, Op
 
 
 if __name__ == "__main__":
-    actions = (produce, consume, group, transactions, admin, attempt)
+    actions = (produce, consume, group, transactions, stepwise, follows, admin, attempt)
     main({function.__name__: _run(function) for function in actions})

@@ -14,7 +14,7 @@ from confluent_kafka import (
     ShareConsumer,
     TopicPartition,
 )
-from driving import Options, Record, emit, endless, main, moved, outcome, story, tell
+from driving import Options, Record, emit, endless, main, moved, outcome, steps, story, tell
 
 _ANSWERS = ("ACCEPT", "RELEASE", "REJECT")
 
@@ -155,9 +155,10 @@ def group(bootstrap: str, options: Options) -> None:
     _leave(first, options, "first")
 
 
-def _commit(consumer: Consumer, options: Options) -> None:
+def _commit(consumer: Consumer, options: Options, offsets: list[TopicPartition] | None = None) -> None:
+    given = {} if offsets is None else {"offsets": offsets}
     try:
-        parts = consumer.commit(asynchronous=False) or []
+        parts = consumer.commit(asynchronous=False, **given) or []
     except KafkaException as error:  # nothing read since the last commit
         emit("error", where="commit", code=error.args[0].name())
         return
@@ -216,11 +217,70 @@ def transactions(bootstrap: str, options: Options) -> None:
     emit("aborted_transaction", id=options["id"])
 
 
+def stepwise(bootstrap: str, options: Options) -> None:
+    """A producer that stays open and does what standard input says.
+
+    `write LABEL` sends the story, with --id in a transaction that it commits; `begin LABEL` leaves the
+    transaction open until `commit`; `offsets GROUP` commits in a transaction that partition 0 was read to
+    --offset.
+    """
+    settings: dict[str, Any] = {"enable.idempotence": True, "message.timeout.ms": 8000}
+    if "id" in options:
+        settings = {"transactional.id": options["id"], "transaction.timeout.ms": 60_000}
+    producer = Producer(common(bootstrap, options) | settings)
+    if "id" in options:
+        producer.init_transactions(15)
+    for what, about in steps():
+        if "id" in options and what != "commit":
+            producer.begin_transaction()
+        if what in ("write", "begin"):
+            write(producer, options | {"label": about})
+        if what == "offsets":
+            _send_offsets(producer, bootstrap, options | {"group": about})
+        if "id" in options and what != "begin":
+            _end_transaction(producer, options["id"])
+    producer.flush(15)
+
+
+def _send_offsets(producer: Producer, bootstrap: str, options: Options) -> None:
+    offsets = [TopicPartition(options["topic"], 0, int(options["offset"]))]
+    consumer = Consumer(_reading(bootstrap, options))
+    metadata = consumer.consumer_group_metadata()
+    outcome(
+        "send_offsets_to_transaction", lambda: producer.send_offsets_to_transaction(offsets, metadata, 10)
+    )
+    consumer.close()
+
+
+def _end_transaction(producer: Producer, name: str) -> None:
+    try:
+        producer.commit_transaction(15)
+        emit("committed_transaction", id=name)
+    except KafkaException as error:
+        emit("error", where="commit", code=error.args[0].name())
+        if not error.args[0].fatal():
+            producer.abort_transaction(15)
+            emit("aborted_transaction", id=name)
+
+
+def follows(bootstrap: str, options: Options) -> None:
+    """A member that stays and does what standard input says: `read N` records, `commit` where it stands."""
+    consumer = _member(bootstrap, options, "only")
+    for what, about in steps():
+        if what == "read":
+            read([consumer], int(about), 10)
+        elif what == "commit":
+            _commit(consumer, options)
+        else:
+            _commit(consumer, options, [TopicPartition(options["topic"], 0, int(about))])
+    _leave(consumer, options, "only")
+
+
 def admin(bootstrap: str, options: Options) -> None:
     """Every call of the admin client."""
     administration.run(common(bootstrap, options), options)
 
 
 if __name__ == "__main__":
-    actions = (produce, consume, group, share, transactions, admin, attempt)
+    actions = (produce, consume, group, share, transactions, stepwise, follows, admin, attempt)
     main({function.__name__: function for function in actions} | endless(steady.ACTIONS, common))
