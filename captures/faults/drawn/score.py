@@ -1,7 +1,6 @@
 """Scores `kdissect why` on drawn runs: `python -m captures.faults.drawn.score [FOLDER...]`."""
 
 import argparse
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,14 +9,13 @@ from typing import NamedTuple
 
 from captures.faults.drawn.clusters import FIRST
 from captures.faults.drawn.plan import is_aside
-from captures.faults.recording import Recording, Row, injected_in, page_of
+from captures.faults.recording import Recording, Row, injected_in, names_any, page_of, whom_of
 from kdissect.causes.general.general_cause import GeneralCause
 from kdissect.causes.registry import ALL_CAUSES
 
 RECORDED = Path(__file__).resolve().parent / "recorded"
 GENERAL = frozenset(cause.id for cause in ALL_CAUSES if isinstance(cause, GeneralCause))
 _FEW = 3
-_ON_THE_WIRE = ("client_id", "group", "topic", "transactional_id", "address")
 
 
 class Injected(NamedTuple):
@@ -78,9 +76,7 @@ def _concerns(cause: Row, fault: Row) -> bool:
     """Whether a printed cause is an effect of the fault, or names somebody of it in general words."""
     if cause["id"] in fault["also"]:
         return True
-    whom = {str(value) for key, value in fault["who"].items() if key in _ON_THE_WIRE}
-    text = str(cause["who"]) + json.dumps(cause["parties"])
-    return cause["id"] in GENERAL and any(one in text for one in whom)
+    return cause["id"] in GENERAL and names_any(whom_of(fault), cause)
 
 
 def table(runs: Iterable[Run]) -> str:

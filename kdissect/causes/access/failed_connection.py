@@ -36,11 +36,19 @@ class FailedConnection(Cause):
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
         """What happened, for people."""
 
+    def more(self, problems: list[ConnectionProblem], seen: Evidence) -> str:
+        """Return what the rest of the capture adds to the sentence, as sentences of their own."""
+        return ""
+
+    def left(self, seen: Evidence) -> dict[tuple[str, str], list[ConnectionProblem]]:
+        """The connections that it may be about, by host and end."""
+        return failed(seen, self.reasons)
+
     def holds(self, problems: list[ConnectionProblem], seen: Evidence) -> bool:
         """Whether connections that failed so are the cause."""
         return len(problems) >= self.least
 
-    def not_surer(self, problems: list[ConnectionProblem]) -> str:
+    def not_surer(self, problems: list[ConnectionProblem], seen: Evidence) -> str:
         """Where nothing shows that the end speaks Kafka, it may be somebody else's trouble."""
         return (
             ""
@@ -50,16 +58,16 @@ class FailedConnection(Cause):
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each host and end."""
-        for (host, end), problems in failed(seen, self.reasons).items():
+        for (host, end), problems in self.left(seen).items():
             if self.holds(problems, seen):
                 yield self.found(
-                    self.sentence(host, end, problems),
+                    " ".join(filter(None, (self.sentence(host, end, problems), self.more(problems, seen)))),
                     _who(host, problems),
                     parties(host, end, problems),
                     seen_of(problems),
                     Cost(errors=len(problems)),
                     LOOKS,
-                    self.not_surer(problems),
+                    self.not_surer(problems, seen),
                 )
 
 

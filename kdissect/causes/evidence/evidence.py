@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
+from kdissect.causes.evidence.absences import Absence, absences_of
 from kdissect.causes.evidence.exchange_log import ErrorKey, LateKey, UnansweredKey
 from kdissect.causes.evidence.gathering import Gathering, KnownFact
 from kdissect.causes.evidence.seen import Seen, packets_of
@@ -21,8 +22,8 @@ from kdissect.stats.by_group.group_rows import group_facts
 from kdissect.stats.by_producer.producer_rows import producer_facts
 from kdissect.stats.by_topic.topic_rows import topic_facts
 from kdissect.stats.client import Client
-from kdissect.stats.times.silences import Place
-from kdissect.stats.times.stalls import Stall
+from kdissect.stats.times.silences import Place, place_of
+from kdissect.stats.times.stalls import AWAY, Stall
 from kdissect.stats.traffic import Tally
 
 Row = dict[str, Any]
@@ -265,6 +266,30 @@ class Evidence:
     def problems(self, *reasons: Reason) -> list[ConnectionProblem]:
         """Connections that came to nothing for one of these reasons."""
         return [one for one in self.gathering.problems if one.problem.reason in reasons]
+
+    def accepted(self, place: Place) -> list[int]:
+        """When connections began that a broker accepted, in their order."""
+        links = self.gathering.links.of_broker(*place)
+        return sorted({start for _, link in links for start, _ in link.starts})
+
+    @cached_property
+    def absences(self) -> list[Absence]:
+        """When brokers were away, those of one broker in the order of time."""
+        attempts: dict[Place, list[ConnectionProblem]] = {}
+        for one in self.problems(*AWAY):
+            attempts.setdefault(place_of(one.connection), []).append(one)
+        links = self.gathering.links
+        places = sorted({(key.capture_set, key.broker) for key, _ in links.items()})
+        return [
+            absence
+            for place in places
+            for absence in absences_of(place, links.of_broker(*place), attempts.get(place, ()))
+        ]
+
+    def is_served_during(self, absence: Absence) -> bool:
+        """Whether a broker sent responses while it seems to be away: it did not stop."""
+        silences = self.gathering.stalls.silences
+        return silences.is_served_within(absence.place, absence.ended[-1].time_ns, absence.until_ns)
 
     @cached_property
     def tallies(self) -> list[tuple[tuple[str, str, str, str], Tally]]:

@@ -16,7 +16,7 @@ from kdissect.causes.laws.capture_laws import (
 from kdissect.causes.laws.group_laws import group_has_other_members, lost_members_were_silent
 from kdissect.causes.laws.law import Law
 from kdissect.causes.laws.login_laws import mechanism_is_listed
-from kdissect.causes.laws.network_laws import handshake_shows_round_trip
+from kdissect.causes.laws.network_laws import broker_sent_nothing, handshake_shows_round_trip
 from kdissect.causes.laws.producer_laws import (
     another_producer_came,
     client_sends_sequences,
@@ -69,6 +69,12 @@ LAWS: tuple[Law, ...] = (
         "the handshake shows the round trip: acknowledgements of data may be delayed",
         frozenset({"slow-network"}),
         handshake_shows_round_trip,
+    ),
+    Law(
+        "silent-broker",
+        "a broker that sends responses did not stop",
+        frozenset({"broker-restarted"}),
+        broker_sent_nothing,
     ),
     Law(
         "version-offered",

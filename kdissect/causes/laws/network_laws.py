@@ -23,3 +23,13 @@ def handshake_shows_round_trip(cause: FoundCause, seen: Evidence) -> str:
     if shown and 2 * min(shown) < min(measured):
         return f"the handshake took {duration(min(shown))}"
     return ""
+
+
+def broker_sent_nothing(cause: FoundCause, seen: Evidence) -> str:
+    """A broker that stopped sends no response until it is back."""
+    for absence in seen.absences:
+        broker = absence.place[1]
+        is_its_own = broker in named(cause, "broker") and absence.from_ns == cause.since_ns
+        if is_its_own and seen.is_served_during(absence):
+            return f"{broker} sent responses meanwhile"
+    return ""
