@@ -34,12 +34,14 @@ _ENDS = ("", "ng", ".gz", "ng.gz")
 class Meant(NamedTuple):
     """What a truth says about one cause: names of `whom` it is about, and between which times it begins.
 
-    Empty: nothing, so that a cause may be about anybody, or begin at any time.
+    Empty: nothing, so that a cause may be about anybody, or begin at any time. `unseen` has the reason why no
+    packet shows the cause.
     """
 
     whom: frozenset[str] = frozenset()
     since: str = ""
     until: str = ""
+    unseen: str = ""
 
     def holds(self, cause: Row) -> bool:
         """Whether a printed cause is about somebody of these, and begins then."""
@@ -113,7 +115,8 @@ def _reason(entry: str | Row) -> str:
 
 
 def _meant(entry: Row) -> Meant:
-    return Meant(frozenset(entry.get("whom", ())), entry.get("since", ""), entry.get("until", ""))
+    rest = (entry.get(key, "") for key in ("since", "until", "unseen"))
+    return Meant(frozenset(entry.get("whom", ())), *rest)
 
 
 def whom_of(fault: Row) -> Iterator[str]:

@@ -67,8 +67,9 @@ class Judged(NamedTuple):
         return cause["id"] in self.truth and self.meant.get(cause["id"], Meant()).holds(cause)
 
     def is_silent(self) -> bool:
-        """Whether nothing is called wrong, though something is, or though there is too little to judge."""
-        return self.page["summary"] == NOTHING_WRONG and (self.is_poor or not self.is_healthy)
+        """Whether nothing is called wrong, though something is in sight, or there is too little to judge."""
+        is_in_sight = any(not self.meant.get(cause, Meant()).unseen for cause in self.truth)
+        return self.page["summary"] == NOTHING_WRONG and (self.is_poor or (is_in_sight and not self.is_healthy))
 
 
 def materials(more: Sequence[Path], seed: str) -> Iterator[tuple[str, list[Judged]]]:
@@ -179,6 +180,9 @@ def misses(found: Sequence[tuple[str, list[Judged]]]) -> Iterator[str]:
                 yield f"{title}: {one.name}: {cause['id']}, {cause['certainty']}: {cause['sentence']}"
             if one.is_silent():
                 yield f"{title}: {one.name}: {NOTHING_WRONG}; true is {', '.join(one.truth)}"
+            for cause_id, meant in one.meant.items():
+                if meant.unseen:
+                    yield f"{title}: {one.name}: {cause_id} is not in sight: {meant.unseen}"
 
 
 def main() -> int:

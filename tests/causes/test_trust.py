@@ -189,3 +189,13 @@ def test_a_truth_names_whom_it_was_done_to() -> None:
     stopped = known["version-removed-by-upgrade-1"]["broker-restarted"]
     assert stopped.whom == {"127.0.0.1:31212"}
     assert stopped.since < stopped.until
+
+
+def test_a_fault_that_no_packet_shows_is_no_silence() -> None:
+    nothing = {"summary": "nothing wrong was found", "causes": []}
+    meant = {"old-client": Meant(unseen="it names no release")}
+    one = Judged("a", {"old-client": "injected"}, nothing, is_healthy=False, meant=meant)
+    assert not one.is_silent()
+    assert one._replace(truth={"old-client": "", "slow-poll": ""}).is_silent()
+    assert one._replace(meant={}).is_silent()
+    assert list(misses([("some", [one])])) == ["some: a: old-client is not in sight: it names no release"]
