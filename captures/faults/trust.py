@@ -68,8 +68,9 @@ class Judged(NamedTuple):
 
     def is_silent(self) -> bool:
         """Whether nothing is called wrong, though something is in sight, or there is too little to judge."""
-        is_in_sight = any(not self.meant.get(cause, Meant()).unseen for cause in self.truth)
-        return self.page["summary"] == NOTHING_WRONG and (self.is_poor or (is_in_sight and not self.is_healthy))
+        shown = [cause for cause in self.truth if not self.meant.get(cause, Meant()).unseen]
+        is_wrong = self.is_poor or (bool(shown) and not self.is_healthy)
+        return is_wrong and self.page["summary"] == NOTHING_WRONG
 
 
 def materials(more: Sequence[Path], seed: str) -> Iterator[tuple[str, list[Judged]]]:
