@@ -30,6 +30,7 @@ Row = dict[str, Any]
 # From how much on a capture is poor: bytes of its connections that are missing, and frames that are cut.
 _LOST_SHARE = 0.005
 _CUT_FRAMES = 5
+_READS = frozenset({"Fetch", "ShareFetch"})
 _TOGETHER_NS = 1_000_000_000
 
 
@@ -298,6 +299,13 @@ class Evidence:
             ((key[0] or "", key[1] or "", key[2] or "", key[3] or ""), tally)
             for key, tally in self.gathering.traffic.rows.items()
         ]
+
+    def reads(self, client: Client) -> bool:
+        """Whether a client fetches records."""
+        return any(
+            api in _READS and (client_id, host) == (client.client_id or "", client.address)
+            for (api, client_id, host, _), _ in self.tallies
+        )
 
     def exchanges(self, api: str, host: str | None = None, broker: str | None = None) -> int:
         """How many exchanges of an API there were."""
