@@ -5,25 +5,14 @@ an injection is passed over: it counts neither for nor against.
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from captures.faults.recording import RECORDED, Row, injected_in, page_of
+from captures.faults.recording import RECORDED, Row, injected_in, names_any, page_of, whom_of
 
 _FIRST_FEW = 3
-_ON_THE_WIRE = (
-    "client_id",
-    "client_ids",
-    "group",
-    "topic",
-    "transactional_id",
-    "user",
-    "address",
-    "listener",
-)
 
 
 class Outcome(NamedTuple):
@@ -75,15 +64,8 @@ def placed(truth: Row, said: Iterable[Row]) -> Outcome:
 
 def _names(truth: Row, told: Sequence[Row]) -> bool | None:
     """Whether somebody of the truth is named; None where the truth has nobody the wire could tell of."""
-    whom = {
-        text
-        for injected in truth["injected"]
-        for key, value in injected["who"].items()
-        if key in _ON_THE_WIRE
-        for text in (value if isinstance(value, list) else [value])
-    }
-    page = [str(cause.get("who")) + json.dumps(cause.get("parties")) for cause in told]
-    return any(text in one for text in whom for one in page) if whom else None
+    whom = [name for one in truth["injected"] for name in whom_of(one)]
+    return any(names_any(whom, cause) for cause in told) if whom else None
 
 
 def table(found: Sequence[Outcome]) -> str:

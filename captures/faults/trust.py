@@ -1,8 +1,9 @@
 """Measures how often `kdissect why` is right: `python -m captures.faults.trust [FOLDER...]`.
 
 Runs `why` over every recording whose truth is known, and over damaged copies of healthy ones. A cause is
-right if the truth of its recording names it: `*.fault.json` of the laboratory, or `truths.json`. A damaged
-healthy capture has one right cause: `capture-too-poor`.
+right if the truth of its recording names it: `*.fault.json` of the laboratory, or `truths.json`. If the truth
+names somebody or a time, too, the cause has to be about one of them, and to begin then. A damaged healthy
+capture has one right cause: `capture-too-poor`.
 """
 
 import argparse
@@ -10,13 +11,14 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from captures.faults.damage import DAMAGES, damaged
-from captures.faults.recording import RECORDED, Recording, Row, Truth, page_of, recordings
+from captures.faults.recording import RECORDED, Meant, Recording, Row, Truth, page_of, recordings
 from kdissect.capture.files import open_captures
 from tests.support.packets.pcaps import write_pcap
 
@@ -50,6 +52,7 @@ class Judged(NamedTuple):
     is_healthy: bool
     is_poor: bool = False
     clients: frozenset[str] = frozenset()
+    meant: Mapping[str, Meant] = MappingProxyType({})
 
     def causes(self, certainty: str) -> list[Row]:
         """The causes that were printed with this certainty."""
@@ -57,11 +60,17 @@ class Judged(NamedTuple):
 
     def wrong(self) -> list[Row]:
         """The causes that were printed and are not right."""
-        return [one for one in self.page["causes"] if one["id"] not in self.truth]
+        return [one for one in self.page["causes"] if not self.is_right(one)]
+
+    def is_right(self, cause: Row) -> bool:
+        """Whether the truth has a cause, about somebody whom it names, if it names anybody."""
+        return cause["id"] in self.truth and self.meant.get(cause["id"], Meant()).holds(cause)
 
     def is_silent(self) -> bool:
-        """Whether nothing is called wrong, though something is, or though there is too little to judge."""
-        return self.page["summary"] == NOTHING_WRONG and (self.is_poor or not self.is_healthy)
+        """Whether nothing is called wrong, though something is in sight, or there is too little to judge."""
+        shown = [cause for cause in self.truth if not self.meant.get(cause, Meant()).unseen]
+        is_wrong = self.is_poor or (bool(shown) and not self.is_healthy)
+        return is_wrong and self.page["summary"] == NOTHING_WRONG
 
 
 def materials(more: Sequence[Path], seed: str) -> Iterator[tuple[str, list[Judged]]]:
@@ -107,7 +116,8 @@ def of_recordings(wanted: Iterable[Recording]) -> list[Judged]:
     """Ask `why` about each recording. Those whose truth is not known are reported, and do not count."""
 
     def judged(one: Recording) -> Judged:
-        return Judged(one.name, one.truth or {}, page_of(one.path), one.is_healthy, clients=one.clients)
+        page, truth = page_of(one.path), one.truth or {}
+        return Judged(one.name, truth, page, one.is_healthy, clients=one.clients, meant=one.meant)
 
     wanted = list(wanted)
     known = [one for one in wanted if one.truth is not None]
@@ -147,7 +157,7 @@ def table(found: Sequence[tuple[str, list[Judged]]]) -> str:
 def _row(title: str, judged: Sequence[Judged]) -> tuple[str, ...]:
     shares = []
     for certainty in CERTAINTIES:
-        printed = [one["id"] in each.truth for each in judged for one in each.causes(certainty)]
+        printed = [each.is_right(one) for each in judged for one in each.causes(certainty)]
         shares.append(f"{sum(printed)} of {len(printed)}")
     healthy = [one for one in judged if one.is_healthy]
     false_there = sum(len(one.wrong()) for one in healthy)
@@ -171,6 +181,9 @@ def misses(found: Sequence[tuple[str, list[Judged]]]) -> Iterator[str]:
                 yield f"{title}: {one.name}: {cause['id']}, {cause['certainty']}: {cause['sentence']}"
             if one.is_silent():
                 yield f"{title}: {one.name}: {NOTHING_WRONG}; true is {', '.join(one.truth)}"
+            for cause_id, meant in one.meant.items():
+                if meant.unseen:
+                    yield f"{title}: {one.name}: {cause_id} is not in sight: {meant.unseen}"
 
 
 def main() -> int:

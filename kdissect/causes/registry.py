@@ -38,6 +38,7 @@ _MODULES = (
     "consumers.lag_slow_consumer",
     "consumers.offset_reset",
     "consumers.offset_rewound",
+    "consumers.offsets_deleted",
     "consumers.offsets_set_by_tool",
     "consumers.response_too_large",
     "consumers.share_lock_expired",

@@ -9,7 +9,7 @@ import pytest
 from captures.faults.drawn.kinds import DAYS, FAULTS
 from captures.faults.drawn.plan import EDITIONS, draw, is_aside, setting_of
 from captures.faults.drawn.record import plan_of
-from captures.faults.drawn.score import RECORDED, judged, made_of, scored
+from captures.faults.drawn.score import NO_TRACE, RECORDED, judged, made_of, misses, scored, table
 from captures.faults.recording import Recording, injected_in
 from captures.record.scrub import blocks, with_secrets
 from kdissect.causes.registry import ALL_CAUSES
@@ -109,6 +109,20 @@ def test_a_fault_without_its_cause_may_be_reported(said: list[dict[str, Any]], i
 def test_every_cause_of_a_healthy_day_is_false() -> None:
     run = judged(_truth(_fault()), _said("responses-late"))
     assert run.is_healthy and run.false == ("responses-late",)
+
+
+def test_a_fault_that_left_no_trace_counts_apart() -> None:
+    for seed, kinds in NO_TRACE.items():
+        assert not is_aside(int(seed))
+        assert kinds.keys() <= {each.kind for each in plan_of(int(seed)).happens}
+    fault = _fault("login-refused", client_id="vault") | {"kind": "wrong-password"}
+    there = _truth(fault) | {"variant": 4}
+    unseen, seen = judged(there, []), judged(there | {"variant": 1}, [])
+    assert [one.injected[0].no_trace[:12] for one in (unseen, seen)] == ["the listener", ""]
+    lines = table([unseen, seen]).splitlines()
+    assert next(line.split()[-4:] for line in lines if "reported" in line) == ["of", "2", "0", "%"]
+    assert next(line.split()[-4:] for line in lines if "trace" in line) == ["of", "1", "0", "%"]
+    assert any("no trace: the listener" in line for line in misses([unseen]))
 
 
 @pytest.mark.sampled(3)

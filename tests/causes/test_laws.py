@@ -383,6 +383,13 @@ def test_only_batches_with_an_id_have_sequences(
     assert words == "no batch of the client has a producer id" * is_refuted
 
 
+@pytest.mark.parametrize(
+    ("answers", "words"), [(0, ""), (1, f"{BROKER} answered 1 other connection with TLS")]
+)
+def test_an_end_that_answers_with_tls_does_not_speak_plaintext(answers: int, words: str) -> None:
+    assert against(cause("tls-to-plaintext"), _link(tls_answers=answers), _blind()) == words
+
+
 _REFUSED = ("refused", 0, "CONCURRENT_TRANSACTIONS", "p-0")
 _GAP = ("refused", 1, "OUT_OF_ORDER_SEQUENCE_NUMBER", "p-0")
 _AGAIN = ("retried", 2, "1", "p-0")

@@ -119,6 +119,13 @@ def test_tls_that_ended_within_its_handshake(changed: dict[str, Any], is_broken:
     assert link(one).broken_off == [(0, "c1")] * is_broken
 
 
+def test_a_broker_that_sends_bytes_on_tls_speaks_tls() -> None:
+    tls = SimpleNamespace(why=None)
+    assert (
+        link(connection(tls=tls), connection(tls=tls, tcp=tcp(broker_bytes=0)), connection()).tls_answers == 1
+    )
+
+
 def test_how_many_connections_are_open_at_a_time() -> None:
     found = link(
         connection(start_ns=5, end_ns=9, close=None),

@@ -8,7 +8,7 @@ from kdissect.history.topics.topic_names import TopicNames
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import Close, CloseKind
 from kdissect.stats.by_producer.written_offsets import WrittenOffsets
-from tests.causes.diagnosing import gathered_from
+from tests.causes.diagnosing import diagnosed, gathered_from
 from tests.causes.test_cases import CASES
 from tests.history.talk import MS, START_NS, Talk
 from tests.support.messages.batches import batch_bytes, record_bytes
@@ -247,3 +247,18 @@ def test_what_others_wrote_meanwhile_may_stand_behind_the_first_attempt() -> Non
 def test_of_recorded_retries_some_have_no_room() -> None:
     retries = gathered_from(CASES / "resent_not_doubled_real.pcap.gz").resends.retries
     assert [one.has_no_room for one in retries] == [True, True, False, False, False]
+
+
+def test_a_cause_says_which_retries_offsets_exclude_and_which_they_do_not() -> None:
+    (one,) = [
+        one
+        for one in diagnosed(CASES / "resent_not_doubled_real.pcap.gz").causes
+        if one.id == "duplicate-writes"
+    ]
+    assert one.times == 3
+    assert one.sentence.endswith(
+        " Offsets exclude 2 other retries: the first attempt of 2026-11-27T23:35:56.265959000Z and"
+        " 2026-11-27T23:36:01.451040000Z was not written. They do not show whether that of"
+        " 2026-11-27T23:36:06.648351000Z, 2026-11-27T23:36:11.842718000Z and"
+        " 2026-11-27T23:36:17.089621000Z was written."
+    )

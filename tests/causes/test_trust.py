@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from captures.faults.damage import DAMAGES
-from captures.faults.recording import RECORDED, Recording, recordings
+from captures.faults.recording import RECORDED, Meant, Recording, recordings
 from captures.faults.trust import (
     CAPTURES,
     DAMAGED,
@@ -157,3 +157,45 @@ def test_a_producer_without_an_id_has_no_sequences(name: str, client: str, is_re
     (gap,) = [one for one in found_by(ALL_CAUSES, made) if one.id == "sequence-gap"]
     gap = gap._replace(parties=frozenset({Party("client", client)}))
     assert bool(client_sends_sequences(gap, Evidence(gathered(name)))) is is_refuted
+
+
+def test_a_right_id_about_somebody_else_or_another_time_is_not_right() -> None:
+    meant = {
+        "slow-poll": Meant(frozenset({"orders"})),
+        "broker-restarted": Meant(since="2026-11-24T13:18:08Z", until="2026-11-24T13:18:10Z"),
+    }
+    parties = [{"kind": "client", "name": "orders"}]
+    page = {
+        "summary": "",
+        "causes": [
+            {"id": "slow-poll", "certainty": "sure", "sentence": "", "parties": parties},
+            {"id": "slow-poll", "certainty": "sure", "sentence": "", "who": "client 'shop'", "parties": []},
+            *(
+                {"id": "broker-restarted", "certainty": "likely", "since": f"2026-11-24T13:18:{second}Z"}
+                for second in ("07.999999999", "08", "10", "10.000000001")
+            ),
+            {"id": "slow-broker", "certainty": "sure", "parties": parties},
+        ],
+    }
+    truth = dict.fromkeys(("slow-poll", "broker-restarted"), "injected")
+    judged = Judged("a", truth, page, is_healthy=False, meant=meant)
+    assert [judged.is_right(one) for one in page["causes"]] == [True, False, False, True, True, False, False]
+    assert "| some | 1 | 1 of 3 | 2 of 4 | 0 of 0 |" in table([("some", [judged])])
+
+
+def test_a_truth_names_whom_it_was_done_to() -> None:
+    known = {one.name: one.meant for one in recordings(RECORDED)}
+    assert known["fenced-producer-1"]["fenced-producer"].whom
+    stopped = known["version-removed-by-upgrade-1"]["broker-restarted"]
+    assert stopped.whom == {"127.0.0.1:31212"}
+    assert stopped.since < stopped.until
+
+
+def test_a_fault_that_no_packet_shows_is_no_silence() -> None:
+    nothing = {"summary": "nothing wrong was found", "causes": []}
+    meant = {"old-client": Meant(unseen="it names no release")}
+    one = Judged("a", {"old-client": "injected"}, nothing, is_healthy=False, meant=meant)
+    assert not one.is_silent()
+    assert one._replace(truth={"old-client": "", "slow-poll": ""}).is_silent()
+    assert one._replace(meant={}).is_silent()
+    assert list(misses([("some", [one])])) == ["some: a: old-client is not in sight: it names no release"]

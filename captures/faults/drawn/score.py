@@ -4,32 +4,35 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from captures.faults.drawn.clusters import FIRST
 from captures.faults.drawn.plan import is_aside
-from captures.faults.recording import Recording, Row, injected_in, page_of
+from captures.faults.recording import Recording, Row, injected_in, names_any, page_of, whom_of
 from kdissect.causes.general.general_cause import GeneralCause
 from kdissect.causes.registry import ALL_CAUSES
 
 RECORDED = Path(__file__).resolve().parent / "recorded"
+NO_TRACE: Mapping[str, Mapping[str, str]] = json.loads(RECORDED.with_name("no_trace.json").read_text())
+"""Faults that left no trace in the packets, with the reason: by seed and kind."""
 GENERAL = frozenset(cause.id for cause in ALL_CAUSES if isinstance(cause, GeneralCause))
 _FEW = 3
-_ON_THE_WIRE = ("client_id", "group", "topic", "transactional_id", "address")
 
 
 class Injected(NamedTuple):
     """One fault of a run: the place of its cause among those of the run; 0: not named.
 
-    `is_reported`: a cause, an effect or a general cause names it or its parties.
+    `is_reported`: a cause, an effect or a general cause names it or its parties. `no_trace` has the reason
+    why no packet shows the fault; empty if one does.
     """
 
     kind: str
     place: int
     is_reported: bool
     said: tuple[str, ...]
+    no_trace: str = ""
 
 
 class Run(NamedTuple):
@@ -69,7 +72,10 @@ def judged(truth: Row, said: Sequence[Row]) -> Run:
         mine = [one for one in ids if one not in others]
         place = next((at + 1 for at, one in enumerate(mine) if one in fault["causes"]), 0)
         is_reported = bool(place) or any(_concerns(one, fault) for one in said)
-        injected.append(Injected(fault["kind"], place, is_reported, tuple(one["id"] for one in said)))
+        no_trace = NO_TRACE.get(str(truth["variant"]), {}).get(fault["kind"], "")
+        injected.append(
+            Injected(fault["kind"], place, is_reported, tuple(one["id"] for one in said), no_trace)
+        )
     false = tuple(one["id"] for one in said if one["id"] not in true | also | GENERAL)
     return Run(truth["variant"], tuple(injected), false)
 
@@ -78,9 +84,7 @@ def _concerns(cause: Row, fault: Row) -> bool:
     """Whether a printed cause is an effect of the fault, or names somebody of it in general words."""
     if cause["id"] in fault["also"]:
         return True
-    whom = {str(value) for key, value in fault["who"].items() if key in _ON_THE_WIRE}
-    text = str(cause["who"]) + json.dumps(cause["parties"])
-    return cause["id"] in GENERAL and any(one in text for one in whom)
+    return cause["id"] in GENERAL and names_any(whom_of(fault), cause)
 
 
 def table(runs: Iterable[Run]) -> str:
@@ -95,6 +99,7 @@ def table(runs: Iterable[Run]) -> str:
 
 def _lines(title: str, runs: Sequence[Run]) -> list[str]:
     each = [one for run in runs for one in run.injected]
+    seen = [one for one in each if not one.no_trace]
     healthy = [run for run in runs if run.is_healthy]
     with_faults = len(runs) - len(healthy)
     lines = [f"{title}: {len(runs)} runs, {with_faults} with {len(each)} faults, {len(healthy)} healthy days"]
@@ -102,6 +107,7 @@ def _lines(title: str, runs: Sequence[Run]) -> list[str]:
         _share("first", sum(one.place == 1 for one in each), len(each)),
         _share(f"among the first {_FEW}", sum(0 < one.place <= _FEW for one in each), len(each)),
         _share("reported at all", sum(one.is_reported for one in each), len(each)),
+        _share("of those that left a trace", sum(one.is_reported for one in seen), len(seen)),
         _share(
             "runs with faults and a false cause",
             sum(bool(one.false) for one in runs if one.injected),
@@ -141,6 +147,7 @@ def misses(runs: Iterable[Run]) -> list[str]:
             continue
         lines += [
             f"{run.seed}: {one.kind}: place {one.place or '-'}: {', '.join(one.said) or 'nothing'}"
+            + (f"; no trace: {one.no_trace}" if one.no_trace else "")
             for one in run.injected
             if one.place != 1
         ]

@@ -3,6 +3,7 @@
 from captures.faults.clients import JAVA, KAFKA_PYTHON, LIBRDKAFKA
 from captures.faults.fault import TRIO, fault
 from captures.faults.room import Room
+from captures.record import commands
 from captures.record.spec import Spec
 
 _EVENTS = {"events": "2:1"}
@@ -97,6 +98,28 @@ def offset_rewound(room: Room) -> None:
     )  # fmt: skip
     room.errand("rewinds", topic=room.name("events"), group=room.name("exporters"), to=room.among(3, 5, 0))
     again = room.reads("export", "events", "exporters", commit_each="true")
+    room.seen(again, 20)
+    room.lasts(room.among(3, 2, 2))
+    assert feeds.alive
+
+
+@fault("offsets-deleted", topics={"events": "1:1"})
+def offsets_deleted(room: Room) -> None:
+    """An administrator deletes the committed offsets of a group: it begins where auto.offset.reset says."""
+    room.crowd()
+    library = room.among(KAFKA_PYTHON, LIBRDKAFKA, KAFKA_PYTHON)
+    feeds = room.writes("collector", "events", library=LIBRDKAFKA, pace=80, keys=60)
+    first = room.reads("export", "events", "exporters", commit_each="true", library=library)
+    room.seen(first, 30)
+    first.stop()
+    group, topic = room.name("exporters"), room.name("events")
+    room.injects("its committed offsets are deleted", client_id="export", group=group, topic=topic)
+    whole = ("--delete",)
+    options = room.among(("--delete-offsets", "--topic", topic), whole, whole)
+    commands.tool(
+        "consumer.group.ConsumerGroupCommand", room.lab.cluster.bootstrap, "--group", group, *options
+    )
+    again = room.reads("export", "events", "exporters", commit_each="true", library=library)
     room.seen(again, 20)
     room.lasts(room.among(3, 2, 2))
     assert feeds.alive

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect
+
 from kdissect.causes.access.failed_connection import FailedConnection, often
+from kdissect.causes.cause import joined
 from kdissect.causes.evidence.evidence import Evidence
+from kdissect.engine.times import rfc3339
 from kdissect.history.connections.connection_problems import ConnectionProblem
+from kdissect.report.quantities import duration
 from kdissect.session.problem import Reason
+from kdissect.stats.times.silences import place_of
 
 
 class ConnectionRefused(FailedConnection):
@@ -24,12 +30,74 @@ class ConnectionRefused(FailedConnection):
         "org.apache.kafka.clients.CommonClientConfigs#BOOTSTRAP_SERVERS_CONFIG",
     )
 
+    def left(self, seen: Evidence) -> dict[tuple[str, str], list[ConnectionProblem]]:
+        """Return the attempts but those while a broker was away, which `broker-restarted` has."""
+        known = {
+            one.connection.id
+            for absence in seen.absences
+            if not seen.is_served_during(absence)
+            for one in absence.refused
+        }
+        found = {
+            key: [one for one in problems if one.connection.id not in known]
+            for key, problems in super().left(seen).items()
+        }
+        return {key: problems for key, problems in found.items() if problems}
+
     def holds(self, problems: list[ConnectionProblem], seen: Evidence) -> bool:
         """One refusal is what a client meets that is started before its broker."""
         return len(problems) >= 3 or any(one.problem.reason is Reason.NO_ANSWER for one in problems)
 
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
         """Who, and where."""
-        is_refused = problems[0].problem.reason is Reason.REFUSED
-        how = "was refused: nobody listened there then" if is_refused else "got no answer"
+        how = "was refused" if _is_refused(problems) else "got no answer"
         return f"{host} tried {often(problems)} to connect to {end} and {how}."
+
+    def more(self, problems: list[ConnectionProblem], seen: Evidence) -> str:
+        """When nobody listened there, if the end did not respond to others meanwhile."""
+        periods = _periods(problems, seen)
+        if _is_served(periods, seen):
+            return "It responded to others meanwhile."
+        if len(periods) > 1:
+            when = joined([f"{rfc3339(_start_ns(of[0]))} ({often(of)} in {_lasted(of)})" for of in periods])
+            return f"In between it accepted connections: nobody listened there from {when}."
+        return "Nobody listened there then." if _is_refused(problems) else ""
+
+    def not_surer(self, problems: list[ConnectionProblem], seen: Evidence) -> str:
+        """Return why others than a client with a wrong address may be meant; empty for a port of Kafka."""
+        if _is_served(_periods(problems, seen), seen):
+            return "others use it meanwhile: a firewall between may refuse this host alone"
+        if any(one.is_kafka for one in problems):
+            return "Kafka responds there at other times: a broker that starts, or is away, looks the same"
+        ports = {key.broker.rpartition(":")[2] for key, _ in seen.gathering.links.items()}
+        if problems[0].connection.broker_text.rpartition(":")[2] in ports:
+            return ""
+        return super().not_surer(problems, seen)
+
+
+def _is_refused(problems: list[ConnectionProblem]) -> bool:
+    return problems[0].problem.reason is Reason.REFUSED
+
+
+def _start_ns(problem: ConnectionProblem) -> int:
+    return problem.connection.start_ns
+
+
+def _lasted(problems: list[ConnectionProblem]) -> str:
+    return duration(_start_ns(problems[-1]) - _start_ns(problems[0]))
+
+
+def _periods(problems: list[ConnectionProblem], seen: Evidence) -> list[list[ConnectionProblem]]:
+    """Attempts in the order of time, apart if the end accepted a connection between them."""
+    accepted = seen.accepted(place_of(problems[0].connection))
+    found: dict[int, list[ConnectionProblem]] = {}
+    for one in sorted(problems, key=_start_ns):
+        found.setdefault(bisect(accepted, _start_ns(one)), []).append(one)
+    return list(found.values())
+
+
+def _is_served(periods: list[list[ConnectionProblem]], seen: Evidence) -> bool:
+    """Whether the end sent responses between two attempts of a period."""
+    served = seen.gathering.stalls.silences.is_served_within
+    place = place_of(periods[0][0].connection)
+    return any(served(place, _start_ns(of[0]), _start_ns(of[-1])) for of in periods)

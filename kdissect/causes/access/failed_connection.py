@@ -37,11 +37,19 @@ class FailedConnection(Cause):
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
         """What happened, for people."""
 
+    def more(self, problems: list[ConnectionProblem], seen: Evidence) -> str:
+        """Return what the rest of the capture adds to the sentence, as sentences of their own."""
+        return ""
+
+    def left(self, seen: Evidence) -> dict[tuple[str, str], list[ConnectionProblem]]:
+        """The connections that it may be about, by host and end."""
+        return failed(seen, self.reasons)
+
     def holds(self, problems: list[ConnectionProblem], seen: Evidence) -> bool:
         """Whether connections that failed so are the cause."""
         return len(problems) >= self.least
 
-    def not_surer(self, problems: list[ConnectionProblem]) -> str:
+    def not_surer(self, problems: list[ConnectionProblem], seen: Evidence) -> str:
         """Where nothing shows that the end speaks Kafka, it may be somebody else's trouble."""
         return (
             ""
@@ -51,17 +59,24 @@ class FailedConnection(Cause):
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each host and end."""
-        for (host, end), problems in failed(seen, self.reasons).items():
+        for (host, end), problems in self.left(seen).items():
             if self.holds(problems, seen):
                 yield self.found(
-                    self.sentence(host, end, problems) + _origin(seen, problems[0].connection),
+                    " ".join(filter(None, self._sentences(host, end, problems, seen))),
                     _who(host, problems),
                     parties(host, end, problems),
                     seen_of(problems),
                     Cost(errors=len(problems)),
                     LOOKS,
-                    self.not_surer(problems),
+                    self.not_surer(problems, seen),
                 )
+
+    def _sentences(
+        self, host: str, end: str, problems: list[ConnectionProblem], seen: Evidence
+    ) -> tuple[str, ...]:
+        """What happened, what the rest of the capture adds, and who named the address."""
+        origin = _origin(seen, problems[0].connection)
+        return self.sentence(host, end, problems), self.more(problems, seen), origin
 
 
 def _origin(seen: Evidence, info: ConnectionInfo) -> str:
@@ -70,7 +85,7 @@ def _origin(seen: Evidence, info: ConnectionInfo) -> str:
     if told is None:
         return ""
     return (
-        f" The address is in the NodeEndpoints of the {told.api} response of {told.broker} to"
+        f"The address is in the NodeEndpoints of the {told.api} response of {told.broker} to"
         f" {client_text(told.client)}, as that of node {told.node}, and in no Metadata response of the"
         f" capture (exchange {told.packets.connection}/{told.packets.exchange})."
     )

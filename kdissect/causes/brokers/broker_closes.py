@@ -51,9 +51,12 @@ class BrokerCloses(Cause):
             resets.add(is_reset)
             clients[client] = None
 
-        known = set()
+        # `broker-restarted` has those that a broker ended when it stopped.
+        known = {one.connection for absence in seen.absences for one in absence.ended}
         for one in seen.problems(Reason.CLOSED_AT_ONCE):
             info = one.connection
+            if info.id in known:
+                continue
             client = Client(None, info.client_id, None, host_of(info))
             packets = Packets(info.id, -1, one.problem.fact, info.start_ns)
             put(info.broker_text, client, packets)

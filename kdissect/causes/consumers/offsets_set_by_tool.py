@@ -10,8 +10,6 @@ from kdissect.causes.evidence.rewinds import Moved
 from kdissect.causes.evidence.seen import Seen
 from kdissect.model.cause import Cost, FoundCause, Party, Severity
 
-_READS = frozenset({"Fetch", "ShareFetch"})
-
 
 class OffsetsSetByTool(Cause):
     """Offsets that a client moved forward which neither is a member of the group nor fetches records."""
@@ -28,11 +26,11 @@ class OffsetsSetByTool(Cause):
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each group and client."""
-        readers = {(client_id, host) for (api, client_id, host, _), _ in seen.tallies if api in _READS}
         found: dict[tuple[str, str | None, str], list[Moved]] = {}
         for one in seen.gathering.rewinds.set_from_outside:
-            is_reader = (one.client.client_id or "", one.client.address) in readers
-            if not is_reader and one.skipped > 0:  # a consumer without a subscription sets its own offsets
+            if (
+                not seen.reads(one.client) and one.skipped > 0
+            ):  # a consumer without a subscription sets its own offsets
                 found.setdefault((one.group, one.client.client_id, one.client.address), []).append(one)
         for (group, _, _), sets in found.items():
             yield self._found(group, sets)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
+from kdissect.causes.evidence.absences import Absence, absences_of
 from kdissect.causes.evidence.exchange_log import ErrorKey, LateKey, NodeEndpoint, UnansweredKey
 from kdissect.causes.evidence.gathering import Gathering, KnownFact
 from kdissect.causes.evidence.seen import Seen, packets_of
@@ -22,14 +23,15 @@ from kdissect.stats.by_group.group_rows import group_facts
 from kdissect.stats.by_producer.producer_rows import producer_facts
 from kdissect.stats.by_topic.topic_rows import topic_facts
 from kdissect.stats.client import Client
-from kdissect.stats.times.silences import Place
-from kdissect.stats.times.stalls import Stall
+from kdissect.stats.times.silences import Place, place_of
+from kdissect.stats.times.stalls import AWAY, Stall
 from kdissect.stats.traffic import Tally
 
 Row = dict[str, Any]
 # From how much on a capture is poor: bytes of its connections that are missing, and frames that are cut.
 _LOST_SHARE = 0.005
 _CUT_FRAMES = 5
+_READS = frozenset({"Fetch", "ShareFetch"})
 _TOGETHER_NS = 1_000_000_000
 
 
@@ -275,6 +277,30 @@ class Evidence:
                 return None if self.gathering.is_advertised(info) else found
         return None
 
+    def accepted(self, place: Place) -> list[int]:
+        """When connections began that a broker accepted, in their order."""
+        links = self.gathering.links.of_broker(*place)
+        return sorted({start for _, link in links for start, _ in link.starts})
+
+    @cached_property
+    def absences(self) -> list[Absence]:
+        """When brokers were away, those of one broker in the order of time."""
+        attempts: dict[Place, list[ConnectionProblem]] = {}
+        for one in self.problems(*AWAY):
+            attempts.setdefault(place_of(one.connection), []).append(one)
+        links = self.gathering.links
+        places = sorted({(key.capture_set, key.broker) for key, _ in links.items()})
+        return [
+            absence
+            for place in places
+            for absence in absences_of(place, links.of_broker(*place), attempts.get(place, ()))
+        ]
+
+    def is_served_during(self, absence: Absence) -> bool:
+        """Whether a broker sent responses while it seems to be away: it did not stop."""
+        silences = self.gathering.stalls.silences
+        return silences.is_served_within(absence.place, absence.ended[-1].time_ns, absence.until_ns)
+
     @cached_property
     def tallies(self) -> list[tuple[tuple[str, str, str, str], Tally]]:
         """Exchanges by API, client id, host of the client, broker."""
@@ -282,6 +308,13 @@ class Evidence:
             ((key[0] or "", key[1] or "", key[2] or "", key[3] or ""), tally)
             for key, tally in self.gathering.traffic.rows.items()
         ]
+
+    def reads(self, client: Client) -> bool:
+        """Whether a client fetches records."""
+        return any(
+            api in _READS and (client_id, host) == (client.client_id or "", client.address)
+            for (api, client_id, host, _), _ in self.tallies
+        )
 
     def exchanges(self, api: str, host: str | None = None, broker: str | None = None) -> int:
         """How many exchanges of an API there were."""

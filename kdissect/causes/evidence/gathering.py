@@ -10,6 +10,7 @@ from kdissect.capture.capture_file import CaptureFile
 from kdissect.causes.evidence.broken_off_responses import BrokenOffResponses
 from kdissect.causes.evidence.clock import Clock
 from kdissect.causes.evidence.cluster_mixups import ClusterMixups
+from kdissect.causes.evidence.deleted_offsets import DeletedOffsets
 from kdissect.causes.evidence.exchange_log import ExchangeLog
 from kdissect.causes.evidence.idle_resets import IdleResets
 from kdissect.causes.evidence.links import Links
@@ -70,7 +71,8 @@ class Gathering:
         self.log = ExchangeLog(names)
         self.links = Links()
         self.rewinds = Rewinds(names)
-        self.groups = WatchedGroups(names, self.rewinds)
+        self.deleted_offsets = DeletedOffsets(names, self.rewinds.committed)
+        self.groups = WatchedGroups(names, self.rewinds, self.deleted_offsets)
         self.stalls = Stalls(self.log.clients)
         self.idle_resets = IdleResets(self.stalls.silences)
         self.broken_off = BrokenOffResponses(names)

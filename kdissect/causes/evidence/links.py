@@ -56,6 +56,7 @@ class Link:
         "short",
         "silent",
         "starts",
+        "tls_answers",
         "trips",
         "trips_by_handshake",
         "zero_windows",
@@ -64,6 +65,8 @@ class Link:
 
     def __init__(self) -> None:
         self.opened = self.begun_before = self.exchanges = self.short = self.silent = 0
+        self.tls_answers = 0
+        """Connections on which the broker answered TLS with TLS."""
         self.packets = self.bytes = self.retransmissions = self.delayed_ns = 0
         self.zero_windows = self.zero_windows_of_broker = 0
         """Windows that the client closed, and those that the broker closed."""
@@ -123,6 +126,7 @@ class Link:
             return
         self.packets += tcp.packets
         self.bytes += tcp.client_bytes + tcp.broker_bytes
+        self.tls_answers += info.tls is not None and tcp.broker_bytes > 0
         self.retransmissions += tcp.retransmissions
         self.zero_windows += tcp.client_zero_windows
         self.zero_windows_of_broker += tcp.zero_windows - tcp.client_zero_windows

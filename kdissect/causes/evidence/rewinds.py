@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kdissect.causes.evidence.deleted_offsets import DELETING, DeletedOffsets
 from kdissect.causes.evidence.seen import packets_of
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
@@ -18,9 +19,10 @@ from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_traffic import GroupTraffic
 from kdissect.stats.by_group.positions import Commits
 from kdissect.stats.client import Client, client_of, host_of, is_commit_from_outside, text_of
-from kdissect.stats.transfers import topic_key
+from kdissect.stats.transfers import Way, topic_key
 from kdissect.stats.watermarks import refused_partitions, topic_of
 
+_ABOUT_OFFSETS = DELETING | {apis.OFFSET_FETCH}
 COMMITS_KEPT = 100_000  # groups times partitions; 300 bytes each
 REWINDS_KEPT = 1_000
 _CONNECTIONS_KEPT = 10_000
@@ -48,7 +50,8 @@ class Rewinds:
 
     def __init__(self, names: TopicNames) -> None:
         self._names = names
-        self._committed: Table[tuple[str, str, str, int], int] = Table(COMMITS_KEPT)
+        self.committed: Table[tuple[str, str, str, int], int] = Table(COMMITS_KEPT)
+        """The last offset, by scope, group, topic and partition."""
         self.found: list[Moved] = []
         """Back."""
         self.set_from_outside: list[Moved] = []
@@ -81,14 +84,14 @@ class Rewinds:
                     self._commit(view, key, row.committed_offset)
 
     def _set(self, view: ExchangeView, key: tuple[str, str, str, int], offset: int) -> None:
-        before = self._committed.peek(key)
+        before = self.committed.peek(key)
         if before is None or before < 0 or before == offset or len(self.set_from_outside) >= REWINDS_KEPT:
             return
         self.set_from_outside.append(_moved(view, key, before, offset))
 
     def _commit(self, view: ExchangeView, key: tuple[str, str, str, int], offset: int) -> None:
-        before = self._committed.peek(key)
-        self._committed.put(key, offset)
+        before = self.committed.peek(key)
+        self.committed.put(key, offset)
         if offset != before:
             self.moved.put(key[1], view.sent_ns)
         if before is not None and 0 <= offset < before and len(self.found) < REWINDS_KEPT:
@@ -105,12 +108,12 @@ class Rewinds:
             for topic, rows in commits
             for partition, offset, *_ in rows
         ]
-        if any(offset < (self._committed.peek(key) or 0) for key, offset in keyed):
+        if any(offset < (self.committed.peek(key) or 0) for key, offset in keyed):
             return True
         for key, offset in keyed:
-            if self._committed.peek(key) != offset:
+            if self.committed.peek(key) != offset:
                 self.moved.put(group, sent_ns)
-            self._committed.put(key, offset)
+            self.committed.put(key, offset)
         return False
 
     def _carry(self, info: ConnectionInfo) -> None:
@@ -131,13 +134,19 @@ def _moved(view: ExchangeView, key: tuple[str, str, str, int], before: int, afte
 class WatchedGroups(GroupTraffic):
     """Groups whose commits are compared with those before, and offsets that are fetched again."""
 
-    def __init__(self, names: TopicNames, rewinds: Rewinds) -> None:
+    def __init__(self, names: TopicNames, rewinds: Rewinds, deleted: DeletedOffsets) -> None:
         super().__init__(names, watches_refetches=True)
-        self._rewinds = rewinds
+        self._rewinds, self._deleted = rewinds, deleted
         self._goes_back = rewinds.is_back
+
+    def _way_of(self, api_key: int, version: int) -> Way:
+        """Requests that delete offsets are added as exchanges, too."""
+        return False if api_key in DELETING else super()._way_of(api_key, version)
 
     def add(self, exchange: Exchange, wanted: bool = True) -> None:
         """Take the next exchange."""
         super().add(exchange, wanted)
         if exchange.api_key == apis.OFFSET_COMMIT and wanted:
             self._rewinds.add(ExchangeView(exchange))
+        elif exchange.api_key in _ABOUT_OFFSETS and wanted:
+            self._deleted.add(ExchangeView(exchange))

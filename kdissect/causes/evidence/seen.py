@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
+
 from kdissect.history.fact import Evidence
 from kdissect.model.cause import Packets
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL
 
 EVIDENCE_KEPT = 3  # exchanges of each kind: the first ones
-SPANS_KEPT = 1_000  # times from one moment to another: the first ones
+SPANS_KEPT = 1_000  # times from one moment to another, apart from each other: the first ones; 16 bytes each
 
 
 class Seen:
@@ -22,13 +24,13 @@ class Seen:
         self.first_ns = self.last_ns = 0
         self.evidence: list[Packets] = []
         self.connections: set[str] = set()
-        self.spans: list[tuple[int, int]] = []
-        """Of those whose end is known, from when to when they took."""
+        self.spans = array("q")
+        """Of those whose end is known, from when to when they took, in turn."""
 
     def add(self, packets: Packets, time_ns: int = 0, until_ns: int | None = None) -> None:
         """Another one, which took so long, until a moment."""
-        if until_ns is not None and len(self.spans) < SPANS_KEPT:
-            self.spans.append((until_ns - time_ns, until_ns))
+        if until_ns is not None:
+            self._fill(until_ns - time_ns, until_ns)
         at_ns = packets.time_ns
         self.first_ns = min(self.first_ns, at_ns) if self.times else at_ns
         self.last_ns = max(self.last_ns, at_ns) if self.times else at_ns
@@ -39,6 +41,14 @@ class Seen:
             self.evidence.append(packets)
         if len(self.connections) < EVIDENCE_KEPT * 100:
             self.connections.add(packets.connection)
+
+    def _fill(self, from_ns: int, until_ns: int) -> None:
+        """Make one of a time and the last one if they touch: requests wait behind each other."""
+        spans = self.spans
+        if spans and spans[-2] <= from_ns <= spans[-1]:
+            spans[-1] = max(until_ns, spans[-1])
+        elif len(spans) < 2 * SPANS_KEPT:
+            spans.extend((from_ns, until_ns))
 
     def merge(self, other: Seen) -> None:
         """Take all of another one."""
@@ -58,7 +68,7 @@ class Seen:
     def filled_ns(self) -> tuple[int, int, int]:
         """How much time was within `spans`, the most of it without a gap, and from the first to the last."""
         filled_ns = longest_ns = 0
-        spans = sorted(self.spans)
+        spans = sorted(zip(self.spans[::2], self.spans[1::2], strict=True))
         begin_ns = reached_ns = first_ns = spans[0][0] if spans else 0
         for from_ns, until_ns in spans:
             if from_ns > reached_ns:

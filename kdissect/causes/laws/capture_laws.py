@@ -55,6 +55,7 @@ TIMED = frozenset(
         "metadata-storm",
         "offset-not-passed",
         "offset-rewound",
+        "offsets-deleted",
         "offsets-set-by-tool",
         "partitions-not-released",
         "requests-unanswered",

@@ -16,7 +16,11 @@ from kdissect.causes.laws.capture_laws import (
 from kdissect.causes.laws.group_laws import group_has_other_members, lost_members_were_silent
 from kdissect.causes.laws.law import Law
 from kdissect.causes.laws.login_laws import mechanism_is_listed
-from kdissect.causes.laws.network_laws import handshake_shows_round_trip
+from kdissect.causes.laws.network_laws import (
+    broker_sent_nothing,
+    end_speaks_plaintext,
+    handshake_shows_round_trip,
+)
 from kdissect.causes.laws.producer_laws import (
     another_producer_came,
     batches_before_were_refused,
@@ -72,6 +76,12 @@ LAWS: tuple[Law, ...] = (
         handshake_shows_round_trip,
     ),
     Law(
+        "silent-broker",
+        "a broker that sends responses did not stop",
+        frozenset({"broker-restarted"}),
+        broker_sent_nothing,
+    ),
+    Law(
         "version-offered",
         "a broker has the versions that it offers in its response to ApiVersions",
         frozenset({"version-refused", "version-removed-by-upgrade"}),
@@ -106,6 +116,12 @@ LAWS: tuple[Law, ...] = (
         "records are there twice only if the partition has offsets for the first ones",
         frozenset({"duplicate-writes"}),
         records_have_room,
+    ),
+    Law(
+        "plaintext-listener",
+        "a listener speaks plaintext only if it answers nobody with TLS",
+        frozenset({"tls-to-plaintext"}),
+        end_speaks_plaintext,
     ),
     Law(
         "sequences",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from kdissect.causes.cause import joined
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.laws.law import named
 from kdissect.model.cause import FoundCause
+from kdissect.model.wording import plural
 from kdissect.report.quantities import duration
 
 
@@ -23,3 +25,20 @@ def handshake_shows_round_trip(cause: FoundCause, seen: Evidence) -> str:
     if shown and 2 * min(shown) < min(measured):
         return f"the handshake took {duration(min(shown))}"
     return ""
+
+
+def broker_sent_nothing(cause: FoundCause, seen: Evidence) -> str:
+    """A broker that stopped sends no response until it is back."""
+    for absence in seen.absences:
+        broker = absence.place[1]
+        is_its_own = broker in named(cause, "broker") and absence.from_ns == cause.since_ns
+        if is_its_own and seen.is_served_during(absence):
+            return f"{broker} sent responses meanwhile"
+    return ""
+
+
+def end_speaks_plaintext(cause: FoundCause, seen: Evidence) -> str:
+    """A listener that answers other clients with TLS speaks TLS: it closed for another reason."""
+    ends = named(cause, "broker")
+    count = sum(link.tls_answers for key, link in seen.gathering.links.items() if key.broker in ends)
+    return f"{joined(sorted(ends))} answered {plural(count, 'other connection')} with TLS" if count else ""

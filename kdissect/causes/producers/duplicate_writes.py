@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kdissect.causes.cause import Cause, client_text, quoted, times
+from kdissect.causes.cause import Cause, client_text, joined, quoted, times
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.resends import Resend
 from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.ledger.symptom import Claim, SymptomKind
+from kdissect.engine.times import rfc3339
 from kdissect.history.api_keys import PRODUCE
 from kdissect.model.cause import Certainty, Cost, FoundCause, Party, Severity
+from kdissect.model.wording import plural
 from kdissect.stats.client import Client
 
+_TIMES_SHOWN = 10
 _MAYBE = "Records may have been written twice"
 
 
@@ -61,7 +64,8 @@ class DuplicateWrites(Cause):
             why = "under another producer id or sequence" if resends[0].has_id else "without idempotence"
             cause = self.found(
                 f"{client_text(client)} sent the same records to {quoted(topics)} {times(len(resends))}"
-                f" again {why}, because the first attempt was not answered in time: {stand}.",
+                f" again {why}, because the first attempt was not answered in time: {stand}."
+                + _excluded(retries, resends),
                 f"readers of {quoted(topics)}",
                 parties_of([client]) | {Party("topic", name) for name in topics},
                 at,
@@ -91,3 +95,20 @@ class DuplicateWrites(Cause):
             Certainty.POSSIBLE,
         )
         return cause._replace(title=_MAYBE)
+
+
+def _excluded(retries: list[Resend], left: list[Resend]) -> str:
+    """Which retries the offsets exclude, and of which nobody knows, if there are both."""
+    no_room = [one for one in retries if one.has_no_room]
+    if not no_room or no_room == left:
+        return ""
+    open_ = [one for one in left if not one.is_written]
+    others = f" They do not show whether that of {_when(open_)} was written." if open_ else ""
+    return (
+        f" Offsets exclude {plural(len(no_room), 'other retry', 'other retries')}: the first attempt of"
+        f" {_when(no_room)} was not written.{others}"
+    )
+
+
+def _when(resends: list[Resend]) -> str:
+    return joined([rfc3339(one.first.time_ns) for one in resends], _TIMES_SHOWN)

@@ -52,6 +52,11 @@ class _Responses:
             self._interrupt(first_ns, last_ns)
         self.first_ns, self.last_ns = min(self.first_ns, first_ns), max(self.last_ns, last_ns)
 
+    def within(self, from_ns: int, until_ns: int) -> bool:
+        """Whether some came within a time that is no shorter than a silence."""
+        is_silent = any(one.from_ns <= from_ns and until_ns <= one.until_ns for one in self.silences)
+        return self.first_ns < until_ns and self.last_ns > from_ns and not is_silent
+
     def _interrupt(self, first_ns: int, last_ns: int) -> None:
         """A response that is completed late may have begun within a silence."""
         at = len(self.silences)
@@ -163,12 +168,13 @@ class Silences:
     def responds_within(self, capture_set: str, from_ns: int, until_ns: int) -> bool:
         """Whether any broker of a capture set sent a response within a time."""
         return any(
-            of.first_ns < until_ns
-            and of.last_ns > from_ns
-            and not any(one.from_ns <= from_ns and until_ns <= one.until_ns for one in of.silences)
-            for (name, _), of in self._brokers.items()
-            if name == capture_set
+            of.within(from_ns, until_ns) for (name, _), of in self._brokers.items() if name == capture_set
         )
+
+    def is_served_within(self, place: Place, from_ns: int, until_ns: int) -> bool:
+        """Whether a broker sent a response within a time; False for less than a silence: nobody knows."""
+        found = self._brokers.peek(place)
+        return found is not None and until_ns - from_ns >= SILENT_NS and found.within(from_ns, until_ns)
 
 
 def route_of(info: ConnectionInfo) -> Route:
