@@ -21,6 +21,7 @@ from kdissect.history.groups.classic_groups import ClassicGroups
 from kdissect.history.groups.modern_groups import ModernGroups
 from kdissect.history.machine import PARTS, Choosy, Machine, Parts, Passing
 from kdissect.history.producing.producers import Producers
+from kdissect.history.producing.stored_batches import StoredBatches
 from kdissect.history.producing.transactions import Transactions
 from kdissect.history.row_asks import RowAsks, row_asks
 from kdissect.history.sessions.fetch_sessions import FetchSessions
@@ -39,7 +40,7 @@ _IN_STREAM_ORDER = (
 )  # fmt: skip
 _AS_COMPLETED = (
     "transactions", "classic_groups", "modern_groups", "leader_epochs", "broker_epochs", "telemetry",
-    "connection_problems", "refused_requests",
+    "connection_problems", "refused_requests", "stored_batches",
 )  # fmt: skip
 # Clients that sent or got what nobody can read, each in 100 bytes. More of them, and later ones are believed.
 MISSED_KEPT = 50_000
@@ -139,6 +140,7 @@ class History:
         self.own_counters = OwnCounters()
         self.snapshot_fetches = SnapshotFetches()
         self.transactions = Transactions()
+        self.stored_batches = StoredBatches()
         self.classic_groups = ClassicGroups()
         self.modern_groups = ModernGroups()
         self.leader_epochs = LeaderEpochs()
