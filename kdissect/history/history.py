@@ -16,7 +16,7 @@ from kdissect.history.epochs.leader_epochs import LeaderEpochs
 from kdissect.history.epochs.own_counters import OwnCounters
 from kdissect.history.epochs.quorum_epochs import QuorumEpochs
 from kdissect.history.exchange_view import ExchangeView, losses_of
-from kdissect.history.fact import Fact
+from kdissect.history.fact import Fact, is_answered_first
 from kdissect.history.groups.classic_groups import ClassicGroups
 from kdissect.history.groups.modern_groups import ModernGroups
 from kdissect.history.machine import PARTS, Choosy, Machine, Parts, Passing
@@ -160,7 +160,7 @@ class History:
         self._due: dict[str, int] = {}
         """What is due next on connections without a track, of which nothing else is known."""
         self._holed: set[str] = set()
-        """Capture sets of which bytes were lost."""
+        """Capture sets of which bytes were lost, or whose packets are not in the order of their sending."""
         self._missed: set[tuple[Machine, str, str]] = set()
         """Machines that could not read a body, with capture set and client: what it told them is missing."""
 
@@ -168,7 +168,7 @@ class History:
         return tuple(getattr(self, name) for name in names if only is None or name in only)
 
     def is_holed(self, capture_set: str) -> bool:
-        """Whether bytes of a capture set are known to be lost."""
+        """Whether bytes of a capture set are known to be lost, or to be in another order."""
         return capture_set in self._holed
 
     def due_on(self, connection: str) -> int | None:
@@ -293,6 +293,8 @@ class History:
         self, exchange: Exchange, before: Exchange | None, parts: Parts | None
     ) -> tuple[list[Exchange], list[Fact]]:
         learn_identities(exchange)
+        if is_answered_first(exchange):
+            self._holed.add(exchange.connection.capture_set)
         if not self._watches_all and self._goes_on(exchange):
             watchers = self._watching(exchange.api_key, exchange.api_version)
             return [exchange], self._take_own(exchange, watchers, parts)

@@ -16,7 +16,7 @@ REPEATED = "repeated"  # what a fact says of an EndTxn that asks for what came a
 # From this version of EndTxn on a transaction may have begun with a batch to any leader (KIP-890), on a
 # connection that was not captured; before, its beginning goes to the broker that ends it.
 _BEGUN_ELSEWHERE = 5
-_OF_COORDINATOR = frozenset({apis.ADD_PARTITIONS_TO_TXN, apis.ADD_OFFSETS_TO_TXN, apis.END_TXN})
+OF_COORDINATOR = frozenset({apis.ADD_PARTITIONS_TO_TXN, apis.ADD_OFFSETS_TO_TXN, apis.END_TXN})
 """APIs that the transaction coordinator answers."""
 _FENCED = frozenset({codes.INVALID_PRODUCER_EPOCH, codes.PRODUCER_FENCED})
 
@@ -78,7 +78,7 @@ def _is_taken(view: ExchangeView, known: TransactionalId, epoch: int) -> bool:
     had before it was answered, is taken (KIP-890).
     """
     answer = view.response
-    if answer is None or view.key not in _OF_COORDINATOR:
+    if answer is None or view.key not in OF_COORDINATOR:
         return False
     if view.key == apis.END_TXN and view.version >= _BEGUN_ELSEWHERE and epoch + 1 == known.epoch:
         return False
@@ -205,7 +205,7 @@ def batch_sent(
         here = current is not None and current.epoch == header.producer_epoch
         if not (here and current is not None and partition in current.partitions):
             kind = TransactionFact.PRODUCED_BEFORE_ADDED
-            facts.append(fact(kind, view, known, "topic_data", seen=partition))
+            facts.append(fact(kind, view, known, "topic_data", seen=partition, earlier=known.coordinated))
     elif view.version >= _PRODUCE_JOINS:
         facts += joined_twice(view, known)
     if error:

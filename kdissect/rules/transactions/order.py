@@ -29,6 +29,7 @@ class ProducedBeforeAdded(FactRule):
         "kafka.server.ReplicaManager#maybeStartTransactionVerificationForPartition",
     )
     facts = (TransactionFact.PRODUCED_BEFORE_ADDED,)
+    awaits_end = True  # partitions are added on a connection of their own
     expects = "partitions that were added"
     sees = "partition {}"
 

@@ -14,6 +14,7 @@ use crate::bodies::partition_rows::{Body, PartitionRows, Topic};
 use crate::bodies::plan::Layout;
 use crate::engine::completed::Row;
 use crate::engine::exchange_block::ExchangeBlock;
+use crate::places::FILE_SHIFT;
 use crate::records::batch::{Batch, Found, NONE};
 use crate::records::content::Contents;
 use crate::records::quick::QuickMap;
@@ -257,6 +258,9 @@ impl UnmarkedRows {
         };
         let Some(plan) = self.plan(py, row)? else { return Ok(false) };
         let Some(latency) = latency(row) else { return Ok(false) };
+        if is_answered_first(row) {
+            return Ok(false);
+        }
         if row.request.ordinal != connection.next || !connection.is_settled(py, row)? {
             return Ok(false);
         }
@@ -497,6 +501,15 @@ fn unspoken(py: Python<'_>, plan: &Plan, row: &Row, latency: i64) -> Option<u64>
     let response = row.response.as_ref().map(|content| (content.data.as_bytes(py), content.body));
     let (marks, are_canonical) = plan.guards.get().marked(Some(request), response, latency);
     (are_canonical && marks & !plan.silent == 0).then_some(marks)
+}
+
+/// `history.fact.is_answered_first`.
+fn is_answered_first(row: &Row) -> bool {
+    let Some(answer) = row.response.as_ref().map(|content| content.span) else { return false };
+    let asked = row.request.content.span;
+    let is_in_order = answer.first_ref >= asked.last_ref
+        || answer.first_ref >> FILE_SHIFT != asked.last_ref >> FILE_SHIFT;
+    answer.first_time < asked.last_time || !is_in_order
 }
 
 /// How long the answer took, 0 without one; None beyond 64 bits.
