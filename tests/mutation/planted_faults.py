@@ -98,6 +98,12 @@ PLANTED = (
     Planted(
         "ConsumerGroupHeartbeat: a fenced member is refused with epoch 0", "GRP033", "fenced_rejoin_loop"
     ),
+    Planted("EndTxn v5: the producer keeps the epoch before", "TXN012", "txn_epoch_not_taken_real"),
+    Planted(
+        "OffsetFetch: an error code that the API does not have",
+        reason="no list of codes is complete: clients take the code of any error from any API",
+        source="org.apache.kafka.common.protocol.Errors#forCode",
+    ),
     Planted(
         "a frame that ends within a request, and another request behind it", "FRM001", "truncated_request"
     ),

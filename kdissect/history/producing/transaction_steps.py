@@ -6,7 +6,7 @@ from typing import Any
 from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.fact import Fact, is_answered_before, is_sent_before
+from kdissect.history.fact import Evidence, Fact, is_answered_before, is_sent_before
 from kdissect.history.producing.transaction import Outcome, Transaction, TransactionalId, TransactionState
 from kdissect.model.record_batch import RecordBatch
 
@@ -37,6 +37,7 @@ class TransactionFact(StrEnum):
     PRODUCED_WHILE_ENDING = "produced_while_ending"  # a batch was sent between EndTxn and its answer
     OTHER_PRODUCER = "other_producer"  # (producer id, epoch) are not those given last
     OLD_EPOCH = "old_epoch"  # the same producer id with a lower epoch: a producer that was fenced
+    EPOCH_NOT_TAKEN = "epoch_not_taken"  # a lower epoch than EndTxn gave on the same connection
     OLD_EPOCH_TAKEN = "old_epoch_taken"  # by the coordinator, which had given a higher one
     OFFSETS_BEFORE_ADDED = "offsets_before_added"  # a group's offsets were committed before it was added
     MARKER_DIFFERS = "marker_differs"  # markers say other than the producer asked
@@ -60,6 +61,8 @@ def identity(view: ExchangeView, known: TransactionalId, producer_id: int, epoch
     kind = TransactionFact.OLD_EPOCH if old else TransactionFact.OTHER_PRODUCER
     if old and _is_taken(view, known, epoch):
         kind = TransactionFact.OLD_EPOCH_TAKEN
+    elif old and _was_given_here(view, given_by):
+        kind = TransactionFact.EPOCH_NOT_TAKEN
     # Another owner may have taken the id from a coordinator whose connection was not captured.
     near = given_by is not None and given_by.connection == view.info.id
     sure = view.all_whole and (old or near or view.key != apis.PRODUCE)
@@ -69,6 +72,19 @@ def identity(view: ExchangeView, known: TransactionalId, producer_id: int, epoch
             seen=(producer_id, epoch), earlier=given_by, sure=sure,
         )
     ]  # fmt: skip
+
+
+def _was_given_here(view: ExchangeView, given_by: Evidence | None) -> bool:
+    """Whether an EndTxn that was answered on the same connection gave the epoch: its producer received it.
+
+    EndTxn may name the epoch it had before once more (KIP-890).
+    """
+    return (
+        given_by is not None
+        and given_by.api_key == apis.END_TXN
+        and given_by.connection == view.info.id
+        and view.key != apis.END_TXN
+    )
 
 
 def _is_taken(view: ExchangeView, known: TransactionalId, epoch: int) -> bool:
