@@ -507,8 +507,8 @@ fn unspoken(py: Python<'_>, plan: &Plan, row: &Row, latency: i64) -> Option<u64>
 fn is_answered_first(row: &Row) -> bool {
     let Some(answer) = row.response.as_ref().map(|content| content.span) else { return false };
     let asked = row.request.content.span;
-    let is_in_order = answer.first_ref >= asked.last_ref
-        || answer.first_ref >> FILE_SHIFT != asked.last_ref >> FILE_SHIFT;
+    let is_in_order =
+        answer.first_ref >= asked.last_ref || answer.first_ref >> FILE_SHIFT != asked.last_ref >> FILE_SHIFT;
     answer.first_time < asked.last_time || !is_in_order
 }
 

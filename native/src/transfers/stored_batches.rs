@@ -1,7 +1,7 @@
 //! Batches that brokers took, until they are fetched: the table of `history.producing.stored_batches`, which Python and
 //! rows of blocks share.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
@@ -60,7 +60,7 @@ pub struct StoredBatches {
     most: usize,
     known_as: Py<PyAny>,
     connections: QuickMap<usize, Known>,
-    batches: HashMap<Arc<[u8]>, Stored>,
+    batches: QuickMap<Arc<[u8]>, Stored>,
     order: VecDeque<Arc<[u8]>>,
     key: Vec<u8>,
 }
@@ -70,7 +70,7 @@ impl StoredBatches {
     /// How many are kept; `known_as` is the id of a connection, and what its broker is called.
     #[new]
     fn new(most: usize, known_as: Py<PyAny>) -> Self {
-        let (batches, order, key) = (HashMap::new(), VecDeque::new(), Vec::new());
+        let (batches, order, key) = (QuickMap::default(), VecDeque::new(), Vec::new());
         StoredBatches { most, known_as, connections: QuickMap::default(), batches, order, key }
     }
 
