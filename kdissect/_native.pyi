@@ -688,14 +688,14 @@ class Sequences:
 
 @final
 class Sessions:
-    # The first version with topic ids; a connection by number, a session of it by its id, high watermark and
-    # log start of a partition in a session.
+    # The first versions with leader epochs and with topic ids; a connection by number, a session of it by its
+    # id; high watermark, log start and leader epoch of a partition in a session.
     def __new__(
         cls,
-        ids_from: int,
+        since: tuple[int, int],
         number_of: Callable[[ConnectionInfo], int],
         session_of: Callable[[int, int], SessionRow | None],
-        offsets_of: Callable[[int, str | bytes, int], tuple[int, int] | None],
+        offsets_of: Callable[[int, str | bytes, int], tuple[int, int, int] | None],
     ) -> Self: ...
     def __len__(self) -> int: ...
     # Sessions with fetches, empty ones, next epoch, the last one; partitions of sessions, with both offsets
@@ -707,6 +707,23 @@ class Sessions:
         list[tuple[int, tuple[str | bytes, int], tuple[int, int], EvidenceRow]],
         int,
     ]: ...
+
+@final
+class StoredBatches:
+    # How many are kept; the id of a connection, and what its broker is called.
+    def __new__(cls, most: int, known_as: Callable[[ConnectionInfo], tuple[str, str]]) -> Self: ...
+    def __len__(self) -> int: ...
+    # A batch that a broker took: its place, its checksum, the header behind that, its Produce (`Evidence`).
+    def note(
+        self, place: tuple[str, str | bytes, int, int], crc: int, header: bytes, evidence: tuple[Any, ...]
+    ) -> None: ...
+    # The same of a place, and whether it was sent once only.
+    def find(
+        self, place: tuple[str, str | bytes, int, int]
+    ) -> tuple[int, bytes, tuple[Any, ...], bool] | None: ...
+    # All of them with their places, for `restore`.
+    def rows(self) -> list[tuple[Any, ...]]: ...
+    def restore(self, rows: Sequence[tuple[Any, ...]]) -> None: ...
 
 @final
 class LentMembers:

@@ -230,6 +230,22 @@ def _epoch_back(answer: Any, _: Any) -> bool:
     return bool(rows)
 
 
+@fault("REC044", "Fetch: batches of leader epoch 77", "consume", "Fetch")
+def _epoch_beyond(answer: Any, asked: Any) -> bool:
+    rows = [row for row in _rows(answer) if asked.topics]
+    for row in rows:
+        row.records = bytes(row.records[:12]) + (77).to_bytes(4) + bytes(row.records[16:])
+    return bool(rows)
+
+
+@fault("FET030", "Fetch: batches of leader epoch 77 in a fetch session", "linger", "Fetch")
+def _epoch_beyond_session(answer: Any, asked: Any) -> bool:
+    rows = [row for row in _rows(answer) if asked.session_epoch > 0 and not asked.topics]
+    for row in rows:
+        row.records = bytes(row.records[:12]) + (77).to_bytes(4) + bytes(row.records[16:])
+    return bool(rows)
+
+
 @fault("PAI016", "Fetch: a throttle time that is the wait for records", "linger", "Fetch", times=9)
 def _throttled(answer: Any, asked: Any) -> bool:
     answer.throttle_time_ms = asked.max_wait_ms

@@ -35,6 +35,17 @@ def is_answered_before(earlier: Evidence, later: Evidence) -> bool:
     return not is_before((request[0], later.sent_ns), (response[1], earlier.answered_ns))
 
 
+def is_answered_first(exchange: Exchange) -> bool:
+    """Whether the response was captured before the request: the order of packets proves nothing then."""
+    # Hot, once an exchange.
+    request, response = exchange.request, exchange.response
+    if request is None or response is None:
+        return False
+    if response.time_ns < request.end_time_ns:
+        return True
+    return is_before((response.first_ref, response.time_ns), (request.last_ref, request.end_time_ns))
+
+
 def answer_of(evidence: Evidence) -> tuple[int, int] | None:
     """The last packet of a response and its time, for the native engine; None without a response."""
     return None if evidence.response is None else (evidence.response[1], evidence.answered_ns)

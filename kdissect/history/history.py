@@ -16,11 +16,12 @@ from kdissect.history.epochs.leader_epochs import LeaderEpochs
 from kdissect.history.epochs.own_counters import OwnCounters
 from kdissect.history.epochs.quorum_epochs import QuorumEpochs
 from kdissect.history.exchange_view import ExchangeView, losses_of
-from kdissect.history.fact import Fact
+from kdissect.history.fact import Fact, is_answered_first
 from kdissect.history.groups.classic_groups import ClassicGroups
 from kdissect.history.groups.modern_groups import ModernGroups
 from kdissect.history.machine import PARTS, Choosy, Machine, Parts, Passing
 from kdissect.history.producing.producers import Producers
+from kdissect.history.producing.stored_batches import StoredBatches
 from kdissect.history.producing.transactions import Transactions
 from kdissect.history.row_asks import RowAsks, row_asks
 from kdissect.history.sessions.fetch_sessions import FetchSessions
@@ -39,7 +40,7 @@ _IN_STREAM_ORDER = (
 )  # fmt: skip
 _AS_COMPLETED = (
     "transactions", "classic_groups", "modern_groups", "leader_epochs", "broker_epochs", "telemetry",
-    "connection_problems", "refused_requests",
+    "connection_problems", "refused_requests", "stored_batches",
 )  # fmt: skip
 # Clients that sent or got what nobody can read, each in 100 bytes. More of them, and later ones are believed.
 MISSED_KEPT = 50_000
@@ -139,6 +140,7 @@ class History:
         self.own_counters = OwnCounters()
         self.snapshot_fetches = SnapshotFetches()
         self.transactions = Transactions()
+        self.stored_batches = StoredBatches()
         self.classic_groups = ClassicGroups()
         self.modern_groups = ModernGroups()
         self.leader_epochs = LeaderEpochs()
@@ -158,7 +160,7 @@ class History:
         self._due: dict[str, int] = {}
         """What is due next on connections without a track, of which nothing else is known."""
         self._holed: set[str] = set()
-        """Capture sets of which bytes were lost."""
+        """Capture sets of which bytes were lost, or whose packets are not in the order of their sending."""
         self._missed: set[tuple[Machine, str, str]] = set()
         """Machines that could not read a body, with capture set and client: what it told them is missing."""
 
@@ -166,7 +168,7 @@ class History:
         return tuple(getattr(self, name) for name in names if only is None or name in only)
 
     def is_holed(self, capture_set: str) -> bool:
-        """Whether bytes of a capture set are known to be lost."""
+        """Whether bytes of a capture set are known to be lost, or to be in another order."""
         return capture_set in self._holed
 
     def due_on(self, connection: str) -> int | None:
@@ -291,6 +293,8 @@ class History:
         self, exchange: Exchange, before: Exchange | None, parts: Parts | None
     ) -> tuple[list[Exchange], list[Fact]]:
         learn_identities(exchange)
+        if is_answered_first(exchange):
+            self._holed.add(exchange.connection.capture_set)
         if not self._watches_all and self._goes_on(exchange):
             watchers = self._watching(exchange.api_key, exchange.api_version)
             return [exchange], self._take_own(exchange, watchers, parts)

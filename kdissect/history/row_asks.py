@@ -14,6 +14,7 @@ from kdissect.history.groups.classic_groups import ClassicGroups
 from kdissect.history.machine import Again, Machine
 from kdissect.history.member_rows import MEMBER_FIELDS
 from kdissect.history.producing.producers import Producers
+from kdissect.history.producing.stored_batches import StoredBatches
 from kdissect.history.producing.transactions import Transactions
 from kdissect.history.sessions.fetch_sessions import FetchSessions
 
@@ -25,6 +26,8 @@ class RowAsks(NamedTuple):
     """Whether batches with a producer id are for `lent_sequences`."""
     asks_sessions: bool = False
     """Whether Fetches are for `lent_sessions`."""
+    asks_stored: bool = False
+    """Whether batches are for the table of `StoredBatches`."""
     member_fields: tuple[str, str, str] | None = None
     """Those of requests that are for `lent_members`."""
     is_transactional: bool = False
@@ -54,6 +57,8 @@ def _with(asks: RowAsks, machine: Machine, api_key: int, version: int) -> RowAsk
     match machine, api_key:
         case Transactions(), apis.PRODUCE:
             return asks._replace(is_transactional=True)
+        case StoredBatches(), _:
+            return asks._replace(asks_stored=True)
         case Producers(), apis.PRODUCE:
             return asks._replace(asks_sequences=True)
         case FetchSessions(), apis.FETCH:

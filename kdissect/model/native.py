@@ -9,7 +9,7 @@ import os
 __all__ = ["INTERFACE", "is_compiled", "native", "why_without", "wish_for"]
 
 # What this version and the library expect of each other.
-INTERFACE = 15
+INTERFACE = 16
 
 
 def _look() -> tuple[bool, str]:

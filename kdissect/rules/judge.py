@@ -6,7 +6,8 @@ Rules of the game:
   connection, or all of it, is inconclusive where the capture lacks that.
 - One cause, one finding: a header that does not fit silences the body, a body that does not fit silences
   its values, and a rule silences those it overrides, for the same exchange. The registry has the order.
-- What the schema does not know (API, version) is not judged.
+- What the schema does not know (API, version) is not judged. Nor is the body of a response whose request was
+  not captured: its API is inferred.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from kdissect.rules.judging.unmarked_rows import UnmarkedRows
 
 HELD_FACTS = 1000  # that wait for the end of a connection, each with its exchange
+_MISREAD = frozenset({AnomalyKind.MALFORMED_HEADER, AnomalyKind.INFERRED_API})
 _IRREGULAR = int(ExchangeFact.ANOMALY | ExchangeFact.NOT_ANSWERED | ExchangeFact.ID_NOT_HIGHEST)
 """Of these exchanges more is kept than `ConnectionView.pass_by` does, whichever rules were chosen."""
 
@@ -340,7 +342,7 @@ class Judge:
         for rule in what.rules:
             if rule.code not in self._suppressed:
                 self._speak_all(rule, rule.check(exchange, view), view, exchange)
-        if exchange.kind is ExchangeKind.KAFKA and not _has_bad_header(exchange):
+        if exchange.kind is ExchangeKind.KAFKA and not _is_misread(exchange):
             self._bodies(exchange, view, what.bodies, what.marks)
         self._judged(exchange, view)
 
@@ -567,8 +569,11 @@ def _place(fact: Fact) -> tuple[str, int]:
     return fact.evidence.connection, fact.evidence.ordinal
 
 
-def _has_bad_header(exchange: Exchange) -> bool:
-    return any(anomaly.kind is AnomalyKind.MALFORMED_HEADER for anomaly in exchange.anomalies or ())
+def _is_misread(exchange: Exchange) -> bool:
+    """Whether nobody knows what the bodies are: a header does not fit, or the request of a response was not
+    captured, so that its API is inferred.
+    """
+    return any(anomaly.kind in _MISREAD for anomaly in exchange.anomalies or ())
 
 
 def _left_over(body: Body) -> DecodeError:

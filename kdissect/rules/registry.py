@@ -64,6 +64,7 @@ _MODULES = (
     "fetch.acknowledgements",
     "fetch.bad_acquired_records",
     "fetch.session_state",
+    "fetch.stored_records",
     "fetch.misplaced_data",
     "fetch.fetched_partitions",
     "groups.empty_group_id",

@@ -31,7 +31,7 @@ mod transfers;
 mod wire;
 
 /// What Python and this library expect of each other; another number is not used.
-const INTERFACE: u32 = 15;
+const INTERFACE: u32 = 16;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -99,6 +99,7 @@ fn add_transfers(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<transfers::fetch_polls::FetchPolls>()?;
     module.add_class::<transfers::sequences::Sequences>()?;
     module.add_class::<transfers::sessions::Sessions>()?;
+    module.add_class::<transfers::stored_batches::StoredBatches>()?;
     module.add_class::<transfers::lent_members::LentMembers>()?;
     module.add_class::<transfers::group_logs::GroupLogs>()?;
     module.add_class::<transfers::produced_batches::ProducedBatches>()

@@ -12,6 +12,7 @@ from kdissect.history.groups.classic_steps import ClassicFact
 from kdissect.history.groups.group_assignments import AssignmentFact
 from kdissect.history.groups.modern_groups import ModernFact
 from kdissect.history.producing.producers import ProducerFact
+from kdissect.history.producing.stored_batches import StoredFact
 from kdissect.history.producing.transaction_steps import TransactionFact
 from kdissect.history.sessions.fetch_sessions import FetchFact
 from kdissect.history.sessions.share_sessions import ShareFact
@@ -29,9 +30,11 @@ DIFFERENCES = frozenset(
         SaslFact.TOKEN_DIFFERS,
         FetchFact.EPOCH_DIFFERS, FetchFact.UNKNOWN_SESSION, FetchFact.ZERO_INCREMENTAL,
         FetchFact.FORGOTTEN_IN_FULL, FetchFact.TOPIC_IDS_MIXED, FetchFact.STRANGE_PARTITION,
+        StoredFact.RECORDS_DIFFER, FetchFact.EPOCH_BEYOND,
         FetchFact.OTHER_SESSION, FetchFact.OFFSET_BACK, ProducerFact.OFFSET_BACK, ShareFact.NEVER_ACQUIRED,
         ThrottleFact.IS_WAIT,
-        ProducerFact.OLD_EPOCH_TAKEN, TransactionFact.OLD_EPOCH_TAKEN, TransactionFact.OFFSETS_BEFORE_ADDED,
+        ProducerFact.OLD_EPOCH_TAKEN, TransactionFact.OLD_EPOCH_TAKEN,
+        TransactionFact.EPOCH_NOT_TAKEN, TransactionFact.OFFSETS_BEFORE_ADDED,
         AssignmentFact.UNREADABLE, AssignmentFact.SHARED, AssignmentFact.DIFFERS,
         AssignmentFact.NOT_SUBSCRIBED, ClassicFact.ANSWERED_TO_STRANGER, ModernFact.OWNS_UNASSIGNED,
         ClassicFact.TWO_LEADERS, ClassicFact.METADATA_DIFFERS, ClassicFact.ANSWERED_AFTER_LEAVE,

@@ -1,7 +1,7 @@
 """The kinds of faults that another author planted in recordings, and what finds each.
 
 A kind is found by a rule (`code`), which a mutator or a fixture shows, or has the `reason` why the
-bytes of such a recording prove no fault, or why no rule looks for it, with its `source`.
+bytes of such a recording prove no fault, with its `source`.
 """
 
 from typing import NamedTuple
@@ -19,9 +19,6 @@ class Planted(NamedTuple):
     reason: str = ""
     source: str = ""
 
-
-OPEN = "open:"
-"""Before the reason of a kind that the bytes prove, and that nothing finds."""
 
 PLANTED = (
     Planted("Metadata: a leader that is not in sync", "MET009", "m_meta_leader_not_in_isr"),
@@ -79,13 +76,13 @@ PLANTED = (
     Planted("OffsetForLeaderEpoch: a later epoch than asked for", "MET014"),
     Planted(
         "Fetch: a batch of a later leader epoch than the leader's",
-        case="m_fetch_future_leader_epoch",
-        reason=f"{OPEN} REC044 finds it if the request names the partition, and here its session does",
+        "FET030",
+        "m_fetch_future_leader_epoch",
     ),
     Planted(
         "Fetch: a value that differs from the produced one",
-        case="m_fetch_value_differs_from_produced",
-        reason=f"{OPEN} histories do not keep checksums of produced batches until they are fetched",
+        "FET031",
+        "m_fetch_value_differs_from_produced",
     ),
     Planted("ApiVersions: a feature range upside down", "VER021"),
     Planted("ShareFetch: lock timeout -7", "FET027", "m_share_lock_timeout_zero"),
@@ -100,6 +97,12 @@ PLANTED = (
     Planted("Fetch: records and high watermark -1", "FET029", "hw_missing"),
     Planted(
         "ConsumerGroupHeartbeat: a fenced member is refused with epoch 0", "GRP033", "fenced_rejoin_loop"
+    ),
+    Planted("EndTxn v5: the producer keeps the epoch before", "TXN012", "txn_epoch_not_taken_real"),
+    Planted(
+        "OffsetFetch: an error code that the API does not have",
+        reason="no list of codes is complete: clients take the code of any error from any API",
+        source="org.apache.kafka.common.protocol.Errors#forCode",
     ),
     Planted(
         "a frame that ends within a request, and another request behind it", "FRM001", "truncated_request"

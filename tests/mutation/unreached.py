@@ -19,6 +19,7 @@ UNREACHED: dict[str, str] = {
     "SAS013": "no sound answer can be made a refusal of it; kafka44_connect_plain.pcapng has it",
     "SAS014": "no sound answer can be made a refusal of it; kafka44_java_sasl.pcapng has it",
     "SAS016": "no sound answer can be made a refusal of it; the client would not go on",
+    "TXN012": "no recorded producer of EndTxn v5 goes on with its coordinator's connection",
     "VER013": "it takes three connections, and a mutant is of one",
     "VER017": "it takes two changes, of what is advertised and of the end; kafka44_franz_raw.pcapng has it",
     "VER019": "it takes three connections, and a mutant is of one; kafka44_connect_plain.pcapng has it",

@@ -629,3 +629,16 @@ def test_anomalies_are_bounded_but_counted() -> None:
     assert kinds(wire) == {AnomalyKind.OVERLAP_DIFFERS: 500}
     assert len(wire.connection.anomalies) == 100
     assert MASK == 0xFFFFFFFF
+
+
+def test_an_opening_that_was_captured_late() -> None:
+    """The SYN shows where the stream begins: what came before the first data that was captured is missing."""
+    wire = Wire()
+    wire.send(CLIENT, 0, b"ask", flags=ACK)
+    wire.send(BROKER, 10, b"later")
+    segment = Wire(wire.isn).send(BROKER, -1, flags=SYN | ACK)
+    assert not wire.connection.opens_new_incarnation(BROKER, segment, wire.time_ns)
+    wire.send(BROKER, -1, flags=SYN | ACK)
+    assert wire.sinks[BROKER].runs == [b"later"]
+    assert kinds(wire) == {AnomalyKind.GAP: 1}
+    assert wire.connection.health[BROKER].gap_bytes == 10

@@ -71,8 +71,8 @@ class TransactionalId:
     """
 
     __slots__ = (
-        "client_ids", "current", "ended", "epoch", "given_by", "outcomes", "owners", "producer_id", "state",
-        "timeout_ms", "transactional_id",
+        "client_ids", "coordinated", "current", "ended", "epoch", "given_by", "outcomes", "owners",
+        "producer_id", "state", "timeout_ms", "transactional_id",
     )  # fmt: skip
 
     def __init__(self, transactional_id: str) -> None:
@@ -81,6 +81,8 @@ class TransactionalId:
         self.producer_id: int | None = None
         self.epoch: int | None = None
         self.given_by: Evidence | None = None
+        self.coordinated: Evidence | None = None
+        """What the coordinator was asked last."""
         self.timeout_ms: int | None = None
         self.owners = 0
         """How often a producer took the id."""

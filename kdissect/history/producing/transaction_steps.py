@@ -6,7 +6,7 @@ from typing import Any
 from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.fact import Fact, is_answered_before, is_sent_before
+from kdissect.history.fact import Evidence, Fact, is_answered_before, is_sent_before
 from kdissect.history.producing.transaction import Outcome, Transaction, TransactionalId, TransactionState
 from kdissect.model.record_batch import RecordBatch
 
@@ -16,7 +16,7 @@ REPEATED = "repeated"  # what a fact says of an EndTxn that asks for what came a
 # From this version of EndTxn on a transaction may have begun with a batch to any leader (KIP-890), on a
 # connection that was not captured; before, its beginning goes to the broker that ends it.
 _BEGUN_ELSEWHERE = 5
-_OF_COORDINATOR = frozenset({apis.ADD_PARTITIONS_TO_TXN, apis.ADD_OFFSETS_TO_TXN, apis.END_TXN})
+OF_COORDINATOR = frozenset({apis.ADD_PARTITIONS_TO_TXN, apis.ADD_OFFSETS_TO_TXN, apis.END_TXN})
 """APIs that the transaction coordinator answers."""
 _FENCED = frozenset({codes.INVALID_PRODUCER_EPOCH, codes.PRODUCER_FENCED})
 
@@ -37,6 +37,7 @@ class TransactionFact(StrEnum):
     PRODUCED_WHILE_ENDING = "produced_while_ending"  # a batch was sent between EndTxn and its answer
     OTHER_PRODUCER = "other_producer"  # (producer id, epoch) are not those given last
     OLD_EPOCH = "old_epoch"  # the same producer id with a lower epoch: a producer that was fenced
+    EPOCH_NOT_TAKEN = "epoch_not_taken"  # a lower epoch than EndTxn gave on the same connection
     OLD_EPOCH_TAKEN = "old_epoch_taken"  # by the coordinator, which had given a higher one
     OFFSETS_BEFORE_ADDED = "offsets_before_added"  # a group's offsets were committed before it was added
     MARKER_DIFFERS = "marker_differs"  # markers say other than the producer asked
@@ -60,6 +61,8 @@ def identity(view: ExchangeView, known: TransactionalId, producer_id: int, epoch
     kind = TransactionFact.OLD_EPOCH if old else TransactionFact.OTHER_PRODUCER
     if old and _is_taken(view, known, epoch):
         kind = TransactionFact.OLD_EPOCH_TAKEN
+    elif old and _was_given_here(view, given_by):
+        kind = TransactionFact.EPOCH_NOT_TAKEN
     # Another owner may have taken the id from a coordinator whose connection was not captured.
     near = given_by is not None and given_by.connection == view.info.id
     sure = view.all_whole and (old or near or view.key != apis.PRODUCE)
@@ -71,6 +74,19 @@ def identity(view: ExchangeView, known: TransactionalId, producer_id: int, epoch
     ]  # fmt: skip
 
 
+def _was_given_here(view: ExchangeView, given_by: Evidence | None) -> bool:
+    """Whether an EndTxn that was answered on the same connection gave the epoch: its producer received it.
+
+    EndTxn may name the epoch it had before once more (KIP-890).
+    """
+    return (
+        given_by is not None
+        and given_by.api_key == apis.END_TXN
+        and given_by.connection == view.info.id
+        and view.key != apis.END_TXN
+    )
+
+
 def _is_taken(view: ExchangeView, known: TransactionalId, epoch: int) -> bool:
     """Whether the coordinator took a lower epoch than it had given.
 
@@ -78,7 +94,7 @@ def _is_taken(view: ExchangeView, known: TransactionalId, epoch: int) -> bool:
     had before it was answered, is taken (KIP-890).
     """
     answer = view.response
-    if answer is None or view.key not in _OF_COORDINATOR:
+    if answer is None or view.key not in OF_COORDINATOR:
         return False
     if view.key == apis.END_TXN and view.version >= _BEGUN_ELSEWHERE and epoch + 1 == known.epoch:
         return False
@@ -205,7 +221,7 @@ def batch_sent(
         here = current is not None and current.epoch == header.producer_epoch
         if not (here and current is not None and partition in current.partitions):
             kind = TransactionFact.PRODUCED_BEFORE_ADDED
-            facts.append(fact(kind, view, known, "topic_data", seen=partition))
+            facts.append(fact(kind, view, known, "topic_data", seen=partition, earlier=known.coordinated))
     elif view.version >= _PRODUCE_JOINS:
         facts += joined_twice(view, known)
     if error:

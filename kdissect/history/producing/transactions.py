@@ -13,6 +13,7 @@ from kdissect.history.fact import Fact
 from kdissect.history.producing.produce_parts import ProduceParts
 from kdissect.history.producing.transaction import Outcome, TransactionalId, TransactionState
 from kdissect.history.producing.transaction_steps import (
+    OF_COORDINATOR,
     TransactionFact,
     added,
     batch_sent,
@@ -78,6 +79,8 @@ class Transactions:
     def _id(self, view: ExchangeView, transactional_id: str) -> TransactionalId:
         key = view.info.scope, str(transactional_id)
         known = self.ids.get_or(key, lambda: TransactionalId(key[1]))
+        if view.key in OF_COORDINATOR:
+            known.coordinated = view.evidence
         if len(known.client_ids) < CLIENTS_KEPT:
             known.client_ids.add(view.exchange.client_id)
         return known

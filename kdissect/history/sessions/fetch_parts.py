@@ -6,14 +6,22 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from kdissect.decoders.listed_partitions import Topics, topic_lister, topic_namer
+from kdissect.decoders.listed_partitions import topic_namer
+from kdissect.engine.records.record_sets import lone_batch, record_batches
 from kdissect.engine.transfer_rows import Place, unread_places
 from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import PartitionKey, partition_of
 from kdissect.session.exchange import Exchange
 
 Told = tuple[int, int, int, int]
 """What an answer tells of a partition: its number, error code, high watermark, log start."""
 StatedTopics = list[tuple[str | bytes, list[Told]]]
+AskedTopics = list[tuple[str | bytes, list[tuple[int, int]]]]
+"""Topics of a request, each with its partitions and the leader epochs that it names for them."""
+BatchEpochs = list[tuple[PartitionKey, int]]
+"""Partitions with records, each with the highest leader epoch of its batches."""
+UNKNOWN_EPOCH = -1  # RecordBatch.NO_PARTITION_LEADER_EPOCH
+EPOCHS_FROM = 9  # the first version whose requests name leader epochs (KIP-320)
 
 
 def _no_rows() -> tuple[bool, bool]:
@@ -117,15 +125,44 @@ def _read(asked: Place, answered: Place | None) -> FetchParts | None:
     )
 
 
-def asked_topics(exchange: Exchange) -> Topics | None:
-    """The topics of a Fetch request, with partitions; None where it does not fit. Raises nothing."""
+def asked_topics(exchange: Exchange) -> AskedTopics | None:
+    """The topics of a Fetch request; None where it does not fit. Raises nothing."""
+    version = exchange.api_version
+    if version is None:
+        return None
     topics = _read_topics(exchange, False)
     if topics is not None:
-        return [(name, [stated[0] for stated in numbers]) for name, numbers in topics]
+        has_epochs = version >= EPOCHS_FROM
+        return [
+            (name, [(number, epoch if has_epochs else UNKNOWN_EPOCH) for number, _, epoch, _ in rows])
+            for name, rows in topics
+        ]
     body = exchange.bodies()[0]
-    if body is None or not body.fits or exchange.api_version is None:
-        return None
-    return topic_lister(apis.FETCH, exchange.api_version, False)(body.value)
+    return None if body is None or not body.fits else asked_by(body.value, version)
+
+
+def asked_by(request: Any, version: int) -> AskedTopics:
+    """The same of a decoded request."""
+    named = topic_namer(apis.FETCH, version, False)
+    return [(named(topic), [*map(_asked, topic.partitions or ())]) for topic in request.topics or ()]
+
+
+def _asked(row: Any) -> tuple[int, int]:
+    return row.partition, getattr(row, "current_leader_epoch", UNKNOWN_EPOCH)
+
+
+def batch_epochs(exchange: Exchange) -> BatchEpochs:
+    """The leader epochs of batches in a Fetch answer that fits; those of batches with right checksums."""
+    lone = lone_batch(exchange)
+    if lone is not None:
+        return [(partition_of(lone.records_field), lone.header[2])]
+    epochs: dict[PartitionKey, int] = {}
+    for field, found in record_batches(exchange):
+        partition = partition_of(field)
+        for batch in found.batches:
+            if batch.crc_is_right and not batch.faults:
+                epochs[partition] = max(epochs.get(partition, UNKNOWN_EPOCH), batch.leader_epoch)
+    return [*epochs.items()]
 
 
 def stated_topics(exchange: Exchange) -> StatedTopics | None:

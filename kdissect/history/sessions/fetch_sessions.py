@@ -9,17 +9,21 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
-from kdissect.decoders.listed_partitions import Topics
 from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact, evidence_of, is_of_connection
 from kdissect.history.machine import nothing_lent
 from kdissect.history.sessions.fetch_parts import (
+    UNKNOWN_EPOCH,
+    AskedTopics,
+    BatchEpochs,
     FetchParts,
     StatedTopics,
     Told,
+    asked_by,
     asked_topics,
+    batch_epochs,
     brings_records,
     stated_by,
     stated_topics,
@@ -62,6 +66,7 @@ class FetchFact(StrEnum):
     OTHER_SESSION = "other_session"  # an answer that names another session than its request
     OFFSET_BACK = "offset_back"  # a high watermark or log start lower than the session was told before
     STRANGE_PARTITION = "strange_partition"  # an answer for a partition outside the session
+    EPOCH_BEYOND = "epoch_beyond"  # a batch of a higher leader epoch than the session asks for
 
 
 class FetchSession:
@@ -69,14 +74,16 @@ class FetchSession:
 
     `next_epoch` is None where an answer was not seen: the broker may have counted on or not. `partitions` is
     None where the session's opening was not seen, or it has more than are kept; beside each stands what was
-    told of it last. `with_ids` tells topic ids
+    told of it last. `epochs` are the leader epochs that requests named for them last, and those requests: a
+    broker compares its own epoch with these until another request names the partition
+    (kafka.server.CachedPartition#updateRequestParams). `with_ids` tells topic ids
     from names. `empty` counts incremental fetches that brought no records. `incremental` and
     `full` count those that were not refused. `closed_by` is the fetch with which the client closed it.
     """
 
     __slots__ = (
-        "closed_by", "created_by", "empty", "full", "incremental", "is_open", "last", "next_epoch",
-        "partitions", "session_id", "with_ids",
+        "closed_by", "created_by", "empty", "epochs", "full", "incremental", "is_open", "last",
+        "next_epoch", "partitions", "session_id", "with_ids",
     )  # fmt: skip
 
     def __init__(self, session_id: int) -> None:
@@ -86,22 +93,46 @@ class FetchSession:
         self.last: Evidence | None = None
         self.next_epoch: int | None = None
         self.partitions: dict[Partition, Offsets] | None = None
+        self.epochs: dict[Partition, tuple[int, Evidence]] = {}
         self.with_ids: bool | None = None
         self.is_open = True
         self.full = 0
         self.incremental = 0
         self.empty = 0
 
-    def holds(self, topics: Topics) -> bool:
-        """Whether all these partitions belong to the session, as far as its partitions are known."""
+    def epoch_of(self, partition: Partition) -> int:
+        """The leader epoch that the session asks for."""
+        known = self.epochs.get(partition)
+        return UNKNOWN_EPOCH if known is None else known[0]
+
+    def holds(self, topics: AskedTopics) -> bool:
+        """Whether all these partitions belong to the session and ask for their epochs again, as far as its
+        partitions are known.
+        """
         known = self.partitions
         if known is None:
             return True
-        for name, numbers in topics:
-            for number in numbers:
-                if (name, number) not in known:
+        for name, asked in topics:
+            for number, epoch in asked:
+                if (name, number) not in known or epoch != self.epoch_of((name, number)):
                     return False
         return True
+
+    def is_beyond(self, epochs: BatchEpochs) -> bool:
+        """Whether a batch has a higher leader epoch than the session asks for."""
+        known = self.epochs
+        if not known:
+            return False
+        return any(0 <= self.epoch_of(partition) < epoch for partition, epoch in epochs)
+
+    def ask(self, asked: AskedTopics, by: Evidence) -> None:
+        """Take the leader epochs that a request names."""
+        for name, rows in asked:
+            for number, epoch in rows:
+                if epoch == UNKNOWN_EPOCH:
+                    self.epochs.pop((name, number), None)
+                elif epoch != self.epoch_of((name, number)):
+                    self.epochs[name, number] = epoch, by
 
     def agrees(self, stated: StatedTopics) -> bool:
         """Whether these belong to the session, and no offset is lower than it was, as far as known."""
@@ -129,7 +160,7 @@ class FetchSession:
                     continue
                 known[name, number] = high if high >= 0 else before[0], start if start >= 0 else before[1], by
 
-    def expects(self, topics: Topics, with_ids: bool) -> bool:
+    def expects(self, topics: AskedTopics, with_ids: bool) -> bool:
         """Whether a request may name these again, by ids or names."""
         if not topics:
             return True
@@ -223,6 +254,8 @@ class FetchSessions:
             stated = stated_topics(exchange)
             if stated is None or not session.agrees(stated):
                 return False
+            if parts.has_records and session.epochs and session.is_beyond(batch_epochs(exchange)):
+                return False
             session.learn(stated, evidence)
         session.count(epoch, evidence, parts.has_records)
         return True
@@ -267,6 +300,7 @@ class FetchSessions:
         session.full = 1
         session.with_ids = fetch.with_ids if view.request.topics else None
         session.partitions = dict.fromkeys(_partitions(view.request.topics), _UNTOLD)
+        session.ask(asked_by(view.request, view.version), view.evidence)
         _bound(session)
         seen = answer.session_id
         return [
@@ -288,7 +322,7 @@ class FetchSessions:
         if answer is None or not answer.error_code:
             session.incremental += 1
             session.is_open = True
-            _change(session, view.request)
+            _change(session, view)
         facts += _answered(fetch, session, answer, self.tells_increments)
         session.last = view.evidence
         return facts
@@ -380,22 +414,26 @@ _REFUSALS = {
 }
 
 
-def _change(session: FetchSession, request: Any) -> None:
+def _change(session: FetchSession, view: ExchangeView) -> None:
     """An incremental fetch adds the partitions it names and forgets others."""
+    request = view.request
     if session.partitions is None or not (request.topics or request.forgotten_topics_data):
         return
     for partition in _partitions(request.topics):
         session.partitions.setdefault(partition, _UNTOLD)
+    session.ask(asked_by(request, view.version), view.evidence)
     for topic in request.forgotten_topics_data or ():
         name = _name(topic)
         for number in topic.partitions or ():
             session.partitions.pop((name, number), None)
+            session.epochs.pop((name, number), None)
     _bound(session)
 
 
 def _bound(session: FetchSession) -> None:
     if session.partitions is not None and len(session.partitions) > PARTITIONS_KEPT:
         session.partitions = None
+        session.epochs.clear()
 
 
 def _stated(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
@@ -409,6 +447,9 @@ def _stated(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
                 path = f"responses[{at}].partitions[{index}]"
                 for fact in _against_told(fetch, session, (name, row[0]), row, path):
                     facts.setdefault(FetchFact(fact.kind), fact)
+    beyond = _beyond(fetch, session, stated)
+    if beyond is not None:
+        facts[FetchFact.EPOCH_BEYOND] = beyond
     session.learn(stated, fetch.view.evidence)
     return list(facts.values())
 
@@ -433,6 +474,31 @@ def _against_told(
                 FetchFact.OFFSET_BACK, f"{path}.{field}", side="response", expected=least, seen=seen,
                 earlier=earlier,
             )  # fmt: skip
+
+
+def _beyond(fetch: _Fetch, session: FetchSession, stated: StatedTopics) -> Fact | None:
+    """The first batch of a higher leader epoch than that of the session, of partitions that the request does
+    not name.
+    """
+    if not session.epochs:
+        return None
+    epochs = batch_epochs(fetch.view.exchange)
+    if not session.is_beyond(epochs):
+        return None
+    named, highest = set(_partitions(fetch.view.request.topics)), dict(epochs)
+    for at, (name, rows) in enumerate(stated):
+        for index, (number, error, *_) in enumerate(rows):
+            partition = name, number
+            seen, least = highest.get(partition, UNKNOWN_EPOCH), session.epoch_of(partition)
+            if error or partition in named or not 0 <= least < seen:
+                continue
+            earlier = session.epochs[partition][1]
+            if is_of_connection(earlier, fetch.view.info.id):
+                path = f"responses[{at}].partitions[{index}].records"
+                return fetch.fact(
+                    FetchFact.EPOCH_BEYOND, path, side="response", expected=least, seen=seen, earlier=earlier
+                )
+    return None
 
 
 def _kind_of_names(with_ids: bool) -> str:

@@ -6,6 +6,7 @@ from kdissect.history import api_keys as apis
 from kdissect.history.fact import Evidence
 from kdissect.history.lent_connections import LentConnections
 from kdissect.history.machine import nothing_lent
+from kdissect.history.sessions.fetch_parts import EPOCHS_FROM
 from kdissect.history.sessions.fetch_sessions import TOPIC_IDS_FROM, FetchSessions, SessionKey
 from kdissect.model.native import native
 from kdissect.session.info import ConnectionInfo
@@ -22,7 +23,9 @@ class LentSessions:
         self._connections = connections
         self._numbers: dict[SessionKey, int] = {}
         self._keys: list[SessionKey] = []
-        self.rows = native.Sessions(TOPIC_IDS_FROM, self.number_of, self._session_of, self._offsets_of)
+        self.rows = native.Sessions(
+            (EPOCHS_FROM, TOPIC_IDS_FROM), self.number_of, self._session_of, self._offsets_of
+        )
 
     def number_of(self, info: ConnectionInfo) -> int:
         """That of a connection."""
@@ -40,11 +43,12 @@ class LentSessions:
             self._keys.append(key)
         return number, session.next_epoch, session.with_ids, session.partitions is not None
 
-    def _offsets_of(self, number: int, topic: str | bytes, partition: int) -> tuple[int, int] | None:
+    def _offsets_of(self, number: int, topic: str | bytes, partition: int) -> tuple[int, int, int] | None:
         session = self._machine.sessions.peek(self._keys[number])
-        known = None if session is None or session.partitions is None else session.partitions
-        offsets = None if known is None else known.get((topic, partition))
-        return None if offsets is None else offsets[:2]
+        if session is None or session.partitions is None:
+            return None
+        offsets = session.partitions.get((topic, partition))
+        return None if offsets is None else (*offsets[:2], session.epoch_of((topic, partition)))
 
     def take(self) -> None:
         """Have the machine take everything that went by; the numbers are forgotten."""

@@ -186,6 +186,14 @@ class Reassembly:
             self.opened = True
             self.sink.opened()
 
+    def miss_beginning(self, length: int, ref: int, time_ns: int) -> None:
+        """The SYN was captured after data: so many bytes between it and the data were not delivered."""
+        odd = self.oddities()
+        odd.gaps += 1
+        odd.gap_bytes += length
+        detail = f"{plural(length, 'byte')} at the beginning of the stream were not captured in time"
+        self._log.note(AnomalyKind.GAP, detail, ref, time_ns)
+
     def count_syn_again(self, ip_id: int, time_ns: int) -> None:
         """A SYN with the number this stream has: a copy, a retransmission, or the first one after data."""
         if self.syn_time_ns == NEVER_NS:

@@ -22,7 +22,7 @@ from kdissect.model.packets.stream import CloseKind, StreamSink
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.store import Store
 from kdissect.net.streams.oddities import OutOfOrderSegment
-from kdissect.net.streams.reassembly import Health, Reassembly
+from kdissect.net.streams.reassembly import PLAUSIBLE_AHEAD, Health, Reassembly
 from kdissect.net.streams.repair import QUIET_GRACE_NS, Repair
 from kdissect.net.streams.round_trips import AckTimes
 from kdissect.net.streams.sequence import HALF, MASK, add, distance
@@ -203,7 +203,7 @@ class TcpConnection:
             if is_over := (self.closed or self.troubled) and time_ns - self.last_time_ns > quiet_ns:
                 mine.oddities().came_after_ack(time_ns - mine.syn_time_ns)
             return is_over
-        if mine.start_seq < 0 and segment.flags & ACK:
+        if segment.flags & ACK and (mine.start_seq < 0 or mine.syn_time_ns == NEVER_NS):
             return segment.ack != peer.start_seq
         return True
 
@@ -227,7 +227,7 @@ class TcpConnection:
             return
         size = len(segment.payload) + segment.missing
         if segment.flags & SYN:
-            self._open(direction, segment, time_ns)
+            self._open(direction, segment, ref, time_ns)
         else:
             self._begin(direction, segment)
             if not segment.window:
@@ -257,13 +257,17 @@ class TcpConnection:
         if mine.opened and not mine.offset and segment.flags & ACK:
             self._open_peer(direction, segment.ack)
 
-    def _open_peer(self, direction: int, ack: int) -> None:
-        """The other SYN was not captured, or not yet: this acknowledges it and nothing more."""
+    def _open_peer(self, direction: int, ack: int, is_sure: bool = False) -> None:
+        """The other SYN was not captured, or not yet: this acknowledges it and nothing more.
+
+        A SYN `is_sure`: it shows the number of the first byte although later packets were captured before it.
+        """
         peer = self._streams[1 - direction]
-        if peer.start_seq < 0 and not peer.ended:
+        is_open = peer.start_seq >= 0 and (peer.opened or peer.offset or not is_sure)
+        if not is_open and not peer.ended:
             peer.reopen(ack)
 
-    def _open(self, direction: int, segment: Segment, time_ns: int) -> None:
+    def _open(self, direction: int, segment: Segment, ref: int, time_ns: int) -> None:
         mine = self._streams[direction]
         seq = add(segment.seq, 1)  # a SYN takes one sequence number, RFC 9293 section 3.4
         if self.initiator is None:
@@ -274,8 +278,10 @@ class TcpConnection:
             mine.reopen(seq)
             mine.acks = AckTimes()
             mine.acks.sent(seq, time_ns)
+        elif 0 < (missing := distance(mine.start_seq, seq)) < PLAUSIBLE_AHEAD:
+            mine.miss_beginning(missing, ref, time_ns)
         if segment.flags & ACK:
-            self._open_peer(direction, segment.ack)
+            self._open_peer(direction, segment.ack, is_sure=True)
         mine.syn_id, mine.syn_time_ns = segment.ip_id, time_ns
 
     def _reset(self, direction: int, ref: int, time_ns: int) -> None:

@@ -106,7 +106,7 @@ class EpochBeyondLeader(BatchRule):
     A leader refuses a Fetch that names another epoch than its own (FENCED_LEADER_EPOCH,
     UNKNOWN_LEADER_EPOCH). So the epoch that the request names is that of the leader which answers, and no
     leader before it wrote with a higher one. A client that learns a higher epoch from a batch asks with it,
-    and is refused. The rule says nothing of partitions that the request leaves to its fetch session.
+    and is refused. FET030 says the same of partitions that the request leaves to its fetch session.
 
     Example: epoch 2 asked for, no error, and a batch of epoch 9.
 

@@ -135,6 +135,33 @@ class OffsetsBack(FactRule):
     sees = "{}"
 
 
+class EpochBeyondSession(FactRule):
+    """A leader must not give batches of a higher leader epoch than its fetch session asks for.
+
+    A session keeps the epoch that a request named for a partition. The leader refuses the partition if its
+    own epoch is another one (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH). So no leader before it wrote with a
+    higher epoch. REC044 says the same of partitions that the request names.
+
+    Example: a session that asks for epoch 2, no error, and a batch of epoch 9.
+
+    What to do: look for a log that was written by two leaders, or for what changes batches on their way.
+    """
+
+    code = "FET030"
+    name = "epoch-beyond-session"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = (
+        "KIP-320 Proposed Changes",
+        "KIP-227 FetchRequest Metadata meaning",
+        "kafka.cluster.Partition#checkCurrentLeaderEpoch",
+    )
+    facts = (FetchFact.EPOCH_BEYOND,)
+    expects = "{} or less, the epoch that the session asks for"
+    sees = "epoch {}"
+
+
 class WrongShareEpoch(FactRule):
     """The epochs of a share session must count up by one.
 

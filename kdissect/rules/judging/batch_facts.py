@@ -25,7 +25,6 @@ _EARLY_ZSTD, _UNKNOWN_CODEC = int(BatchFact.EARLY_ZSTD), int(BatchFact.UNKNOWN_C
 _BASE_OFFSET, _OTHER_COUNT = int(BatchFact.BASE_OFFSET), int(BatchFact.OTHER_COUNT)
 _BEHIND_ANOTHER, _OFFSET_NOT_HIGHER = int(BatchFact.BEHIND_ANOTHER), int(BatchFact.OFFSET_NOT_HIGHER)
 _EPOCH_LOWER, EPOCH_HIGHER = int(BatchFact.EPOCH_LOWER), int(BatchFact.EPOCH_HIGHER)
-EPOCHS_FROM = 9  # Fetch requests have the epoch of the leader since then (KIP-320)
 _BEFORE_ASKED, _RESERVED_BITS = int(BatchFact.BEFORE_ASKED), int(BatchFact.RESERVED_BITS)
 _ZSTD = int(Codec.ZSTD)
 _BITS = {

@@ -16,12 +16,12 @@ from kdissect.decoders.payloads.internal_records import record_log
 from kdissect.decoders.records.batch_layout import CURRENT_MAGIC, HEADER_V2, LENGTH_AT, MAGIC_AT, OVERHEAD
 from kdissect.decoders.records.canonical_batch import is_latest, latest_delta
 from kdissect.engine.records.record_sets import FieldBatches, LoneBatch, lone_batch, record_batches
+from kdissect.history.sessions.fetch_parts import EPOCHS_FROM
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.record_batch import CODEC_MASK, RecordBatch, RecordFault
 from kdissect.rules.judging.batch_facts import (
     EPOCH_HIGHER,
-    EPOCHS_FROM,
     EVERY_FACT,
     OWN_TOPIC,
     RECORDS,

@@ -19,6 +19,7 @@ from kdissect.history.groups.lent_members import LentMembers
 from kdissect.history.history import History
 from kdissect.history.lent_connections import LentConnections
 from kdissect.history.producing.lent_sequences import LentSequences
+from kdissect.history.producing.stored_batches import StoredTable
 from kdissect.history.sessions.lent_sessions import LentSessions
 from kdissect.model.native import native
 from kdissect.rules.guards import Above, Guard, Other
@@ -53,7 +54,7 @@ LentRow = tuple[
 """A connection, what counts for its software, what `ConnectionView.lend` and `History.lend` give."""
 _Asks = tuple[
     "native.Sequences | None", bool, "native.Sessions | None", bool,
-    tuple["native.LentMembers", "native.Layout", list[str]] | None,
+    tuple["native.LentMembers", "native.Layout", list[str]] | None, "native.StoredBatches | None",
 ]  # fmt: skip
 PlanRow = tuple[
     "native.Guards",
@@ -184,7 +185,9 @@ class UnmarkedRows:
         guards = shown.guards.with_others([*map(_is_set, asks.zeros), *map(_is_known, asks.epochs)])
         sequences = self._sequences.rows if asks.asks_sequences else None
         sessions = self._sessions.rows if asks.asks_sessions else None
-        stated = sequences, asks.is_transactional, sessions, asks.is_of_quorum, members
+        table = self._history.stored_batches.table if asks.asks_stored else None
+        stored = None if isinstance(table, StoredTable) else table
+        stated = sequences, asks.is_transactional, sessions, asks.is_of_quorum, members, stored
         return guards, carriage, rows, stated, again, shown.silent
 
     def _codes_of(self, api_key: int, version: int, facts: int) -> list[str]:

@@ -29,6 +29,7 @@ class ProducedBeforeAdded(FactRule):
         "kafka.server.ReplicaManager#maybeStartTransactionVerificationForPartition",
     )
     facts = (TransactionFact.PRODUCED_BEFORE_ADDED,)
+    awaits_end = True  # partitions are added on a connection of their own
     expects = "partitions that were added"
     sees = "partition {}"
 
@@ -125,6 +126,26 @@ class OldEpochTaken(FactRule):
         """The request names the epoch, and the answer takes it."""
         for fault in super().check(fact):
             yield fault._replace(expected="an error code", path="", side=RESPONSE)
+
+
+class EpochNotTaken(FactRule):
+    """A producer must go on with the epoch that EndTxn gave it.
+
+    Since EndTxn v5 each transaction has an epoch of its own, and the response has the next one. The producer
+    received it on the connection on which it goes on with the epoch before. Brokers answer
+    INVALID_PRODUCER_EPOCH or PRODUCER_FENCED, although no other producer has the transactional id.
+
+    Example: EndTxn v5 gives epoch 1, and the producer sends a batch with epoch 0.
+
+    What to do: take producer id and epoch from each response to EndTxn.
+    """
+
+    code = "TXN012"
+    name = "epoch-not-taken"
+    claim = Claim.REFUSED
+    who = Who.CLIENT
+    cites = ("KIP-890 Proposed Changes",)
+    facts = (TransactionFact.EPOCH_NOT_TAKEN,)
 
 
 class OffsetsBeforeAdded(FactRule):

@@ -11,6 +11,7 @@ from kdissect.decoders.records.message_set import inner_messages
 from kdissect.decoders.records.reader import decompressed, iter_records
 from kdissect.engine.records.internal_forms import may_hold_secrets_of
 from kdissect.engine.records.record_sets import FieldBatches
+from kdissect.history.sessions.fetch_parts import UNKNOWN_EPOCH
 from kdissect.model.record_batch import CODEC_MASK, Record, RecordBatch, RecordFault
 from kdissect.rules.rule import Violation
 from kdissect.rules.views.body_view import Body
@@ -42,7 +43,6 @@ _OLD_SPANS = {
 
 Asked = tuple[int, int] | None
 """The offset and the leader epoch (-1: unknown) that a Fetch asks for of a partition; None if it does not."""
-UNKNOWN_EPOCH = -1  # RecordBatch.NO_PARTITION_LEADER_EPOCH (KIP-320)
 
 
 class Carrier:

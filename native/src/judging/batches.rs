@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::bodies::partition_rows::{Body, Topic};
-use crate::records::batch::{batches, Batch, ATTRIBUTES_AT, LOG_APPEND_TIME};
+use crate::records::batch::{batches, Batch, Found, ATTRIBUTES_AT, LOG_APPEND_TIME};
 use crate::records::canonical_records::latest_delta;
 use crate::records::content::Contents;
 use crate::records::quick::QuickMap;
@@ -28,9 +28,6 @@ pub type CarriageRow = (bool, bool, u32, Py<PyAny>);
 
 /// Names of topics, `(connection, id) -> bool`, `() -> int`.
 pub type Topics = (Vec<Vec<u8>>, Py<PyAny>, Py<PyAny>);
-
-/// A batch, and the number of its partition's row.
-pub type Found = (usize, Batch);
 
 /// The batches of a body, all of whose checksums are right; None where anything else stands there.
 pub fn batches_of(data: &[u8], body: &Body<'_>) -> Option<Vec<Found>> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 
-use super::batches::{batches_of, Batches, CarriageRow, Found, Topics};
+use super::batches::{batches_of, Batches, CarriageRow, Topics};
 use super::connections::{Connection, Lent, Resting, Turns, ID_NOT_HIGHEST};
 use super::counted::{Counted, Settled};
 use super::members::Members;
@@ -14,13 +14,15 @@ use crate::bodies::partition_rows::{Body, PartitionRows, Topic};
 use crate::bodies::plan::Layout;
 use crate::engine::completed::Row;
 use crate::engine::exchange_block::ExchangeBlock;
-use crate::records::batch::{Batch, NONE};
+use crate::places::FILE_SHIFT;
+use crate::records::batch::{Batch, Found, NONE};
 use crate::records::content::Contents;
 use crate::records::quick::QuickMap;
 use crate::transfers::connections::evidence;
 use crate::transfers::lent_members::LentMembers;
 use crate::transfers::sequences::{Placed, Sequences};
 use crate::transfers::sessions::{Passing, Sessions};
+use crate::transfers::stored_batches::StoredBatches;
 
 /// Kinds, and rules by kind and facts, that are remembered; Kafka has 368 kinds.
 const MOST: usize = 4096;
@@ -40,13 +42,14 @@ type Doors =
 /// How both bodies are read as rows by partition.
 type RowsOf = (Py<PartitionRows>, Py<PartitionRows>);
 /// What machines of the histories ask of a kind: producers, whether transactions do, fetch sessions, whether the
-/// quorum's epochs do; of members of groups which fields tell them.
+/// quorum's epochs do; of members of groups which fields tell them; batches that were produced.
 type AsksRow = (
     Option<Py<Sequences>>,
     bool,
     Option<Py<Sessions>>,
     bool,
     Option<(Py<LentMembers>, Py<Layout>, [String; 3])>,
+    Option<Py<StoredBatches>>,
 );
 /// The guards of bodies, carriage of batches, rows of bodies, what machines ask, what takes exchanges that come again,
 /// marks of rules that never speak of such bodies.
@@ -62,13 +65,14 @@ struct Plan {
     fetches: Option<Py<Sessions>>,
     is_of_quorum: bool,
     members: Option<(Py<LentMembers>, Members)>,
+    stored: Option<Py<StoredBatches>>,
     again: Option<Py<PyAny>>,
     silent: u64,
 }
 
 impl From<PlanRow> for Plan {
     fn from((guards, carriage, rows, asks, again, silent): PlanRow) -> Self {
-        let (produces, is_transactional, fetches, is_of_quorum, members) = asks;
+        let (produces, is_transactional, fetches, is_of_quorum, members, stored) = asks;
         let members = members.map(|(lent, layout, names)| (lent, Members::of(layout.get(), &names)));
         Plan {
             guards,
@@ -79,6 +83,7 @@ impl From<PlanRow> for Plan {
             fetches,
             is_of_quorum,
             members,
+            stored,
             again,
             silent,
         }
@@ -253,6 +258,9 @@ impl UnmarkedRows {
         };
         let Some(plan) = self.plan(py, row)? else { return Ok(false) };
         let Some(latency) = latency(row) else { return Ok(false) };
+        if is_answered_first(row) {
+            return Ok(false);
+        }
         if row.request.ordinal != connection.next || !connection.is_settled(py, row)? {
             return Ok(false);
         }
@@ -410,8 +418,14 @@ impl UnmarkedRows {
             return door.call1(py, (info, kind, (asked, answered), evidence(0, row)))?.extract(py);
         }
         let Some(read) = read else { return Ok(true) };
+        let stored = plan.stored.as_ref().map(|stored| stored.bind(py).borrow_mut());
         if let Some(sequences) = &plan.produces {
-            return produce(&mut sequences.bind(py).borrow_mut(), py, info, row, read);
+            return produce(&mut sequences.bind(py).borrow_mut(), stored, py, info, row, read);
+        }
+        if let (Some(mut stored), Some(answered), Some(answer)) = (stored, &read.answered, &row.response) {
+            if stored.differs(py, info, answer.data.as_bytes(py), answered, &read.batches)? {
+                return Ok(false);
+            }
         }
         let Some(sessions) = &plan.fetches else { return Ok(true) };
         fetch(&mut sessions.bind(py).borrow_mut(), py, info, row, read)
@@ -489,6 +503,15 @@ fn unspoken(py: Python<'_>, plan: &Plan, row: &Row, latency: i64) -> Option<u64>
     (are_canonical && marks & !plan.silent == 0).then_some(marks)
 }
 
+/// `history.fact.is_answered_first`.
+fn is_answered_first(row: &Row) -> bool {
+    let Some(answer) = row.response.as_ref().map(|content| content.span) else { return false };
+    let asked = row.request.content.span;
+    let is_in_order =
+        answer.first_ref >= asked.last_ref || answer.first_ref >> FILE_SHIFT != asked.last_ref >> FILE_SHIFT;
+    answer.first_time < asked.last_time || !is_in_order
+}
+
 /// How long the answer took, 0 without one; None beyond 64 bits.
 fn latency(row: &Row) -> Option<i64> {
     let sent = row.request.content.span.last_time;
@@ -506,7 +529,9 @@ fn read<'a>(py: Python<'a>, plan: &Plan, row: &'a Row) -> Option<Option<Reading<
     let is_produce = plan.produces.is_some() || plan.carriage.as_ref().is_some_and(|row| row.0);
     let batches = match (&answered, is_produce) {
         (_, true) => batches_of(row.request.content.data.as_bytes(py), &asked)?,
-        (Some(answered), false) if plan.carriage.is_some() => {
+        (Some(answered), false)
+            if plan.carriage.is_some() || plan.fetches.is_some() || plan.stored.is_some() =>
+        {
             batches_of(row.response.as_ref()?.data.as_bytes(py), answered)?
         }
         _ => Vec::new(),
@@ -540,6 +565,7 @@ fn produced<'a, 'r>(read: &'r Reading<'a>) -> Option<Option<(&'r Topic<'a>, i64,
 /// `Producers.passes` of a row.
 fn produce(
     sequences: &mut Sequences,
+    stored: Option<PyRefMut<'_, StoredBatches>>,
     py: Python<'_>,
     info: &Py<PyAny>,
     row: &Row,
@@ -553,7 +579,11 @@ fn produce(
     let base_offset =
         read.answered.as_ref().and_then(|answered| answered.rows.first()).map(|row| row.values[1]);
     let who = sequences.numbers(info, row.request.client_id.bind(py))?;
-    sequences.take_next(py, who, row, &Placed { topic, partition, batch, base_offset })
+    let is_taken = sequences.take_next(py, who, row, &Placed { topic, partition, batch, base_offset })?;
+    if let (true, Some(mut stored), Some(base_offset)) = (is_taken, stored, base_offset) {
+        stored.take(py, info, row, (topic, partition, base_offset), batch)?;
+    }
+    Ok(is_taken)
 }
 
 /// `FetchSessions.passes` of a row.
@@ -566,7 +596,7 @@ fn fetch(
 ) -> PyResult<bool> {
     let Some(answered) = &read.answered else { return Ok(false) };
     let connection = sessions.number(py, info)?;
-    let passing = sessions.look(py, connection, row, &read.asked, answered)?;
+    let passing = sessions.look(py, connection, row, (&read.asked, answered), &read.batches)?;
     sessions.take_in(connection, row, answered, &passing);
     Ok(!matches!(passing, Passing::Left))
 }

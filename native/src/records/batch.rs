@@ -41,6 +41,9 @@ pub struct Batch {
     pub count: i32,
 }
 
+/// A batch, and the number of its partition's row.
+pub type Found = (usize, Batch);
+
 /// The `N` bytes at a place.
 fn bytes<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {
     data.get(at..at.checked_add(N)?)?.try_into().ok()

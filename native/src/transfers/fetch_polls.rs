@@ -134,7 +134,7 @@ impl Counts for Counting<'_, '_> {
         match (row.request.kind.version < self.polls.sessions_from, &answered) {
             (true, _) => {}
             (false, None) => return Ok(LEFT),
-            (false, Some(answer)) => match self.sessions.look(py, who.1, row, &asked, answer)? {
+            (false, Some(answer)) => match self.sessions.look(py, who.1, row, (&asked, answer), &[])? {
                 Passing::Left => return Ok(LEFT),
                 passing => self.sessions.take_in(who.1, row, answer, &passing),
             },

@@ -11,6 +11,7 @@ pub mod produced_batches;
 pub mod refetches;
 pub mod sequences;
 pub mod sessions;
+pub mod stored_batches;
 pub mod told_names;
 pub mod topic_sums;
 mod topics;

@@ -9,6 +9,7 @@ use super::topics::ByKey;
 use crate::bodies::partition_rows::{Body, Topic};
 use crate::bodies::summaries::Mixed;
 use crate::engine::completed::Row;
+use crate::records::batch::Found;
 use crate::records::quick::QuickMap;
 
 /// `engine.transfer_rows._FACTS` of Fetch.
@@ -19,13 +20,17 @@ const ANSWERED_SESSION: usize = 0;
 /// KIP-227: no session at all; the highest epoch, after which comes 1.
 const FINAL: i64 = -1;
 const MAX_EPOCH: i64 = 0x7FFF_FFFF;
+/// `fetch_parts.UNKNOWN_EPOCH`.
+const UNKNOWN_EPOCH: i64 = -1;
 /// Where the topic begins in the key of a partition.
 const TOPIC_AT: usize = 9;
 
-/// High watermark and log start, and the exchange that told them, if one did since they were lent.
+/// High watermark and log start, and the exchange that told them, if one did since they were lent; the leader epoch that
+/// the session asks for.
 struct Offsets {
     high: i64,
     start: i64,
+    epoch: i64,
     by: Option<Evidence>,
 }
 
@@ -61,7 +66,8 @@ pub enum Passing {
 
 #[pyclass(module = "kdissect._native")]
 pub struct Sessions {
-    ids_from: i16,
+    /// The first versions with leader epochs, and with ids of topics.
+    since: (i16, i16),
     number_of: Py<PyAny>,
     session_of: Py<PyAny>,
     offsets_of: Py<PyAny>,
@@ -77,12 +83,12 @@ pub struct Sessions {
 
 #[pymethods]
 impl Sessions {
-    /// The first version with topic ids; `number_of` a connection; `session_of` one by its id; `offsets_of` a partition
-    /// in a session, None of one that is not known there.
+    /// The first versions with leader epochs and with topic ids; `number_of` a connection; `session_of` one by its id;
+    /// `offsets_of` a partition in a session, with its leader epoch, None of one that is not known there.
     #[new]
-    fn new(ids_from: i16, number_of: Py<PyAny>, session_of: Py<PyAny>, offsets_of: Py<PyAny>) -> Self {
+    fn new(since: (i16, i16), number_of: Py<PyAny>, session_of: Py<PyAny>, offsets_of: Py<PyAny>) -> Self {
         Sessions {
-            ids_from,
+            since,
             number_of,
             session_of,
             offsets_of,
@@ -111,7 +117,7 @@ impl Sessions {
         for of in sessions {
             let Some(last) = of.last else { continue };
             counts.push((of.number, of.incremental, of.empty, of.next_epoch, last));
-            for (key, Offsets { high, start, by }) in of.offsets {
+            for (key, Offsets { high, start, by, .. }) in of.offsets {
                 let Some(by) = by else { continue };
                 told.push((of.number, partition_of(py, &key)?, (high, start), by));
             }
@@ -136,14 +142,15 @@ impl Sessions {
         Ok(number)
     }
 
-    /// `FetchSessions.passes` of an answered Fetch of a version with sessions: nothing is changed.
+    /// `FetchSessions.passes` of an answered Fetch of a version with sessions: nothing is changed. `batches` are those of
+    /// the answer; of none, no leader epoch is compared.
     pub fn look(
         &mut self,
         py: Python<'_>,
         connection: u32,
         row: &Row,
-        asked: &Body<'_>,
-        answer: &Body<'_>,
+        (asked, answer): (&Body<'_>, &Body<'_>),
+        batches: &[Found],
     ) -> PyResult<Passing> {
         let fact = |body: &Body<'_>, at: usize| body.facts[at].unwrap_or(0);
         let (id, epoch) = (fact(asked, SESSION), fact(asked, EPOCH));
@@ -160,7 +167,8 @@ impl Sessions {
         }
         let Some(place) = self.place(py, connection, id)? else { return Ok(Passing::Left) };
         let session = &self.sessions.found[place];
-        let with_ids = row.request.kind.version >= self.ids_from;
+        let version = row.request.kind.version;
+        let (has_epochs, with_ids) = (version >= self.since.0, version >= self.since.1);
         let is_named_otherwise = !asked.topics.is_empty() && session.with_ids != Some(with_ids);
         let has_partitions = session.has_partitions;
         if session.next_epoch != epoch || is_named_otherwise {
@@ -168,11 +176,12 @@ impl Sessions {
         }
         for (body, is_answer) in [(asked, false), (answer, true)] {
             let is_text = body.topics.iter().all(Topic::is_text);
-            if !is_text || (has_partitions && !self.agrees(py, place, body, is_answer)?) {
+            if !is_text || (has_partitions && !self.agrees(py, place, body, (is_answer, has_epochs))?) {
                 return Ok(Passing::Left);
             }
         }
-        Ok(Passing::In(place))
+        let is_beyond = has_partitions && batches.iter().any(|found| self.is_beyond(place, answer, found));
+        Ok(if is_beyond { Passing::Left } else { Passing::In(place) })
     }
 
     /// Take a Fetch at which `look` was had.
@@ -229,8 +238,24 @@ impl Sessions {
         Ok(Some(place))
     }
 
-    /// Whether all partitions of a body are in a session, and no offset of an answer is lower than it was.
-    fn agrees(&mut self, py: Python<'_>, place: usize, body: &Body<'_>, is_answer: bool) -> PyResult<bool> {
+    /// Whether a batch has a higher leader epoch than the session asks for.
+    fn is_beyond(&mut self, place: usize, answer: &Body<'_>, (number, batch): &Found) -> bool {
+        let Some(row) = answer.rows.get(*number) else { return false };
+        let Some(topic) = answer.topics.get(row.topic) else { return false };
+        fill(&mut self.key, topic, row.partition);
+        let known = self.sessions.found[place].offsets.get(self.key.as_slice());
+        known.is_some_and(|known| 0 <= known.epoch && known.epoch < batch.leader_epoch.into())
+    }
+
+    /// Whether all partitions of a body are in a session, no offset of an answer is lower than it was, and a request asks
+    /// for the same leader epochs.
+    fn agrees(
+        &mut self,
+        py: Python<'_>,
+        place: usize,
+        body: &Body<'_>,
+        (is_answer, has_epochs): (bool, bool),
+    ) -> PyResult<bool> {
         for row in body.rows.iter() {
             let Some(topic) = body.topics.get(row.topic) else { return Ok(false) };
             let session = &mut self.sessions.found[place];
@@ -238,15 +263,23 @@ impl Sessions {
             if !session.offsets.contains_key(self.key.as_slice()) {
                 let Some(topic) = topic.object(py) else { return Ok(false) };
                 let asked = (session.number, topic, row.partition);
-                let found: Option<(i64, i64)> = self.offsets_of.bind(py).call1(asked)?.extract()?;
-                let Some((high, start)) = found else { return Ok(false) };
-                session.offsets.insert(self.key.as_slice().into(), Offsets { high, start, by: None });
+                let found: Option<(i64, i64, i64)> = self.offsets_of.bind(py).call1(asked)?.extract()?;
+                let Some((high, start, epoch)) = found else { return Ok(false) };
+                let offsets = Offsets { high, start, epoch, by: None };
+                session.offsets.insert(self.key.as_slice().into(), offsets);
                 self.known += 1;
             }
             let [error, high, start] = row.values;
             let Some(before) = session.offsets.get(self.key.as_slice()) else { return Ok(false) };
+            if !is_answer {
+                let [_, epoch, _] = row.values;
+                if before.epoch != if has_epochs { epoch } else { UNKNOWN_EPOCH } {
+                    return Ok(false);
+                }
+                continue;
+            }
             let is_lower = (0..before.high).contains(&high) || (0..before.start).contains(&start);
-            if is_answer && error == 0 && is_lower {
+            if error == 0 && is_lower {
                 return Ok(false);
             }
         }

@@ -77,6 +77,11 @@ def end(
     return talk.ask(END, version, body, None if error is None else answer, at=at, took=took)
 
 
+def ended_since_kip_890(talk: Talk) -> Exchange:
+    """EndTxn v5 gives the next epoch."""
+    return end(talk, version=5, commit=False)
+
+
 def markers(talk: Talk, commit: bool, epoch: int = 0) -> Exchange:
     row = {
         "producer_id": 5, "producer_epoch": epoch, "transaction_result": commit,
@@ -183,6 +188,10 @@ def test_a_middle_start_knows_the_end_but_not_the_begin() -> None:
         (lambda t: [init(t), add(t), produce(t, partition=1)], ("produced_before_added", None, ("t", 1))),
         (lambda t: [init(t), add(t, epoch=3)], ("other_producer", (5, 0), (5, 3))),
         (lambda t: [init(t, epoch=2), add(t, epoch=1, error=47)], ("old_epoch", (5, 2), (5, 1))),
+        (
+            lambda t: [init(t), end(t, version=5), produce(t, version=12, error=47)],
+            ("epoch_not_taken", (5, 1), (5, 0)),
+        ),
         (lambda t: [init(t), add(t), produce(t, version=12)], ("joined_twice", None, 12)),
         (lambda t: [init(t), add(t), offsets(t, 5)], ("joined_twice", None, 5)),
         (
@@ -250,3 +259,12 @@ def test_offsets_of_a_group_that_was_not_added() -> None:
     assert "offsets_before_added" not in kinds(
         feed(machine, offsets(talk))
     )  # nobody knows of what came before
+
+
+def test_the_epoch_that_ended_a_transaction_may_be_old_elsewhere() -> None:
+    """Another connection may be of the producer that was fenced; EndTxn may be sent once more."""
+    for later in (Talk("10.0.0.7"), None):
+        talk, machine = Talk(), Transactions()
+        feed(machine, init(talk), end(talk, version=5))
+        step = end(talk, version=5, error=47) if later is None else produce(later, version=12, error=47)
+        assert "epoch_not_taken" not in kinds(feed(machine, step))

@@ -10,6 +10,7 @@ from kdissect.history.sessions.fetch_sessions import FetchFact, FetchSessions
 from kdissect.history.sessions.share_sessions import ShareSessions
 from kdissect.session.exchange import Exchange
 from tests.history.talk import Talk, batch, brief, feed, kinds
+from tests.support.messages.batches import batch_bytes, record_bytes
 
 FETCH, SHARE_FETCH, SHARE_ACKNOWLEDGE = 1, 78, 79
 UUID = bytes(range(16))
@@ -18,18 +19,20 @@ UUID = bytes(range(16))
 def fetch(
     talk: Talk, session: int, epoch: int, partitions: tuple[int, ...] = (), forget: tuple[int, ...] = (),
     got: int | None = 7, error: int = 0, answered: tuple[int, ...] | None = None, version: int = 12,
-    high: int = 9, start: int = 0, failed: int = 0,
+    high: int = 9, start: int = 0, failed: int = 0, leader: int = -1, records: bytes = b"",
 ) -> Exchange:  # fmt: skip
+    """`leader` is the leader epoch that is asked for."""
     name: dict[str, Any] = {"topic_id": UUID} if version > 12 else {"topic": "t"}
+    asked = [{"partition": p, "current_leader_epoch": leader} for p in partitions]
     body = {
         "session_id": session, "session_epoch": epoch,
-        "topics": [name | {"partitions": [{"partition": p} for p in partitions]}] if partitions else [],
+        "topics": [name | {"partitions": asked}] if asked else [],
         "forgotten_topics_data": [name | {"partitions": list(forget)}] if forget else [],
     }  # fmt: skip
     if answered is None:  # a full fetch is answered for all, another with what is new
         answered = () if epoch > 0 else partitions
     told = {"high_watermark": high, "log_start_offset": start, "error_code": failed}
-    rows = [{"partition_index": p, "records": b"", "aborted_transactions": None} | told for p in answered]
+    rows = [{"partition_index": p, "records": records, "aborted_transactions": None} | told for p in answered]
     answer = {
         "error_code": error, "session_id": got, "responses": [name | {"partitions": rows}] if rows else [],
     }  # fmt: skip
@@ -223,3 +226,33 @@ def test_offsets_do_not_go_back(now: dict[str, int], expected: list[Any]) -> Non
         assert brief(facts) == expected
         assert facts[0].earlier is not None
         assert facts[0].earlier.ordinal == opened.ordinal
+
+
+def of_epoch(leader_epoch: int) -> bytes:
+    """A batch that a leader of an epoch wrote."""
+    return batch_bytes(
+        record_bytes(value=b"v"), 1, leader_epoch=leader_epoch, base_timestamp=0, max_timestamp=0
+    )
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([{"records": of_epoch(2)}], []),
+        ([{"records": of_epoch(3)}], [("epoch_beyond", 2, 3)]),
+        ([{"records": of_epoch(3), "failed": 74}], []),  # FENCED_LEADER_EPOCH
+        ([{"partitions": (0,), "leader": 3}, {"records": of_epoch(3)}], []),
+        ([{"partitions": (0,), "leader": 3, "records": of_epoch(4)}], []),  # REC044 says so
+        ([{"partitions": (0,), "leader": -1}, {"records": of_epoch(3)}], []),
+        ([{"forget": (0,), "answered": ()}, {"partitions": (0,)}, {"records": of_epoch(3)}], []),
+    ],
+)
+def test_a_session_asks_for_the_epoch_that_was_named_last(steps: list[Any], expected: list[Any]) -> None:
+    talk, machine = Talk(), FetchSessions(increments=False)
+    feed(machine, fetch(talk, 0, 0, (0,), leader=2))
+    said = []
+    for epoch, step in enumerate(steps, 1):
+        one = fetch(talk, 7, epoch, **({"answered": (0,)} | step))
+        if not machine.passes(one, fetch_parts(one)):
+            said += brief(feed(machine, one))
+    assert said == expected

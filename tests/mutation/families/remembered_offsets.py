@@ -5,7 +5,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.mutation.corpus import side_of
-from tests.mutation.families.batches import PRODUCER_ID
+from tests.mutation.families.batches import (
+    HEAD,
+    LEADER_EPOCH,
+    MAGIC,
+    PRODUCER_ID,
+    codec,
+    is_whole,
+    number,
+    sealed,
+)
 from tests.mutation.families.histories import SHARE_ACKNOWLEDGE, SHARE_FETCH, before, edited, places, sequence
 from tests.mutation.families.newer_histories import FETCH
 from tests.mutation.families.order_of_lines import SECOND
@@ -20,6 +29,8 @@ from tests.mutation.families.producers import (
 )
 from tests.mutation.families.values_of_apis import first
 from tests.mutation.mutators import MANY, Mutant, changed, edits, mutator
+from tests.mutation.record import join, split
+from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import BROKER, CLIENT
 
 SHARING = (SHARE_FETCH, SHARE_ACKNOWLEDGE)
@@ -214,6 +225,97 @@ def _offset_back(rng: random.Random, field: str) -> Iterator[Mutant]:
             setattr(rows[both[0]], field, getattr(told[both[0]], field) + 1000)
             yield Mutant(scene, scene.talk().replace(body.scene.target, BROKER, body.encoded(value)))
             break
+
+
+@mutator(
+    "epoch-beyond-session", "FET030", "no batch has a higher epoch than its fetch session asks for", MANY
+)
+def _epoch_beyond_session(rng: random.Random) -> Iterator[Mutant]:
+    """The partition is one that an earlier request named with a leader epoch."""
+    for _, scene in places(rng, FETCH, each=20, oldest=9):
+        now, asked = side_of(scene, BROKER), side_of(scene, CLIENT)
+        if now is None or asked is None or asked.value().session_epoch <= 0:
+            continue
+        epochs: dict[tuple[Any, int], int] = {}
+        for body in before(scene, FETCH, CLIENT):
+            request = body.value()
+            if request.session_epoch == 0:
+                epochs.clear()
+            epochs |= _epochs(request)
+            for topic in request.forgotten_topics_data:
+                for index in topic.partitions:
+                    epochs.pop((_identity(topic), index), None)
+        answer, named = now.value(), _epochs(asked.value())
+        for partition, row in _partitions(answer).items():
+            known = epochs.get(partition, -1)
+            batch = bytes(row.records or b"")
+            if known >= 0 and partition not in named and is_whole(batch):
+                row.records = batch[:LEADER_EPOCH] + (known + 5).to_bytes(4) + batch[MAGIC:]
+                yield Mutant(scene, scene.talk().replace(scene.target, BROKER, now.encoded(answer)))
+                break
+
+
+def _identity(topic: Any) -> Any:
+    return topic.topic_id if hasattr(topic, "topic_id") else topic.topic
+
+
+def _epochs(request: Any) -> dict[tuple[Any, int], int]:
+    """The leader epochs that a request names, by topic and partition."""
+    return {
+        (_identity(topic), row.partition): row.current_leader_epoch
+        for topic in request.topics
+        for row in topic.partitions
+    }
+
+
+@mutator("other-value-fetched", "FET031", "a broker gives out the records that it took", MANY)
+def _other_value(rng: random.Random) -> Iterator[Mutant]:
+    """The connection fetches what it produced: a batch whose first record has another value."""
+    for _, scene in places(rng, PRODUCE, oldest=3):
+        sent, answer = side_of(scene, CLIENT), side_of(scene, BROKER)
+        found = None if sent is None or answer is None else _stored(sent.value(), answer.value())
+        if found is None or sent is None:
+            continue
+        topic, partition, batch = found
+        if number(batch, PRODUCER_ID, 8) < 0 or codec(batch):
+            continue
+        records = split(batch[HEAD:])
+        if not records or not records[0].value:
+            continue
+        records[0].value = bytes((records[0].value[0] ^ 1,)) + records[0].value[1:]
+        version = 13 if isinstance(topic, bytes) else 11
+        name = {"topic_id" if isinstance(topic, bytes) else "topic": topic}
+        asked = {"session_epoch": -1, "topics": [name | {"partitions": [{"partition": partition}]}]}
+        row = {
+            "partition_index": partition,
+            "records": sealed(batch[:HEAD] + join(records)),
+            "high_watermark": 1 << 40,
+        }
+        told = {"session_id": 0, "responses": [name | {"partitions": [row | {"aborted_transactions": None}]}]}
+        talk, correlation_id = scene.talk(), 1 << 30
+        line, behind = talk.line(scene.target, CLIENT), talk.line(scene.target, BROKER)
+        at, client_id = behind.at_ns + SECOND, scene.exchange.client_id
+        request = encode_request(
+            FETCH, version, correlation_id, client_id, asked | {"forgotten_topics_data": []}
+        )
+        talk.lines.append(line.copy(content=request[4:], at_ns=at, exchange=scene.target + 1))
+        response = encode_response(FETCH, version, correlation_id, told)
+        talk.lines.append(behind.copy(content=response[4:], at_ns=at + SECOND, exchange=scene.target + 1))
+        yield Mutant(scene, talk, scene.target + 1)
+
+
+def _stored(request: Any, answer: Any) -> tuple[Any, int, bytes] | None:
+    """Topic, partition and batch of a Produce with one, at the offset that the answer gives."""
+    rows = [(topic, row) for topic in request.topic_data for row in topic.partition_data]
+    told = [row for topic in answer.responses for row in topic.partition_responses]
+    if len(rows) != 1 or len(told) != 1 or told[0].error_code or told[0].base_offset < 0:
+        return None
+    topic, row = rows[0]
+    batch = bytes(row.records or b"")
+    if not is_whole(batch):
+        return None
+    name = topic.topic_id if hasattr(topic, "topic_id") else topic.name
+    return name, row.index, told[0].base_offset.to_bytes(8) + batch[8:]
 
 
 def _forgets(asked: Any) -> bool:
