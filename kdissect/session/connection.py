@@ -250,6 +250,8 @@ class ConnectionAnalyzer:
         if self._close_held(how, time_ns):
             self._closed = True
             self._events.append(ConnectionClosed(self.info))
+            if self._kept is not BEGUN:
+                del self._tcp  # it points here
             self._held = self._kept = None
             return
         self.take_back()
