@@ -152,8 +152,7 @@ class Held:
     def taken(self) -> int: ...
     @property
     def is_over(self) -> bool: ...
-    # Time of the last packet, who ended it first, and of each direction packets, bytes, round trip, by handshake,
-    # resets; None where what is left to say is for Python.
+    # Time of the last packet, who ended it first, and both directions; None where the end is for Python.
     def summary(self) -> tuple[int, tuple[int, bool, int] | None, tuple[SideSummary, SideSummary]] | None: ...
     def lend(self, state: HeldState, can_end: bool) -> None: ...
     def take_back(
@@ -188,8 +187,8 @@ class PassedBy:
     def add(self, flow: bytes) -> None: ...
     def clear(self) -> None: ...
 
-# Flows, the most connections, how many there are, what takes flow, sequence number, window, IP identification and time of
-# each SYN, what connections share, and what makes Python know of one that began.
+# Flows, the most connections, how many there are, what takes flow, sequence number, window, IP
+# identification and time of each SYN, what connections share, and what makes Python know of one that began.
 HeldSyns = tuple[
     dict[bytes, Flow],
     int,

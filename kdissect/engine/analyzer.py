@@ -33,6 +33,7 @@ from kdissect.engine.half_open import (
     ONE_SYN,
     ONE_SYN_OF_BROKER,
     HalfOpen,
+    first_seq,
     followed_by,
     is_one_syn,
     opened_by,
@@ -343,7 +344,7 @@ class Analyzer:
         info = self._info(flow, is_answer, start_ns, place)
         info.kind = ConnectionKind.KAFKA
         info.client_id, info.software_name, info.software_version = told
-        self._note_nat(info, flow, packets_of(half, flow)[0][0].seq)
+        self._note_nat(info, flow, first_seq(half))
         connection = ConnectionAnalyzer.begun(info, self._events, self._secrets, self._store, self.brokers)
         if self.reports_opened:
             self._events.append(ConnectionOpened(info))

@@ -56,11 +56,11 @@ class HeldState(NamedTuple):
 
 
 EndState = tuple[bool, tuple[int, int] | None, int]
-"""Of a direction: whether it ended in the engine, the number and time of the packet with its FIN, packets with
-RST."""
+"""Of a direction: whether it ended in the engine, number and time of the packet with its FIN, how many
+packets have RST."""
 SideSummary = tuple[int, int, int | None, bool, int]
-"""Of a direction: packets, bytes, the shortest round trip in nanoseconds, whether it may be that of the handshake,
-packets with RST."""
+"""Of a direction: packets, bytes, the shortest round trip in nanoseconds, whether that of the handshake is
+one of the measures, how many packets have RST."""
 Ends = tuple[tuple[EndState, EndState], tuple[int, int, int] | None]
 """Of both directions; direction, time and reference of the RST that ended them, if it was one."""
 

@@ -31,7 +31,8 @@ ANSWERS = st.sampled_from(
     [
         encode_response(18, 3, 7, {"api_keys": [{"api_key": 3, "max_version": 9}]}),
         response(7, b"\0\x23\0\0\0\0"), response(7, b"\0\x23\0\0\0\0\0\0\0\0\0"),
-        encode_response(3, 1, 8, {"brokers": [], "topics": []}), response(5, bytes(8)), response(9, b"\0" * 8),
+        encode_response(3, 1, 8, {"brokers": [], "topics": []}), response(5, bytes(8)),
+        response(9, b"\0" * 8),
     ]
 )  # fmt: skip
 MORE = st.sampled_from([METADATA, request(12, 4, 9, bytes(20), b"me"), request(3, 1, 10, b"\0\0\0\0", b"me")])
@@ -50,9 +51,10 @@ STEPS = st.builds(
     lambda first, talk, ends: [(CLIENT, first, ACK, 0), *talk, *ends],
     FIRST, st.lists(TALK, max_size=5), st.lists(END, max_size=6),
 )  # fmt: skip
+HELLO = [(CLIENT, SYN), (BROKER, SYN | ACK), (CLIENT, ACK)]
 HANDSHAKES = st.sampled_from(
     [
-        [(CLIENT, SYN), (BROKER, SYN | ACK), (CLIENT, ACK)], [(CLIENT, SYN), (BROKER, SYN | ACK), (CLIENT, ACK)],
+        HELLO, HELLO,
         [(CLIENT, SYN), (BROKER, SYN | ACK)], [(CLIENT, SYN)], [(BROKER, SYN | ACK), (CLIENT, ACK)], [],
         [(CLIENT, SYN), (BROKER, SYN | ACK), (CLIENT, ACK), (BROKER, ACK)],
     ]
@@ -62,7 +64,6 @@ CONNECTION = st.tuples(HANDSHAKES, ISNS, STEPS)
 SETTINGS = settings(
     max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-HELLO = [(CLIENT, SYN), (BROKER, SYN | ACK), (CLIENT, ACK)]
 
 
 def said(connections: list[Any]) -> list[PlainPacket]:
@@ -103,7 +104,9 @@ def test_any_beginning_and_end(
 
 def test_short_connections(python_side: PythonSide) -> None:
     answers = {VERSIONS: response(7, b"\0\x23\0\0\0\0"), METADATA: ANSWER}
-    connections = [short(first, answer, FINS[:ends]) for first, answer in answers.items() for ends in range(4)]
+    connections = [
+        short(first, answer, FINS[:ends]) for first, answer in answers.items() for ends in range(4)
+    ]
     packets = said(connections)
     assert asked.told_of(packets, [9]) == python_side.call(asked.told_of, packets, [9])
 
@@ -112,12 +115,12 @@ def test_they_are_the_engines(native: Any, monkeypatch: pytest.MonkeyPatch) -> N
     """Python takes no packet of an ordinary short connection."""
     unusual: list[int] = []
     feed = Analyzer._feed_unusual
-    monkeypatch.setattr(
-        Analyzer, "_feed_unusual", lambda self, *of: unusual.append(of[3]) or feed(self, *of)
-    )
+    monkeypatch.setattr(Analyzer, "_feed_unusual", lambda self, *of: unusual.append(of[3]) or feed(self, *of))
     analyzer = Analyzer()
     packets = said([short(METADATA, ANSWER, FINS)] * 3)
-    found = [event for block in blocks(packets, []) for events in analyzer.feed_each(block) for event in events]
+    found = [
+        event for block in blocks(packets, []) for events in analyzer.feed_each(block) for event in events
+    ]
     found += analyzer.close()
     assert unusual == [0]  # the first packet of its capture set
     names = [type(event).__name__ for event in found]

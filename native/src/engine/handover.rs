@@ -75,7 +75,8 @@ fn direction_of(stream: StreamState<'_>, framing: Option<FramingState<'_>>) -> D
         recent.push(Delivered { offset, size: payload.len(), ip_id, time_ns }, payload);
     }
     let end = None;
-    let stream = Stream { next_seq, offset, packets, trim_at, start_seq, syn_id, syn_time_ns, recent, acks, end };
+    let stream =
+        Stream { next_seq, offset, packets, trim_at, start_seq, syn_id, syn_time_ns, recent, acks, end };
     Direction { stream, framing: framing.map(framing_of) }
 }
 

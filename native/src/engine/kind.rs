@@ -73,7 +73,8 @@ impl Kind {
     /// other tags stand there, or Python is to look at it.
     pub fn body_offset(&self, response: &[u8]) -> Option<usize> {
         let offset = AFTER_ID + self.response_tags.len();
-        let is_known = self.is_ordinary || self.is_api_versions && !self.may_be_refused(response.get(offset..)?);
+        let is_known =
+            self.is_ordinary || self.is_api_versions && !self.may_be_refused(response.get(offset..)?);
         (is_known && are_same(response.get(AFTER_ID..offset)?, &self.response_tags)).then_some(offset)
     }
 

@@ -203,8 +203,7 @@ impl Stream {
     /// Whether a segment of this direction goes on where the stream is, and acknowledges nothing of `peer`
     /// that was not seen, or its peer has not started.
     pub fn is_next(&self, peer: &Stream, seq: u32, ack: u32) -> bool {
-        i64::from(seq) == self.next_seq
-            && (peer.next_seq < 0 || peer.has_seen(ack))
+        i64::from(seq) == self.next_seq && (peer.next_seq < 0 || peer.has_seen(ack))
     }
 
     /// Bytes of a segment that goes on where the stream is are timed, if nothing else is.
