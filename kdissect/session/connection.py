@@ -276,7 +276,7 @@ class ConnectionAnalyzer:
         if found is None:
             return False
         last_ns, ended_by, sides = found
-        note_end(info, last_ns or info.start_ns, ended_by, how, time_ns)
+        note_end(info, last_ns, ended_by, how, time_ns)
         client, broker = sides[info.client_direction], sides[1 - info.client_direction]
         info.tcp = TcpSummary(
             client[0] + broker[0], client[1], broker[1], 0, 0, 0, 0, client[4] + broker[4], 0, 0, broker[0],

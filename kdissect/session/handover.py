@@ -134,7 +134,7 @@ def note_end(
     info: ConnectionInfo, last_ns: int, ended_by: tuple[int, bool, int] | None, how: CloseKind, time_ns: int
 ) -> None:
     """A connection without TLS is over, by a FIN or RST that the engine took, or else as said."""
-    info.end_ns = max(info.start_ns, last_ns)
+    info.end_ns = max(info.start_ns, last_ns or info.start_ns)
     if ended_by is None:
         info.close = Close(None, how, time_ns)
         return
