@@ -129,6 +129,9 @@ class Identities:
             self._note_own(info, str(cluster), response.time_ns)
             for row in sent(answer, "brokers", None) or ():
                 self._note_advertised((info.capture_set, f"{row.host}:{row.port}"), str(cluster))
+        self._learn_topics(info, answer)
+
+    def _learn_topics(self, info: ConnectionInfo, answer: Any) -> None:
         for row in sent(answer, "topics", None) or ():
             name, topic_id = sent(row, "name", None), sent(row, "topic_id", None)
             if name is not None and topic_id and topic_id != NO_TOPIC_ID:

@@ -362,6 +362,7 @@ def test_transactions_across_topics_end_as_their_clients_said() -> None:
     assert found == Counter((one["id"], one["outcome"]) for one in truth(OPEN)["transactions"])
 
 
+@pytest.mark.exhaustive
 def test_open_producers_are_right_to_go_on_with_their_sequences() -> None:
     """The log of the later topic takes any sequence: a client that begins again and one that goes on."""
     assert [one["code"] for one in facts("check", OPEN)["findings"]] == []
@@ -369,6 +370,7 @@ def test_open_producers_are_right_to_go_on_with_their_sequences() -> None:
     assert not any(row["sequence_jumps"] or row["duplicates"] or row["retries"] for row in counts)
 
 
+@pytest.mark.exhaustive
 def test_a_topic_made_again_is_the_cause_and_its_transaction_is_none() -> None:
     causes = [cause["id"] for cause in facts("why", OPEN)["causes"]]
     assert causes == ["offset-reset", "topic-recreated"]

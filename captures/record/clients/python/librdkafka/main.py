@@ -1,6 +1,7 @@
 """Driver of librdkafka, through confluent-kafka."""
 
 import time
+from functools import partial
 from typing import Any
 
 import administration
@@ -14,7 +15,7 @@ from confluent_kafka import (
     ShareConsumer,
     TopicPartition,
 )
-from driving import Options, Record, emit, endless, main, moved, outcome, steps, story, tell
+from driving import Header, Options, Record, emit, endless, main, moved, outcome, steps, story, tell
 
 _ANSWERS = ("ACCEPT", "RELEASE", "REJECT")
 
@@ -62,14 +63,15 @@ def attempt(bootstrap: str, options: Options) -> None:
 def write(producer: Producer, options: Options) -> None:
     """Send the story and print what the delivery reports say."""
 
-    def report(error: Any, message: Message) -> None:
-        if error is None:
-            tell("sent", _neutral(message, acked=options.get("acks") != "0"))
+    def report(headers: list[Header], error: Any, message: Message) -> None:
+        if error is None:  # the report of a delivery may lack the headers
+            tell("sent", _neutral(message, acked=options.get("acks") != "0")._replace(headers=headers))
         else:
             emit("error", where="produce", code=error.name())
 
     for record in story(options):
-        place = {"partition": record.partition, "timestamp": record.timestamp, "on_delivery": report}
+        place: dict[str, Any] = {"partition": record.partition, "timestamp": record.timestamp}
+        place["on_delivery"] = partial(report, record.headers)
         producer.produce(record.topic, record.value, record.key, headers=record.headers, **place)
     producer.flush(15)
 
