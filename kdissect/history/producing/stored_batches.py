@@ -27,7 +27,8 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
 BATCHES_KEPT = 1 << 12
-"""Those that were produced last, of all brokers: 300 bytes each, so that they fit into the caches of a core."""
+"""Those that were produced last, of all brokers: 300 bytes each, so that they fit into the caches of a core.
+"""
 _HEADER = slice(21, HEADER_V2.size)  # spec/001 "5.3.1 Record Batch": from the attributes to the count
 
 
