@@ -35,11 +35,12 @@ from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.unmarked_rows import LentRow, PlanRow, TakenBack
 from kdissect.rules.run_coverage.rule_coverage import Exercise
 from kdissect.rules.views.connection_view import AtRest
+from kdissect.session.beginning import First, ToldOfClient
 from kdissect.session.conversation import ConversationState
 from kdissect.session.events import Event, Events
 from kdissect.session.exchange import Exchange
 from kdissect.session.framing import FramingState
-from kdissect.session.handover import HeldState
+from kdissect.session.handover import Ends, HeldState, SideSummary
 from kdissect.session.info import ConnectionInfo
 from kdissect.sketches.distribution import DistributionRow
 from kdissect.stats.traffic import TallyRow
@@ -116,7 +117,7 @@ class Engine:
         cls,
         counts: Counts,
         limits: tuple[int, int, int, int, int, int],
-        kind_of: Callable[[int, int], tuple[bytes, bytes, bool, bool]],
+        kind_of: Callable[[int, int], tuple[bytes, bytes, bool, bool, bool]],
         exchange_of: Callable[
             [
                 ConnectionInfo,
@@ -135,6 +136,8 @@ class Engine:
         ],
         count: Callable[[list[tuple[ConnectionInfo, int, int]]], None],
         met: Callable[[ConnectionInfo, int, int], None],
+        over: Callable[[ConnectionInfo, int, int, bool, int], None],
+        first_of: Callable[[bytes], First | None],
     ) -> Self: ...
 
 @final
@@ -147,15 +150,22 @@ class Held:
     def last_time_ns(self) -> int: ...
     @property
     def taken(self) -> int: ...
-    def lend(self, state: HeldState) -> None: ...
+    @property
+    def is_over(self) -> bool: ...
+    # Time of the last packet, who ended it first, and both directions; None where the end is for Python.
+    def summary(self) -> tuple[int, tuple[int, bool, int] | None, tuple[SideSummary, SideSummary]] | None: ...
+    def lend(self, state: HeldState, can_end: bool) -> None: ...
     def take_back(
         self,
     ) -> tuple[
-        int,
-        int,
-        tuple[StreamState, StreamState],
-        tuple[FramingState | None, FramingState | None],
-        ConversationState,
+        tuple[
+            int,
+            int,
+            tuple[StreamState, StreamState],
+            tuple[FramingState | None, FramingState | None],
+            ConversationState,
+        ],
+        Ends,
     ]: ...
     # False where it is not for the engine, and nothing was changed.
     def feed(
@@ -177,9 +187,16 @@ class PassedBy:
     def add(self, flow: bytes) -> None: ...
     def clear(self) -> None: ...
 
-# Flows, the most connections, how many there are, and what takes flow, sequence number, window, IP
-# identification and time of each SYN.
-HeldSyns = tuple[dict[bytes, Flow], int, Counts, Callable[[bytes, int, int, int, int], None]]
+# Flows, the most connections, how many there are, what takes flow, sequence number, window, IP
+# identification and time of each SYN, what connections share, and what makes Python know of one that began.
+HeldSyns = tuple[
+    dict[bytes, Flow],
+    int,
+    Counts,
+    Callable[[bytes, int, int, int, int], None],
+    Engine,
+    Callable[[bytes, bytes, ToldOfClient, int | None, int], Held] | None,
+]
 
 @final
 class InOrder:

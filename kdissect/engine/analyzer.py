@@ -33,6 +33,7 @@ from kdissect.engine.half_open import (
     ONE_SYN,
     ONE_SYN_OF_BROKER,
     HalfOpen,
+    first_seq,
     followed_by,
     is_one_syn,
     opened_by,
@@ -59,11 +60,13 @@ from kdissect.model.packets.stream import CloseKind
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.parser import SegmentParser
 from kdissect.net.store import Store
+from kdissect.session.beginning import ToldOfClient
 from kdissect.session.connection import ConnectionAnalyzer
 from kdissect.session.detection.known_brokers import Brokers
-from kdissect.session.events import ConnectionClosed, Event, Events
+from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event, Events
+from kdissect.session.handover import engine_of
 from kdissect.session.identities import Identities
-from kdissect.session.info import Close, ConnectionInfo
+from kdissect.session.info import Close, ConnectionInfo, ConnectionKind
 
 if TYPE_CHECKING:
     from kdissect.engine.taps.duplicate_taps import DuplicateTaps
@@ -102,6 +105,8 @@ class Analyzer:
     _left: tuple[PacketBlock | MergedBlock, native.InOrder | native.CopyInOrder] | None = None
     latest_ns: int | None = None
     """The latest time of all packets so far, where somebody asks for the order of all (`event_order`)."""
+    reports_opened = True
+    """Whether `ConnectionOpened` is wanted of connections that begin in the compiled engine."""
     ended: ConnectionInfo | None = None
     """The connection that ended last."""
     _sees_all_flows = False
@@ -321,7 +326,39 @@ class Analyzer:
             return None
         assert isinstance(counts, native.Counts)
         assert self._nat_sides is not None  # else nothing is held
-        return flows, self.limits.connections, counts, partial(self._nat_sides.see, capture_set)
+        begin = None if self._ports else self._begin
+        return (
+            flows, self.limits.connections, counts, partial(self._nat_sides.see, capture_set),
+            engine_of(self._store), begin,
+        )  # fmt: skip
+
+    def _begin(
+        self, flow: bytes, half: HalfOpen, told: ToldOfClient, latest_ns: int | None, ref: int
+    ) -> native.Held:
+        """A connection began in the engine, with this handshake; gives its place there."""
+        if ref >> FILE_SHIFT != self._file:
+            self._switch_file(ref >> FILE_SHIFT)
+        if latest_ns is not None:
+            self.latest_ns, self.place = latest_ns, (latest_ns, ref)
+        is_answer, start_ns, place = opening_of(half)
+        info = self._info(flow, is_answer, start_ns, place)
+        info.kind = ConnectionKind.KAFKA
+        info.client_id, info.software_name, info.software_version = told
+        self._note_nat(info, flow, first_seq(half))
+        connection = ConnectionAnalyzer.begun(info, self._events, self._secrets, self._store, self.brokers)
+        if self.reports_opened:
+            self._events.append(ConnectionOpened(info))
+        self.brokers.prove(info)
+        self._flows[flow] = connection
+        assert connection.held is not None, "asked by the engine"
+        return connection.held
+
+    def _note_nat(self, info: ConnectionInfo, flow: bytes, seq: int) -> None:
+        """A connection that begins with this SYN may be the other side of a NAT."""
+        if self._nat_sides is not None:
+            root = self._nat_sides.root(self._capture_set, flow, seq)
+            if root is not None:
+                info.same_as, info.read_from = root
 
     def _feed_packet(self, packet: PlainPacket) -> None:
         segment = self.parser.parse_batch((packet,))[0]
@@ -540,10 +577,8 @@ class Analyzer:
     def _open(self, segment: Segment, time_ns: int, place: tuple[int, int]) -> Connection:
         info = self._info(segment.flow, is_answer(segment.flags), time_ns, place)
         connection = self._connection(info, segment.flow)
-        if segment.flags & SYN and self._nat_sides is not None:
-            root = self._nat_sides.root(self._capture_set, segment.flow, segment.seq)
-            if root is not None:
-                info.same_as, info.read_from = root
+        if segment.flags & SYN:
+            self._note_nat(info, segment.flow, segment.seq)
         if self._duplicate_taps is not None:
             self._duplicate_taps.open(info, connection.tcp, segment)
             if info.share is not None:

@@ -29,7 +29,10 @@ class Connection(Protocol):
     """An open connection: a `ConnectionAnalyzer`, or who only follows it."""
 
     info: ConnectionInfo
-    tcp: TcpConnection
+
+    @property
+    def tcp(self) -> TcpConnection:
+        """Its two streams."""
 
     @property
     def last_ns(self) -> int:

@@ -84,6 +84,12 @@ def opening_of(half: HalfOpen) -> tuple[bool, int, tuple[int, int]]:
     return flags & _ROLES == _ROLES, time_ns, (first, second) if first or second else NO_PLACE
 
 
+def first_seq(half: HalfOpen) -> int:
+    """The sequence number of the first packet."""
+    seq: int = _unpack(half[-_FIRST:])[4]
+    return seq
+
+
 def packets_of(half: HalfOpen, flow: bytes) -> list[tuple[Segment, int, int]]:
     """The segments, of a flow, with their references and times; the second one goes the other way."""
     time_ns, ref, _, _, *numbers = _unpack(half[-_FIRST:])

@@ -11,9 +11,10 @@ from kdissect.model.frame import Frame
 from kdissect.model.native import native
 from kdissect.model.packets.segment import PlainSegment
 from kdissect.model.packets.stream import CloseKind
+from kdissect.net.anomaly_log import NOTHING_NOTED
 from kdissect.net.store import Store
 from kdissect.net.streams.reassembly import Reassembly
-from kdissect.net.streams.round_trips import RoundTrips, known, part_of
+from kdissect.net.streams.round_trips import Part, RoundTrips, known, part_of
 from kdissect.net.streams.tcp import TcpConnection
 from kdissect.session.conversation import Conversation, Mark
 from kdissect.session.detection.detection import Detection
@@ -29,7 +30,16 @@ from kdissect.session.detection.recognition import (
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event
 from kdissect.session.exchange import DelayOfSide, Exchange
 from kdissect.session.framing import FrameReader
-from kdissect.session.handover import Kept, held_of, is_ordinary, lend, patience, take_back
+from kdissect.session.handover import (
+    BEGUN,
+    Kept,
+    held_of,
+    is_ordinary,
+    lend,
+    note_end,
+    patience,
+    take_back,
+)
 from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary, TcpTimes
 
 if TYPE_CHECKING:
@@ -70,13 +80,14 @@ class ConnectionAnalyzer:
         "_patience",
         "_readers",
         "_secrets",
+        "_tcp",
         "_tls",
         "_wait",
         "info",
         "store",
-        "tcp",
     )
 
+    _tcp: TcpConnection  # not yet of one that began in the engine, and not any more of one that is closed
     _conversation: Conversation  # from the moment on at which the connection is known to be Kafka
 
     def __init__(
@@ -93,8 +104,8 @@ class ConnectionAnalyzer:
         self._events = events
         self.store = store = store or Store()
         self._readers = (FrameReader(self, 0), FrameReader(self, 1))
-        self.tcp = TcpConnection(self._readers, store)
-        info.tcp_log = self.tcp.log
+        self._tcp = TcpConnection(self._readers, store)
+        info.tcp_log = self._tcp.log
         self._detection: Detection | None = Detection()
         self._closed = False
         self._forced = forced_client
@@ -105,6 +116,33 @@ class ConnectionAnalyzer:
         self._kept: Kept | None = None  # while it is lent: what the engine does not need
         self._patience = 0
         self._wait = 0  # packets until it may be lent
+
+    @classmethod
+    def begun(
+        cls,
+        info: ConnectionInfo,
+        events: list[Event],
+        secrets: SecretSource | None,
+        store: Store,
+        brokers: Brokers,
+    ) -> ConnectionAnalyzer:
+        """One that began in the compiled engine, which has it: its kind is known (`session.beginning`)."""
+        self = cls.__new__(cls)
+        self.info, self._events, self.store = info, events, store
+        self._brokers, self._secrets = brokers, secrets
+        self._detection = self._tls = self._forced = None
+        self._closed, self._is_reported = False, True
+        self._held, self._kept = held_of(store, info), BEGUN
+        self._patience = self._wait = 0
+        info.tcp_log = NOTHING_NOTED
+        return self
+
+    @property
+    def tcp(self) -> TcpConnection:
+        """Its two streams."""
+        if self._kept is BEGUN:
+            self.take_back()
+        return self._tcp
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         self.take_back()
@@ -140,7 +178,7 @@ class ConnectionAnalyzer:
                 return
             self.take_back()
         before = len(self._events)
-        self.tcp.feed(direction, segment, ref, time_ns)
+        self._tcp.feed(direction, segment, ref, time_ns)
         if len(self._events) > before:
             self._lay_times(before)
         if held is not None:
@@ -197,14 +235,24 @@ class ConnectionAnalyzer:
             return
         taken = self._held.taken
         readers = FrameReader(self, 0), FrameReader(self, 1)
+        if self._kept is BEGUN:
+            self._tcp = TcpConnection(readers, self.store)
+            self._tcp.initiator = 0
         self._conversation = Conversation(self.info, self._events, self.store)
-        self._readers = take_back(self._held, self._kept, self.tcp, readers, self._conversation, self.store)
-        self._kept, self.info.tcp_log = None, self.tcp.log
+        self._readers = take_back(self._held, self._kept, self._tcp, readers, self._conversation, self.store)
+        self._kept, self.info.tcp_log = None, self._tcp.log
         self._patience, self._wait = patience(self._patience, taken, self._conversation)
 
     def close(self, how: CloseKind, time_ns: int) -> None:
         """The connection is over for us: flush and report. It takes nothing any more."""
         if self._closed:
+            return
+        if self._close_held(how, time_ns):
+            self._closed = True
+            self._events.append(ConnectionClosed(self.info))
+            if self._kept is not BEGUN:
+                del self._tcp  # it points here
+            self._held = self._kept = None
             return
         self.take_back()
         before = len(self._events)
@@ -216,7 +264,26 @@ class ConnectionAnalyzer:
         self._events.append(ConnectionClosed(self.info, self._problem()))
         # Readers point at their connection: without this it would be in memory until a search for cycles.
         self._held = None
-        del self.tcp, self._readers
+        del self._tcp, self._readers
+
+    def _close_held(self, how: CloseKind, time_ns: int) -> bool:
+        """Whether the engine has all that is left to say of the connection, which is reported then."""
+        info, held, kept = self.info, self._held, self._kept
+        is_plain = info.tcp_log is NOTHING_NOTED and not info.unanswered and not info.anomalies
+        if kept is None or held is None or not is_plain:
+            return False
+        found = held.summary()
+        if found is None:
+            return False
+        last_ns, ended_by, sides = found
+        note_end(info, last_ns, ended_by, how, time_ns)
+        client, broker = sides[info.client_direction], sides[1 - info.client_direction]
+        info.tcp = TcpSummary(
+            client[0] + broker[0], client[1], broker[1], 0, 0, 0, 0, client[4] + broker[4], 0, 0, broker[0],
+            TcpTimes(RoundTrips(Part(broker[2], broker[3]), Part(client[2], client[3])), 0),
+        )  # fmt: skip
+        info.tcp_log = None
+        return True
 
     def _problem(self) -> Problem | None:
         info = self.info
@@ -230,8 +297,8 @@ class ConnectionAnalyzer:
     @property
     def is_over(self) -> bool:
         """Both directions ended."""
-        if self._kept is not None:
-            return False
+        if self._kept is not None and self._held is not None:
+            return self._held.is_over
         first, second = self._readers
         return first.closed is not None and second.closed is not None
 

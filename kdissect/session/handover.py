@@ -4,7 +4,9 @@ Rules:
 - A connection is in one place at a time. It is lent where all about it is ordinary: frames are cut at
   positions that are known, requests wait under ids of their own, no segment is out of order, nothing has
   to be noted.
-- The engine takes what goes on like that; anything else is for Python, which has the connection back for it.
+- The engine takes what goes on like that, and the end of it; anything else is for Python, which has the
+  connection back for it.
+- A connection whose handshake and first request are ordinary begins in the engine (`session.beginning`).
 - To hand it over costs what waits in it. It is lent again at once, but after ever more packets where the
   engine took few of them, and after some where requests wait.
 """
@@ -14,17 +16,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kdissect.model.native import is_compiled, native
+from kdissect.model.packets.stream import CloseKind
 from kdissect.net.anomaly_log import NOTHING_NOTED, AnomalyLog
 from kdissect.net.store import Store
 from kdissect.net.streams.oddities import NOTHING_ODD, Oddities
 from kdissect.net.streams.reassembly import Reassembly, StreamState
 from kdissect.net.streams.tcp import Lender, TcpConnection
+from kdissect.session.beginning import first_of
 from kdissect.session.conversation import MAX_KINDS, Conversation, ConversationState
 from kdissect.session.conversation import Kept as ConversationKept
 from kdissect.session.exchange import Exchange
 from kdissect.session.framing import FrameReader, FramingState, nowhere
-from kdissect.session.info import ConnectionInfo
+from kdissect.session.info import Close, ConnectionInfo
+from kdissect.session.pairing import Losses
 from kdissect.session.request_kind import kind_row
+from kdissect.session.sasl import Phase
 
 # Packets that Python takes after it had a connection back before that is lent again: none, and twice as many
 # each time that the engine took but few in between.
@@ -49,6 +55,16 @@ class HeldState(NamedTuple):
     conversation: ConversationState
 
 
+EndState = tuple[bool, tuple[int, int] | None, int]
+"""Of a direction: whether it ended in the engine, number and time of the packet with its FIN, how many
+packets have RST."""
+SideSummary = tuple[int, int, int | None, bool, int]
+"""Of a direction: packets, bytes, the shortest round trip in nanoseconds, whether that of the handshake is
+one of the measures, how many packets have RST."""
+Ends = tuple[tuple[EndState, EndState], tuple[int, int, int] | None]
+"""Of both directions; direction, time and reference of the RST that ended them, if it was one."""
+
+
 class _Side(NamedTuple):
     """What the engine does not need of a direction; `reader` is one that is not certain.
 
@@ -69,14 +85,21 @@ class Kept(NamedTuple):
     sides: tuple[_Side, _Side]
 
 
+# What the engine has not of a connection that began there.
+_OPEN = _Side(True, True, False, NOTHING_ODD, None)
+BEGUN = Kept(ConversationKept(Phase.REQUESTS, b"", 0, 0, 0, Losses()), (_OPEN, _OPEN))
+
 # What most connections have: one for all.
 _common: dict[Kept, Kept] = {}
 
 
 def held_of(store: Store, info: ConnectionInfo) -> native.Held | None:
     """Where a connection is while it is lent; None without the engine."""
-    if not is_compiled:
-        return None
+    return native.Held(engine_of(store), info) if is_compiled else None
+
+
+def engine_of(store: Store) -> native.Engine:
+    """What the connections of an analysis share in the engine."""
     if store.engine is None:
         limits = store.limits
         most = (
@@ -86,9 +109,9 @@ def held_of(store: Store, info: ConnectionInfo) -> native.Held | None:
         a, b, c, d, e, f = (min(limit, MOST_NUMBER) for limit in most)
         assert isinstance(store.counts, native.Counts)
         store.engine = native.Engine(
-            store.counts, (a, b, c, d, e, f), kind_row, Exchange.of_row, _count, _met
+            store.counts, (a, b, c, d, e, f), kind_row, Exchange.of_row, _count, _met, _over, first_of
         )
-    return native.Held(store.engine, info)
+    return store.engine
 
 
 def _count(counted: list[tuple[ConnectionInfo, int, int]]) -> None:
@@ -101,6 +124,23 @@ def _count(counted: list[tuple[ConnectionInfo, int, int]]) -> None:
 
 def _met(info: ConnectionInfo, api_key: int, api_version: int) -> None:
     info.remember((api_key, api_version), MAX_KINDS)
+
+
+def _over(info: ConnectionInfo, last_ns: int, direction: int, is_reset: bool, at_ns: int) -> None:
+    note_end(info, last_ns, (direction, is_reset, at_ns), CloseKind.FIN, at_ns)
+
+
+def note_end(
+    info: ConnectionInfo, last_ns: int, ended_by: tuple[int, bool, int] | None, how: CloseKind, time_ns: int
+) -> None:
+    """A connection without TLS is over, by a FIN or RST that the engine took, or else as said."""
+    info.end_ns = max(info.start_ns, last_ns or info.start_ns)
+    if ended_by is None:
+        info.close = Close(None, how, time_ns)
+        return
+    direction, is_reset, at_ns = ended_by
+    by = "client" if direction == info.client_direction else "broker"
+    info.close = Close(by, CloseKind.RST if is_reset else CloseKind.FIN, at_ns)
 
 
 def is_ordinary(
@@ -128,7 +168,8 @@ def lend(
     if not tcp.log.counts:
         tcp.log = NOTHING_NOTED
     framings = _framing(readers[0]), _framing(readers[1])
-    held.lend(HeldState(client, time_ns, (first.state(), second.state()), framings, conversation.state()))
+    state = HeldState(client, time_ns, (first.state(), second.state()), framings, conversation.state())
+    held.lend(state, first.odd is NOTHING_ODD and second.odd is NOTHING_ODD)
     sides = _side(first, readers[0]), _side(second, readers[1])
     kept = Kept(conversation.kept, sides)
     is_own = any(side.reader is not None or side.odd is not NOTHING_ODD for side in sides)
@@ -159,12 +200,12 @@ def take_back(
     store: Store,
 ) -> tuple[FrameReader, FrameReader]:
     """Have a connection again, in new readers and a new conversation; gives its readers."""
-    client, time_ns, states, framings, of_conversation = held.take_back()
+    (client, time_ns, states, framings, of_conversation), (ends, reset_by) = held.take_back()
     if tcp.log is NOTHING_NOTED:
         tcp.log = AnomalyLog(store.limits.anomalies)
     conversation.take_over(of_conversation, kept.conversation)
     found, streams = [], []
-    for side, new, framing, state in zip(kept.sides, readers, framings, states, strict=True):
+    for side, new, framing, state, end in zip(kept.sides, readers, framings, states, ends, strict=True):
         reader = side.reader or new
         take = conversation.request if reader.direction == client else conversation.response
         reader.hand_to(take)
@@ -175,9 +216,23 @@ def take_back(
         stream = Reassembly(reader, tcp.log, store)
         stream.opened, stream.ended, stream.odd = side.opened, side.ended, side.odd
         stream.take_over(state)
+        _end(stream, reader, end)
         streams.append(stream)
-    tcp.take_over((streams[0], streams[1]), time_ns)
+    tcp.take_over((streams[0], streams[1]), time_ns, reset_by)
     return found[0], found[1]
+
+
+def _end(stream: Reassembly, reader: FrameReader, end: EndState) -> None:
+    """Have a direction as it is that ended in the engine."""
+    has_ended, fin, resets = end
+    if not has_ended:
+        return
+    stream.ended, reader.closed = True, CloseKind.FIN if fin else CloseKind.RST
+    if fin:
+        odd = stream.oddities()
+        odd.fin_id, odd.fin_time_ns = fin
+    if resets:
+        stream.oddities().resets += resets
 
 
 def patience(before: int, taken: int, conversation: Conversation) -> tuple[int, int]:

@@ -77,10 +77,13 @@ def kind_of(api_key: int, api_version: int) -> RequestKind:
     return RequestKind(api_key, api_version)
 
 
-def kind_row(api_key: int, api_version: int) -> tuple[bytes, bytes, bool, bool]:
+def kind_row(api_key: int, api_version: int) -> tuple[bytes, bytes, bool, bool, bool]:
     """A kind as the compiled engine has it.
 
-    `tags`, `response_tags`, whether the headers of its frames tell all that is asked of them, `is_produce`.
+    `tags`, `response_tags`, whether the headers of its frames tell all that is asked of them, `is_produce`,
+    whether it is ApiVersions.
     """
     kind = kind_of(api_key, api_version)
-    return kind.tags, kind.response_tags, not (kind.is_unusual or kind.is_watched), kind.is_produce
+    is_ordinary = not (kind.is_unusual or kind.is_watched)
+    is_api_versions = api_key == API_VERSIONS and not kind.unknown
+    return kind.tags, kind.response_tags, is_ordinary, kind.is_produce, is_api_versions

@@ -22,11 +22,13 @@ pub const CONTROL: u8 = 0x17;
 pub const ACK: u8 = 0x10;
 /// As `combined_header.segment_flags` and `segment.DSACK`; a length in words, one more with data.
 const NO_CWR: u8 = 0x7F;
-const DSACK: u8 = 0x80;
+pub const DSACK: u8 = 0x80;
 const HAS_SACK: usize = 8;
 /// SYN alone begins something; with FIN or RST it also ends it.
-const SYN: u8 = 0x02;
-const ENDS: u8 = 0x07;
+pub const SYN: u8 = 0x02;
+pub const FIN: u8 = 0x01;
+pub const RST: u8 = 0x04;
+pub const ENDS: u8 = FIN | SYN | RST;
 
 /// A TCP packet; it and what is in it lie in `data` of a chunk.
 pub struct Packet<'a> {
@@ -39,20 +41,22 @@ pub struct Packet<'a> {
     limit: usize,
 }
 
-/// A segment that neither begins nor ends anything; its payload lies from `begin` up to `end`.
-pub struct Plain {
+/// A segment of which every byte was captured; its payload lies from `begin` up to `end`.
+pub struct Whole {
     pub seq: u32,
     pub ack: u32,
+    /// As they are on the wire.
+    pub flags: u8,
+    pub window: u16,
     pub begin: usize,
     pub end: usize,
 }
 
-/// A segment that is a SYN and nothing else, whatever it acknowledges.
-pub struct Syn {
-    pub seq: u32,
-    pub ack: u32,
-    pub flags: u8,
-    pub window: u16,
+impl Whole {
+    /// Whether it neither begins nor ends anything, and leaves the window open.
+    pub fn is_plain(&self) -> bool {
+        self.flags & CONTROL == ACK && self.window != 0
+    }
 }
 
 fn two(bytes: &[u8; 2]) -> u16 {
@@ -111,31 +115,27 @@ impl<'a> Packet<'a> {
         self.at
     }
 
-    /// Its segment; None if it begins or ends something, closes the window or is cut.
-    pub fn plain(&self) -> Option<Plain> {
+    /// Its segment; None if it is cut.
+    pub fn whole(&self) -> Option<Whole> {
         let words = usize::from(self.tcp[12] >> 4);
         let (begin, end) = (self.at + 4 * words, self.stop);
-        if words < 5 || self.tcp[13] & CONTROL != ACK || two(part(self.tcp, 14)) == 0 {
-            return None;
-        }
-        if begin > end || end > self.limit {
+        if words < 5 || begin > end || end > self.limit {
             return None;
         }
         let (seq, ack) = (u32::from_be_bytes(*part(self.tcp, 4)), u32::from_be_bytes(*part(self.tcp, 8)));
-        Some(Plain { seq, ack, begin, end })
+        let (flags, window) = (self.tcp[13], two(part(self.tcp, 14)));
+        Some(Whole { seq, ack, flags, window, begin, end })
     }
 }
 
 impl<'a> Packet<'a> {
-    /// Its segment if it is a SYN without payload; None if it also ends something or is cut.
-    pub fn syn(&self) -> Option<Syn> {
-        let words = usize::from(self.tcp[12] >> 4);
-        let flags = self.tcp[13] & NO_CWR;
-        if words < 5 || flags & ENDS != SYN || self.at + 4 * words != self.stop || self.stop > self.limit {
-            return None;
-        }
-        let (seq, ack) = (u32::from_be_bytes(*part(self.tcp, 4)), u32::from_be_bytes(*part(self.tcp, 8)));
-        Some(Syn { seq, ack, flags, window: two(part(self.tcp, 14)) })
+    /// The flags of a segment as Python has them (`kdissect.model.packets.segment.PlainSegment`).
+    pub fn flags(&self, data: &[u8], of: &Whole) -> u8 {
+        let options = data.get(self.at + TCP..of.begin).unwrap_or_default();
+        let words = (of.begin - self.at) / 4;
+        let least = if of.begin == of.end { HAS_SACK } else { HAS_SACK + 1 };
+        let has_dsack = words >= least && has_dsack(of.ack, options);
+        of.flags & NO_CWR | if has_dsack { DSACK } else { 0 }
     }
 
     /// Whether it opens a connection: SYN without ACK.
@@ -145,23 +145,14 @@ impl<'a> Packet<'a> {
 
     /// Its segment as `kdissect.model.packets.segment.PlainSegment`, whatever it begins or ends; None if it is cut.
     pub fn segment<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let words = usize::from(self.tcp[12] >> 4);
-        let begin = self.at + 4 * words;
-        if words < 5 || begin > self.stop || self.stop > self.limit {
-            return Ok(None);
-        }
+        let Some(of) = self.whole() else { return Ok(None) };
         let flow = match self.flow {
             Flow::V4(key) => PyBytes::new(py, key),
             Flow::V6(key) => PyBytes::new(py, key),
         };
-        let payload = PyBytes::new(py, data.get(begin..self.stop).unwrap_or_default());
-        let (seq, ack) = (u32::from_be_bytes(*part(self.tcp, 4)), u32::from_be_bytes(*part(self.tcp, 8)));
-        let options = data.get(self.at + TCP..begin).unwrap_or_default();
-        let least = if begin == self.stop { HAS_SACK } else { HAS_SACK + 1 };
-        let has_dsack = words >= least && has_dsack(ack, options);
-        let flags = self.tcp[13] & NO_CWR | if has_dsack { DSACK } else { 0 };
-        let window = two(part(self.tcp, 14));
-        (flow, seq, ack, flags, window, payload, 0, self.ip_id).into_pyobject(py).map(Some)
+        let payload = PyBytes::new(py, data.get(of.begin..of.end).unwrap_or_default());
+        let flags = self.flags(data, &of);
+        (flow, of.seq, of.ack, flags, of.window, payload, 0, self.ip_id).into_pyobject(py).map(Some)
     }
 }
 

@@ -152,10 +152,10 @@ def test_a_connection_is_in_one_place(native: Any) -> None:
     (analyzer,) = asked.analyzers(asked.talk([*in_order(2)]), Limits())
     held = next(one.held for one in analyzer._flows.values())
     assert held.is_lent
-    state = held.take_back()
-    held.lend(state)
+    state, _ = held.take_back()
+    held.lend(state, can_end=True)
     with pytest.raises(ValueError, match="lent already"):
-        held.lend(state)
+        held.lend(state, can_end=True)
     connection = next(iter(analyzer._flows.values()))
     assert connection.tcp.health[0].packets > 2  # who asks has it taken back
     assert not held.is_lent

@@ -100,7 +100,9 @@ def open_inputs(options: Namespace, make: Callable[..., Dissection] = Dissection
 
         paths = start_capture(options)
     only = options.only_port
-    return make(paths, options.port, topic_ids, options.keylog, hosts, only_ports=only)
+    dissection = make(paths, options.port, topic_ids, options.keylog, hosts, only_ports=only)
+    dissection.analyzer.reports_opened = False  # no command prints when a connection is recognised
+    return dissection
 
 
 def open_again(options: Namespace, first: Dissection) -> Dissection:

@@ -106,9 +106,18 @@ class TcpConnection:
         del self._streams
         return streams
 
-    def take_over(self, streams: tuple[Reassembly, Reassembly], time_ns: int) -> None:
-        """Have streams again, after a last packet at this time."""
+    def take_over(
+        self,
+        streams: tuple[Reassembly, Reassembly],
+        time_ns: int,
+        reset_by: tuple[int, int, int] | None = None,
+    ) -> None:
+        """Have streams again, after a last packet at this time.
+
+        `reset_by`: direction, time and reference of the RST that ended them.
+        """
         self.lender, self._streams, self._last_time_ns = None, streams, time_ns
+        self._reset_by = reset_by
 
     def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
         """Take the next captured segment of a direction.

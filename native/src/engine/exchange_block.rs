@@ -1,6 +1,7 @@
 //! Exchanges that packets completed, as rows. Who counts or writes them reads the rows; one becomes an object
 //! (`kdissect.session.exchange.Exchange`) when somebody asks for it.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use pyo3::exceptions::PyIndexError;
@@ -8,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::engine::completed::{counted, Row};
 use crate::engine::held::Held;
-use crate::engine::shared::Engine;
+use crate::engine::shared::{Engine, Note};
 use crate::places::FILE_SHIFT;
 
 /// So many rows are handed on, or so many bytes in their frames, however much of the packets is left.
@@ -58,6 +59,14 @@ impl BlockRow {
     }
 }
 
+/// What a packet tells about a connection.
+struct Noted {
+    info: Py<PyAny>,
+    packet: usize,
+    reference: i64,
+    note: Note,
+}
+
 /// A block while rows are added to it.
 pub struct Gathered {
     number: u64,
@@ -65,6 +74,7 @@ pub struct Gathered {
     connections: Vec<Py<PyAny>>,
     loans: Vec<u64>,
     rows: Vec<BlockRow>,
+    notes: Vec<Noted>,
     bytes: usize,
 }
 
@@ -72,7 +82,20 @@ impl Gathered {
     pub fn of(engine: Py<Engine>) -> Gathered {
         let number = BEGUN.fetch_add(1, Relaxed) + 1;
         let (connections, loans, rows) = (Vec::new(), Vec::new(), Vec::new());
-        Gathered { number, engine, connections, loans, rows, bytes: 0 }
+        Gathered { number, engine, connections, loans, rows, notes: Vec::new(), bytes: 0 }
+    }
+
+    /// Keep what a packet tells about a connection until the rows before were asked for.
+    pub fn note(
+        &mut self,
+        py: Python<'_>,
+        info: &Py<PyAny>,
+        (packet, place): (usize, Place),
+        notes: &mut Vec<Note>,
+    ) {
+        let reference = place.reference;
+        let noted = |note| Noted { info: info.clone_ref(py), packet, reference, note };
+        self.notes.extend(notes.drain(..).map(noted));
     }
 
     /// Take what a packet completed of a connection.
@@ -100,8 +123,8 @@ impl Gathered {
     }
 
     pub fn done(self) -> ExchangeBlock {
-        let Gathered { engine, connections, loans, rows, .. } = self;
-        ExchangeBlock::of(engine, connections, loans, rows)
+        let Gathered { engine, connections, loans, rows, notes, .. } = self;
+        ExchangeBlock::of(engine, connections, loans, rows, notes)
     }
 }
 
@@ -120,6 +143,8 @@ pub struct ExchangeBlock {
     at: AtomicUsize,
     /// Rows that their connections have counted.
     counted: usize,
+    /// What connections are yet to know, in the order of the packets.
+    notes: VecDeque<Noted>,
     /// What was behind the rows that were left out, and whether it was asked for.
     rest: Option<Py<ExchangeBlock>>,
     is_over: bool,
@@ -169,14 +194,22 @@ impl ExchangeBlock {
         let is_out = |row: &BlockRow| row.packet > packet && row.place.reference >> FILE_SHIFT == file;
         let end = self.rows.iter().position(is_out).unwrap_or(self.rows.len());
         let mut behind = self.rows.split_off(end);
+        let until = self.rows.last().map_or(packet, |row| row.packet.max(packet));
+        let kept = self.notes.iter().take_while(|noted| noted.packet <= until).count();
+        let mut notes: Vec<Noted> = self.notes.split_off(kept).into();
         if let Some(rest) = self.rest.take() {
-            behind.append(&mut rest.borrow_mut(py).rows);
+            let mut rest = rest.borrow_mut(py);
+            behind.append(&mut rest.rows);
+            notes.extend(rest.notes.drain(..));
         }
         behind.retain(|row| !is_out(row));
-        if !behind.is_empty() {
+        notes.retain(|noted| noted.packet <= packet || noted.reference >> FILE_SHIFT != file);
+        if behind.is_empty() {
+            self.notes.extend(notes);
+        } else {
             let connections = self.connections.iter().map(|info| info.clone_ref(py)).collect();
             let engine = self.engine.clone_ref(py);
-            let rest = ExchangeBlock::of(engine, connections, self.loans.clone(), behind);
+            let rest = ExchangeBlock::of(engine, connections, self.loans.clone(), behind, notes);
             self.rest = Some(Py::new(py, rest)?);
         }
         Ok(())
@@ -250,9 +283,11 @@ impl ExchangeBlock {
         connections: Vec<Py<PyAny>>,
         loans: Vec<u64>,
         rows: Vec<BlockRow>,
+        notes: Vec<Noted>,
     ) -> ExchangeBlock {
         let (stop, at, counted, rest, is_over) = (usize::MAX, AtomicUsize::new(0), 0, None, false);
-        ExchangeBlock { engine, connections, loans, rows, stop, at, counted, rest, is_over }
+        let notes = notes.into();
+        ExchangeBlock { engine, connections, loans, rows, stop, at, counted, notes, rest, is_over }
     }
 
     /// Those that are there.
@@ -302,8 +337,18 @@ impl ExchangeBlock {
     pub fn settle(slf: &Bound<'_, Self>) -> PyResult<()> {
         let stop = slf.borrow().rows.len();
         ExchangeBlock::count(slf, stop)?;
+        ExchangeBlock::note(slf, usize::MAX)?;
         let rest = slf.borrow().rest.as_ref().map(|rest| rest.clone_ref(slf.py()));
         rest.map_or(Ok(()), |rest| ExchangeBlock::settle(rest.bind(slf.py())))
+    }
+
+    /// Have connections know what packets up to this one tell about them.
+    fn note(slf: &Bound<'_, Self>, packet: usize) -> PyResult<()> {
+        while slf.borrow().notes.front().is_some_and(|noted| noted.packet <= packet) {
+            let Some(noted) = slf.borrow_mut().notes.pop_front() else { break };
+            slf.borrow().engine.get().note(slf.py(), &noted.info, &noted.note)?;
+        }
+        Ok(())
     }
 
     /// Have connections count their rows up to this one.
@@ -312,6 +357,8 @@ impl ExchangeBlock {
         if start >= stop {
             return Ok(());
         }
+        let last = slf.borrow().rows.get(stop - 1).map_or(0, |row| row.packet);
+        ExchangeBlock::note(slf, last)?;
         slf.borrow_mut().counted = stop;
         let block = slf.borrow();
         let mut rows: Vec<&BlockRow> = block.rows.get(start..stop).unwrap_or_default().iter().collect();

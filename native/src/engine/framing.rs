@@ -59,6 +59,13 @@ pub enum Plan<'py> {
     Cut(Cuts<'py>),
 }
 
+impl Plan<'_> {
+    /// Whether no frame is under way behind the payload.
+    pub fn is_between_frames(&self) -> bool {
+        matches!(self, Plan::Cut(cuts) if cuts.next_size.is_none())
+    }
+}
+
 /// Frames that a payload brings to their end, and what is behind them.
 pub struct Cuts<'py> {
     /// The content of the frame that was under way.

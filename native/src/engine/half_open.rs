@@ -1,65 +1,251 @@
-//! A flow of which nothing but one SYN was seen: `kdissect.engine.half_open`, and how `Analyzer` takes one.
+//! A flow of which nothing but its handshake was seen, and the connection that begins with the payload behind it:
+//! `kdissect.engine.half_open`, and how `Analyzer` takes them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::engine::completed::NEVER;
 use crate::engine::counts::Counts;
-use crate::headers::{Packet, Syn};
+use crate::engine::framing::Framing;
+use crate::engine::held::Held;
+use crate::engine::lent::{Direction, Lent, Segment, Turn, Work};
+use crate::engine::shared::{Engine, First};
+use crate::engine::stream::Stream;
+use crate::engine::talk::Talk;
+use crate::flow::Flow;
+use crate::headers::{ACK, CONTROL, DSACK, ENDS, SYN};
 
-/// What `struct` makes of `>qQqQIIBHi`: `kdissect.engine.half_open`.
-const BYTES: usize = 47;
+/// What `struct` makes of `>qQqQIIBHi` and `>qQIIBHi`: `kdissect.engine.half_open`.
+const FIRST: usize = 47;
+const LATER: usize = 31;
+/// Packets of a handshake.
+const WHOLE: usize = 3;
 
-/// The flows of a capture set, how many connections may be open, where they are counted, and `NatSides.see` of the set.
-#[derive(FromPyObject)]
-pub struct Syns(Py<PyDict>, i64, Py<Counts>, Py<PyAny>);
+/// The flows of a capture set, how many connections may be open, where they are counted, `NatSides.see` of the set, what
+/// its connections share, and `Analyzer.begin` (None: connections begin in Python).
+type Row = (Py<PyDict>, i64, Py<Counts>, Py<PyAny>, Py<Engine>, Option<Py<PyAny>>);
 
-impl Syns {
-    /// Hold a SYN; false where that is for Python: its flow or the way back is known, or there are too many.
-    /// `latest_ns` is the latest time of all packets so far, if its place in the order of all is asked for.
-    pub fn hold(
-        &self,
-        py: Python<'_>,
-        packet: &Packet<'_>,
-        time_ns: i64,
-        reference: i64,
-        latest_ns: Option<i64>,
-    ) -> PyResult<bool> {
-        let Some(syn) = packet.syn() else { return Ok(false) };
-        let flows = self.0.bind(py);
-        let flow = PyBytes::new(py, packet.flow.key());
-        let is_known = flows.contains(&flow)? || flows.contains(PyBytes::new(py, &packet.flow.reverse()))?;
-        let counts = self.2.get();
-        if is_known || latest_ns.is_some_and(i64::is_negative) || counts.connections() >= self.1 {
-            return Ok(false);
-        }
-        let made = packed(&syn, packet.ip_id, time_ns, reference, latest_ns);
-        if packet.is_syn() {
-            self.3.call1(py, (&flow, syn.seq, syn.window, packet.ip_id as i32, time_ns))?;
-        }
-        counts.open();
-        flows.set_item(flow, PyBytes::new(py, &made))?;
-        Ok(true)
+/// What takes segments of flows that are no connections yet.
+pub struct Syns {
+    flows: Py<PyDict>,
+    most: i64,
+    counts: Py<Counts>,
+    see: Py<PyAny>,
+    engine: Py<Engine>,
+    pub begin: Option<Py<PyAny>>,
+}
+
+impl FromPyObject<'_> for Syns {
+    fn extract_bound(row: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let (flows, most, counts, see, engine, begin): Row = row.extract()?;
+        Ok(Syns { flows, most, counts, see, engine, begin })
     }
 }
 
-fn packed(syn: &Syn, ip_id: i64, time_ns: i64, reference: i64, latest_ns: Option<i64>) -> [u8; BYTES] {
-    let mut made = [0; BYTES];
-    let place = latest_ns.map_or((0, 0), |latest_ns| (latest_ns, reference));
-    let parts: [(usize, &[u8]); 9] = [
-        (0, &time_ns.to_be_bytes()),
-        (8, &reference.to_be_bytes()),
-        (16, &place.0.to_be_bytes()),
-        (24, &place.1.to_be_bytes()),
-        (32, &syn.seq.to_be_bytes()),
-        (36, &syn.ack.to_be_bytes()),
-        (40, &[syn.flags]),
-        (41, &syn.window.to_be_bytes()),
-        (43, &(ip_id as i32).to_be_bytes()),
-    ];
-    for (at, bytes) in parts {
-        if let Some(room) = made.get_mut(at..at + bytes.len()) {
-            room.copy_from_slice(bytes);
-        }
+/// What became of a segment of a flow that is no connection yet.
+pub enum Handshake {
+    Done,
+    /// It is for Python, and nothing was changed.
+    Unusual,
+    /// It is the first request of a connection.
+    Begins(Box<Beginning>),
+}
+
+/// A connection that began, of which Python knows nothing yet.
+pub struct Beginning {
+    pub lent: Lent,
+    key: Py<PyBytes>,
+    handshake: Py<PyBytes>,
+    first: Arc<First>,
+}
+
+/// A packet of a handshake.
+struct Packed {
+    time_ns: i64,
+    seq: u32,
+    ack: u32,
+    flags: u8,
+    window: u16,
+    ip_id: i32,
+}
+
+impl Packed {
+    /// That with these bytes, which begin with its time, and whose other numbers begin at `at`.
+    fn of(bytes: &[u8], at: usize) -> Option<Packed> {
+        let (_, rest) = bytes.split_at_checked(at)?;
+        let [a, b, c, d, e, f, g, h, flags, i, j, k, l, m, n] = *rest.first_chunk()?;
+        Some(Packed {
+            time_ns: i64::from_be_bytes(*bytes.first_chunk()?),
+            seq: u32::from_be_bytes([a, b, c, d]),
+            ack: u32::from_be_bytes([e, f, g, h]),
+            flags,
+            window: u16::from_be_bytes([i, j]),
+            ip_id: i32::from_be_bytes([k, l, m, n]),
+        })
     }
+
+    /// The packets of a handshake, of which the last one stands first.
+    fn each(half: &[u8]) -> Option<Vec<Packed>> {
+        let (later, first) = half.split_at_checked(half.len().checked_sub(FIRST)?)?;
+        let mut found = vec![Packed::of(first, 32)?];
+        for one in later.rchunks(LATER) {
+            found.push(Packed::of(one, 16)?);
+        }
+        Some(found)
+    }
+}
+
+impl Syns {
+    /// Take a segment of a flow that is no connection. `latest_ns` is the latest time of all packets so far, if its place
+    /// in the order of all is asked for.
+    pub fn take(
+        &self,
+        py: Python<'_>,
+        flow: &Flow<'_>,
+        segment: &Segment<'_>,
+        latest_ns: Option<i64>,
+        work: &mut Work,
+    ) -> PyResult<Handshake> {
+        let flows = self.flows.bind(py);
+        let key = PyBytes::new(py, flow.key());
+        let mut found = flows.get_item(&key)?.map(|half| (0, key.clone(), half));
+        if found.is_none() {
+            let key = PyBytes::new(py, &flow.reverse());
+            found = flows.get_item(&key)?.map(|half| (1, key, half));
+        }
+        let Some((direction, key, half)) = found else { return self.open(py, key, segment, latest_ns) };
+        let Ok(half) = half.cast_into::<PyBytes>() else { return Ok(Handshake::Unusual) };
+        let Some(packets) = Packed::each(half.as_bytes()) else { return Ok(Handshake::Unusual) };
+        if segment.packet.payload.is_empty() {
+            if !follows(&packets, direction, segment) {
+                return Ok(Handshake::Unusual);
+            }
+            flows.set_item(key, PyBytes::new(py, &[&packed(segment, None), half.as_bytes()].concat()))?;
+            return Ok(Handshake::Done);
+        }
+        if self.begin.is_none() || direction > 0 || !begins(&packets, segment) {
+            return Ok(Handshake::Unusual);
+        }
+        let engine = self.engine.get();
+        let Some(first) = engine.first(py, segment.packet.payload)? else { return Ok(Handshake::Unusual) };
+        let Some(mut lent) = lent_of(py, &packets, &first) else { return Ok(Handshake::Unusual) };
+        let turn = lent.take(py, engine, 0, segment, work)?;
+        lent.talk.begins = false;
+        if !matches!(turn, Turn::Taken) {
+            return Ok(Handshake::Unusual);
+        }
+        let (key, handshake) = (key.unbind(), half.unbind());
+        Ok(Handshake::Begins(Box::new(Beginning { lent, key, handshake, first })))
+    }
+
+    /// Hold a SYN; there is nothing of its flow.
+    fn open(
+        &self,
+        py: Python<'_>,
+        key: Bound<'_, PyBytes>,
+        segment: &Segment<'_>,
+        latest_ns: Option<i64>,
+    ) -> PyResult<Handshake> {
+        let is_syn_alone = segment.flags & ENDS == SYN && segment.packet.payload.is_empty();
+        let counts = self.counts.get();
+        let has_room = counts.connections() < self.most;
+        if !is_syn_alone || latest_ns.is_some_and(i64::is_negative) || !has_room {
+            return Ok(Handshake::Unusual);
+        }
+        if segment.flags & ACK == 0 {
+            let (ip_id, time_ns) = (segment.ip_id as i32, segment.packet.time_ns);
+            self.see.call1(py, (&key, segment.seq, segment.window, ip_id, time_ns))?;
+        }
+        counts.open();
+        let place = (latest_ns.unwrap_or(0), if latest_ns.is_some() { segment.packet.reference } else { 0 });
+        self.flows.bind(py).set_item(key, PyBytes::new(py, &packed(segment, Some(place))))?;
+        Ok(Handshake::Done)
+    }
+}
+
+impl Beginning {
+    /// Have Python know of it; gives its place. `at` is the latest time of all packets so far, where that is asked for, and
+    /// the reference of the packet.
+    pub fn of_python(&self, py: Python<'_>, begin: &Py<PyAny>, at: (Option<i64>, i64)) -> PyResult<Py<Held>> {
+        Ok(begin.call1(py, (&self.key, &self.handshake, &self.first.told, at.0, at.1))?.extract(py)?)
+    }
+}
+
+/// Whether an empty segment is what comes next in a handshake: `kdissect.engine.half_open.followed_by`.
+fn follows(packets: &[Packed], direction: usize, segment: &Segment<'_>) -> bool {
+    let ([first, ..], [.., before]) = (packets, packets) else { return false };
+    let wanted = match packets.len() {
+        1 => (1, SYN | ACK),
+        2 => (0, ACK),
+        _ => return false,
+    };
+    (direction, segment.flags & CONTROL) == wanted
+        && first.flags & (SYN | ACK) == SYN
+        && Some(segment.ack) == before.seq.checked_add(1)
+        && (packets.len() == 1 || Some(segment.seq) == first.seq.checked_add(1))
+}
+
+/// Whether a segment with payload is the first behind a handshake about which nothing is odd.
+fn begins(packets: &[Packed], segment: &Segment<'_>) -> bool {
+    let [first, second, more @ ..] = packets else { return false };
+    let is_plain = |one: &Packed| one.flags & DSACK == 0 && one.window > 0;
+    packets.len() <= WHOLE
+        && packets.iter().all(is_plain)
+        && segment.flags & (CONTROL | DSACK) == ACK
+        && segment.seq == first.seq.wrapping_add(1)
+        && segment.ack == second.seq.wrapping_add(1)
+        && more.iter().all(|third| third.ack == segment.ack)
+}
+
+/// The connection of a handshake, before its first request.
+fn lent_of(py: Python<'_>, packets: &[Packed], first: &First) -> Option<Lent> {
+    let [syn, answer, more @ ..] = packets else { return None };
+    let mut client = Stream::opened(syn.seq, syn.ip_id, syn.time_ns);
+    let mut broker = Stream::opened(answer.seq, answer.ip_id, answer.time_ns);
+    client.acks.acknowledge(answer.ack, answer.time_ns, true, client.start_seq);
+    let mut last_time_ns = answer.time_ns;
+    for third in more {
+        broker.acks.acknowledge(third.ack, third.time_ns, true, broker.start_seq);
+        client.packets += 1;
+        last_time_ns = third.time_ns;
+    }
+    let framing = || Some(Framing { under_way: None, stub: [].into(), first: (0, 0) });
+    let talk = Talk {
+        next: 0,
+        client_id: first.client_id.clone_ref(py),
+        client_bytes: first.client_bytes.clone_ref(py),
+        client_length: first.client_length,
+        seen: [].into(),
+        pending: VecDeque::new(),
+        silent: Vec::new(),
+        answered: Vec::new(),
+        bytes: 0,
+        last_id: None,
+        highest_id: i64::MIN,
+        answered_ns: NEVER,
+        begins: true,
+    };
+    let directions =
+        [Direction { stream: client, framing: framing() }, Direction { stream: broker, framing: framing() }];
+    Some(Lent { directions, client: 0, talk, last_time_ns, taken: 0, can_end: true, reset_by: None })
+}
+
+/// A packet as Python has it packed, with its place in the order of all where it is the first one.
+fn packed(segment: &Segment<'_>, place: Option<(i64, i64)>) -> Vec<u8> {
+    let mut made = Vec::with_capacity(FIRST);
+    made.extend(segment.packet.time_ns.to_be_bytes());
+    made.extend(segment.packet.reference.to_be_bytes());
+    if let Some((latest_ns, reference)) = place {
+        made.extend(latest_ns.to_be_bytes());
+        made.extend(reference.to_be_bytes());
+    }
+    made.extend(segment.seq.to_be_bytes());
+    made.extend(segment.ack.to_be_bytes());
+    made.push(segment.flags);
+    made.extend(segment.window.to_be_bytes());
+    made.extend((segment.ip_id as i32).to_be_bytes());
     made
 }

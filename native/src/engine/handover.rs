@@ -27,6 +27,10 @@ type PairingState<'py> = (Vec<WaitingRow<'py>>, Vec<i64>, Vec<i32>, i64, Option<
 /// `kdissect.session.conversation.ConversationState`.
 type ConversationState<'py> =
     (i64, Bound<'py, PyAny>, Bound<'py, PyBytes>, i32, Vec<(i16, i16)>, PairingState<'py>, i64);
+/// `kdissect.session.handover.EndState`.
+type EndState = (bool, Option<(i64, i64)>, u32);
+/// `kdissect.session.handover.Ends`.
+pub type Ends = ([EndState; 2], Option<(usize, i64, i64)>);
 /// Direction of the client, time of the last packet, both streams, both readers, the conversation.
 pub type HeldState<'py> = (
     usize,
@@ -37,10 +41,20 @@ pub type HeldState<'py> = (
 );
 
 impl Lent {
-    pub fn of(py: Python<'_>, engine: &Engine, state: HeldState<'_>) -> PyResult<Lent> {
+    pub fn of(py: Python<'_>, engine: &Engine, state: HeldState<'_>, can_end: bool) -> PyResult<Lent> {
         let (client, last_time_ns, streams, framings, conversation) = state;
         let directions = [direction_of(streams.0, framings.0), direction_of(streams.1, framings.1)];
-        Ok(Lent { directions, client, talk: talk_of(py, engine, conversation)?, last_time_ns, taken: 0 })
+        let talk = talk_of(py, engine, conversation)?;
+        Ok(Lent { directions, client, talk, last_time_ns, taken: 0, can_end, reset_by: None })
+    }
+
+    /// How its directions ended.
+    pub fn ends(&self) -> Ends {
+        let of_one = |one: &Direction| match &one.stream.end {
+            Some(end) => (true, end.fin, end.resets),
+            None => (false, None, 0),
+        };
+        (self.directions.each_ref().map(of_one), self.reset_by)
     }
 
     pub fn state<'py>(self, py: Python<'py>) -> PyResult<HeldState<'py>> {
@@ -60,7 +74,9 @@ fn direction_of(stream: StreamState<'_>, framing: Option<FramingState<'_>>) -> D
         let payload = payload.as_bytes();
         recent.push(Delivered { offset, size: payload.len(), ip_id, time_ns }, payload);
     }
-    let stream = Stream { next_seq, offset, packets, trim_at, start_seq, syn_id, syn_time_ns, recent, acks };
+    let end = None;
+    let stream =
+        Stream { next_seq, offset, packets, trim_at, start_seq, syn_id, syn_time_ns, recent, acks, end };
     Direction { stream, framing: framing.map(framing_of) }
 }
 
@@ -109,6 +125,7 @@ fn talk_of(py: Python<'_>, engine: &Engine, state: ConversationState<'_>) -> PyR
         last_id,
         highest_id,
         answered_ns,
+        begins: false,
     })
 }
 

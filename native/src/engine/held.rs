@@ -7,10 +7,9 @@ use pyo3::types::{PyBytes, PyList, PyTuple};
 use crate::engine::by_loan;
 use crate::engine::completed::counted;
 use crate::engine::framing::Packet;
-use crate::engine::handover::HeldState;
-use crate::engine::lent::{Lent, Segment, Turn, Work};
+use crate::engine::handover::{Ends, HeldState};
+use crate::engine::lent::{Lent, Segment, Summary, Turn, Work};
 use crate::engine::shared::Engine;
-use crate::headers::{ACK, CONTROL};
 
 /// The engine's place for a connection, which is there or in Python.
 #[pyclass(module = "kdissect._native")]
@@ -27,7 +26,7 @@ pub struct Held {
 }
 
 /// `kdissect.model.packets.segment.PlainSegment`.
-type PlainSegment<'py> = (Bound<'py, PyAny>, u32, u32, u8, u32, Bound<'py, PyBytes>, i64, i64);
+type PlainSegment<'py> = (Bound<'py, PyAny>, u32, u32, u8, u16, Bound<'py, PyBytes>, i64, i64);
 
 #[pymethods]
 impl Held {
@@ -55,21 +54,35 @@ impl Held {
         self.there().map(|lent| lent.taken)
     }
 
-    /// Take over a connection. Raises ValueError for one that is here.
-    fn lend(&mut self, py: Python<'_>, state: HeldState<'_>) -> PyResult<()> {
+    /// Whether both of its directions ended.
+    #[getter]
+    fn is_over(&self) -> PyResult<bool> {
+        self.there().map(Lent::is_over)
+    }
+
+    /// What is left to say of the connection now that no packet comes; None where that is for Python.
+    fn summary(&self) -> PyResult<Option<Summary>> {
+        self.there().map(Lent::summary)
+    }
+
+    /// Take over a connection, whose ends are for the engine or not. Raises ValueError for one that is here.
+    fn lend(&mut self, py: Python<'_>, state: HeldState<'_>, can_end: bool) -> PyResult<()> {
         if self.lent.is_some() {
             return Err(PyValueError::new_err("the connection is lent already"));
         }
-        self.lent = Some(Box::new(Lent::of(py, self.engine.get(), state)?));
-        self.loan = by_loan::next();
+        let lent = Lent::of(py, self.engine.get(), state, can_end)?;
+        self.begin(lent);
         Ok(())
     }
 
-    /// Give back the connection. Raises ValueError if it is not here.
-    fn take_back<'py>(&mut self, py: Python<'py>) -> PyResult<HeldState<'py>> {
+    /// Give back the connection, and how it ended. Raises ValueError if it is not here.
+    fn take_back<'py>(&mut self, py: Python<'py>) -> PyResult<(HeldState<'py>, Ends)> {
         self.there()?;
         match self.lent.take() {
-            Some(lent) => lent.state(py),
+            Some(lent) => {
+                let ends = lent.ends();
+                Ok((lent.state(py)?, ends))
+            }
             None => Err(not_here()),
         }
     }
@@ -86,7 +99,7 @@ impl Held {
     ) -> PyResult<bool> {
         let py = slf.py();
         let (_, seq, ack, flags, window, payload, missing, ip_id): PlainSegment<'_> = segment.extract()?;
-        if flags & CONTROL != ACK || window == 0 || missing != 0 {
+        if missing != 0 {
             return Ok(false);
         }
         let mut work = Work::default();
@@ -94,12 +107,15 @@ impl Held {
         let (engine, info) = (held.engine.clone_ref(py), held.info.clone_ref(py));
         let lent = held.lent.as_mut().ok_or_else(not_here)?;
         let packet = Packet { payload: payload.as_bytes(), reference, time_ns };
-        let segment = Segment { seq, ack, ip_id, packet };
-        let turn = lent.take(py, engine.get(), &info, direction, &segment, &mut work)?;
+        let segment = Segment { seq, ack, flags, window, ip_id, packet };
+        let turn = lent.take(py, engine.get(), direction, &segment, &mut work)?;
         if !matches!(turn, Turn::Taken) {
             return Ok(false);
         }
         drop(held); // what follows runs code of Python
+        for note in &work.notes {
+            engine.get().note(py, &info, note)?;
+        }
         if !work.rows.is_empty() {
             engine.get().count(py, vec![counted(&info, work.rows.iter())])?;
         }
@@ -111,6 +127,12 @@ impl Held {
 }
 
 impl Held {
+    /// Have a connection from here on.
+    pub fn begin(&mut self, lent: Lent) {
+        self.lent = Some(Box::new(lent));
+        self.loan = by_loan::next();
+    }
+
     fn there(&self) -> PyResult<&Lent> {
         self.lent.as_deref().ok_or_else(not_here)
     }

@@ -7,11 +7,11 @@ use pyo3::types::PyList;
 use crate::engine::exchange_block::{ExchangeBlock, Gathered, Place as PacketPlace};
 use crate::engine::flows::{HeldFlows, PassedBy};
 use crate::engine::framing;
-use crate::engine::half_open::Syns;
+use crate::engine::half_open::{Beginning, Handshake, Syns};
 use crate::engine::held::Held;
 use crate::engine::lent::{Segment, Turn, Work};
 use crate::engine::sets::Sets;
-use crate::headers::Packet;
+use crate::headers::{Packet, Whole};
 use crate::places::Place;
 use crate::runs::PacketRuns;
 
@@ -34,8 +34,10 @@ pub struct InOrder {
     gathered: Option<Gathered>,
     /// The block that was given last.
     given: Option<Py<ExchangeBlock>>,
-    /// What is to be done once a block was given: the packet taken last is for Python, or raised this.
+    /// What is to be done once a block was given: the packet taken last is for Python, or completed events, or raised
+    /// this.
     is_for_python: bool,
+    has_events: bool,
     error: Option<PyErr>,
 }
 
@@ -46,10 +48,10 @@ type Lent = (Py<HeldFlows>, Option<Syns>);
 enum Taken {
     Unusual,
     Done,
-    /// Something was completed, of this connection.
+    /// Something was completed of this connection, or is to be noted.
     Completed(Py<Held>),
-    /// Nothing was done: what is gathered is to be given first.
-    Later,
+    /// A connection begins.
+    Begins(Box<Beginning>),
 }
 
 #[pymethods]
@@ -80,6 +82,7 @@ impl InOrder {
             gathered: None,
             given: None,
             is_for_python: false,
+            has_events: false,
             error: None,
         }
     }
@@ -109,7 +112,11 @@ impl InOrder {
                 return Err(error);
             }
             if std::mem::take(&mut self.is_for_python) {
-                if let Some(found) = self.ask_python(py)? {
+                self.ask_python(py)?;
+                self.has_events = true;
+            }
+            if std::mem::take(&mut self.has_events) {
+                if let Some(found) = self.completed(py)? {
                     return Ok(Some(found.into_any()));
                 }
             }
@@ -133,12 +140,17 @@ impl InOrder {
 }
 
 impl InOrder {
-    /// Have Python take the packet taken last; gives the events that it completed, if any.
-    fn ask_python<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
+    /// Have Python take the packet taken last.
+    fn ask_python(&mut self, py: Python<'_>) -> PyResult<()> {
         let until_ns = self.unusual.bind(py).call1((self.index(), self.latest_ns))?;
         if let Some(placed) = self.packets.get().get(self.index()) {
             self.sets.go_on_to(placed.file(), &until_ns);
         }
+        Ok(())
+    }
+
+    /// The events that the packet taken last completed, if any.
+    fn completed<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
         let events = self.events.bind(py);
         if events.is_empty() {
             return Ok(None);
@@ -153,7 +165,6 @@ impl InOrder {
         let others = self.others.as_ref().map(|others| others.bind(py).try_borrow()).transpose()?;
         let mut flows: Vec<PyRef<'_, HeldFlows>> = Vec::new(); // of the sets, which stay as they are here
         let mut here = (NO_FILE, None);
-        self.work.has_waiting = false;
         while let Some(placed) = self.packets.get().get(self.at) {
             let (index, reference) = (self.at, placed.reference);
             self.at += 1;
@@ -186,11 +197,31 @@ impl InOrder {
                 Taken::Done => {}
                 Taken::Completed(held) => {
                     let mut held = held.bind(py).try_borrow_mut()?;
+                    self.note(py, &held, (index, stands))?;
+                    if self.work.rows.is_empty() {
+                        continue;
+                    }
                     let gathered =
                         self.gathered.get_or_insert_with(|| Gathered::of(held.engine.clone_ref(py)));
                     gathered.add(py, &mut held, (index, stands), &mut self.work.rows);
-                    self.work.has_waiting = true;
                     if gathered.is_full() {
+                        return Ok(false);
+                    }
+                }
+                Taken::Begins(begun) => {
+                    flows.clear(); // the connection is put among them
+                    here = (NO_FILE, None);
+                    let begin = {
+                        let of = self.sets.number_of(py, placed.file())?.and_then(|of| self.sets.get(of));
+                        of.and_then(|of| of.lent.1.as_ref()).and_then(|syns| syns.begin.as_ref())
+                    };
+                    let Some(begin) = begin else { continue };
+                    let held = begun.of_python(py, begin, (self.latest_ns, reference))?;
+                    let mut held = held.bind(py).try_borrow_mut()?;
+                    held.begin(begun.lent);
+                    self.note(py, &held, (index, stands))?;
+                    if !self.events.bind(py).is_empty() {
+                        self.has_events = true;
                         return Ok(false);
                     }
                 }
@@ -198,13 +229,20 @@ impl InOrder {
                     self.is_for_python = true;
                     return Ok(false);
                 }
-                Taken::Later => {
-                    self.at -= 1;
-                    return Ok(false);
-                }
             }
         }
         Ok(true)
+    }
+
+    /// Note what a packet tells about its connection, at once or once the rows before were asked for.
+    fn note(&mut self, py: Python<'_>, held: &Held, at: (usize, PacketPlace)) -> PyResult<()> {
+        if let Some(gathered) = &mut self.gathered {
+            gathered.note(py, &held.info, at, &mut self.work.notes);
+        }
+        for note in self.work.notes.drain(..) {
+            held.engine.get().note(py, &held.info, &note)?;
+        }
+        Ok(())
     }
 }
 
@@ -233,11 +271,12 @@ impl Block<'_> {
         let Some(packet) = Packet::read(self.data, place.start, place.end, place.link_type) else {
             return Ok(Taken::Unusual);
         };
+        let Some(whole) = packet.whole() else { return Ok(Taken::Unusual) };
+        let Some(payload) = self.data.get(whole.begin..whole.end) else { return Ok(Taken::Unusual) };
+        let Whole { seq, ack, flags, window, .. } = whole;
+        let packet_of = framing::Packet { payload, reference: stands.reference, time_ns: place.time_ns };
+        let segment = Segment { seq, ack, flags, window, ip_id: packet.ip_id, packet: packet_of };
         if let Some((held, is_turned)) = self.flows.get(&packet.flow) {
-            let Some(plain) = packet.plain() else { return Ok(Taken::Unusual) };
-            let Some(payload) = self.data.get(plain.begin..plain.end) else { return Ok(Taken::Unusual) };
-            let packet_of = framing::Packet { payload, reference: stands.reference, time_ns: place.time_ns };
-            let segment = Segment { seq: plain.seq, ack: plain.ack, ip_id: packet.ip_id, packet: packet_of };
             return give(py, held, is_turned, &segment, work);
         }
         let is_passed = self.others.is_some_and(|others| others.by_flow.get(&packet.flow).is_some());
@@ -245,12 +284,14 @@ impl Block<'_> {
             return Ok(Taken::Done);
         }
         let opened_at = is_placed.then_some(stands.latest_ns);
-        match self.syns {
-            Some(syns) if syns.hold(py, &packet, place.time_ns, stands.reference, opened_at)? => {
-                Ok(Taken::Done)
-            }
-            _ => Ok(Taken::Unusual),
-        }
+        let Some(syns) = self.syns else { return Ok(Taken::Unusual) };
+        let flags = packet.flags(self.data, &whole);
+        let segment = Segment { flags, ..segment };
+        Ok(match syns.take(py, &packet.flow, &segment, opened_at, work)? {
+            Handshake::Unusual => Taken::Unusual,
+            Handshake::Done => Taken::Done,
+            Handshake::Begins(beginning) => Taken::Begins(beginning),
+        })
     }
 }
 
@@ -265,13 +306,12 @@ fn give(
     let there = &mut *there;
     let direction = usize::from(is_turned != there.is_turned);
     let turn = match &mut there.lent {
-        Some(lent) => lent.take(py, there.engine.get(), &there.info, direction, segment, work)?,
+        Some(lent) => lent.take(py, there.engine.get(), direction, segment, work)?,
         None => Turn::Unusual,
     };
     Ok(match turn {
         Turn::Unusual => Taken::Unusual,
-        Turn::Later => Taken::Later,
-        Turn::Taken if work.rows.is_empty() => Taken::Done,
+        Turn::Taken if work.rows.is_empty() && work.notes.is_empty() => Taken::Done,
         Turn::Taken => Taken::Completed(held.clone_ref(py)),
     })
 }

@@ -6,8 +6,8 @@ use crate::wire::are_same;
 const FIXED: usize = 10;
 
 /// A kind as Python tells it (`kdissect.session.request_kind.kind_row`): the bytes that nearly always end a request's
-/// header, and a response's; whether frames of it are for the engine; whether it is Produce.
-pub type Row = (Vec<u8>, Vec<u8>, bool, bool);
+/// header, and a response's; whether frames of it are for the engine; whether it is Produce; whether it is ApiVersions.
+pub type Row = (Vec<u8>, Vec<u8>, bool, bool, bool);
 
 /// One API in one version.
 pub struct Kind {
@@ -17,6 +17,8 @@ pub struct Kind {
     pub response_tags: Box<[u8]>,
     pub is_ordinary: bool,
     is_produce: bool,
+    /// ApiVersions: the request says what the client is, and is for the engine as the first of a connection alone.
+    pub is_api_versions: bool,
 }
 
 /// API key and version in one number, as they begin a request (spec/004 "Complete Request Format").
@@ -35,10 +37,10 @@ pub fn pair(number: u32) -> (i16, i16) {
 }
 
 impl Kind {
-    pub fn of(number: u32, (tags, response_tags, is_ordinary, is_produce): Row) -> Kind {
+    pub fn of(number: u32, (tags, response_tags, is_ordinary, is_produce, is_api_versions): Row) -> Kind {
         let (api_key, version) = pair(number);
         let (tags, response_tags) = (tags.into(), response_tags.into());
-        Kind { api_key, version, tags, response_tags, is_ordinary, is_produce }
+        Kind { api_key, version, tags, response_tags, is_ordinary, is_produce, is_api_versions }
     }
 
     pub fn number(&self) -> u32 {
@@ -68,12 +70,22 @@ impl Kind {
     }
 
     /// Where the body of a response begins: behind its correlation id and the tags that its kind has. None where
-    /// other tags stand there.
+    /// other tags stand there, or Python is to look at it.
     pub fn body_offset(&self, response: &[u8]) -> Option<usize> {
         let offset = AFTER_ID + self.response_tags.len();
-        are_same(response.get(AFTER_ID..offset)?, &self.response_tags).then_some(offset)
+        let is_known =
+            self.is_ordinary || self.is_api_versions && !self.may_be_refused(response.get(offset..)?);
+        (is_known && are_same(response.get(AFTER_ID..offset)?, &self.response_tags)).then_some(offset)
+    }
+
+    /// Whether the body of an ApiVersions response may be of another version than its request (KIP-511).
+    fn may_be_refused(&self, body: &[u8]) -> bool {
+        self.version > 0 && body.starts_with(&UNSUPPORTED_VERSION)
     }
 }
+
+/// The error of a broker that does not know the version of the request (KIP-511).
+const UNSUPPORTED_VERSION: [u8; 2] = [0, 35];
 
 /// A response's header: its correlation id, then tags or nothing.
 const AFTER_ID: usize = 4;

@@ -4,9 +4,10 @@ use pyo3::prelude::*;
 
 use crate::engine::completed::{Content, Row, Trips};
 use crate::engine::framing::{Framing, Packet, Piece, Plan};
-use crate::engine::shared::Engine;
+use crate::engine::shared::{Engine, Note, Over};
 use crate::engine::stream::Stream;
 use crate::engine::talk::{Talk, Told};
+use crate::headers::{ACK, CONTROL, FIN, RST};
 
 /// What is known of a connection that is lent.
 pub struct Lent {
@@ -16,6 +17,10 @@ pub struct Lent {
     pub last_time_ns: i64,
     /// Packets since it was lent.
     pub taken: u64,
+    /// Whether its ends are for here: nothing was odd about either direction.
+    pub can_end: bool,
+    /// Direction, time and reference of the RST that ended it.
+    pub reset_by: Option<(usize, i64, i64)>,
 }
 
 pub struct Direction {
@@ -24,10 +29,12 @@ pub struct Direction {
     pub framing: Option<Framing>,
 }
 
-/// A segment that neither begins nor ends anything.
+/// A segment, with its flags as they are on the wire.
 pub struct Segment<'a> {
     pub seq: u32,
     pub ack: u32,
+    pub flags: u8,
+    pub window: u16,
     pub ip_id: i64,
     pub packet: Packet<'a>,
 }
@@ -37,9 +44,10 @@ pub struct Segment<'a> {
 pub struct Work {
     pieces: Vec<Piece>,
     told: Vec<Told>,
+    met: Vec<u32>,
     pub rows: Vec<Row>,
-    /// Rows of packets before wait to be handed on, and are to find their connections as those left them.
-    pub has_waiting: bool,
+    /// What the packet tells about the connection, before its rows.
+    pub notes: Vec<Note>,
 }
 
 /// What became of a segment.
@@ -47,8 +55,28 @@ pub enum Turn {
     Taken,
     /// It is not for here, and nothing was changed.
     Unusual,
-    /// Nothing was changed: what waits is to be handed on first.
-    Later,
+}
+
+/// TCP of a connection: time of the last packet, who ended it first, and of each direction packets, bytes, the shortest
+/// time until an acknowledgment, whether that of the handshake is among the measures, and packets with RST.
+pub type Summary = (i64, Option<(usize, bool, i64)>, [SideSummary; 2]);
+type SideSummary = (u32, i64, Option<i64>, bool, u32);
+
+impl Direction {
+    pub fn has_ended(&self) -> bool {
+        self.stream.end.is_some()
+    }
+
+    /// Whether its end leaves nothing to look at: no part of a frame.
+    fn is_between_frames(&self) -> bool {
+        self.framing.as_ref().is_some_and(|framing| framing.under_way.is_none())
+    }
+
+    fn summary(&self) -> SideSummary {
+        let Stream { packets, offset, acks, end, .. } = &self.stream;
+        let (.., by_handshake) = acks.state();
+        (*packets, *offset, acks.least(), by_handshake, end.as_ref().map_or(0, |end| end.resets))
+    }
 }
 
 impl Lent {
@@ -57,15 +85,39 @@ impl Lent {
         &mut self,
         py: Python<'_>,
         engine: &Engine,
-        info: &Py<PyAny>,
         direction: usize,
         segment: &Segment<'_>,
         work: &mut Work,
     ) -> PyResult<Turn> {
         let packet = &segment.packet;
+        let is_fin = match segment.flags & CONTROL {
+            ACK => false,
+            flags if flags == ACK | FIN => true,
+            flags => {
+                let is_reset = flags & !ACK == RST && self.reset(direction, packet, work);
+                return Ok(if is_reset { self.taken(direction, packet) } else { Turn::Unusual });
+            }
+        };
+        let is_silent = self.talk.pending.is_empty();
         let [first, second] = &mut self.directions;
         let (mine, peer) = if direction == 0 { (first, second) } else { (second, first) };
+        if segment.window == 0 {
+            return Ok(Turn::Unusual);
+        }
+        let (start_seq, is_bare) = (peer.stream.start_seq, packet.payload.is_empty());
+        if mine.has_ended() {
+            // An acknowledgment, whatever its own number is.
+            if is_fin || !is_bare || !(peer.has_ended() || peer.stream.has_seen(segment.ack)) {
+                return Ok(Turn::Unusual);
+            }
+            peer.stream.acks.acknowledge(segment.ack, packet.time_ns, true, start_seq);
+            return Ok(self.taken(direction, packet));
+        }
         if !mine.stream.is_next(&peer.stream, segment.seq, segment.ack) {
+            return Ok(Turn::Unusual);
+        }
+        let may_end = !peer.has_ended() || is_silent && is_bare;
+        if is_fin && !(self.can_end && start_seq >= 0 && may_end && (!is_bare || mine.is_between_frames())) {
             return Ok(Turn::Unusual);
         }
         if !packet.payload.is_empty() {
@@ -75,6 +127,9 @@ impl Lent {
             let Some(plan) = framing.plan(py, packet, engine, &mut work.pieces) else {
                 return Ok(Turn::Unusual);
             };
+            if is_fin && !plan.is_between_frames() {
+                return Ok(Turn::Unusual);
+            }
             if let Plan::Cut(cuts) = &plan {
                 let mut ahead = self.talk.ahead();
                 for piece in &work.pieces {
@@ -87,33 +142,90 @@ impl Lent {
                     let Some(told) = told else { return Ok(Turn::Unusual) };
                     work.told.push(told);
                 }
-                if work.has_waiting && work.told.iter().any(Told::is_of_new_kind) {
-                    return Ok(Turn::Later);
-                }
                 for (piece, told) in work.pieces.iter().zip(work.told.drain(..)) {
                     let data = cuts.bytes(py, packet.payload, piece).unbind();
                     let content = Content::new(data, 0, piece.span);
-                    self.talk.take(py, engine, info, told, content, &mut work.rows)?;
+                    self.talk.take(py, engine, told, content, &mut work.rows, &mut work.met);
                 }
+                work.notes.extend(work.met.drain(..).map(Note::Met));
             }
             framing.apply(py, plan, packet, engine)?;
             mine.stream.time(segment.seq, packet.payload.len(), packet.time_ns);
             mine.stream.deliver(segment.seq, packet.payload, segment.ip_id, packet.time_ns);
         }
-        let (start_seq, is_bare) = (peer.stream.start_seq, packet.payload.is_empty());
         peer.stream.acks.acknowledge(segment.ack, packet.time_ns, is_bare, start_seq);
-        mine.stream.packets = mine.stream.packets.saturating_add(1);
+        if is_fin {
+            mine.stream.finish(Some((segment.ip_id, packet.time_ns)));
+            self.note_over(packet, work);
+        }
         if !work.rows.is_empty() {
             let trips = self.trips();
             work.rows.iter_mut().for_each(|row| row.trips = trips);
         }
+        Ok(self.taken(direction, packet))
+    }
+
+    /// Take a packet with RST; false where it is not for here, and nothing was changed.
+    fn reset(&mut self, direction: usize, packet: &Packet<'_>, work: &mut Work) -> bool {
+        let is_over = self.is_over();
+        let has_no_rest = |one: &Direction| one.has_ended() || one.is_between_frames();
+        if !is_over {
+            if !self.can_end || !self.talk.pending.is_empty() || !self.directions.iter().all(has_no_rest) {
+                return false;
+            }
+            self.reset_by = Some((direction, packet.time_ns, packet.reference));
+            for one in self.directions.iter_mut().filter(|one| !one.has_ended()) {
+                one.stream.finish(None);
+            }
+            self.note_over(packet, work);
+        }
+        let mine = self.directions.get_mut(direction).and_then(|mine| mine.stream.end.as_mut());
+        if let Some(end) = mine {
+            end.resets = end.resets.saturating_add(1);
+        }
+        true
+    }
+
+    fn taken(&mut self, direction: usize, packet: &Packet<'_>) -> Turn {
+        if let Some(mine) = self.directions.get_mut(direction) {
+            mine.stream.packets = mine.stream.packets.saturating_add(1);
+        }
         self.last_time_ns = packet.time_ns;
         self.taken += 1;
-        Ok(Turn::Taken)
+        Turn::Taken
     }
-}
 
-impl Lent {
+    /// Whether both directions ended.
+    pub fn is_over(&self) -> bool {
+        self.directions.iter().all(Direction::has_ended)
+    }
+
+    /// Both directions may have ended with this packet.
+    fn note_over(&self, packet: &Packet<'_>, work: &mut Work) {
+        if let Some((direction, is_reset, at_ns)) = self.ended_by().filter(|_| self.is_over()) {
+            work.notes.push(Note::Over(Over { last_ns: packet.time_ns, direction, is_reset, at_ns }));
+        }
+    }
+
+    /// Which direction sent the first FIN or RST, whether it was RST, and when: `TcpConnection.closed_by`.
+    fn ended_by(&self) -> Option<(usize, bool, i64)> {
+        let fin = |one: &Direction| one.stream.end.as_ref()?.fin.map(|(_, time_ns)| time_ns);
+        let fins = self.directions.iter().enumerate().filter_map(|(side, one)| Some((fin(one)?, side)));
+        match fins.min() {
+            Some((time_ns, side)) => Some((side, false, time_ns)),
+            None => self.reset_by.map(|(side, time_ns, _)| (side, true, time_ns)),
+        }
+    }
+
+    /// What is left to say of the connection now that no packet comes; None where that is for Python.
+    pub fn summary(&self) -> Option<Summary> {
+        let has_no_rest = |one: &Direction| one.has_ended() || one.is_between_frames();
+        let is_plain =
+            self.can_end && self.talk.pending.is_empty() && self.directions.iter().all(has_no_rest);
+        let sides = self.directions.each_ref().map(Direction::summary);
+        is_plain.then(|| (self.last_time_ns, self.ended_by(), sides))
+    }
+
     /// The ways to client and broker and back, as far as they are known.
     fn trips(&self) -> Trips {
         let [first, second] = self.directions.each_ref().map(|direction| direction.stream.acks.least());

@@ -1,8 +1,11 @@
 //! What the connections of an analysis share: limits, counts, kinds of requests, and what makes exchanges.
 
+use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::engine::counts::Counts;
 use crate::engine::kind::{number_of, pair, Kind, Row};
@@ -41,6 +44,40 @@ impl Limits {
     }
 }
 
+/// First payloads that are remembered, how long they may be, and where their correlation id stands.
+const FIRSTS_KEPT: usize = 1024;
+const FIRST_BYTES: usize = 512;
+const ID: Range<usize> = 8..12;
+
+type Firsts = HashMap<Box<[u8]>, Option<Arc<First>>>;
+/// `kdissect.session.beginning.First`.
+type FirstRow = (Py<PyAny>, Py<PyBytes>, i32, Py<PyAny>);
+
+/// What the first request of a connection tells about its client: client id, its bytes, their number as it is on the
+/// wire, and what Python is to know.
+pub struct First {
+    pub client_id: Py<PyAny>,
+    pub client_bytes: Py<PyBytes>,
+    pub client_length: i32,
+    pub told: Py<PyAny>,
+}
+
+/// What a packet tells about its connection.
+pub enum Note {
+    /// The number of a kind that its requests did not have before.
+    Met(u32),
+    Over(Over),
+}
+
+/// Both directions ended: time of the last packet, which direction ended first, whether with RST, and when.
+#[derive(Clone, Copy)]
+pub struct Over {
+    pub last_ns: i64,
+    pub direction: usize,
+    pub is_reset: bool,
+    pub at_ns: i64,
+}
+
 /// A connection, how many of some rows are complete, and how many ask for no answer.
 pub type CountedRows<'a> = (&'a Py<PyAny>, u64, u64);
 
@@ -51,8 +88,11 @@ pub struct Engine {
     kind_of: Py<PyAny>,
     pub exchange_of: Py<PyAny>,
     count: Py<PyAny>,
-    pub met: Py<PyAny>,
+    met: Py<PyAny>,
+    over: Py<PyAny>,
+    first_of: Py<PyAny>,
     kinds: Mutex<QuickMap<u32, Arc<Kind>>>,
+    firsts: Mutex<Firsts>,
 }
 
 #[pymethods]
@@ -60,7 +100,9 @@ impl Engine {
     /// `kind_of` gives the row of an API key and a version; `exchange_of` makes what is paired, or waits for nothing
     /// any more, an exchange; `count` is called with connections, each with how many of its requests were answered and
     /// how many ask for no answer, before these are exchanges; `met` with a connection, an API key and a version that
-    /// its requests did not have before.
+    /// its requests did not have before; `over` with a connection that ended, the time of its last packet, which
+    /// direction ended it first, whether with RST, and when. `first_of` gives what the first payload of a connection
+    /// tells about its client (`FirstRow`), None where Python is to look at it.
     #[new]
     fn new(
         counts: Py<Counts>,
@@ -69,8 +111,11 @@ impl Engine {
         exchange_of: Py<PyAny>,
         count: Py<PyAny>,
         met: Py<PyAny>,
+        over: Py<PyAny>,
+        first_of: Py<PyAny>,
     ) -> Self {
-        Engine { counts, limits, kind_of, exchange_of, count, met, kinds: Mutex::default() }
+        let (kinds, firsts) = (Mutex::default(), Mutex::default());
+        Engine { counts, limits, kind_of, exchange_of, count, met, over, first_of, kinds, firsts }
     }
 }
 
@@ -82,6 +127,44 @@ impl Engine {
     /// Have connections count.
     pub fn count(&self, py: Python<'_>, counted: Vec<CountedRows<'_>>) -> PyResult<()> {
         self.count.call1(py, (counted,)).map(drop)
+    }
+
+    /// Note of a connection what a packet told about it.
+    pub fn note(&self, py: Python<'_>, info: &Py<PyAny>, note: &Note) -> PyResult<()> {
+        match note {
+            Note::Met(number) => {
+                let (api_key, version) = pair(*number);
+                self.met.call1(py, (info, api_key, version))
+            }
+            Note::Over(Over { last_ns, direction, is_reset, at_ns }) => {
+                self.over.call1(py, (info, last_ns, direction, is_reset, at_ns))
+            }
+        }
+        .map(drop)
+    }
+
+    /// What the first payload of a connection tells about its client; None where Python is to look at it.
+    pub fn first(&self, py: Python<'_>, payload: &[u8]) -> PyResult<Option<Arc<First>>> {
+        if payload.len() > FIRST_BYTES {
+            return Ok(None);
+        }
+        let mut key: Box<[u8]> = payload.into();
+        let Some(id) = key.get_mut(ID) else { return Ok(None) };
+        id.fill(0); // it tells nothing
+        let found = self.firsts.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        if let Some(first) = found {
+            return Ok(first);
+        }
+        let row: Option<FirstRow> = self.first_of.call1(py, (PyBytes::new(py, payload),))?.extract(py)?;
+        let first = row.map(|(client_id, client_bytes, client_length, told)| {
+            Arc::new(First { client_id, client_bytes, client_length, told })
+        });
+        let mut firsts = self.firsts.lock().unwrap_or_else(PoisonError::into_inner);
+        if firsts.len() >= FIRSTS_KEPT {
+            firsts.clear();
+        }
+        firsts.insert(key, first.clone());
+        Ok(first)
     }
 
     /// The kind of the request that `data` is; None if it is too short to tell.

@@ -85,6 +85,15 @@ pub struct Stream {
     pub syn_time_ns: i64,
     pub recent: Recent,
     pub acks: AckTimes,
+    /// How it ended; None while it has not.
+    pub end: Option<Box<End>>,
+}
+
+/// The end of a direction: number and time of the packet with its FIN, None where a RST ended it, and how many packets
+/// with RST it has.
+pub struct End {
+    pub fin: Option<(i64, i64)>,
+    pub resets: u32,
 }
 
 /// How long the other end took to acknowledge: `kdissect.net.streams.round_trips.AckTimes`, in little room.
@@ -104,6 +113,11 @@ const NOTHING: u32 = u32::MAX;
 pub type AckState = (i64, i64, i64, i64, bool);
 
 impl AckTimes {
+    /// Nothing was sent yet.
+    pub fn new() -> AckTimes {
+        AckTimes { due_ns: NEVER, least_ns: 0, due_seq: 0, acked: NOTHING }
+    }
+
     pub fn of((due_seq, due_ns, acked, least_ns, by_handshake): AckState) -> AckTimes {
         let least_ns = least_ns.max(0);
         AckTimes {
@@ -122,7 +136,7 @@ impl AckTimes {
     }
 
     /// Bytes up to a sequence number were sent for the first time.
-    fn sent(&mut self, end_seq: u32, time_ns: i64) {
+    pub fn sent(&mut self, end_seq: u32, time_ns: i64) {
         if self.due_ns == NEVER {
             (self.due_seq, self.due_ns) = (end_seq, time_ns);
         }
@@ -154,11 +168,42 @@ impl AckTimes {
 }
 
 impl Stream {
+    /// A stream of which the SYN was seen: its number, that of its packet, and its time.
+    pub fn opened(syn_seq: u32, ip_id: i32, time_ns: i64) -> Stream {
+        let first = syn_seq.wrapping_add(1); // a SYN takes one sequence number, RFC 9293 section 3.4
+        let mut acks = AckTimes::new();
+        acks.sent(first, time_ns);
+        let start_seq = i64::from(first);
+        Stream {
+            next_seq: start_seq,
+            offset: 0,
+            packets: 1,
+            trim_at: 2 * BYTES,
+            start_seq,
+            syn_id: ip_id,
+            syn_time_ns: time_ns,
+            recent: Recent::default(),
+            acks,
+            end: None,
+        }
+    }
+
+    /// No more bytes.
+    pub fn finish(&mut self, fin: Option<(i64, i64)>) {
+        self.next_seq = -1;
+        self.recent = Recent::default();
+        self.end = Some(Box::new(End { fin, resets: 0 }));
+    }
+
+    /// Whether everything that an acknowledgment has was seen.
+    pub fn has_seen(&self, ack: u32) -> bool {
+        self.next_seq >= 0 && self.next_seq.wrapping_sub(i64::from(ack)) & MASK < HALF
+    }
+
     /// Whether a segment of this direction goes on where the stream is, and acknowledges nothing of `peer`
     /// that was not seen, or its peer has not started.
     pub fn is_next(&self, peer: &Stream, seq: u32, ack: u32) -> bool {
-        i64::from(seq) == self.next_seq
-            && (peer.next_seq < 0 || peer.next_seq.wrapping_sub(i64::from(ack)) & MASK < HALF)
+        i64::from(seq) == self.next_seq && (peer.next_seq < 0 || peer.has_seen(ack))
     }
 
     /// Bytes of a segment that goes on where the stream is are timed, if nothing else is.

@@ -44,6 +44,8 @@ pub struct Talk {
     pub highest_id: i64,
     /// When the last byte of the last response came; `NEVER` where there was none.
     pub answered_ns: i64,
+    /// The next request was looked at, and is for the engine whatever it tells (`beginning.rs`).
+    pub begins: bool,
 }
 
 /// What a frame is.
@@ -58,14 +60,6 @@ pub struct Asked {
     id: i32,
     body: usize,
     is_silent: bool,
-    /// No request of the connection was of this kind.
-    is_new: bool,
-}
-
-impl Told {
-    pub fn is_of_new_kind(&self) -> bool {
-        matches!(self, Told::Request(asked) if asked.is_new)
-    }
 }
 
 /// What requests of one payload come to that were looked at and not taken yet.
@@ -103,7 +97,7 @@ impl Talk {
     fn header(&self, py: Python<'_>, kind: Arc<Kind>, data: &[u8]) -> Option<Asked> {
         let id = i32::from_be_bytes(*data.get(ID_AT..)?.first_chunk()?);
         let length = i16::from_be_bytes(*data.get(LENGTH_AT..)?.first_chunk()?);
-        let is_ours = kind.is_ordinary && i32::from(length) == self.client_length;
+        let is_ours = (kind.is_ordinary || self.begins) && i32::from(length) == self.client_length;
         let stop = CLIENT_ID_AT + usize::try_from(length).unwrap_or(0); // -1 for null
         let body = stop + kind.tags.len();
         let is_new = !self.seen.contains(&kind.number());
@@ -112,7 +106,7 @@ impl Talk {
             && are_same(data.get(stop..body)?, &kind.tags)
             && (!is_new || self.seen.len() < KINDS);
         let is_silent = is_ours && kind.acks(data.get(body..)?)? == 0;
-        is_ours.then_some(Asked { kind, id, body, is_silent, is_new })
+        is_ours.then_some(Asked { kind, id, body, is_silent })
     }
 
     /// Whether all limits leave room for a request of so many bytes.
@@ -140,7 +134,7 @@ impl Talk {
     pub fn response(&self, data: &[u8], number: usize) -> Option<Told> {
         let id = i32::from_be_bytes(*data.first_chunk()?);
         let next = if self.silent.is_empty() { self.pending.get(number) } else { self.next_due(number) };
-        let next = next.filter(|next| next.id == id && next.kind.is_ordinary)?;
+        let next = next.filter(|next| next.id == id)?;
         next.kind.body_offset(data).map(|body| Told::Response(next.ordinal, body))
     }
 
@@ -154,20 +148,25 @@ impl Talk {
         self.pending.iter().all(is_next).then_some(next)
     }
 
-    /// Take a frame that was looked at; `rows` are what it brings to its end.
+    /// Take a frame that was looked at; `rows` are what it brings to its end, `met` the kinds of requests that the
+    /// connection did not have before.
     pub fn take(
         &mut self,
         py: Python<'_>,
         engine: &Engine,
-        info: &Py<PyAny>,
         told: Told,
         mut content: Content,
         rows: &mut Vec<Row>,
-    ) -> PyResult<()> {
+        met: &mut Vec<u32>,
+    ) {
         match told {
             Told::Request(asked) => {
                 content.body = asked.body;
-                self.meet(py, engine, info, &asked.kind)?;
+                let number = asked.kind.number();
+                if !self.seen.contains(&number) {
+                    met.push(number);
+                    self.seen = [&*self.seen, &[number]].concat().into();
+                }
                 self.wait(py, engine, asked, content);
                 self.release(py, engine, self.next - 1 - NO_RESPONSE_HOLD, rows);
             }
@@ -177,7 +176,7 @@ impl Talk {
                     self.release(py, engine, ordinal, rows);
                 }
                 let found = self.pending.iter().position(|request| request.ordinal == ordinal);
-                let Some(request) = found.and_then(|at| self.pending.remove(at)) else { return Ok(()) };
+                let Some(request) = found.and_then(|at| self.pending.remove(at)) else { return };
                 self.answered.push(request.id);
                 if self.answered.len() >= 2 * ANSWERED_KEPT {
                     self.answered.drain(..ANSWERED_KEPT);
@@ -187,16 +186,6 @@ impl Talk {
                 rows.push(Row { request, response: Some(content), answered_before, trips: Trips::default() });
             }
         }
-        Ok(())
-    }
-
-    /// The connection has a request of this kind.
-    fn meet(&mut self, py: Python<'_>, engine: &Engine, info: &Py<PyAny>, kind: &Kind) -> PyResult<()> {
-        if !self.seen.contains(&kind.number()) {
-            engine.met.call1(py, (info, kind.api_key, kind.version))?;
-            self.seen = [&*self.seen, &[kind.number()]].concat().into();
-        }
-        Ok(())
     }
 
     fn wait(&mut self, py: Python<'_>, engine: &Engine, asked: Asked, content: Content) {

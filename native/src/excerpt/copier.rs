@@ -12,7 +12,7 @@ use crate::excerpt::cut::{self, Cut, UnderWay};
 use crate::excerpt::packet_out::{self, Content, Stamp};
 use crate::excerpt::plan::Plan;
 use crate::excerpt::plans::MergedPlans;
-use crate::headers::{self, Packet, Plain};
+use crate::headers::{self, Packet, Whole};
 use crate::places::Place;
 use crate::runs::{PacketRuns, Placed};
 
@@ -92,7 +92,7 @@ impl Copier {
 struct Given<'a> {
     data: &'a [u8],
     packet: Packet<'a>,
-    plain: Plain,
+    plain: Whole,
     payload: &'a [u8],
     place: &'a Place,
     reference: i64,
@@ -170,7 +170,7 @@ fn copy(py: Python<'_>, placed: &Placed<'_>, flows: &mut CopiedFlows, copier: &m
     let found = Packet::read(data, place.start, place.end, place.link_type);
     let Some(packet) = found.filter(|_| place.time_ns >= 0) else { return Ok(false) };
     let Some((copied, direction)) = flows.find(&packet.flow) else { return Ok(false) };
-    let Some(plain) = packet.plain() else { return Ok(false) };
+    let Some(plain) = packet.whole().filter(|whole| whole.is_plain()) else { return Ok(false) };
     let Some(payload) = data.get(plain.begin..plain.end) else { return Ok(false) };
     copied.take(py, direction, &Given { data, packet, plain, payload, place, reference }, copier)
 }

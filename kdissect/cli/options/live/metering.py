@@ -52,6 +52,7 @@ class Metering:
             say(str(error))
             raise SystemExit(USAGE) from None
         self._dissection.observer = meter.take
+        self._dissection.analyzer.reports_opened = True
         say(f"metrics at {self._server.address.url} {how}")
 
     def __exit__(
