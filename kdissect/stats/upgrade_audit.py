@@ -154,9 +154,11 @@ class UpgradeAudit:
         self._catch_up()
 
     def _number_of(self, info: ConnectionInfo, api_key: int, version: int, client_id: str | None) -> int:
-        """The kind of an exchange; what is new of a use, and the first Fetch, are for `add`."""
+        """The kind of an exchange; what is new of a use, ApiVersions, and the first Fetch, are for `add`."""
         if info.same_as is not None:
             return _PASSED
+        if api_key == apis.API_VERSIONS:  # it shows what the broker offers
+            return _LEFT
         kind = _kind_of(info, client_id, api_key, version)
         use = self.uses.peek(kind.use)
         if use is None or use.has_room_for(kind.client.address):
