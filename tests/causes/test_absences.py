@@ -15,9 +15,8 @@ from kdissect.causes.registry import ALL_CAUSES
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.model.cause import FoundCause
 from kdissect.session.problem import Problem, Reason
-from kdissect.stats.times.silences import Silences
 from tests.causes.diagnosing import capture, diagnosed, gathered_from
-from tests.causes.fixtures.boundaries import BROKER_2, _ended, _failed, _link, _made, _starts
+from tests.causes.fixtures.boundaries import BROKER_2, _ended, _failed, _link, _made, _served, _starts
 from tests.causes.fixtures.case import BROKER, NOTHING, SECOND, WHO, Change, Made, gathered
 from tests.support.console import CAPTURES
 
@@ -119,17 +118,6 @@ def test_each_absence_is_one_cause() -> None:
         own = [each for each in stopped if each.sentence.split()[1] == broker]
         assert all(one.until_ns < each.since_ns for each in own)
         assert one.why_not_surer.startswith("Kafka responds there at other times")
-
-
-def _served(*at_s: float) -> Change:
-    """The broker sent responses at these times."""
-
-    def change(seen: Made) -> None:
-        silences = Silences()
-        silences._respond(("a", BROKER), [(int(at * SECOND), int(at * SECOND), 0) for at in at_s])
-        seen.gathering.stalls.silences = silences
-
-    return change
 
 
 def _stops(*more: Change, refused_s: float = 12, back_s: float = 30) -> Made:

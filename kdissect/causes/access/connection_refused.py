@@ -32,17 +32,10 @@ class ConnectionRefused(FailedConnection):
 
     def left(self, seen: Evidence) -> dict[tuple[str, str], list[ConnectionProblem]]:
         """Return the attempts but those while a broker was away, which `broker-restarted` has."""
-        known = {
-            one.connection.id
-            for absence in seen.absences
-            if not seen.is_served_during(absence)
-            for one in absence.refused
-        }
-        found = {
-            key: [one for one in problems if one.connection.id not in known]
+        return {
+            key: [one for one in problems if one.connection.id not in seen.refused_while_away]
             for key, problems in super().left(seen).items()
         }
-        return {key: problems for key, problems in found.items() if problems}
 
     def holds(self, problems: list[ConnectionProblem], seen: Evidence) -> bool:
         """One refusal is what a client meets that is started before its broker."""

@@ -302,6 +302,12 @@ class Evidence:
         return silences.is_served_within(absence.place, absence.ended[-1].time_ns, absence.until_ns)
 
     @cached_property
+    def refused_while_away(self) -> frozenset[str]:
+        """Connections that a broker refused while it was away."""
+        away = [one for one in self.absences if not self.is_served_during(one)]
+        return frozenset(one.connection.id for absence in away for one in absence.refused)
+
+    @cached_property
     def tallies(self) -> list[tuple[tuple[str, str, str, str], Tally]]:
         """Exchanges by API, client id, host of the client, broker."""
         return [
