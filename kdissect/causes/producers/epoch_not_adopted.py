@@ -11,6 +11,7 @@ from kdissect.model.cause import Severity
 from kdissect.model.wording import plural
 
 _INVALID_PRODUCER_EPOCH = 47  # org.apache.kafka.common.protocol.Errors
+_OLD = ("TransactionFact.old_epoch", "TransactionFact.epoch_not_taken")  # on another connection, on the same
 
 
 class EpochNotAdopted(FencedProducer):
@@ -51,7 +52,7 @@ class EpochNotAdopted(FencedProducer):
 def _old_epochs(errors: Errors, seen: Evidence) -> list[Fact]:
     """Requests of the id with a lower epoch than the response to EndTxn gave."""
     ids = errors.names("txn")
-    facts = [known.fact for known in seen.facts("TransactionFact.old_epoch")]
+    facts = [known.fact for known in seen.facts(*_OLD)]
     return [
         fact
         for fact in facts
