@@ -272,7 +272,8 @@ class Conversation:
         exchange = Exchange(self._info, self._next)
         self._next += 1
         exchange.request = frame
-        exchange.note(AnomalyKind.MALFORMED_HEADER, str(error), frame)
+        if not frame.is_cut:  # else the rest of the header may not have been captured
+            exchange.note(AnomalyKind.MALFORMED_HEADER, str(error), frame)
         if len(frame.data) < _HEADER.size:
             self._emit(exchange)
             return
@@ -456,11 +457,12 @@ class Conversation:
         self._take_turn(exchange, frame)
         exchange.correlation_id = correlation_id
         if correlation_id is None:
-            exchange.note(
-                AnomalyKind.MALFORMED_HEADER,
-                f"a response of {plural(frame.size, 'byte')} has no correlation id",
-                frame,
-            )
+            if not frame.is_cut:
+                exchange.note(
+                    AnomalyKind.MALFORMED_HEADER,
+                    f"a response of {plural(frame.size, 'byte')} has no correlation id",
+                    frame,
+                )
         elif self._pairing.was_answered(correlation_id):
             exchange.note(
                 AnomalyKind.DUPLICATE_RESPONSE, f"correlation id {correlation_id} was answered already", frame

@@ -132,3 +132,14 @@ def test_connection_cut_inside_a_request() -> None:
     talk = Conversation().handshake().client(request(HEARTBEAT, 0, 1, BODY)[:-3]).fin(CLIENT).fin(BROKER)
     (found,) = exchanges_of(talk.packets)
     assert (found.state, kinds(found)) == (State.UNANSWERED, {"cut_frame"})
+
+
+@pytest.mark.parametrize("kept", [4, 5, 7, 11, 12, 13])
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_a_header_of_which_bytes_are_missing_is_not_malformed(kept: int, is_closed: bool) -> None:
+    talk = Conversation().handshake().client(request(HEARTBEAT, 0, 1, BODY)).broker(response(1, OK))
+    talk.client(request(HEARTBEAT, 0, 2, BODY)[:kept])
+    if is_closed:
+        talk.fin(CLIENT).fin(BROKER)
+    _, found = exchanges_of(talk.packets)
+    assert kinds(found) == {"cut_frame"}

@@ -26,7 +26,7 @@ class RequestsUnanswered(GeneralCause):
     may_be_missing_packets = True
     explains = ("connection-churn", "broker-closes")
     help = (
-        "See the broker's log at the time of the close: a listener that wants a login or TLS, a version"
+        "See the broker's log at that time: a listener that wants a login or TLS, a version"
         " that was removed, a session that expired and a request that is too large look equal on the wire."
     )
     cites = ("spec/000 Network", "org.apache.kafka.clients.CommonClientConfigs#REQUEST_TIMEOUT_MS_CONFIG")
@@ -50,7 +50,9 @@ class RequestsUnanswered(GeneralCause):
         return Severity.STOPS if found.seen.times >= _MOST * found.total else Severity.DELAYS
 
     def not_surer(self, found: Together) -> str:
-        """A close has no reason on the wire."""
+        """A close has no reason on the wire, and a response may follow after the capture."""
+        if found.first.detail not in _ENDS:
+            return "the capture ended before the request was given up: a response may have followed"
         return "the packets show the close, not its reason"
 
     def command(self, found: Together) -> str:
