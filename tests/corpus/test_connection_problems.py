@@ -27,6 +27,7 @@ OTHERS = {
     # The errors of its truth: a wrong password, a mechanism that the listener does not have.
     "kafka44_java_refused.pcapng": {"login_refused": 4, "mechanism_refused": 2},
     "kafka44_java_sasl.pcapng": {"login_refused": 6},  # the wrong passwords of its truth
+    "kafka44_misrouted.pcapng": {"wrong_cluster": 8},  # clients at the other cluster's address, by its truth
     "kafka44_rdkafka_transactions.pcapng": {"probe": 1},  # librdkafka connects, and is closed by its program
 }
 
