@@ -21,6 +21,7 @@ from kdissect.history.topics.topic_names import tells_names
 from kdissect.model.native import native
 from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange, State
+from kdissect.session.identities import TELLING
 from kdissect.session.info import ConnectionInfo, KnownIdentities
 from kdissect.sketches.distribution import bin_multiplier
 from kdissect.stats.by_group.group_links import GroupLinks, names_groups
@@ -45,7 +46,8 @@ class BlockCounter:
     series of the first.
 
     Only exchanges that `takes` takes count, which answers the same for those of one connection, API, version
-    and client id. `close` every connection that is over.
+    and client id. `close` every connection that is over. `leaves_identities`: identities are learned of the
+    same exchanges; those that name any are left, and are to be learned from before they are counted.
     """
 
     def __init__(
@@ -56,7 +58,10 @@ class BlockCounter:
         takes: Callable[[Exchange], bool] | None = None,
         latencies: LatencySeries | None = None,
         others: Sequence[tuple[Traffic, Collection[str]]] = (),
+        *,
+        leaves_identities: bool = False,
     ) -> None:
+        self._leaves_identities = leaves_identities
         self._by = frozenset(by).union(*(names for _, names in others))
         self._context = context
         self._takes_all = takes is None
@@ -128,6 +133,8 @@ class BlockCounter:
         """Whether racks, names of topics, or groups of what does not count are learned of an API's exchanges,
         which are looked at.
         """
+        if self._leaves_identities and api_key in TELLING:
+            return True
         if not RACKS.isdisjoint(self._by) and api_key in Racks.api_keys:
             return True
         if "topic" in self._by and tells_names(api_key):
