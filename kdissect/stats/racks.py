@@ -13,7 +13,7 @@ from kdissect.decoders.generated.values import sent
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
-from kdissect.session.identities import TELLING, cluster_of, learn_identities
+from kdissect.session.identities import SEPARATOR, TELLING, cluster_of, learn_identities
 from kdissect.session.info import ConnectionInfo, KnownIdentities
 from kdissect.stats.client import is_follower, text_of
 from kdissect.stats.watermarks import topic_of
@@ -151,9 +151,13 @@ class Racks:
             teller, counts = due
             counts[2 if broker == teller else 1] += 1
 
-    def nodes_at(self, address: str) -> list[tuple[str, int]]:
-        """Scope and id of the nodes whose address this is, as brokers name it."""
-        return [place for place, (known, _) in self._of_node.items() if known == address]
+    def nodes_at(self, capture_set: str, address: str) -> list[tuple[str, int]]:
+        """Scope and id of the nodes of a capture set whose address this is, as brokers name it."""
+        return [
+            (scope, node)
+            for (scope, node), (known, _) in self._of_node.items()
+            if known == address and scope.partition(SEPARATOR)[0] == capture_set
+        ]
 
     def namer(self, by: Sequence[str]) -> Callable[[tuple[str | None, ...]], tuple[str | None, ...]]:
         """The key that has racks for tokens, by these dimensions; None where a rack is not known."""

@@ -13,7 +13,6 @@ from kdissect.causes.ledger.symptom import MOVING_ERRORS, Claim, SymptomKind, er
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
 from kdissect.model.wording import plural
 from kdissect.report.quantities import duration
-from kdissect.session.identities import SEPARATOR
 from kdissect.session.problem import Reason
 from kdissect.stats.client import Client
 from kdissect.stats.times.stalls import AWAY
@@ -85,12 +84,9 @@ class BrokerRestarted(Cause):
 
 def _announced(seen: Evidence, absence: Absence) -> str:
     """Whether the broker had asked its controller to shut down when its first connection ended."""
-    capture_set, broker = absence.place
-    for scope, node in seen.gathering.racks.nodes_at(broker):
+    for scope, node in seen.gathering.racks.nodes_at(*absence.place):
         packets = seen.gathering.log.shutdowns.peek((scope, node))
-        if packets is None or scope.partition(SEPARATOR)[0] != capture_set:
-            continue
-        if abs(absence.from_ns - packets.time_ns) <= _ANNOUNCED_NS:
+        if packets is not None and abs(absence.from_ns - packets.time_ns) <= _ANNOUNCED_NS:
             return (
                 f" Node {node} had asked its controller to shut down ({packets.what}, exchange"
                 f" {packets.connection}/{packets.exchange}): a controlled shutdown, no crash."
