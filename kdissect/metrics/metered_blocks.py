@@ -88,10 +88,10 @@ class BlockMeter:
             for topic, size in zip(self._groups[number].topics, sizes, strict=False):
                 topic.record_bytes += size
 
-    def _place_of(self, info: ConnectionInfo) -> tuple[str, list[int]]:
-        """Capture set, and a number for all that labels and names are told from."""
+    def _place_of(self, info: ConnectionInfo) -> tuple[str, list[int], tuple[int, ...]]:
+        """Capture set, a number for all that labels and names are told from, and APIs that are left: none."""
         place = info.capture_set, info.broker_address, info.broker_text
-        return info.capture_set, [self._places.setdefault(place, len(self._places))]
+        return info.capture_set, [self._places.setdefault(place, len(self._places))], ()
 
     def _changes(self) -> int:
         return self._names.changes

@@ -21,7 +21,7 @@ from kdissect.history.topics.topic_names import tells_names
 from kdissect.model.native import native
 from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange, State
-from kdissect.session.identities import TELLING
+from kdissect.session.identities import TELLING, cluster_of
 from kdissect.session.info import ConnectionInfo, KnownIdentities
 from kdissect.sketches.distribution import bin_multiplier
 from kdissect.stats.by_group.group_links import GroupLinks, names_groups
@@ -47,7 +47,8 @@ class BlockCounter:
 
     Only exchanges that `takes` takes count, which answers the same for those of one connection, API, version
     and client id. `close` every connection that is over. `leaves_identities`: identities are learned of the
-    same exchanges; those that name any are left, and are to be learned from before they are counted.
+    same exchanges; those that may name the cluster of a connection of which it is not known are left, and are
+    to be learned from before they are counted.
     """
 
     def __init__(
@@ -133,20 +134,22 @@ class BlockCounter:
         """Whether racks, names of topics, or groups of what does not count are learned of an API's exchanges,
         which are looked at.
         """
-        if self._leaves_identities and api_key in TELLING:
-            return True
         if not RACKS.isdisjoint(self._by) and api_key in Racks.api_keys:
             return True
         if "topic" in self._by and tells_names(api_key):
             return True
         return "group" in self._by and not self._takes_all and api_key in GroupLinks.api_keys
 
-    def _place_of(self, info: ConnectionInfo) -> tuple[str, list[int]] | None:
-        """Capture set, and a number for all that each way is told from; None where it does not count."""
+    def _place_of(self, info: ConnectionInfo) -> tuple[str, list[int], tuple[int, ...]] | None:
+        """Capture set, a number for all that each way is told from, APIs that are left; None where it does not
+        count.
+        """
         if info.same_as is not None:
             return None
         self._identities = info.identities
-        return info.scope, [way.place_of(info) for way in self._ways]
+        leaves = self._leaves_identities and cluster_of(info) is None
+        numbers = [way.place_of(info) for way in self._ways]
+        return info.scope, numbers, tuple(TELLING) if leaves else ()
 
     def _changes(self) -> int:
         """How often changed what the groups of exchanges are told from, beside themselves."""

@@ -641,4 +641,4 @@ def test_an_opening_that_was_captured_late() -> None:
     wire.send(BROKER, -1, flags=SYN | ACK)
     assert wire.sinks[BROKER].runs == [b"later"]
     assert kinds(wire) == {AnomalyKind.GAP: 1}
-    assert wire.connection.health[BROKER].gap_bytes == 10
+    assert wire.connection.health[BROKER].gaps == 1

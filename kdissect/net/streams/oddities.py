@@ -57,7 +57,6 @@ class Oddities:
         "acked",
         "after_ack",
         "after_ack_ns",
-        "before_start",
         "delayed_ns",
         "delayed_until_ns",
         "delays",
@@ -93,8 +92,6 @@ class Oddities:
         self.delayed_ns, self.delayed_until_ns = 0, NEVER_NS
         self.acked = self.waived = 0
         self.after_ack = self.after_ack_ns = 0
-        self.before_start = 0
-        """Missing bytes before the first that was delivered: `Reassembly.offset` is without them."""
         self.wait_until = self.wait_packets = self.wait_time_ns = 0
         self.stray_next, self.stray_count = -1, 0
         self.fin_id, self.fin_time_ns = 0, NEVER_NS  # not seen yet

@@ -160,7 +160,7 @@ class Reassembly:
         odd = self.odd
         return Health(
             packets=self.packets,
-            bytes=self.offset + odd.before_start - odd.gap_bytes - odd.snapped_bytes,
+            bytes=self.offset - odd.gap_bytes - odd.snapped_bytes,
             retransmissions=odd.retransmissions,
             out_of_order=odd.out_of_order,
             duplicates=odd.duplicates,
@@ -189,9 +189,7 @@ class Reassembly:
     def miss_beginning(self, length: int, ref: int, time_ns: int) -> None:
         """The SYN was captured after data: so many bytes between it and the data were not delivered."""
         odd = self.oddities()
-        odd.gaps += 1
-        odd.gap_bytes += length
-        odd.before_start += length
+        odd.gaps += 1  # not their bytes: `offset` is without them
         detail = f"{plural(length, 'byte')} at the beginning of the stream were not captured in time"
         self._log.note(AnomalyKind.GAP, detail, ref, time_ns)
 
