@@ -141,8 +141,9 @@ class BlockCounter:
         return "group" in self._by and not self._takes_all and api_key in GroupLinks.api_keys
 
     def _place_of(self, info: ConnectionInfo) -> tuple[str, list[int], tuple[int, ...]] | None:
-        """Capture set, a number for all that each way is told from, APIs that are left; None where it does not
-        count.
+        """Capture set, a number for all that each way is told from, and APIs that are left.
+
+        None where it does not count.
         """
         if info.same_as is not None:
             return None
