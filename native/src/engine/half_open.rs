@@ -25,7 +25,7 @@ const LATER: usize = 31;
 const WHOLE: usize = 3;
 
 /// The flows of a capture set, how many connections may be open, where they are counted, `NatSides.see` of the set, what
-/// its connections share, and `Analyzer.begin` (None: connections begin in Python).
+/// its connections share, and `Analyzer._begin` (None: connections begin in Python).
 type Row = (Py<PyDict>, i64, Py<Counts>, Py<PyAny>, Py<Engine>, Option<Py<PyAny>>);
 
 /// What takes segments of flows that are no connections yet.
@@ -170,7 +170,7 @@ impl Beginning {
     /// Have Python know of it; gives its place. `at` is the latest time of all packets so far, where that is asked for, and
     /// the reference of the packet.
     pub fn of_python(&self, py: Python<'_>, begin: &Py<PyAny>, at: (Option<i64>, i64)) -> PyResult<Py<Held>> {
-        Ok(begin.call1(py, (&self.key, &self.handshake, &self.first.told, at.0, at.1))?.extract(py)?)
+        begin.call1(py, (&self.key, &self.handshake, &self.first.told, at.0, at.1))?.extract(py)
     }
 }
 

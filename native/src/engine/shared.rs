@@ -104,6 +104,7 @@ impl Engine {
     /// direction ended it first, whether with RST, and when. `first_of` gives what the first payload of a connection
     /// tells about its client (`FirstRow`), None where Python is to look at it.
     #[new]
+    #[allow(clippy::too_many_arguments)]
     fn new(
         counts: Py<Counts>,
         limits: Limits,
