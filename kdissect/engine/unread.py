@@ -23,7 +23,6 @@ _ENCAPSULATIONS = (
 )  # fmt: skip
 # Kinds of connections as people call them.
 _LOOKS = {"http": "HTTP", "http2": "HTTP/2", "ssh": "SSH", "zookeeper": "ZooKeeper"}
-_CUT = ConnectionKind.CUT
 _KEYS_NEED = "a key log (--keylog) with the secrets of their sessions opens them (docs/tls.md)"
 
 
@@ -166,7 +165,7 @@ class Unread(NamedTuple):
                 yield f"{self._share(self.tls[why])} {what}"
 
     def _foreign_line(self) -> Iterator[str]:
-        if cut := self.foreign.get(_CUT, 0):
+        if cut := self.foreign.get(ConnectionKind.CUT, 0):
             yield f"{self._share(cut)} not recognized: the snapshot length cut off their data"
         foreign = sum(self.foreign.values()) - cut
         if not foreign:

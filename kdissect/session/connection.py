@@ -40,7 +40,7 @@ from kdissect.session.handover import (
     patience,
     take_back,
 )
-from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary, TcpTimes
+from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary, TcpTimes, close_of
 
 if TYPE_CHECKING:
     from kdissect.session.detection.proxy_header import ProxyHeaders
@@ -650,19 +650,8 @@ class ConnectionAnalyzer:
 
     def _note_close(self, how: CloseKind, time_ns: int) -> Close:
         """Who ended the connection, as far as it is known."""
-        info = self.info
-        closed_by = self.tcp.closed_by
-        if closed_by is not None:
-            direction, kind_of_close, at = closed_by
-            by = "client" if direction == info.client_direction else "broker"
-            notified = None if info.tls is None else info.tls.close_notify
-            if notified is not None and notified[1] <= at:
-                # The end that receives close_notify closes, too, often first (RFC 8446 section 6.1).
-                by = "client" if notified[0] == "client" else "broker"
-            info.close = Close(by, kind_of_close, at)
-        else:
-            info.close = Close(None, how, time_ns)
-        return info.close
+        self.info.close = close = close_of(self.info, self.tcp.closed_by, how, time_ns)
+        return close
 
     def _times(self) -> TcpTimes:
         client, broker = self.info.client_direction, 1 - self.info.client_direction

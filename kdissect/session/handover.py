@@ -27,7 +27,7 @@ from kdissect.session.conversation import MAX_KINDS, Conversation, ConversationS
 from kdissect.session.conversation import Kept as ConversationKept
 from kdissect.session.exchange import Exchange
 from kdissect.session.framing import FrameReader, FramingState, nowhere
-from kdissect.session.info import Close, ConnectionInfo
+from kdissect.session.info import ConnectionInfo, close_of
 from kdissect.session.pairing import Losses
 from kdissect.session.request_kind import kind_row
 from kdissect.session.sasl import Phase
@@ -133,14 +133,13 @@ def _over(info: ConnectionInfo, last_ns: int, direction: int, is_reset: bool, at
 def note_end(
     info: ConnectionInfo, last_ns: int, ended_by: tuple[int, bool, int] | None, how: CloseKind, time_ns: int
 ) -> None:
-    """A connection without TLS is over, by a FIN or RST that the engine took, or else as said."""
+    """A connection is over, by a FIN or RST that the engine took, or else as said."""
     info.end_ns = max(info.start_ns, last_ns or info.start_ns)
-    if ended_by is None:
-        info.close = Close(None, how, time_ns)
-        return
-    direction, is_reset, at_ns = ended_by
-    by = "client" if direction == info.client_direction else "broker"
-    info.close = Close(by, CloseKind.RST if is_reset else CloseKind.FIN, at_ns)
+    closed_by = None
+    if ended_by is not None:
+        direction, is_reset, at_ns = ended_by
+        closed_by = direction, CloseKind.RST if is_reset else CloseKind.FIN, at_ns
+    info.close = close_of(info, closed_by, how, time_ns)
 
 
 def is_ordinary(

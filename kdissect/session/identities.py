@@ -192,13 +192,14 @@ class Identities:
             self.changes += 1
 
     def _note_advertised(self, place: _Place, cluster: str) -> None:
-        before = self._advertised.get(place, cluster)
-        if before != cluster:
+        before = self._advertised.get(place)
+        if before == cluster:
+            return
+        if before is not None:
             self._advertisers[place] = tuple(
                 dict.fromkeys((*self._advertisers.get(place, ()), before, cluster))
             )[-MAX_ADVERTISERS:]
-        known = self._advertised.get(place)
-        if known != cluster and (known is not None or len(self._advertised) < MAX_BROKERS):
+        if before is not None or len(self._advertised) < MAX_BROKERS:
             self._advertised[place] = cluster
             self.changes += 1
 
@@ -291,9 +292,7 @@ class Identities:
 
     def is_created_again(self, capture_set: str, name: str | None) -> bool:
         """Whether a cluster of a capture set gave a name to several ids: the topic was created again."""
-        return any(
-            topic == name and scope.partition(SEPARATOR)[0] == capture_set for scope, topic in self._renewed
-        )
+        return any(topic == name and capture_set_of(scope) == capture_set for scope, topic in self._renewed)
 
     def one_of_several(self, info: ConnectionInfo) -> str | None:
         """The cluster of a connection; None if it is not known, or if no other one was captured."""
@@ -334,6 +333,11 @@ def _only_validates(exchange: Exchange) -> bool:
         return bool(sent(exchange.request_body(), "validate_only", True))
     except DecodeError:
         return True
+
+
+def capture_set_of(scope: str) -> str:
+    """The capture set of a scope."""
+    return scope.partition(SEPARATOR)[0]
 
 
 def learn_identities(exchange: Exchange) -> None:

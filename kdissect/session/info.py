@@ -58,6 +58,24 @@ class Close(NamedTuple):
     time_ns: int
 
 
+def close_of(
+    info: "ConnectionInfo", closed_by: tuple[int, CloseKind, int] | None, how: CloseKind, time_ns: int
+) -> Close:
+    """Who closed a connection, how and when.
+
+    `closed_by`: direction of the first FIN or RST, which of them, and when; None: `how` and `time_ns` hold.
+    """
+    if closed_by is None:
+        return Close(None, how, time_ns)
+    direction, kind, at_ns = closed_by
+    by = "client" if direction == info.client_direction else "broker"
+    notified = None if info.tls is None else info.tls.close_notify
+    if notified is not None and notified[1] <= at_ns:
+        # The end that receives close_notify closes, too, often first (RFC 8446 section 6.1).
+        by = "client" if notified[0] == "client" else "broker"
+    return Close(by, kind, at_ns)
+
+
 class Share(NamedTuple):
     """Which exchanges of a connection other ones have and count. None: this connection counts.
 

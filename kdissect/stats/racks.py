@@ -13,7 +13,7 @@ from kdissect.decoders.generated.values import sent
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
-from kdissect.session.identities import SEPARATOR, TELLING, cluster_of, learn_identities
+from kdissect.session.identities import TELLING, capture_set_of, cluster_of, learn_identities
 from kdissect.session.info import ConnectionInfo, KnownIdentities
 from kdissect.stats.client import is_follower, text_of
 from kdissect.stats.watermarks import topic_of
@@ -156,7 +156,7 @@ class Racks:
         return [
             (scope, node)
             for (scope, node), (known, _) in self._of_node.items()
-            if known == address and scope.partition(SEPARATOR)[0] == capture_set
+            if known == address and capture_set_of(scope) == capture_set
         ]
 
     def namer(self, by: Sequence[str]) -> Callable[[tuple[str | None, ...]], tuple[str | None, ...]]:

@@ -28,9 +28,8 @@ class OffsetsSetByTool(Cause):
         """Each group and client."""
         found: dict[tuple[str, str | None, str], list[Moved]] = {}
         for one in seen.gathering.rewinds.set_from_outside:
-            if (
-                not seen.reads(one.client) and one.skipped > 0
-            ):  # a consumer without a subscription sets its own offsets
+            # A consumer without a subscription sets its own offsets.
+            if not seen.reads(one.client) and one.skipped > 0:
                 found.setdefault((one.group, one.client.client_id, one.client.address), []).append(one)
         for (group, _, _), sets in found.items():
             yield self._found(group, sets)

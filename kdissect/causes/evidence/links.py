@@ -7,6 +7,7 @@ from typing import NamedTuple
 from kdissect.history.state_table import Table
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 from kdissect.stats.client import host_of
+from kdissect.tls.tls_info import NO_RECORD
 
 LINKS_KEPT = 10_000  # clients times brokers; 2 KB each
 _TIMES_KEPT = 2_000
@@ -150,8 +151,6 @@ def is_broken_off(info: ConnectionInfo) -> bool:
     end, it did not fail. A Java client 2.8.2 that refuses a certificate sends 16 kB, most of which are not
     TLS records.
     """
-    from kdissect.tls.tls_info import NO_RECORD  # start-up: seldom needed
-
     tcp, close = info.tcp, info.close
     if info.kind is not ConnectionKind.TLS or info.middle_start or tcp is None or close is None:
         return False

@@ -8,11 +8,13 @@ from kdissect.causes.cause import joined, times
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.laws.law import named
 from kdissect.causes.producers.fenced_producer import users
+from kdissect.causes.producers.sequence_gap import SequenceGap
 from kdissect.causes.producers.transaction_timeout import overdue
 from kdissect.model.cause import FoundCause
+from kdissect.schema.error_codes import error_name
 
 _PRODUCER_FENCED = 90  # org.apache.kafka.common.protocol.Errors
-_OUT_OF_SEQUENCE = frozenset({"OUT_OF_ORDER_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID"})
+_OUT_OF_SEQUENCE = frozenset(map(error_name, SequenceGap.codes))
 _TOGETHER_NS = 5_000_000_000  # batches of one partition that were under way together
 
 
