@@ -12,6 +12,7 @@ pytest.importorskip("pyarrow", reason="needs the extra arrow")
 pytest.importorskip("crc32c", reason="needs the `test` extra")
 
 from kdissect.history import api_keys as apis
+from kdissect.history.producing import stored_batches
 from tests.pipeline.streaming.arriving import arrive
 from tests.pipeline.streaming.drive import Stream, settings_of
 from tests.support.messages.batches import batch_bytes, record_bytes
@@ -91,7 +92,11 @@ def _talked(talk: Conversation, make: Callable[[int], Iterator[Step]], numbers: 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("make", [produce, fetch, group, transaction], ids=lambda make: make.__name__)
-def test_closed_exchanges_leave_nothing(make: Callable[[int], Iterator[Step]], tmp_path: Path) -> None:
+def test_closed_exchanges_leave_nothing(
+    make: Callable[[int], Iterator[Step]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Batches that brokers took are kept up to this number: it is full after the first files.
+    monkeypatch.setattr(stored_batches, "BATCHES_KEPT", FEW // 2)
     stream = Stream(settings_of(tmp_path, tmp_path / "in", shards=1))
     talk = Conversation(start_ns=START_NS).handshake()
     flows, sets = [], []
