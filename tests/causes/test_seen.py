@@ -35,3 +35,14 @@ def test_times_are_bounded() -> None:
 
 def test_nothing_took_no_time() -> None:
     assert Seen().filled_ns == (0, 0, 0)
+
+
+def test_an_exchange_that_fails_for_two_topics_is_listed_once() -> None:
+    one, other = Seen(), Seen()
+    for exchange in (1, 1, 2):
+        one.add(Packets("c", exchange, "CreateTopics v7", exchange))
+    for exchange in (2, 3, 3):
+        other.add(Packets("c", exchange, "CreateTopics v7", exchange))
+    one.merge(other)
+    assert [each.exchange for each in one.evidence] == [1, 2, 3]
+    assert one.times == 6

@@ -37,7 +37,8 @@ class Seen:
         self.times += 1
         self.time_ns += time_ns
         self.longest_ns = max(self.longest_ns, time_ns)
-        if len(self.evidence) < EVIDENCE_KEPT:
+        # An exchange may fail for several topics: it is listed once.
+        if len(self.evidence) < EVIDENCE_KEPT and packets not in self.evidence:
             self.evidence.append(packets)
         if len(self.connections) < EVIDENCE_KEPT * 100:
             self.connections.add(packets.connection)
@@ -59,7 +60,7 @@ class Seen:
         self.times += other.times
         self.time_ns += other.time_ns
         self.longest_ns = max(self.longest_ns, other.longest_ns)
-        both = sorted([*self.evidence, *other.evidence], key=lambda one: one.time_ns)
+        both = sorted(dict.fromkeys([*self.evidence, *other.evidence]), key=lambda each: each.time_ns)
         self.evidence = both[:EVIDENCE_KEPT]
         self.connections |= other.connections
         self.spans += other.spans

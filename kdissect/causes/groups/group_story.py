@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from kdissect.causes.evidence.evidence import Evidence, Row
-from kdissect.causes.evidence.seen import EVIDENCE_KEPT, Seen, packets_of
+from kdissect.causes.evidence.seen import Seen, packets_of
 from kdissect.engine.times import ns_of
 from kdissect.history.fact import Fact
 from kdissect.model.cause import Cost, Packets, Party
@@ -119,7 +119,6 @@ class GroupStory:
             if at is not None:
                 packets = packets_of(at.evidence)._replace(time_ns=one.time_ns)
             seen.add(packets, one.took_ns)
-        seen.evidence = list(dict.fromkeys(seen.evidence))[:EVIDENCE_KEPT]
         return seen
 
     def seen_open(self, since_ns: int, until_ns: int) -> Seen:
