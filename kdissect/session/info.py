@@ -59,16 +59,22 @@ class Close(NamedTuple):
 
 
 def close_of(
-    info: "ConnectionInfo", closed_by: tuple[int, CloseKind, int] | None, how: CloseKind, time_ns: int
+    info: "ConnectionInfo",
+    closed_by: tuple[int | None, CloseKind, int] | None,
+    how: CloseKind,
+    time_ns: int,
 ) -> Close:
     """Who closed a connection, how and when.
 
-    `closed_by`: direction of the first FIN or RST, which of them, and when; None: `how` and `time_ns` hold.
+    `closed_by`: direction of the first FIN or RST (None: not known), which of them, and when; None: `how` and
+    `time_ns` apply.
     """
     if closed_by is None:
         return Close(None, how, time_ns)
     direction, kind, at_ns = closed_by
-    by = "client" if direction == info.client_direction else "broker"
+    by = None
+    if direction is not None:
+        by = "client" if direction == info.client_direction else "broker"
     notified = None if info.tls is None else info.tls.close_notify
     if notified is not None and notified[1] <= at_ns:
         # The end that receives close_notify closes, too, often first (RFC 8446 section 6.1).
