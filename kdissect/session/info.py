@@ -545,7 +545,8 @@ class TcpSummary(NamedTuple):
     `broker_packets` is 0, or as large as `packets`, where one direction was captured.
 
     `times` is None of a connection with one packet, and where nobody asks for it. `client_zero_windows` are
-    those of `zero_windows` that the client sent.
+    those of `zero_windows` that the client sent. `bytes_cut_off` are payload bytes that the snapshot
+    length cut off.
     """
 
     packets: int
@@ -561,6 +562,7 @@ class TcpSummary(NamedTuple):
     broker_packets: int
     times: TcpTimes | None = None
     client_zero_windows: int = 0
+    bytes_cut_off: int = 0
 
     @property
     def is_one_sided(self) -> bool:
