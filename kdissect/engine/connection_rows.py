@@ -95,7 +95,11 @@ CONNECTION_FIELDS = (
     RowField("tls.bad_records", "int64", "records that do not open though their keys are known"),
     RowField("tls.alerts", "struct", "how many alerts of each kind, by `client` or `server`"),
     RowField("closed", "struct", "how the connection ended; null while it is open"),
-    RowField("closed.by", "string", "`client`, `broker`, or null if neither was seen to close"),
+    RowField(
+        "closed.by",
+        "string",
+        "who closed first: `client`, `broker`, or null if the capture does not show it",
+    ),
     RowField("closed.how", "string", "`fin`, `rst`, `idle`, `reused` or `capture_end`"),
     RowField("anomalies", "struct", "how many anomalies of each kind"),
 )

@@ -118,7 +118,11 @@ EXCHANGE_FIELDS = (
         "struct",
         "how the connection ended, for requests that waited then and answers that it cut; else null",
     ),
-    RowField("closed.by", "string", "`client`, `broker`, or null if neither was seen to close"),
+    RowField(
+        "closed.by",
+        "string",
+        "who closed first: `client`, `broker`, or null if the capture does not show it",
+    ),
     RowField("closed.how", "string", "`fin`, `rst`, `idle`, `reused` or `capture_end`"),
     RowField("closed.after_ns", "int64", "time between the request and that end"),
     RowField("anomalies", "list<struct>", "what is odd about the exchange"),

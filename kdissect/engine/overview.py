@@ -61,6 +61,7 @@ class Overview:
         """Connections over TLS that are opaque, or became so, by the reason."""
         self.gaps = 0
         self.gap_bytes = 0
+        self.bytes_cut_off = 0
         self.deep = DeepCounts(records) if deep or records else None
         self._kinds: dict[tuple[int | None, int | None, State], _Kind] = {}
         self._apis: set[tuple[int | None, int | None]] = set()
@@ -141,6 +142,7 @@ class Overview:
         if info.tcp is not None:
             self.gaps += info.tcp.gaps
             self.gap_bytes += info.tcp.gap_bytes
+            self.bytes_cut_off += info.tcp.bytes_cut_off
 
     def add_anomaly_counts(self, counts: Iterable[tuple[AnomalyKind, int]]) -> None:
         """Count anomalies found elsewhere: in files, packets, connections."""

@@ -683,6 +683,7 @@ class ConnectionAnalyzer:
             client.gap_bytes + broker.gap_bytes,
             broker.packets,
             client_zero_windows=client.zero_windows,
+            bytes_cut_off=client.snapped_bytes + broker.snapped_bytes,
         )
         return found._replace(times=self._times()) if found.packets > 1 else found
 

@@ -59,16 +59,22 @@ class Close(NamedTuple):
 
 
 def close_of(
-    info: "ConnectionInfo", closed_by: tuple[int, CloseKind, int] | None, how: CloseKind, time_ns: int
+    info: "ConnectionInfo",
+    closed_by: tuple[int | None, CloseKind, int] | None,
+    how: CloseKind,
+    time_ns: int,
 ) -> Close:
     """Who closed a connection, how and when.
 
-    `closed_by`: direction of the first FIN or RST, which of them, and when; None: `how` and `time_ns` hold.
+    `closed_by`: direction of the first FIN or RST (None: not known), which of them, and when; None: `how` and
+    `time_ns` apply.
     """
     if closed_by is None:
         return Close(None, how, time_ns)
     direction, kind, at_ns = closed_by
-    by = "client" if direction == info.client_direction else "broker"
+    by = None
+    if direction is not None:
+        by = "client" if direction == info.client_direction else "broker"
     notified = None if info.tls is None else info.tls.close_notify
     if notified is not None and notified[1] <= at_ns:
         # The end that receives close_notify closes, too, often first (RFC 8446 section 6.1).
@@ -539,7 +545,8 @@ class TcpSummary(NamedTuple):
     `broker_packets` is 0, or as large as `packets`, where one direction was captured.
 
     `times` is None of a connection with one packet, and where nobody asks for it. `client_zero_windows` are
-    those of `zero_windows` that the client sent.
+    those of `zero_windows` that the client sent. `bytes_cut_off` are payload bytes that the snapshot
+    length cut off.
     """
 
     packets: int
@@ -555,6 +562,7 @@ class TcpSummary(NamedTuple):
     broker_packets: int
     times: TcpTimes | None = None
     client_zero_windows: int = 0
+    bytes_cut_off: int = 0
 
     @property
     def is_one_sided(self) -> bool:

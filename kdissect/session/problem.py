@@ -101,6 +101,8 @@ def _of_silence(info: ConnectionInfo, tcp: TcpConnection) -> Problem | None:
             return Problem(Reason.NO_ANSWER, "the client sent its SYN again, and no answer came")
         return None
     direction, how, _ = closed_by
+    if direction is None:
+        return None
     is_clients = direction == info.client_direction
     if not is_accepted:
         is_refused = how is CloseKind.RST and not is_clients and broker.packets == broker.resets

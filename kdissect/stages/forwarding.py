@@ -174,7 +174,7 @@ def _connection_fields(info: ConnectionInfo) -> tuple[Any, ...]:
         info.start_ns, info.end_ns if tcp is not None else info.start_ns, str(info.kind), info.middle_start,
         info.client_id, info.software_name, info.software_version, info.mechanism, info.principal,
         tuple(info.anomaly_counts[kind] for kind in ASKED),
-        None if tcp is None else tuple(tcp[:-1]),  # nobody asks for its times
+        None if tcp is None else tuple(tcp._replace(times=None)),  # nobody asks for them
         None if info.close is None else (info.close.by, str(info.close.how), info.close.time_ns),
         () if tcp is None else tuple((str(state), count) for state, count in info.states.items()),
         info.proxy,

@@ -20,6 +20,7 @@ class BlindSpots:
         """Connections of which nothing but TLS was seen, by the reason."""
         self.middle_starts = self.one_sided = 0
         self.gap_bytes = 0
+        self.bytes_cut_off = 0
         self.cut_frames = 0
         self.unknown = 0
 
@@ -40,6 +41,7 @@ class BlindSpots:
             self.middle_starts += info.kind is ConnectionKind.KAFKA and info.middle_start
             if info.tcp is not None:
                 self.gap_bytes += info.tcp.gap_bytes
+                self.bytes_cut_off += info.tcp.bytes_cut_off
                 self.one_sided += info.exchanges > 0 and info.tcp.is_one_sided
 
     def facts(self) -> dict[str, Any]:
@@ -49,6 +51,7 @@ class BlindSpots:
             "connections_begun_before": self.middle_starts,
             "connections_in_one_direction": self.one_sided,
             "bytes_not_captured": self.gap_bytes,
+            "bytes_cut_off": self.bytes_cut_off,
             "cut_frames": self.cut_frames,
             "exchanges_of_unknown_version": self.unknown,
         }

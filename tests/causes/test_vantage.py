@@ -24,7 +24,7 @@ def seen(
     """Evidence with so many of each."""
     facts = {
         "opaque_connections": {}, "connections_begun_before": 0, "connections_in_one_direction": 0,
-        "bytes_not_captured": 0, "cut_frames": 0, "exchanges_of_unknown_version": 0,
+        "bytes_not_captured": 0, "bytes_cut_off": 0, "cut_frames": 0, "exchanges_of_unknown_version": 0,
     }  # fmt: skip
     gathering = SimpleNamespace(
         clock=Clock(),
@@ -66,6 +66,7 @@ def test_what_was_looked_at() -> None:
             "2 connections not read: the snapshot length cut off their data",
         ),
         ({"bytes_not_captured": 1}, "1 B of connections were not captured: exchanges are missing"),
+        ({"bytes_cut_off": 1500}, "1.5 kB of connections were cut off by the snapshot length"),
         (
             {"cut_frames": 2},
             "2 frames captured in part, by a snapshot length or for lost packets",

@@ -523,6 +523,119 @@ def test_zero_windows() -> None:
     assert wire.sinks[BROKER].runs == [b"x"]
 
 
+LAST = b"ask"
+
+
+@pytest.mark.parametrize("closer", [CLIENT, BROKER])
+@pytest.mark.parametrize("isn", [(1000, 5000), (MASK - 4, MASK - 1), (MASK - 5, MASK - 5)])
+def test_a_fin_that_was_not_captured_is_proven_by_its_acknowledgment(
+    closer: int, isn: tuple[int, int]
+) -> None:
+    wire = opened(isn)
+    wire.send(closer, 0, LAST)
+    wire.send(1 - closer, 0, b"x", ack=3)
+    wire.send(1 - closer, 1, flags=FIN | ACK, ack=4)
+    wire.flush()
+    assert wire.connection.closed_by == (closer, CloseKind.FIN, 6000)
+    assert wire.connection.health[closer].gaps == 0
+
+
+def test_a_fin_is_first_if_the_other_one_acknowledges_it() -> None:
+    """The capture has it later."""
+    wire = opened()
+    wire.send(CLIENT, 0, LAST)
+    wire.send(BROKER, 0, flags=FIN | ACK, ack=4)
+    wire.send(CLIENT, 3, flags=FIN | ACK)
+    assert wire.connection.closed_by == (CLIENT, CloseKind.FIN, 5000)
+
+
+def test_a_fin_that_was_not_captured_is_second_if_it_is_acknowledged_later() -> None:
+    wire = opened()
+    wire.send(CLIENT, 0, LAST)
+    wire.send(BROKER, 0, flags=FIN | ACK, ack=3)
+    wire.send(BROKER, 1, flags=ACK, ack=4)
+    wire.flush()
+    assert wire.connection.closed_by == (BROKER, CloseKind.FIN, 5000)
+
+
+def test_bytes_that_were_not_captured_may_have_a_fin() -> None:
+    wire = opened()
+    wire.send(CLIENT, 0, LAST)
+    wire.send(BROKER, 0, flags=FIN | ACK, ack=50)
+    wire.flush()
+    assert wire.connection.closed_by == (None, CloseKind.FIN, 5000)
+
+
+def test_who_resets_is_known_without_its_last_bytes() -> None:
+    wire = opened()
+    wire.send(CLIENT, 0, LAST)
+    wire.send(BROKER, 0, flags=ACK, ack=50)
+    wire.send(CLIENT, 49, flags=RST)
+    wire.flush()
+    assert wire.connection.closed_by == (CLIENT, CloseKind.RST, 6000)
+
+
+def test_two_acknowledgments_of_bytes_that_were_not_captured_prove_no_fin() -> None:
+    """The last byte may be data: nobody knows where a segment ended."""
+    wire = opened()
+    wire.send(CLIENT, 0, LAST)
+    wire.send(BROKER, 0, flags=ACK, ack=50)
+    for _ in range(GRACE_PACKETS):
+        wire.send(BROKER, 0, flags=ACK, ack=50, wait_ns=GRACE_NS)
+    assert wire.sinks[CLIENT].runs == [LAST, 47]
+    wire.send(BROKER, 0, flags=FIN | ACK, ack=51)
+    wire.flush()
+    assert wire.connection.closed_by == (None, CloseKind.FIN, wire.time_ns)
+
+
+def test_a_gap_before_captured_bytes_changes_nothing() -> None:
+    wire = opened()
+    wire.send(CLIENT, 3, LAST)  # the bytes before were not captured
+    wire.send(BROKER, 0, flags=FIN | ACK, ack=7)
+    wire.flush()
+    assert wire.sinks[CLIENT].runs == [3, LAST]
+    assert wire.connection.closed_by == (CLIENT, CloseKind.FIN, 5000)
+
+
+def test_bytes_before_a_fin_that_were_captured_late() -> None:
+    wire = opened()
+    wire.send(BROKER, 0, flags=FIN | ACK, ack=4)
+    wire.send(CLIENT, 0, LAST)
+    wire.flush()
+    assert wire.connection.closed_by == (CLIENT, CloseKind.FIN, 4000)
+
+
+def test_a_fin_with_data() -> None:
+    wire = opened()
+    wire.send(CLIENT, 0, LAST, flags=FIN | ACK)
+    wire.send(BROKER, 0, flags=FIN | ACK, ack=4)
+    assert wire.connection.closed_by == (CLIENT, CloseKind.FIN, 4000)
+
+
+@pytest.mark.parametrize("closer", [CLIENT, BROKER])
+def test_a_reset_that_acknowledges_a_fin(closer: int) -> None:
+    wire = opened()
+    wire.send(closer, 0, LAST)
+    wire.send(1 - closer, 0, flags=RST | ACK, ack=4)
+    assert wire.connection.closed  # nothing is awaited
+    assert wire.connection.closed_by == (closer, CloseKind.FIN, 5000)
+
+
+def test_a_reset_without_acknowledgment_proves_no_fin() -> None:
+    wire = opened()
+    wire.send(CLIENT, 0, LAST)
+    wire.send(BROKER, 0, flags=RST, ack=4)  # the field is not valid (RFC 9293 section 3.1)
+    assert wire.connection.closed_by == (BROKER, CloseKind.RST, 5000)
+
+
+def test_the_other_direction_was_not_captured() -> None:
+    wire = Wire()
+    wire.send(BROKER, 0, b"answer", ack=40)
+    wire.send(BROKER, 6, flags=FIN | ACK, ack=41)
+    wire.flush()
+    assert wire.connection.closed_by == (None, CloseKind.FIN, 2000)
+
+
 class TestIncarnations:
     """Which SYN starts a connection of its own."""
 

@@ -10,7 +10,8 @@ from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
 from kdissect.stats.blind_spots import BlindSpots
-from tests.support.messages.traffic import ACK, BROKER, CLIENT, Conversation, request, response
+from tests.rules.scripted_connection import findings
+from tests.support.messages.traffic import ACK, BROKER, CLIENT, PSH, Conversation, request, response
 from tests.support.run import events_of
 
 METADATA = 3
@@ -91,3 +92,41 @@ def test_a_frame_that_a_snapshot_length_cut_is_complete_and_captured_in_part() -
     assert str(found.state) == "complete"
     assert cut_frames(packets) == 1
     assert "1 frame was captured in part" in reasons(packets)
+
+
+def test_a_whole_frame_that_a_snapshot_length_cut_off_is_missing() -> None:
+    """Two responses are in one packet, of which the capture has the first: no frame is captured in part."""
+    second = response(2, bytes(300))
+    talk = Conversation().handshake().client(ASKED).client(request(METADATA, 0, 2, bytes(4)))
+    talk.packet(BROKER, ANSWER + second, PSH | ACK, snap=54 + len(ANSWER)).fin(CLIENT).fin(BROKER)
+    assert reasons(talk.packets) == (f"{len(second)} bytes were cut off by the snapshot length",)
+    spots = BlindSpots()
+    for event in events_of(talk.packets):
+        spots.add(event)
+    assert spots.facts()["bytes_cut_off"] == len(second)
+
+
+def test_a_connection_whose_data_was_cut_off_is_not_called_encrypted() -> None:
+    packets = [one._replace(data=one.data[:54]) for one in Conversation().handshake().client(ASKED).packets]
+    assert reasons(packets) == (
+        f"{len(ASKED)} bytes were cut off by the snapshot length",
+        "1 connection was not recognized, because its data was cut off",
+    )
+
+
+VERSIONS = request(18, 0, 1)
+LISTED = response(1, bytes(2) + (1).to_bytes(4) + bytes([0, 3, 0, 0, 0, 12]))
+EMPTY = response(2, bytes(8))
+
+
+@pytest.mark.parametrize("loss", ["request", "request and response", "cut off", "nothing"])
+def test_a_request_that_may_have_been_apiversions_is_not_missed(loss: str) -> None:
+    talk = Conversation().handshake()
+    if loss == "cut off":
+        talk.packet(CLIENT, VERSIONS, PSH | ACK, snap=54).broker(LISTED)
+    elif loss != "nothing":
+        talk.lose(CLIENT, VERSIONS)
+        talk.broker(LISTED) if loss == "request" else talk.lose(BROKER, LISTED)
+    talk.client(request(METADATA, 0, 2, bytes(4))).broker(EMPTY)
+    codes = [found.code for found in findings(talk.packets)]
+    assert ("VER003" in codes) == (loss == "nothing")

@@ -63,6 +63,8 @@ def not_seen(seen: Evidence) -> Iterator[str]:
         yield f"{plural(count, 'connection')} captured in one direction only"
     if count := facts["bytes_not_captured"]:
         yield f"{byte_count(count)} of connections were not captured: exchanges are missing"
+    if count := facts["bytes_cut_off"]:
+        yield f"{byte_count(count)} of connections were cut off by the snapshot length"
     if flaw := seen.gathering.clock.flaw:
         yield flaw
     if count := facts["cut_frames"]:

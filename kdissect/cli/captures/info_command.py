@@ -112,6 +112,7 @@ def _facts(dissection: Dissection, overview: Overview) -> Facts:
         "apis": overview.api_rows(),
         "errors": _ranked(overview.errors),
         "gaps": {"count": overview.gaps, "bytes": overview.gap_bytes},
+        "bytes_cut_off": overview.bytes_cut_off,
         "anomalies": _ranked(overview.anomalies),
     } | ({} if overview.deep is None else {"deep": _deep(overview.deep, dissection)})
 
@@ -203,7 +204,7 @@ def info_text(facts: Facts) -> str:
         _apis(facts["apis"]),
         _counts("error codes", None, facts["errors"]),
         _counts("anomalies", None, facts["anomalies"]),
-        _gaps(facts["gaps"]),
+        _gaps(facts["gaps"], facts["bytes_cut_off"]),
     ]
     if "deep" in facts:
         sections.append(_deep_text(facts["deep"]))
@@ -289,7 +290,9 @@ def _api(row: Facts) -> str:
     return f"{row['api_key']:>3} {row['api'] or 'unknown'} v{row['api_version']}"
 
 
-def _gaps(gaps: Facts) -> Iterator[str]:
+def _gaps(gaps: Facts, cut_off: int) -> Iterator[str]:
+    if cut_off:
+        yield f"cut off  {plural(cut_off, 'byte')}, by the snapshot length"
     if gaps["count"]:
         yield f"gaps  {gaps['count']}, {plural(gaps['bytes'], 'byte')} not captured"
 

@@ -26,6 +26,7 @@ _COUNTS = {
     "connections_begun_before": "connections that began before the capture",
     "connections_in_one_direction": "connections captured in one direction only",
     "bytes_not_captured": "bytes that were not captured",
+    "bytes_cut_off": "bytes that the snapshot length cut off",
     "cut_frames": "frames that were captured in part",
     "exchanges_of_unknown_version": "exchanges in a version the schema does not know",
 }

@@ -45,7 +45,8 @@ class Oddities:
     """State of a direction that not all went well with; `Reassembly` and `Repair` alone change it.
 
     `out_of_order_segments` wait, by offset. `acked` is the highest offset the other side acknowledged
-    beyond what was delivered, `waived` what it acknowledged and nobody waits for any more. `wait_until`,
+    beyond what was delivered, first at `acked_ns`, `waived` what it acknowledged and nobody waits for any
+    more. `wait_until`,
     `wait_packets` and `wait_time_ns` are the grace that runs (`Repair`). `resent` is the last segment that
     was sent again, `delays` are those by such segments that no exchange has yet, `delayed_ns` how long all
     of them were together, the last one until `delayed_until_ns`. `after_ack` counts segments that stand in
@@ -55,6 +56,7 @@ class Oddities:
 
     __slots__ = (
         "acked",
+        "acked_ns",
         "after_ack",
         "after_ack_ns",
         "delayed_ns",
@@ -91,12 +93,18 @@ class Oddities:
         self.delays: list[Delay] = []
         self.delayed_ns, self.delayed_until_ns = 0, NEVER_NS
         self.acked = self.waived = 0
+        self.acked_ns = NEVER_NS
         self.after_ack = self.after_ack_ns = 0
         self.wait_until = self.wait_packets = self.wait_time_ns = 0
         self.stray_next, self.stray_count = -1, 0
         self.fin_id, self.fin_time_ns = 0, NEVER_NS  # not seen yet
         self.retransmissions = self.out_of_order = self.duplicates = 0
         self.zero_windows = self.resets = self.gaps = self.gap_bytes = self.snapped_bytes = 0
+
+    def note_acked(self, reached: int, time_ns: int) -> None:
+        """The other side acknowledged up to an offset beyond what was delivered."""
+        if reached > self.acked:
+            self.acked, self.acked_ns = reached, time_ns
 
     def keep_gap(self, gap: Gap) -> Gap | None:
         """Bytes were declared lost; gives the gap that can be filled no more."""

@@ -24,7 +24,7 @@ from kdissect.net.streams.recent import (
     is_copy,
 )
 from kdissect.net.streams.round_trips import AckState, AckTimes, Delay
-from kdissect.net.streams.sequence import MASK
+from kdissect.net.streams.sequence import MASK, add
 
 # OutOfOrderSegment segments compared with a new one for the same place: one is usual, a few differ in length.
 OUT_OF_ORDER_COPIES = 4
@@ -170,6 +170,35 @@ class Reassembly:
             gap_bytes=odd.gap_bytes,
             snapped_bytes=odd.snapped_bytes,
         )
+
+    @property
+    def captured_end(self) -> int:
+        """Stream offset of the end of the last bytes that were captured."""
+        odd = self.odd
+        if odd.out_of_order_segments:
+            return odd.out_of_order_segments[-1].end
+        end = self.offset
+        for gap in reversed(odd.recent_gaps):
+            if gap.end != end:
+                break
+            end = gap.start
+        return end
+
+    @property
+    def acked_unseen(self) -> int:
+        """Sequence numbers that the other side acknowledged beyond the last bytes that were captured.
+
+        Exactly one is the FIN: Kafka and TLS send more bytes than one. More may include it or not.
+        """
+        return max(0, self.odd.acked - self.captured_end)
+
+    def acknowledge_end(self, ack: int, time_ns: int) -> None:
+        """A RST acknowledges up to this number: note it if that is the FIN, which was not captured."""
+        end = self.captured_end
+        if self.start_seq >= 0 and not self.ended and ack == add(self.start_seq, end + 1):
+            odd = self.oddities()
+            odd.note_acked(end + 1, time_ns)
+            odd.waived = max(odd.waived, odd.acked)  # the connection is over: nothing waits for the FIN
 
     def start(self, seq: int) -> None:
         """Stream offset 0 has this sequence number."""

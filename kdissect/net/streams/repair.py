@@ -44,7 +44,7 @@ class Repair:
         self._pairs = pairs
         self._log = log
 
-    def acknowledge(self, stream: Reassembly, ack: int) -> int:
+    def acknowledge(self, stream: Reassembly, ack: int, time_ns: int) -> int:
         """Note that `stream` was acknowledged up to `ack`: the offset if that was not seen yet, or 0."""
         if stream.start_seq < 0 or stream.ended:
             return 0
@@ -53,8 +53,7 @@ class Repair:
         seen = waiting[-1].end if waiting else stream.offset
         if not stream.offset < reached <= seen + TAIL_LIMIT:
             return 0
-        odd = stream.oddities()
-        odd.acked = max(odd.acked, reached)
+        stream.oddities().note_acked(reached, time_ns)
         return reached
 
     def settle(self, ref: int, time_ns: int) -> bool:

@@ -180,16 +180,30 @@ class TcpConnection:
         return first.ended and second.ended
 
     @property
-    def closed_by(self) -> tuple[int, CloseKind, int] | None:
-        """Which direction sent the first FIN or RST, which of them, and when; None while nobody did."""
-        fins = [(each.odd.fin_time_ns, side) for side, each in enumerate(self.streams)]
-        ends = [fin for fin in fins if fin[0] > NEVER_NS]
+    def closed_by(self) -> tuple[int | None, CloseKind, int] | None:
+        """Which direction sent the first FIN or RST, which of them, and when; None while nobody did.
+
+        A FIN that was not captured is proven by its acknowledgment, and was sent before that. The direction
+        is None if the other one may have sent a FIN before, among bytes that were not captured.
+        """
+        ends = []
+        for side, stream in enumerate(self.streams):
+            if stream.acked_unseen == 1:
+                ends.append((stream.odd.acked_ns, False, side))
+            if stream.odd.fin_time_ns > NEVER_NS:
+                ends.append((stream.odd.fin_time_ns, True, side))
         if ends:
-            time_ns, side = min(ends)
-            return side, CloseKind.FIN, time_ns
-        if self._reset_by:
-            return self._reset_by[0], CloseKind.RST, self._reset_by[1]
-        return None
+            time_ns, _, side = min(ends)
+            how = CloseKind.FIN
+        elif self._reset_by:
+            side, time_ns, _ = self._reset_by
+            how = CloseKind.RST
+        else:
+            return None
+        one, other = self.streams[side], self.streams[1 - side]
+        is_unknown = other.start_seq < 0 and not one.opened  # a SYN alone has nobody to acknowledge
+        is_doubtful = is_unknown or (other.acked_unseen > 1 and other.odd.acked_ns <= time_ns)
+        return None if is_doubtful else side, how, time_ns
 
     def span(self, direction: int) -> tuple[int, int, bool]:
         """Sequence numbers of a direction: first byte (-1: not known), next one; whether its SYN was seen."""
@@ -232,7 +246,7 @@ class TcpConnection:
     def _feed_any(self, direction: int, segment: Segment, ref: int, time_ns: int) -> None:
         mine, peer = self._streams[direction], self._streams[1 - direction]
         if segment.flags & RST:
-            self._reset(direction, ref, time_ns)
+            self._reset(direction, segment, ref, time_ns)
             return
         size = len(segment.payload) + segment.missing
         if segment.flags & SYN:
@@ -243,7 +257,7 @@ class TcpConnection:
                 mine.oddities().zero_windows += 1
         needs = 0
         if segment.flags & ACK:
-            needs = self._repair().acknowledge(peer, segment.ack)
+            needs = self._repair().acknowledge(peer, segment.ack, time_ns)
             peer.acks.acknowledge(segment.ack, time_ns, not size, peer.start_seq)
             if segment.flags & DSACK:
                 peer.came_twice()
@@ -293,11 +307,12 @@ class TcpConnection:
             self._open_peer(direction, segment.ack, is_sure=True)
         mine.syn_id, mine.syn_time_ns = segment.ip_id, time_ns
 
-    def _reset(self, direction: int, ref: int, time_ns: int) -> None:
-        mine = self._streams[direction]
-        mine.oddities().resets += 1
+    def _reset(self, direction: int, segment: Segment, ref: int, time_ns: int) -> None:
+        self._streams[direction].oddities().resets += 1
         if self.closed:
             return
+        if segment.flags & ACK:
+            self._streams[1 - direction].acknowledge_end(segment.ack, time_ns)
         if self._reset_by is None:
             self._reset_by = direction, time_ns, ref
         self._settle(ref, time_ns)

@@ -47,6 +47,7 @@ def _numbers(verdict: Verdict) -> list[tuple[str, str]]:
         ("bytes in holes", quality.gap_bytes),
         ("began before the capture", quality.middle_starts),
         ("frames captured in part", quality.cut_frames),
+        ("bytes cut off by the snapshot length", quality.bytes_cut_off),
         ("captured in one direction", quality.one_sided),
         ("packets dropped", quality.dropped_packets),
     ]

@@ -4,7 +4,9 @@ from typing import NamedTuple
 
 from kdissect.model.wording import plural
 from kdissect.rules.run_coverage.coverage import Coverage
+from kdissect.session.info import ConnectionKind
 
+_NOT_OPAQUE = frozenset({ConnectionKind.KAFKA, ConnectionKind.NO_DATA, ConnectionKind.CUT})
 GOOD, PARTIAL, EMPTY = "good", "partial", "nothing to judge"
 
 
@@ -20,6 +22,7 @@ class CaptureQuality(NamedTuple):
     one_sided: int
     opaque_connections: int
     dropped_packets: int
+    bytes_cut_off: int
 
 
 def quality_of(
@@ -28,7 +31,7 @@ def quality_of(
     """The verdict. `cut_files` end inside a packet, `dropped_packets` the capture itself counts as lost;
     `is_interrupted`: not all of it was read.
     """
-    opaque = sum(count for kind, count in coverage.connections.items() if kind not in ("kafka", "no_data"))
+    opaque = sum(count for kind, count in coverage.connections.items() if kind not in _NOT_OPAQUE)
     reasons = [
         plural(count, one, many)
         for count, one, many in (
@@ -39,6 +42,16 @@ def quality_of(
                 "connections began before the capture",
             ),
             (coverage.cut_frames, "frame was captured in part", "frames were captured in part"),
+            (
+                coverage.bytes_cut_off,
+                "byte was cut off by the snapshot length",
+                "bytes were cut off by the snapshot length",
+            ),
+            (
+                coverage.connections[ConnectionKind.CUT],
+                "connection was not recognized, because its data was cut off",
+                "connections were not recognized, because their data was cut off",
+            ),
             (
                 coverage.one_sided,
                 "connection was captured in one direction only",
@@ -61,5 +74,5 @@ def quality_of(
     verdict = EMPTY if not coverage.exchanges else PARTIAL if partial else GOOD
     return CaptureQuality(
         verdict, tuple(reasons), coverage.gaps, coverage.gap_bytes, coverage.middle_starts,
-        coverage.cut_frames, coverage.one_sided, opaque, dropped_packets,
+        coverage.cut_frames, coverage.one_sided, opaque, dropped_packets, coverage.bytes_cut_off,
     )  # fmt: skip

@@ -24,7 +24,11 @@ def peer_order(peer: Peer) -> tuple[str, ...]:
     return tuple(str(part or "") for part in peer)
 
 
-_NUMBERS = ("exchanges", "middle_starts", "gaps", "gap_bytes", "one_sided", "cut_frames", "half_read")
+NUMBERS = (
+    "exchanges", "middle_starts", "gaps", "gap_bytes", "one_sided", "cut_frames", "bytes_cut_off",
+    "half_read",
+)  # fmt: skip
+"""Attributes of `Coverage` that add up."""
 
 
 class Coverage:
@@ -48,6 +52,8 @@ class Coverage:
         self.one_sided = 0
         """Connections with packets in one direction only."""
         self.cut_frames = 0
+        self.bytes_cut_off = 0
+        """Payload bytes that the snapshot length cut off."""
         self.half_read = 0
         """Connections over TLS that were decrypted in part."""
 
@@ -75,7 +81,7 @@ class Coverage:
         self.connections.update(other.connections)
         self.exercises.merge(other.exercises)
         self.traffic.merge(other.traffic)
-        for name in _NUMBERS:
+        for name in NUMBERS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     @property
@@ -136,6 +142,7 @@ class Coverage:
         if info.tcp is not None:
             self.gaps += info.tcp.gaps
             self.gap_bytes += info.tcp.gap_bytes
+            self.bytes_cut_off += info.tcp.bytes_cut_off
         if info.kind is not ConnectionKind.KAFKA:
             return
         self.middle_starts += info.middle_start

@@ -41,6 +41,7 @@ class NoApiVersions(ExchangeRule):
     who = Who.CLIENT
     cites = ("spec/000 Retrieving Supported API versions",)
     needs_start = True
+    needs_whole = True
     once = Once.SOFTWARE
     guard = ExchangeFact.FIRST
 

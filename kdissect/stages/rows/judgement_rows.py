@@ -9,14 +9,13 @@ from kdissect.engine.exchange_rows import Row
 from kdissect.model.finding import Claim, Finding, Level, Location, Party, Severity, Who
 from kdissect.model.packets.packet import FILE_SHIFT, NUMBER_MASK, packet_ref
 from kdissect.rules.fingerprint import fingerprint
-from kdissect.rules.run_coverage.coverage import Coverage
+from kdissect.rules.run_coverage.coverage import NUMBERS, Coverage
 from kdissect.rules.run_coverage.rule_coverage import Exercise, Software
 from kdissect.rules.run_coverage.traffic_counts import Kind, TimeLine
 from kdissect.sketches.distribution import Distribution
 from kdissect.stages.judges import Judgement
 from kdissect.stages.rows.table_rows import when
 
-_NUMBERS = ("exchanges", "middle_starts", "gaps", "gap_bytes", "one_sided", "cut_frames")
 _LATENCY = ("latency_sum", "latency_least", "latency_most", "latency_zeros")
 
 
@@ -115,7 +114,7 @@ def _sortable(values: Sequence[Any]) -> list[tuple[bool, Any]]:
 
 
 def _counted(coverage: Coverage) -> Iterator[Row]:
-    for name in _NUMBERS:
+    for name in NUMBERS:
         yield _row(name, getattr(coverage, name))
     for kind, count in coverage.connections.items():
         yield _row("connection", count, [kind])
@@ -188,7 +187,7 @@ class _Latencies:
 def _take(judgement: Judgement, row: Mapping[str, Any]) -> None:
     what, names, numbers, count = row["what"], row["names"], row["numbers"], row["count"]
     coverage = judgement.coverage
-    if what in _NUMBERS:
+    if what in NUMBERS:
         setattr(coverage, what, count)
     elif what == "dropped":
         judgement.findings.dropped = count

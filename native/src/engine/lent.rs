@@ -94,7 +94,7 @@ impl Lent {
             ACK => false,
             flags if flags == ACK | FIN => true,
             flags => {
-                let is_reset = flags & !ACK == RST && self.reset(direction, packet, work);
+                let is_reset = flags & !ACK == RST && self.reset(direction, segment, work);
                 return Ok(if is_reset { self.taken(direction, packet) } else { Turn::Unusual });
             }
         };
@@ -166,11 +166,19 @@ impl Lent {
     }
 
     /// Take a packet with RST; false where it is not for here, and nothing was changed.
-    fn reset(&mut self, direction: usize, packet: &Packet<'_>, work: &mut Work) -> bool {
+    fn reset(&mut self, direction: usize, segment: &Segment<'_>, work: &mut Work) -> bool {
+        let packet = &segment.packet;
         let is_over = self.is_over();
         let has_no_rest = |one: &Direction| one.has_ended() || one.is_between_frames();
+        // Python judges who ended it if a FIN may be among bytes that were not captured.
+        let has_seen = |one: &Direction| {
+            one.has_ended()
+                || one.stream.start_seq >= 0 && (segment.flags & ACK == 0 || one.stream.has_seen(segment.ack))
+        };
         if !is_over {
-            if !self.can_end || !self.talk.pending.is_empty() || !self.directions.iter().all(has_no_rest) {
+            let is_plain = self.can_end && self.talk.pending.is_empty();
+            let is_all_seen = self.directions.get(1 - direction).is_some_and(has_seen);
+            if !is_plain || !is_all_seen || !self.directions.iter().all(has_no_rest) {
                 return false;
             }
             self.reset_by = Some((direction, packet.time_ns, packet.reference));
