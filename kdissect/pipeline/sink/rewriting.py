@@ -70,7 +70,7 @@ class Rewriting:
         filesystem.create_dir(staged.rpartition("/")[0], recursive=True)
         count, size = write_rows(filesystem, staged, schema, batches)
         if rows is None and count != sum(entry.rows for entry in old):
-            raise ManifestError(f"{first.path} and the files after it differ from the row count in the manifest")
+            raise ManifestError(f"{first.path} and the files after it differ from the manifest's row count")
         batch = max((entry.batch for entry in old if entry.batch is not None), default=None)
         return Swap(tuple(old), Entry(first.table, path, count, size, batch, first.part))
 
