@@ -18,9 +18,7 @@ _MOST_DAMAGED = 8  # bytes of an id, half of it: one of another topic is random 
 
 
 def may_be_metadata_topic(topic_id: bytes | None) -> bool:
-    """Return whether an unknown id may be the metadata log's with a few bytes damaged, or None, which may be
-    it too.
-    """
+    """Return whether an unknown id may be the metadata log's with a few bytes damaged. True without an id."""
     return topic_id is None or sum(map(ne, topic_id, METADATA_TOPIC_ID)) <= _MOST_DAMAGED
 
 
