@@ -11,16 +11,16 @@ STDIN = "-"
 # Packets are copied out of a chunk one by one: a chunk that stays in the CPU's second-level cache measured
 # 1.1 us a packet of 1500 bytes, chunks of 4 MB 1.9 us, and a plain read is no slower in small chunks.
 CHUNK = 1 << 17
-# Linux pipes hold 64 KiB unless told otherwise, so a read never returns more.
+# Linux pipes hold 64 KiB by default, so a read never returns more.
 _PIPE_CHUNK = 1 << 16
 _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class FileSource:
-    """A regular file. Read with `chunks`; `bytes_read` counts what was read of it.
+    """A regular file. Read with `chunks`. `bytes_read` counts the bytes that were read.
 
-    With `keep_open` false no handle is held between two chunks, so that any number of files can be read side
-    by side. `chunk_size`, `keep_open` and `is_hashed` may be changed until `chunks` is started.
+    With `keep_open` false no handle is open between two chunks, so that any number of files can be read at
+    the same time. `chunk_size`, `keep_open` and `is_hashed` may change until `chunks` starts.
     """
 
     __slots__ = ("bytes_read", "chunk_size", "is_hashed", "keep_open", "path", "sha256")
@@ -36,7 +36,7 @@ class FileSource:
         self.keep_open = True
 
     def chunks(self) -> Iterator[bytes]:
-        """The file's bytes from the start, never an empty chunk. Raises OSError."""
+        """Yield the file's bytes from the start, never an empty chunk. Raises OSError."""
         self.bytes_read = 0
         digest = _new_hash() if self.is_hashed else None
         handle = -1
@@ -64,7 +64,7 @@ class FileSource:
 class StreamSource:
     """A pipe, socket or device, read once: a path, the standard input, or `stream`, an object with `read`.
 
-    A chunk is whatever is there, so a packet is delivered as soon as its last byte was written.
+    A chunk is all that is available, so a packet is delivered as soon as its last byte was written.
     """
 
     __slots__ = ("_stream", "bytes_read", "chunk_size", "keep_open", "path")
@@ -77,7 +77,7 @@ class StreamSource:
         self._stream = stream
 
     def chunks(self) -> Iterator[bytes]:
-        """The stream's bytes from where it stands, never an empty chunk. Raises OSError."""
+        """Yield the stream's bytes from its position, never an empty chunk. Raises OSError."""
         if self._stream is not None:
             read = getattr(self._stream, "read1", self._stream.read)  # read1: no waiting for a full buffer
             while data := read(self.chunk_size):
@@ -130,4 +130,6 @@ class Source(Protocol):
     keep_open: bool
 
     def chunks(self) -> Iterator[bytes]:
-        """The bytes from the start, or from where a stream stands; never an empty chunk. Raises OSError."""
+        """Yield the bytes from the start, or from a stream's position, never an empty chunk. Raises
+        OSError.
+        """

@@ -23,16 +23,16 @@ from kdissect.model.wording import plural
 if TYPE_CHECKING:
     from kdissect.capture.resume import ResumePoint
 
-# Packets of several queues stand milliseconds out of order in a file; a second is a clock that was set.
+# Packets of several queues are milliseconds out of order in a file. A second is a clock that was set.
 STEP_NS = 1_000_000_000
 
 
 class CaptureFile:
     """One input of a capture set, updated while its packets are read.
 
-    `path` as given (`-` for the standard input), `size` in bytes on disk (None for a stream), `capture_set`
-    the name of the set of rotated files it belongs to. `error` is set when the input cannot be read, or not
-    cleanly, and says why. Before the first bytes were read `format` is None and the counts are 0.
+    `path` is as the user named it (`-` for the standard input), `size` in bytes on disk (None for a stream),
+    `capture_set` is the name of its set of rotated files. `error` is set with the reason when the input
+    cannot be read, or not cleanly. Before the first bytes were read `format` is None and the counts are 0.
     """
 
     __slots__ = (
@@ -88,7 +88,7 @@ class CaptureFile:
         return self._parser.drops if self._parser else 0
 
     def anomaly_texts(self, *kinds: AnomalyKind) -> list[str]:
-        """The anomalies of some kinds, with the file's path, for people."""
+        """Return the anomalies of some kinds, with the file's path, for people."""
         return [f"{self.path}: {anomaly.detail}" for anomaly in self.anomalies if anomaly.kind in kinds]
 
     @property
@@ -115,12 +115,14 @@ class CaptureFile:
 
     @property
     def can_resume(self) -> bool:
-        """Whether reading can begin in the middle: of a plain file of this machine."""
+        """Whether reading can begin in the middle: only in a plain file of this machine."""
         return type(self.source) is FileSource and self.compression is Compression.NONE
 
     @property
     def resume_point(self) -> "ResumePoint | None":
-        """Where reading stands; None before the first packet, and where nobody can begin in the middle."""
+        """The position of reading, or None before the first packet, and if reading cannot begin in the
+        middle.
+        """
         parser = self._parser
         if parser is None or not self.can_resume or not parser.packets:
             return None
@@ -129,9 +131,9 @@ class CaptureFile:
         return ResumePoint(parser.packets, parser.offset, parser.preamble)
 
     def batches(self) -> Generator[PacketBlock, None, None]:
-        """The packets in file order, in non-empty blocks of what one chunk completes.
+        """Yield the packets in file order, in non-empty blocks that one chunk completes.
 
-        Raises nothing on bad input. A file may be read again from its start, a stream may not.
+        Raises no exception on bad input. A file may be read again from its start, a stream may not.
         """
         if self._is_given_up or (self.error is not None and self._parser is None):
             return
@@ -150,10 +152,10 @@ class CaptureFile:
         self._settle()
 
     def give_up(self, why: str) -> None:
-        """Nothing of it is wanted any more, and it is not read again.
+        """Stop using the file, which is not read again.
 
-        A file is read to its end all the same: where packets of several come together must not depend on it,
-        as processes that share the work number them.
+        A file is still read to its end: the merge of several files must not depend on it, as processes that
+        share the work number its packets.
         """
         self._is_given_up = True
         self._fail(why)
@@ -165,7 +167,7 @@ class CaptureFile:
         batches.close()
         if (
             self._parser is not None and not self._is_given_up
-        ):  # what was read will be read again; a file that is no capture stays one
+        ):  # the bytes that were read will be read again, and a file that is no capture stays one
             self._parser = self.error = None
             self.first_time_ns = self.last_time_ns = self._clock_ns = None
         return first[0][1] if first else None
@@ -227,7 +229,7 @@ class CaptureFile:
 
 
 def peek(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
-    """The first bytes of a stream, at least 4 where it has them, and the stream as it was."""
+    """Return the first bytes of a stream, at least 4 if it has them, and the stream as it was."""
     head = b""
     for chunk in chunks:
         head += chunk

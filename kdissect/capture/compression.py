@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, Protocol
 
-# Decompressed bytes per step, so that a decompression bomb costs time but not memory; see source.CHUNK for
+# Decompressed bytes per step, so that a decompression bomb costs time but not memory. See source.CHUNK for
 # the size.
 OUTPUT_CHUNK = 1 << 17
 # Bytes given to a frame that is not the first of a chunk: each copies what it leaves over, and a chunk may
@@ -25,15 +25,15 @@ class Compression(StrEnum):
 
 
 class CutStreamError(Exception):
-    """The compressed data end too early; everything decompressed before was delivered."""
+    """The compressed data end too early. Everything decompressed before was delivered."""
 
 
 class CorruptStreamError(Exception):
-    """The compressed data make no sense from here on; everything decompressed before was delivered."""
+    """The compressed data make no sense from here on. Everything decompressed before was delivered."""
 
 
 class Decompressor(Protocol):
-    """What zlib, lz4.frame and our zstd walk have in common: one frame (gzip member) at a time."""
+    """Common interface of zlib, lz4.frame and our zstd walk: one frame (gzip member) at a time."""
 
     @property
     def eof(self) -> bool:
@@ -51,7 +51,7 @@ class Decompressor(Protocol):
 
 
 def detect_compression(head: bytes) -> Compression:
-    """The compression whose magic the first bytes (4 are enough) are."""
+    """Return the compression whose magic the first bytes (4 are enough) are."""
     if head[:3] == b"\x1f\x8b\x08":  # RFC 1952 section 2.3.1: ID1, ID2, CM deflate
         return Compression.GZIP
     if head[:4] == b"\x28\xb5\x2f\xfd":  # RFC 8878 section 3.1.1: Magic_Number
@@ -65,15 +65,15 @@ def detect_compression(head: bytes) -> Compression:
 
 
 def decompress(chunks: Iterator[bytes], compression: Compression) -> Iterator[bytes]:
-    """The decompressed bytes of a stream of frames, never an empty chunk.
+    """Yield the decompressed bytes of a frame stream, never an empty chunk.
 
-    Raises CutStreamError or CorruptStreamError behind the last good byte, and what `chunks` raises.
+    Raises CutStreamError or CorruptStreamError after the last good byte, and the exceptions of `chunks`.
     """
     if compression is Compression.NONE:
         yield from chunks
         return
     frame = _decompressor(compression)
-    fresh = True  # nothing of this frame was seen: the stream may end here
+    fresh = True  # no byte of this frame was seen: the stream may end here
     for data in chunks:
         at, size = 0, len(data)
         while at < len(data):
@@ -150,7 +150,9 @@ class _Gzip:
             return output
 
     def _salvage(self, inner: Any, data: bytes) -> bytes:
-        """The output before the first byte of `data` that makes no sense, found in ever smaller pieces."""
+        """Return the output before the first byte of `data` that makes no sense, found in ever smaller
+        pieces.
+        """
         output = b""
         size, at = len(data) // 2, 0
         while size and at < len(data) and len(output) < OUTPUT_CHUNK:

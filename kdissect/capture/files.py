@@ -1,9 +1,9 @@
 """The entrance of the capture layer: `open_captures` turns paths into one ordered stream of packets.
 
 Order: (running maximum of time within the file, order of the files by their first packet, index). Streams
-(standard input, named pipes) cannot be looked into beforehand: they come behind the files, one after the
-other. Capture sets: rotated files of one capture (see `rotation`) share a name; files of different sets are
-read side by side all the same, in one order of time, and `CaptureFile.capture_set` tells their packets apart.
+(standard input, named pipes) cannot be probed beforehand: they follow the files, one after the other. Capture
+sets: rotated files of one capture (see `rotation`) share a name. Files of different sets are still merged in
+one order of time, and `CaptureFile.capture_set` distinguishes their packets.
 """
 
 import os
@@ -20,13 +20,13 @@ from kdissect.capture.rotation import set_names
 from kdissect.model.errors import CaptureError
 from kdissect.model.packets.packet import Packet, PlainPacket
 
-# Files that overlap in time are open together. Past this many their handles are closed between two reads: the
-# usual limit of a process is 256 (macOS) or 1024 handles. Where it is less (`ulimit -n`) so many are left for
-# everything else.
+# Files that overlap in time are open together. Past this number their handles are closed between two reads:
+# the usual limit of a process is 256 (macOS) or 1024 handles. If the limit is lower (`ulimit -n`),
+# _FREE_HANDLES are left for everything else.
 MAX_OPEN_FILES = 64
 _FREE_HANDLES = 32
-# Bytes of read buffers of all open files together; past it each reads smaller chunks, down to the least that
-# pays.
+# Bytes in the read buffers of all open files together. Past it each file reads smaller chunks, down to
+# MIN_CHUNK, the smallest size that pays.
 _MAX_BUFFERS = 16 << 20
 MIN_CHUNK = 1 << 14
 # Bytes read of a file to learn the time of its first packet.
@@ -36,7 +36,9 @@ _STDIN_SET = "stdin"
 
 
 class Captures(Protocol):
-    """One stream of packets of one or several inputs: a `CaptureSet`, or a live capture (`capture.live`)."""
+    """One stream of packets from one or several inputs: a `CaptureSet`, or a live capture
+    (`capture.live`).
+    """
 
     files: list[CaptureFile]
 
@@ -46,7 +48,7 @@ class Captures(Protocol):
 
     @property
     def errors(self) -> list[CaptureError]:
-        """What could not be read, or not cleanly, so far."""
+        """Inputs that could not be read, or not cleanly, so far."""
 
     @property
     def total_bytes(self) -> int | None:
@@ -57,7 +59,7 @@ class Captures(Protocol):
 
 
 def ends_of(files: Iterable[CaptureFile]) -> dict[str, int]:
-    """The latest time of a packet read so far, by capture set."""
+    """Return the latest time of a packet read so far, by capture set."""
     ends: dict[str, int] = {}
     for file in files:
         if file.last_time_ns is not None:
@@ -102,7 +104,7 @@ class CaptureSet:
         return map(Packet._make, chain.from_iterable(self.batches()))
 
     def batches(self) -> Iterator[Sequence[PlainPacket]]:
-        """The same packets without their names, in the non-empty sequences they are read in."""
+        """Yield the same packets without their names, in the non-empty sequences they are read in."""
         merged = [(self._first_times[file], file) for file in self.files if file in self._first_times]
         if merged:
             # Start-up: a single input is to be answered at once.
@@ -116,7 +118,7 @@ class CaptureSet:
 
     @property
     def errors(self) -> list[CaptureError]:
-        """What could not be read, or not cleanly, so far. All that could be read was delivered."""
+        """Inputs that could not be read, or not cleanly, so far. All readable packets were delivered."""
         return [file.error for file in self.files if file.error is not None]
 
     @property
@@ -143,7 +145,7 @@ class CaptureSet:
                 self._first_times[file] = time_ns
 
     def _note_empty(self) -> None:
-        """A whole file without packets is an error, unless another file of its set has some."""
+        """Report a whole file without packets as an error, unless another file of its set has some."""
         alive = {file.capture_set for file in self.files if file.packets}
         for file in self.files:
             if not file.packets and not file.error and not file.anomalies and file.capture_set not in alive:
@@ -159,10 +161,10 @@ def open_captures(
 ) -> CaptureSet:
     """Find the captures that `paths` name: files, directories, patterns, `-` for the standard input.
 
-    Directories are searched for files that begin like a capture, also compressed; below them only if
-    `recursive`. `one_set` names one capture set for all inputs: for captures of one tap whose names do not
-    say so. `stdin` stands in for the process's standard input. Never raises on what the paths hold; see
-    `CaptureSet.errors`.
+    Directories are searched for files that begin like a capture, also compressed. Directories below them are
+    searched only if `recursive`. `one_set` names one capture set for all inputs: for captures of one tap
+    whose names do not show it. `stdin` replaces the process's standard input. Never raises on the content of
+    the paths: see `CaptureSet.errors`.
     """
     files = find_inputs(paths, recursive, stdin)
     named = [file for file in files if file.path != STDIN]
@@ -178,9 +180,9 @@ def open_captures(
 
 
 def _most_open() -> int:
-    """How many files may be held open."""
+    """Return how many files may be open at the same time."""
     try:
-        from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit  # start-up; not on Windows
+        from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit  # start-up, and not on Windows
     except ImportError:  # Windows has no such limit
         return MAX_OPEN_FILES
     limit = getrlimit(RLIMIT_NOFILE)[0]
@@ -198,7 +200,9 @@ def refusal(file: CaptureFile) -> CaptureError | None:
 
 
 def _first_time(file: CaptureFile) -> int | None:
-    """Time of a file's first packet, read as little of it as possible; the file is as if it was not."""
+    """Return the time of a file's first packet, after reading as little as possible. The file's state does
+    not change.
+    """
     file.source.chunk_size = _PROBE_CHUNK
     time_ns = file.first_time()
     file.source.chunk_size = CHUNK

@@ -13,14 +13,14 @@ def is_url(place: str) -> bool:
 
 
 def without_options(place: str) -> str:
-    """A URL without what its file system is told (`?region=...`); a path as it is."""
+    """Return a URL without the options of its file system (`?region=...`), or a path as it is."""
     return place.partition("?")[0] if is_url(place) else place
 
 
 def absolute(place: str) -> str:
-    """A place as everybody can name it: tasks have working directories of their own.
+    """Return a place as every process can name it: tasks have working directories of their own.
 
-    As it is where the working directory was removed.
+    As it is if the working directory was removed.
     """
     try:
         return place if is_url(place) else os.path.abspath(place)  # noqa: PTH100  see paths.py
@@ -29,10 +29,10 @@ def absolute(place: str) -> str:
 
 
 def filesystem_of(url: str) -> tuple[Any, str]:
-    """A `pyarrow.fs` file system and the path in it, of a URL or a path of this machine.
+    """Return a `pyarrow.fs` file system and the path in it, of a URL or a path of this machine.
 
-    pyarrow itself knows local paths, `s3://`, `gs://`, `abfss://` and `hdfs://`; what else there is comes
-    through fsspec where that is installed. Raises ValueError, OSError, ImportError.
+    pyarrow itself knows local paths, `s3://`, `gs://`, `abfss://` and `hdfs://`. Other file systems come
+    through fsspec if that is installed. Raises ValueError, OSError, ImportError.
     """
     from pyarrow import fs  # an extra
 
@@ -43,7 +43,7 @@ def filesystem_of(url: str) -> tuple[Any, str]:
     try:
         found, path = fs.FileSystem.from_uri(url)
     except (ValueError, NotImplementedError):
-        # An optional package that is asked for by what the user names, and that has no types.
+        # An optional package, which depends on the URL of the user, and has no types.
         other, path = import_module("fsspec.core").url_to_fs(url)
         found = fs.PyFileSystem(fs.FSSpecHandler(other))
     return found, path.rstrip("/")

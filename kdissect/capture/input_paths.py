@@ -21,7 +21,7 @@ from kdissect.model.errors import CaptureError
 from kdissect.model.faults import fault_text
 
 _SNIFF = 1 << 12  # bytes: enough compressed data of any format for the first 4 bytes
-# Patterns are compiled where they are used: most runs need none of them.
+# Patterns are compiled at their use: most runs need none of them.
 _CAPTURE_NAME = r"(?i)\.(?:pcapng|pcap|cap)\d*(?:\.(?:gz|zst|lz4))?$"
 _PATTERN = r"[*?[]"
 
@@ -29,12 +29,13 @@ _PATTERN = r"[*?[]"
 def find_inputs(
     paths: Sequence[str | os.PathLike[str]], recursive: bool = False, stdin: BinaryIO | None = None
 ) -> list[CaptureFile]:
-    """The inputs in the order named; those of a directory or pattern in natural order of their names.
+    """Return the inputs in the order of `paths`, and within a directory or pattern in natural order of their
+    names.
 
     A URL (`s3://...`) is read through the file system that it names, see `capture.objects`. A path that is
     missing, unreadable, or a directory without captures becomes an input with its `error` set. In a directory
-    only files that begin like a capture count, hidden ones do not; those below it only if `recursive`. A file
-    named twice, also through a link, is taken once.
+    only files that begin like a capture count, hidden files do not. Files in directories below it count only
+    if `recursive`. A file named twice, also through a link, is taken once.
     """
     seen: set[object] = set()
     inputs = []
@@ -47,7 +48,7 @@ def find_inputs(
 
 
 def _bounded(found: Iterator[tuple[CaptureFile, object]], path: str) -> Iterator[tuple[CaptureFile, object]]:
-    """What a path stands for, up to where looking for it raises."""
+    """Yield the inputs of a path, up to an exception of the search."""
     try:
         yield from found
     except OSError as error:
@@ -57,7 +58,7 @@ def _bounded(found: Iterator[tuple[CaptureFile, object]], path: str) -> Iterator
 
 
 def _inputs_of(path: str, recursive: bool, stdin: BinaryIO | None) -> Iterator[tuple[CaptureFile, object]]:
-    """(input, what tells it from others) of all inputs a path stands for."""
+    """Yield (input, its identity) for all inputs of a path."""
     if path == STDIN:
         yield CaptureFile(path, StreamSource(path, stdin), None), STDIN
         return
@@ -81,7 +82,7 @@ def _inputs_of(path: str, recursive: bool, stdin: BinaryIO | None) -> Iterator[t
 
 
 def _matches(pattern: str, recursive: bool) -> Iterator[tuple[CaptureFile, object]]:
-    """The inputs of a pattern the shell left alone (quoted, or a shell that expands none)."""
+    """Yield the inputs of a pattern the shell left alone (quoted, or a shell that expands none)."""
     import glob  # only here: a shell usually expands patterns itself
 
     found = sorted(glob.glob(pattern, recursive=True), key=natural_order)  # noqa: PTH207
@@ -92,7 +93,7 @@ def _matches(pattern: str, recursive: bool) -> Iterator[tuple[CaptureFile, objec
 
 
 def _objects(url: str, recursive: bool) -> Iterator[tuple[CaptureFile, object]]:
-    """The inputs that a URL stands for."""
+    """Yield the inputs of a URL."""
     from kdissect.capture.objects import ObjectSource, objects_at, without_credentials  # start-up
 
     try:
@@ -126,10 +127,10 @@ def _captures_in(directory: str, recursive: bool) -> Iterator[tuple[CaptureFile,
 def files_in(
     directory: str, recursive: bool, cannot: Callable[[str, OSError], None] | None = None
 ) -> Iterator[str]:
-    """Paths of the regular files that are not hidden, in natural order, directories after files.
+    """Yield paths of the regular files that are not hidden, in natural order, directories after files.
 
-    What cannot be looked at because of its links or permissions counts as a file, to be told by whoever
-    opens it. `cannot` is told of directories that cannot be searched.
+    An entry whose links or permissions prevent a test counts as a file, and the opener reports it. `cannot`
+    receives directories that cannot be searched.
     """
     try:
         with os.scandir(directory) as entries:
@@ -146,8 +147,9 @@ def files_in(
 
 
 def _holds(test: Callable[[], bool]) -> bool:
-    """Whether a test of a directory's entry holds, or cannot be made: a link to itself, or to where nobody
-    may look."""
+    """Return whether a test of a directory's entry holds, or cannot be made: a link to itself, or to a
+    forbidden place.
+    """
     try:
         return test()
     except OSError:
@@ -162,7 +164,7 @@ def begins_like_capture(path: str) -> bool:
 
             return _begins(ObjectSource(path))
         return _begins(FileSource(path))
-    except Exception as error:  # then it is read, and that tells it
+    except Exception as error:  # then it is read, and that reports it
         fault_text(error)
         return True
 

@@ -12,7 +12,7 @@ TLS_KEY_LOG = 0x544C534B
 
 
 class KeyLogFile:
-    """One file. What was appended since is read when a session is asked for that is not known."""
+    """One file. Appended lines are read when a session is not found."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -22,7 +22,7 @@ class KeyLogFile:
         self._offset = 0
 
     def find(self, client_random: bytes, session_id: bytes) -> dict[str, bytes] | None:
-        """The secrets of a session by label; None where nothing is known of it."""
+        """Return the secrets of a session by label, or None if it is unknown."""
         found = self.log.find(client_random, session_id)
         if found is None or not is_complete(found):
             self.read()
@@ -31,7 +31,7 @@ class KeyLogFile:
         return found
 
     def read(self) -> None:
-        """Read on. A file that is gone, or cannot be read any more, says nothing more."""
+        """Read on. A file that was removed, or cannot be read any more, adds no lines."""
         try:
             size = os.stat(self.path).st_size  # noqa: PTH116  paths stay strings here
             if size == self._offset:
@@ -54,7 +54,7 @@ class HasSecrets(Protocol):
 
 
 class KeyLogs:
-    """Everything that is known of the secrets of an input."""
+    """All secrets of an input."""
 
     def __init__(
         self, paths: tuple[str, ...] = (), may_grow: bool = False, captures: Sequence[HasSecrets] = ()
@@ -71,7 +71,8 @@ class KeyLogs:
         self._blocks_taken: dict[int, int] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        self._take_blocks()  # what the captures have told so far; open files stay where they are
+        # secrets that the captures contained so far, as open files stay at their position
+        self._take_blocks()
         return self.__dict__ | {"_captures": ()}
 
     @property
@@ -81,11 +82,11 @@ class KeyLogs:
 
     @property
     def dropped(self) -> int:
-        """Sessions that were not kept, because there were too many (`key_log.MAX_SESSIONS`)."""
+        """Sessions that were dropped, because there were too many (`key_log.MAX_SESSIONS`)."""
         return self._blocks.dropped + sum(file.log.dropped for file in self.files)
 
     def find(self, client_random: bytes, session_id: bytes) -> dict[str, bytes] | None:
-        """The secrets of a session by label, from whichever log knows most."""
+        """Return the secrets of a session by label, from the log with the most labels."""
         self._take_blocks()
         found = self._blocks.find(client_random, session_id)
         for file in self.files:
@@ -96,12 +97,14 @@ class KeyLogs:
         return found
 
     def lines(self, client_random: bytes, session_id: bytes) -> list[str]:
-        """The secrets of one session as lines of a key log."""
+        """Return the secrets of one session as lines of a key log."""
         found = self.find(client_random, session_id) or {}
         return [f"{label} {client_random.hex()} {secret.hex()}" for label, secret in found.items()]
 
     def _take_blocks(self) -> None:
-        """Take what the captures have told since. Called at a handshake, so that packets cost nothing."""
+        """Take the captures' secrets since the last call. Called at a handshake, so that packets cost no
+        time.
+        """
         for index, capture in enumerate(self._captures):
             blocks = capture.secrets
             for kind, data in blocks[self._blocks_taken.get(index, 0) :]:

@@ -1,6 +1,6 @@
 """Packets of several files in one order: (running maximum of time within the file, file order, index).
 
-Raw time steps backwards within real captures; its running maximum does not, so the order is well defined,
+Raw time steps backwards within real captures. Its running maximum does not, so the order is well defined,
 keeps every file's own order, and can be produced as a stream.
 """
 
@@ -41,8 +41,8 @@ class _Track:
         batch = next(self._batches, None)
         if batch is None:
             return False
-        # The maximum starts anew with the batch, which changes nothing: a file is advanced only when all
-        # others are at its maximum or later, so a packet below that maximum comes next either way.
+        # The maximum starts again with the batch, without any effect: a file is advanced only when all other
+        # files are at its maximum or later, so a packet below that maximum comes next either way.
         self.batch, self.position = batch, 0
         self.keys = list(accumulate(batch.times(), max))
         return True
@@ -53,11 +53,11 @@ class _Track:
         return self.keys[self.position], self.order
 
     def last(self, most: int) -> tuple[int, int]:
-        """(key of the last of the next `most` packets of the batch, order of the file)."""
+        """Return (key of the last of the batch's next `most` packets, order of the file)."""
         return self.keys[min(self.position + most, len(self.keys)) - 1], self.order
 
     def take(self, bound: tuple[int, int]) -> tuple[PacketBlock, int, int]:
-        """The packets up to `bound`: their batch, and where in it they begin and end."""
+        """Return the packets up to `bound`: their batch, and their begin and end in it."""
         start = self.position
         cut = bisect_left if bound[1] < self.order else bisect_right
         self.position = cut(self.keys, bound[0], start)
@@ -67,7 +67,7 @@ class _Track:
 def merge(
     files: list[tuple[int, CaptureFile]], opening: Callable[[CaptureFile, int], None]
 ) -> Iterator[Sequence[PlainPacket]]:
-    """Merge files given as (time of the first packet, file), sorted by that time; yields non-empty runs.
+    """Merge files as pairs of (time of the first packet, file), sorted by that time. Yield non-empty runs.
 
     A file is opened only when its turn has come: `opening` is called before with the file and the number of
     files open.
@@ -87,9 +87,9 @@ def merge(
 
 
 def _stretch(tracks: list[_Track], opening: tuple[int, int] | None) -> Sequence[PlainPacket]:
-    """The packets up to the end of the batch that is over first, or up to where the next file is opened.
+    """Return the packets up to the end of the batch that is over first, or up to the start of the next file.
 
-    Of many files it ends sooner; one that comes alone gives what is left of its batch.
+    With many files it ends sooner. A file alone returns what is left of its batch.
     """
     most = max(1, _STRETCH // len(tracks))
     bound = min(track.last(most) for track in tracks)

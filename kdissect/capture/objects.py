@@ -1,7 +1,7 @@
-"""Captures that are named by a URL: `s3://bucket/traces/`, `hdfs://...`, `file://...`.
+"""Captures that a URL names: `s3://bucket/traces/`, `hdfs://...`, `file://...`.
 
 Read through pyarrow or fsspec (`filesystems`), which find credentials where their users expect them: in the
-environment, a profile, the role of the machine. A URL stands in rows and logs, so that one with credentials
+environment, a profile, the role of the machine. A URL appears in rows and logs, so that one with credentials
 is refused.
 """
 
@@ -32,12 +32,12 @@ class Place(NamedTuple):
 
 
 class ObjectSource(FileSource):
-    """A file that a URL names. Without `keep_open` it is opened anew for each request."""
+    """A file that a URL names. Without `keep_open` it is opened again for each request."""
 
     __slots__ = ()
 
     def chunks(self) -> Iterator[bytes]:
-        """The bytes from the start, never an empty chunk. Raises OSError."""
+        """Yield the bytes from the start, never an empty chunk. Raises OSError."""
         self.bytes_read = 0
         handle = None
         try:
@@ -58,10 +58,10 @@ class ObjectSource(FileSource):
 
 
 def objects_at(url: str, recursive: bool) -> tuple[list[Place], bool]:
-    """The files that a URL stands for, and whether it names one file.
+    """Return the files of a URL, and whether it names one file.
 
-    A directory stands for the files in it, hidden ones left out, in natural order; `*` and `[...]` in the
-    last part of a URL stand for names. Raises OSError with the reason.
+    A directory means the files in it, hidden ones left out, in natural order. `*` and `[...]` in the last
+    part of a URL match names. Raises OSError with the reason.
     """
     if re.search(_CREDENTIALS, url):
         raise OSError("credentials in a URL would be printed: give them by the environment or a profile")
@@ -70,7 +70,7 @@ def objects_at(url: str, recursive: bool) -> tuple[list[Place], bool]:
 
 
 def without_credentials(url: str) -> str:
-    """A URL that can be printed."""
+    """Return a URL that can be printed."""
     return re.sub(_CREDENTIALS, "://***@", url)
 
 
@@ -101,12 +101,12 @@ def _files_first(name: str) -> list[tuple[bool, list[tuple[int, int, str]]]]:
 
 
 def source_of(place: str) -> FileSource:
-    """What reads a path or a URL."""
+    """Return the source that reads a path or a URL."""
     return ObjectSource(place) if is_url(place) else FileSource(place)
 
 
 def piece_of(place: str, start: int, size: int) -> bytes:
-    """So many bytes from an offset on of a path or a URL; fewer at its end. Raises OSError."""
+    """Return `size` bytes from an offset on of a path or a URL, fewer at its end. Raises OSError."""
     if is_url(place):
         with _guarded(_opened, place, start) as handle:
             found: bytes = _guarded(handle.read, size)
@@ -124,7 +124,7 @@ def _opened(url: str, position: int) -> Any:
 
 
 def _guarded(act: Any, *of: object) -> Any:
-    """What a file system answers. Raises OSError, whatever the file system raises."""
+    """Return the answer of a file system. Raises OSError for any exception of the file system."""
     try:
         return act(*of)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Reading a capture from its middle: the packets behind a point that an earlier reading told."""
+"""Reading a capture from its middle: the packets after a point of an earlier reading."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ CHUNK = 1 << 17
 
 
 class ResumePoint(NamedTuple):
-    """Behind `packets` packets of a file, at byte `offset`; `preamble` is what a parser must know before."""
+    """A point after `packets` packets of a file, at byte `offset`. A parser must read `preamble` before."""
 
     packets: int
     offset: int
@@ -25,10 +25,10 @@ START = ResumePoint(0, 0, b"")
 
 
 def packets_behind(path: str, file: int, point: ResumePoint = START) -> Iterator[list[PlainPacket]]:
-    """The packets of an uncompressed file from a point on, in non-empty lists; `file` is its index.
+    """Yield the packets of an uncompressed file from a point on, in non-empty lists. `file` is its index.
 
-    Raises CaptureError where the file cannot be read any more. A file that was changed since gives what
-    stands there now.
+    Raises CaptureError if the file cannot be read any more. A file that was changed since yields its present
+    content.
     """
     try:
         with open(path, "rb", buffering=0) as source:  # noqa: PTH123  paths stay strings here

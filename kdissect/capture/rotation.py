@@ -1,6 +1,6 @@
-"""Which files are parts of one capture: the naming of tcpdump's and dumpcap's rotated files.
+"""Files that are parts of one capture: the naming of tcpdump's and dumpcap's rotated files.
 
-Sources: tcpdump(1) options -C, -W, -G and -w; dumpcap(1) option -b (ring buffer naming, `nametimenum`).
+Sources: tcpdump(1) options -C, -W, -G and -w, dumpcap(1) option -b (ring buffer naming, `nametimenum`).
 """
 
 import re
@@ -15,15 +15,15 @@ _COMPRESSED = (".gz", ".zst", ".zstd", ".lz4")
 # name.pcap02.
 _EXTENSIONS = frozenset(("pcapng", "pcap", "cap", "ntar", "dmp", "dump"))
 _DIGITS = "0123456789"
-# What -G usually gives with strftime: 20240101, 2024-01-01, 20240101120000, 2024-01-01_12:00:00,
-# 20240101T1200.
+# Usual results of -G with strftime: 20240101, 2024-01-01, 20240101120000, 2024-01-01_12:00:00, 20240101T1200.
 _DAY = r"(?:19|20)\d\d(?:-\d\d-\d\d|_\d\d_\d\d|\.\d\d\.\d\d|\d{4})"
 _TIME = rf"{_DAY}(?:[-_.T ]?\d\d[-_.:]?\d\d(?:[-_.:]?\d\d)?)?Z?"
 _EPOCH = r"1\d{9}"  # strftime's %s: seconds since 1970, of the years 2001 to 2033
 # dumpcap -b: name_00001_20240101120000, with nametimenum:2 name_20240101120000_00001; tcpdump -G: the time
 # alone.
 _MARK = rf"(?:^|[-_.])(?:\d{{5,}}_{_TIME}|{_TIME}_\d{{5,}}|{_TIME}|{_EPOCH})$"
-_MARK_DIGITS = 8  # every mark has a day or more; the pattern is compiled only for names with that many digits
+# every mark has a day or more, so the pattern is compiled only for names with at least 8 digits
+_MARK_DIGITS = 8
 
 Key = tuple[str, str]
 _NUMBER = r"(\d+)"
@@ -34,11 +34,11 @@ _UNNAMED = "capture"  # for files that are called by their time alone
 
 
 def set_names(paths: Sequence[str]) -> list[str]:
-    """For each absolute path the name of the capture set it belongs to.
+    """Return for each absolute path the name of the capture set it belongs to.
 
-    Files belong together when they lie in one directory and differ in their rotation marks only. The name is
-    what is left without directory, extension and marks; where two directories hold sets of the same name, as
-    many of their parents stand before it as tell them apart (`host1/trace`, `host2/trace`).
+    Files belong together when they are in one directory and differ in their rotation marks only. The name is
+    the path without directory, extension and marks. If two directories hold sets of the same name, the
+    parents that distinguish them precede the name (`host1/trace`, `host2/trace`).
     """
     keys = set_keys(paths)
     labels = set_labels(set(keys))
@@ -46,10 +46,10 @@ def set_names(paths: Sequence[str]) -> list[str]:
 
 
 def set_keys(paths: Sequence[str], known: Collection[Key] = ()) -> list[Key]:
-    """For each absolute path the key of its capture set; `known` are those of files seen before."""
+    """Return for each absolute path the key of its capture set. `known` are the keys of files seen before."""
     keys = [_key(path) for path in paths]
     present = {*keys, *known}
-    # tcpdump -C without an extension: trace, trace1, trace2. Only beside a `trace`: host1 and host2 are two
+    # tcpdump -C without an extension: trace, trace1, trace2. Only next to a `trace`: host1 and host2 are two
     # captures.
     return [_numbered(key, present) for key in keys]
 
@@ -85,7 +85,9 @@ def set_labels(keys: Iterable[Key]) -> dict[Key, str]:
 
 
 def _telling_parents(directories: list[str]) -> list[list[str]]:
-    """The fewest last components of each directory by which all of them differ; none for a single one."""
+    """Return the fewest last components of each directory by which all of them differ, none for a single
+    one.
+    """
     if len(directories) == 1:
         return [[]]
     split = [directory.split("/") for directory in directories]

@@ -1,8 +1,9 @@
-"""Files that are there complete, or not at all, and what is left of them where a process was killed.
+"""Files that are there complete, or not at all, and the cleanup after a killed process.
 
-What is being written stands beside its place as `NAME.PID.part`, locked by its writer, and is moved there at
-the end. The next who writes the same place deletes what is so called and has no writer any more: a process
-that lives keeps its own, and so does one that cannot be seen from here (another container) by its lock.
+A file in progress is next to its place as `NAME.PID.part`, locked by its writer, and is moved there at the
+end. The next writer of the same place deletes files with such a name that have no writer any more: a living
+process keeps its own file, and so does a process that cannot be seen from here (another container) by its
+lock.
 """
 
 import os
@@ -16,7 +17,7 @@ from typing import BinaryIO
 if sys.platform != "win32":
     import fcntl
 
-_NEVER_REPLACED = ("/dev/", "/proc/")  # /dev/stdout may lead to a regular file, and must stay where it is
+_NEVER_REPLACED = ("/dev/", "/proc/")  # /dev/stdout may lead to a regular file, and must stay at its path
 _MEMORY = "/dev/shm/"  # files like others
 # Bytes of a name that `.PID.part` is put behind: file systems take 255.
 _LONGEST = 220
@@ -24,7 +25,7 @@ _PART = re.compile(r"(.+)\.(\d{1,10})\.part", re.DOTALL)
 
 
 def is_special(path: str) -> bool:
-    """Whether a path must be written where it is: no other file may take its place."""
+    """Return whether a path must be written in place: no other file may replace it."""
     place = os.path.abspath(path)  # noqa: PTH100  paths stay strings
     if place.startswith(_NEVER_REPLACED) and not place.startswith(_MEMORY):
         return True
@@ -39,7 +40,9 @@ def beside(path: str) -> str:
 
 
 def _forget_killed(path: str) -> None:
-    """Delete what processes that were killed left beside a place. Raises nothing: it is in nobody's way."""
+    """Delete files that killed processes left next to a place. Raises no exception: such a file blocks no
+    writer.
+    """
     mine = beside(path)
     wanted = _PART.fullmatch(os.path.basename(mine))  # noqa: PTH119
     for name, part in abandoned(os.path.dirname(path)):  # noqa: PTH120
@@ -62,7 +65,7 @@ def abandoned(folder: str) -> Iterator[tuple[str, str]]:
 
 @contextmanager
 def claimed(path: str) -> Iterator[None]:
-    """Say with an empty file beside it that a place, such as a folder of many files, is being written."""
+    """Claim a place that is being written, such as a folder of many files, by an empty file next to it."""
     mark = beside(path)
     with open(mark, "wb") as stream:  # noqa: PTH123
         _lock(stream.fileno())
@@ -73,10 +76,10 @@ def claimed(path: str) -> Iterator[None]:
 
 
 class WholeFile:
-    """Writes beside the place and moves the file there at the end; an error leaves what was there before.
+    """Writer of a file next to its place. It moves the file there at the end, and an error leaves the former
+    file.
 
-    Used with `with`; gives a binary stream. What is no regular file (a pipe, a device) is written directly.
-    Raises OSError.
+    Used with `with`, which returns a binary stream. A pipe or a device is written directly. Raises OSError.
     """
 
     def __init__(self, path: str) -> None:
@@ -118,10 +121,10 @@ class WholeFile:
 
 
 class WholeFiles:
-    """Writes files in a folder beside, and moves them into their own at the end: all of them, or an error
-    leaves what was there. Those of an earlier run, by the `pattern` of their names, go away.
+    """Writer of files in a temporary folder. At the end it moves all of them into their own folder. An error
+    leaves the former files. Files of an earlier run, by the `pattern` of their names, are removed.
 
-    Used with `with`; gives the folder to write to. Raises OSError.
+    Used with `with`, which returns the folder to write to. Raises OSError.
     """
 
     def __init__(self, folder: str, pattern: re.Pattern[str]) -> None:
@@ -161,7 +164,7 @@ class WholeFiles:
 
 
 def _delete(path: str) -> None:
-    """A file, or a folder with what is in it. Raises nothing."""
+    """Delete a file, or a folder with its content. Raises no exception."""
     if os.path.isdir(path):  # noqa: PTH112
         import shutil  # costs more than the list of a small capture
 
@@ -172,7 +175,9 @@ def _delete(path: str) -> None:
 
 
 def _lives(pid: int) -> bool:
-    """Whether there is a process of this number. Without signals that ask (Windows) the file itself tells."""
+    """Return whether a process of this number exists. Without signals that ask (Windows) the file itself
+    shows it.
+    """
     if os.name != "posix":
         return False  # a file that is open there cannot be deleted
     try:

@@ -18,15 +18,14 @@ if TYPE_CHECKING:
     import zstandard
 
 MAX_BLOCK = 1 << 17  # section 3.1.1.2.4 Block_Maximum_Size: 128 KiB
-# Memory a frame may ask for; the zstd tool refuses larger windows too unless told otherwise (--long=27 is its
-# limit).
+# Memory a frame may ask for. The zstd tool refuses larger windows too by default (--long=27 is its limit).
 MAX_WINDOW = 1 << 27
 
 _MAGIC_BYTES = 4
 _BLOCK_HEADER = 3  # section 3.1.1.2
 _CHECKSUM = 4  # section 3.1.1 Content_Checksum
 _SKIPPABLE_HEADER = 8  # section 3.1.2
-_SKIPPABLE_MAGIC = b"\x2a\x4d\x18"  # section 3.1.2: 0x184D2A5?, behind its lowest byte
+_SKIPPABLE_MAGIC = b"\x2a\x4d\x18"  # section 3.1.2: 0x184D2A5?, after its lowest byte
 _RLE_BLOCK = 1  # section 3.1.1.2.2: one byte, repeated
 _RESERVED_BLOCK = 3  # section 3.1.1.2.2
 
@@ -71,7 +70,9 @@ class ZstdFrame:
         return b""
 
     def _piece(self) -> int:
-        """Bytes of the next piece: header, block, checksum, skippable part. 0: more bytes will tell."""
+        """Return the bytes of the next piece: header, block, checksum, skippable part. 0: more bytes are
+        needed.
+        """
         if self._skip:
             return min(self._skip, len(self._buffer))
         if not self._started:

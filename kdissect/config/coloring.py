@@ -8,7 +8,7 @@ KEY = "coloring"
 BOLD = "bold "
 _COLORS = ("red", "green", "yellow", "blue", "magenta", "cyan", "dim", "reverse")
 COLORS = (*_COLORS, *(BOLD + color for color in _COLORS[:6]))
-"""What every terminal has, in its own palette."""
+"""Colours that every terminal has, in its own palette."""
 
 
 class ColoringRule(NamedTuple):
@@ -20,7 +20,7 @@ class ColoringRule(NamedTuple):
 
 
 def parse_coloring(file: ConfigFile) -> list[ColoringRule]:
-    """The rules in their order; what filters mean is not looked at. Raises ConfigError."""
+    """Return the rules in their order. Filters are not compiled. Raises ConfigError."""
     entries = file.table.get(KEY, [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise file.error((KEY,), f"write [[{KEY}]] for each rule")

@@ -33,7 +33,7 @@ def nearest(start: str, is_ours: Callable[[str], bool]) -> str | None:
 
 
 def has_header(path: str) -> bool:
-    """Whether a project file has the header of a section of ours, without reading it as TOML."""
+    """Return whether a project file has a section of ours, without reading it as TOML."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123
             return _HEADER in file.read(MAX_PROJECT_BYTES)

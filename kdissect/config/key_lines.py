@@ -58,7 +58,7 @@ def _parts(dotted: str) -> Path:
 
 
 def _open_string(line: str, inside: str) -> str:
-    """The quotes of the long string that is open behind the line."""
+    """Return the quotes of the long string that is open at the end of the line."""
     for quotes in _LONG_STRING.findall(line):
         if not inside:
             inside = quotes

@@ -36,7 +36,7 @@ class ConfigFile(NamedTuple):
     lines: "KeyLines"
 
     def error(self, path: tuple[str | int, ...], why: str) -> ConfigError:
-        """An error about a key below our table."""
+        """Return an error about a key below our table."""
         line = self.lines.line(self.base + path)
         if not line and path:  # keys may be spelled with _
             spelled = tuple(part.replace("-", "_") if isinstance(part, str) else part for part in path)
@@ -47,7 +47,7 @@ class ConfigFile(NamedTuple):
 def read_config(path: str) -> ConfigFile:
     """Read a file. Raises ConfigError if it cannot be read, is no TOML, or has no section for us."""
     from kdissect.config.key_lines import (
-        KeyLines,  # its patterns take a millisecond: only where there is a file
+        KeyLines,  # its patterns take a millisecond: only if there is a file
     )
 
     text, document = _parse(path)
@@ -71,7 +71,7 @@ def has_section(path: str) -> bool:
 
 
 def _parse(path: str) -> tuple[str, dict[str, Any]]:
-    import tomllib  # pure Python, some milliseconds: only where there is a file
+    import tomllib  # pure Python, some milliseconds: only if there is a file
 
     try:
         with open(path, "rb") as file:  # noqa: PTH123  importing pathlib costs more than the reading
@@ -93,7 +93,7 @@ def _is_shared(path: str) -> bool:
 
 
 def _dashed(path: str, table: Mapping[str, Any], base: tuple[str, ...], lines: "KeyLines") -> dict[str, Any]:
-    """The table with `-` for `_` in its keys, as the options are spelled."""
+    """Return the table with `-` for `_` in its keys, as the options are spelled."""
     found: dict[str, Any] = {}
     for key, value in table.items():
         name = key.replace("_", "-")
@@ -104,9 +104,10 @@ def _dashed(path: str, table: Mapping[str, Any], base: tuple[str, ...], lines: "
 
 
 def find_config(start: str) -> str | None:
-    """Path, from here, of the nearest file that configures kdissect, None if there is none up to the root.
+    """Return the path, from here, of the nearest file that configures kdissect, None if there is none up to
+    the root.
 
-    A `pyproject.toml` that does not name kdissect configures others.
+    A `pyproject.toml` that does not name kdissect configures other tools only.
     """
     return nearest(start, _names_us)
 

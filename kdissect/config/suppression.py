@@ -5,14 +5,15 @@ from typing import Any, NamedTuple
 from kdissect.config.read import ConfigFile
 
 KEY = "suppress"
-# What of a finding can be matched; names as in the JSON report, `-` for `_`.
+# Properties of a finding that can be matched. Names are as in the JSON report, `-` for `_`.
 MATCHERS = ("software", "version", "client-id", "address", "api", "label", "path")
 
 
 class Suppression(NamedTuple):
-    """One entry. `matchers` are (name of `MATCHERS`, patterns of which one must fit); all must be met.
+    """One entry. `matchers` are pairs of a name in `MATCHERS` and patterns of which one must fit. All
+    matchers must fit.
 
-    `file` and `line` are where it stands.
+    `file` and `line` are its position.
     """
 
     rule: str
@@ -28,7 +29,7 @@ class Suppression(NamedTuple):
 
 
 def parse_suppressions(file: ConfigFile) -> list[Suppression]:
-    """The entries of a file. Raises ConfigError for what is no entry, or has no reason."""
+    """Return the entries of a file. Raises ConfigError for one that is no entry, or has no reason."""
     entries = file.table.get(KEY, [])
     if not isinstance(entries, list):
         raise file.error((KEY,), f"{KEY!r} is a list of tables: [[{'.'.join((*file.base, KEY))}]]")

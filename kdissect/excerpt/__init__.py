@@ -1,4 +1,4 @@
-"""Parts of captures: the packets of some exchanges, and what is needed to understand them without the rest.
+"""Parts of captures: the packets of some exchanges, with the packets needed to understand them.
 
-Above `api`, because whole captures are read again for it; rules do not see it, nor it them.
+Above `api`, because whole captures are read again for it. Rules do not see it, and it does not see rules.
 """

@@ -22,7 +22,7 @@ _LEGACY_CRC_AT = OVERHEAD
 
 
 def redacted_batch(batch: RecordBatch) -> bytes | None:
-    """All bytes of the batch as they may be shown; None where they may be as they are. Raises nothing.
+    """Return all bytes of the batch as they may be shown, or None if they may stay. Raises no exception.
 
     A right checksum is right again, a wrong one stays. Compressed batches may have another length.
     """
@@ -51,7 +51,7 @@ def _records(batch: RecordBatch, records: bytes) -> bytes:
 
 
 def _legacy(message: RecordBatch, may_nest: bool) -> bytes:
-    """A message of magic 0 or 1."""
+    """Redact a message of magic 0 or 1."""
     data, at = message.data, message.records_start
     head = data[message.start : at]
     parts = []
@@ -72,7 +72,7 @@ def _legacy(message: RecordBatch, may_nest: bool) -> bytes:
 
 
 def _inner(message: RecordBatch, value: bytes) -> bytes:
-    """The messages inside of a compressed one, compressed again."""
+    """Redact the messages inside a compressed one, and compress them again."""
     try:
         content = decompress(message.codec, value, magic=message.magic)
     except DecodeError:
@@ -101,7 +101,7 @@ def _closed(batch: RecordBatch, head: bytes, content: bytes, crc_from: int, crc_
 
 
 def _blanked(records: bytes, keep_keys: bool) -> bytes:
-    """Records of magic 2 without keys, values, names and values of headers."""
+    """Return records of magic 2 without keys, values, names and values of headers."""
     out = bytearray(records)
     at, end = 0, len(records)
     while at < end:

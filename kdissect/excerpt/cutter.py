@@ -1,9 +1,9 @@
 """Cuts the wanted frames out of one connection while it is reassembled again.
 
-A frame is found in the packet in which it began, by its first bytes; from there its length counts. What lies
-between wanted frames goes away, and the streams are closed over it: readers of the excerpt see no hole that
-was none. Holes in the middle of a wanted frame stay. What is behind a hole is held for a
-while: bytes that fill it later are put in their place.
+A frame is found in the packet in which it began, by its first bytes. From there its length counts. Bytes
+between wanted frames are removed, and the streams are closed over them: readers of the excerpt see no hole
+that was none. Holes in the middle of a wanted frame stay. Bytes after a hole wait for a while: bytes that
+fill it later are put in their place.
 """
 
 from collections import deque
@@ -20,10 +20,11 @@ from kdissect.session.torn import MOST_LOST_BYTES
 
 
 class Piece(NamedTuple):
-    """`payload` of the direction's kept bytes, `skip` of them lost before it; `flags` as in a TCP header.
+    """A piece of a stream. `payload` are bytes that the excerpt has of the direction, `skip` counts lost
+    bytes before them, `flags` are as in a TCP header.
 
-    `exchange` and `is_request` name the frame whose bytes these are, -1 for none; `frame` is given with the
-    first of them.
+    `exchange` and `is_request` name the frame of the bytes, -1 for none. `frame` comes with the first of its
+    bytes.
     """
 
     ref: int
@@ -40,13 +41,13 @@ class Piece(NamedTuple):
 _SIZE_BYTES = 4
 # Bytes kept of what is in no frame and may hold anything: a size, which findings are about, and no secret.
 _UNKNOWN_BYTES_KEPT = 4
-# Bytes of a direction that are in no frame, overwritten or not: behind a lost position may be gigabytes.
+# Bytes of a direction that are in no frame, overwritten or not: after a lost position there may be gigabytes.
 _MAX_UNKNOWN_BYTES = 1 << 20
 _NO_REF = -1
 
 
 class _CutHole(Hole):
-    """A hole of a stream; `parts` are what fills it."""
+    """A hole of a stream. `parts` fill it."""
 
     __slots__ = ("length", "parts")
 
@@ -70,11 +71,11 @@ class StreamCutter:
     ) -> None:
         self._frames = plan.frames  # those still to come
         self._left = plan.number[direction]
-        # Those that begin in the packet at hand, by their first bytes.
+        # Frames that begin in the current packet, by their first bytes.
         self._ref = _NO_REF
         self._waiting: dict[bytes, deque[FramePlan]] | None = None
         self._candidates: list[tuple[int, int, bytes]] | None = (
-            None  # where they begin in the payload at hand: a heap
+            None  # where they begin in the current payload: a heap
         )
         self._keeps_rest = plan.whole and (self._left > 0 or plan.is_open_end)
         self._is_open_end = plan.is_open_end
@@ -82,22 +83,22 @@ class StreamCutter:
         self._show_secrets = show_secrets
         self._emit = emit
         self._frame: FramePlan | None = None
-        self._at = 0  # bytes of the frame that went by
-        self._is_other = False  # what was taken for the frame's beginning was none
+        self._at = 0  # bytes of the frame that were read
+        self._is_other = False  # the assumed beginning of the frame was wrong
         self._skip = 0  # bytes lost since the last piece
         self._unknown = 0  # bytes kept that are in no frame, since the last frame
         self._rest_bytes = 0
         self._held: tuple[bytes, int, int] | None = None  # the end of a segment, where a frame may begin
 
-        # Holes and what is behind the first of them, while it may be filled; late bytes that wait until the
-        # frame under way is over.
+        # Holes and the bytes after the first of them, while it may be filled. Late bytes wait until the
+        # current frame is over.
         self._behind: list[Part | _CutHole] = []
         self._behind_bytes = 0
         self._late: list[Part] = []
 
     @property
     def holds_back(self) -> bool:
-        """Whether bytes of an earlier packet are yet to be given."""
+        """Whether the cutter has yet to emit bytes of an earlier packet."""
         return self._held is not None or bool(self._behind or self._late)
 
     # the compiled copier
@@ -108,7 +109,7 @@ class StreamCutter:
         return not self.holds_back and not self._skip and not self._keeps_rest and not self._is_other
 
     def state(self) -> tuple[bytes, int] | None:
-        """The frame under way, packed, and how many bytes of it went by."""
+        """Return the current frame, packed, and the number of its bytes that were read."""
         return None if self._frame is None else (self._frame.packed(), self._at)
 
     def take_over(self, state: tuple[bytes, int] | None) -> None:
@@ -120,7 +121,7 @@ class StreamCutter:
     # StreamSink
 
     def opened(self) -> None:
-        """Nothing to do: the SYN is a packet of its own."""
+        """Ignore the SYN, which is a packet of its own."""
 
     def data(self, payload: bytes, ref: int, time_ns: int) -> None:
         """Keep what belongs to wanted frames."""
@@ -155,7 +156,7 @@ class StreamCutter:
     def gap(
         self, length: int, snapped: bool, ref: int, time_ns: int, *, can_fill: bool = False
     ) -> Hole | None:
-        """A hole: kept inside of a wanted frame, and where everything is kept."""
+        """Handle a hole: it stays inside a wanted frame, and if all bytes are wanted."""
         if snapped or length == UNKNOWN_LENGTH or not can_fill:
             self._let_go()
             self._pass(length)
@@ -195,7 +196,7 @@ class StreamCutter:
             self._take_part(part)
 
     def _let_go(self) -> None:
-        """The holes are not filled any more."""
+        """Release the bytes after the holes, which are not filled any more."""
         behind, self._behind, self._behind_bytes = self._behind, [], 0
         for part in behind:
             self._take_part(part)
@@ -212,7 +213,7 @@ class StreamCutter:
             self._pass(part.length)
 
     def _take_late(self) -> None:
-        """Of bytes whose place went by, what is in wanted frames."""
+        """Take late bytes if they are in wanted frames."""
         late, self._late = self._late, []
         keeps, self._keeps_rest = self._keeps_rest, False
         for part in late:
@@ -221,7 +222,7 @@ class StreamCutter:
 
     def _pass(self, length: int) -> None:
         self._settle(b"")
-        if length == UNKNOWN_LENGTH:  # nobody finds the frame's end behind it
+        if length == UNKNOWN_LENGTH:  # the frame's end cannot be found after it
             length = 0 if self._frame is None else self._frame.length - self._at
         if self._frame is not None:
             inside = min(length, self._frame.length - self._at)
@@ -232,7 +233,7 @@ class StreamCutter:
             self._skip += length
 
     def end(self, how: CloseKind, ref: int, time_ns: int) -> None:
-        """The stream is over."""
+        """End the stream."""
         self._let_go()
         self._settle(b"")
         if how in (CloseKind.FIN, CloseKind.RST):
@@ -242,7 +243,7 @@ class StreamCutter:
     # frames
 
     def _next_frame(self, payload: bytes, at: int, ref: int) -> int:
-        """Begin the next wanted frame; gives its offset, the end of the payload if none begins here."""
+        """Begin the next wanted frame. Return its offset, or the end of the payload if none begins here."""
         waiting = self._beginning_in(ref)
         if not waiting:
             return len(payload)
@@ -271,7 +272,7 @@ class StreamCutter:
         return position
 
     def _beginning_in(self, ref: int) -> dict[bytes, deque[FramePlan]] | None:
-        """The frames that begin in a packet and did not yet, by their first bytes."""
+        """Return the frames that begin in a packet and have not begun yet, by their first bytes."""
         if ref != self._ref:
             self._ref, self._waiting = ref, None
             for frame in self._frames.take(ref):
@@ -280,14 +281,14 @@ class StreamCutter:
         return self._waiting
 
     def _holds_back(self, tail: bytes, ref: int, time_ns: int) -> bool:
-        """Whether the bytes of a frame that was just begun wait for those behind them."""
+        """Return whether the bytes of a frame that just began wait for the next ones."""
         if self._frame is None or not _is_doubtful(tail, self._frame.mark):
             return False
         self._held = tail, ref, time_ns
         return True
 
     def _settle(self, payload: bytes) -> None:
-        """The bytes that follow those held show where the frame begins."""
+        """Find the beginning of the frame from the held bytes and the bytes that follow them."""
         if self._held is None or self._frame is None:
             return
         (held, ref, time_ns), self._held = self._held, None
@@ -319,7 +320,8 @@ class StreamCutter:
         over = [Patch(at - begin, put) for at, put in frame.patches if at < end and at + len(put) > begin]
         data = patched(data, over)
         known = max(frame.known - self._at, 0)
-        data = data[:known] + FILLER * len(data[known:])  # behind a gap nothing shows what stands where
+        # after a gap the content at each position is unknown
+        data = data[:known] + FILLER * len(data[known:])
         return spliced(data, self._at, frame.edits)
 
     def _advance(self, length: int) -> None:
@@ -353,7 +355,9 @@ def _is_doubtful(tail: bytes, mark: bytes) -> bool:
 
 
 def _find(payload: bytes, mark: bytes, at: int) -> int:
-    """Where a frame begins whose first bytes are `mark`, all that the payload has of them; -1: nowhere."""
+    """Return where a frame begins whose first bytes are `mark`, or as many of them as the payload has. -1:
+    not found.
+    """
     found = payload.find(mark, at)
     if found >= 0:
         return found

@@ -1,4 +1,4 @@
-"""Bytes of a frame replaced by others, more or fewer of them, so that others may see it."""
+"""Bytes of a frame replaced by other bytes, more or fewer of them, so that other people may see the frame."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -15,7 +15,7 @@ class Edit(NamedTuple):
 
 
 def spliced(payload: bytes, begin: int, edits: Sequence[Edit]) -> bytes:
-    """`payload`, which stands at `begin` in its frame, with the edits made; they do not overlap.
+    """Return `payload`, which is at `begin` in its frame, with the edits made. Edits do not overlap.
 
     New bytes are spread over the pieces as the old ones were, so that the last packet of a frame stays its
     last packet.
@@ -36,7 +36,7 @@ def spliced(payload: bytes, begin: int, edits: Sequence[Edit]) -> bytes:
 
 
 def blanked(payload: bytes, spans: Sequence[tuple[int, int]], begin: int) -> bytes:
-    """`payload`, which stands at `begin`, with the spans filled."""
+    """Return `payload`, which is at `begin`, with the spans filled."""
     if not spans:
         return payload
     out, end = bytearray(payload), begin + len(payload)

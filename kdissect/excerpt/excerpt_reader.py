@@ -1,4 +1,4 @@
-"""Reads captures once more and gives the packets of excerpts."""
+"""Reads captures once more and returns the packets of excerpts."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 
 UNKNOWN = -1  # a sequence number that no packet showed yet
-# Packets whose headers are remembered until their bytes are delivered: as many as wait behind a hole at most
+# Packets whose headers are remembered until their bytes are delivered: the maximum that waits after a hole
 # (net/reassembly).
 _HEADERS_KEPT = 8192
 
 
 # A connection on its way to the compiled copier and back: whole, as data.
 class CopiedDirection(NamedTuple):
-    """`next_seq`, `offset` and `packets` of the stream; `written` is the sequence number of the next byte to
-    be written. `frame` is the plan under way, packed, and how many bytes of it went by.
+    """`next_seq`, `offset` and `packets` of the stream. `written` is the sequence number of the next byte to
+    write. `frame` is the current plan, packed, and the number of its bytes that were read.
     """
 
     next_seq: int
@@ -47,8 +47,9 @@ class CopiedDirection(NamedTuple):
 
 
 class CopiedState(NamedTuple):
-    """`kept` is None where nothing of the connection is written: its id as comments show it, whether a packet
-    of it was written, and whether the handshake's third was, if there is one.
+    """State of a copied connection. `kept` is None if no packet of it is written. Else it has the
+    connection's id as comments show it, whether a packet of it was written, and whether the handshake's third
+    was, if there is one.
     """
 
     last_time_ns: int
@@ -67,14 +68,16 @@ class Listener(Protocol):
     sinks: tuple[StreamSink, StreamSink]
 
     def feed(self, direction: int, segment: PlainSegment, packet: PlainPacket) -> None:
-        """A segment, and the packet it came in; the streams get its bytes afterwards."""
+        """Take a segment and its packet. The streams get its bytes afterwards."""
 
     def fed(self, waits: bool) -> None:
-        """The streams have what they can have of it; `waits`: something of the connection does not."""
+        """End a segment: the streams have all bytes that are ready. `waits`: some bytes of the connection
+        wait.
+        """
 
 
 class _Nobody(StreamSink):
-    """A stream that nobody reads."""
+    """A stream without a reader."""
 
     __slots__ = ()
 
@@ -121,7 +124,7 @@ Write = Callable[[ExcerptPacket], None]
 
 
 class Recorder:
-    """One connection of one excerpt; its packets go to `write`. `secrets` open those that are TLS."""
+    """One connection of one excerpt. `write` takes its packets. `secrets` open a TLS connection."""
 
     __slots__ = (
         "_acknowledged", "_cutters", "_give", "_has_begun", "_headers", "_next", "_show_secrets", "plan",
@@ -142,7 +145,7 @@ class Recorder:
         self.sinks: tuple[StreamSink, StreamSink] = self._cutters
         if plan.is_tls:
             self.sinks = _decrypted(self._cutters, secrets)
-        # Direction and headers of packets whose bytes may yet be given; None: of none.
+        # Direction and headers of packets whose bytes may yet be emitted. None: no packets.
         self._headers: OrderedDict[int, tuple[int, Headers]] | None = None
         self._next: list[int | None] = [None, None]  # sequence number of each direction's next byte
         self._acknowledged = False
@@ -167,7 +170,7 @@ class Recorder:
             self._emit(Piece(ref, time_ns, direction, b"", 0, ACK))
 
     def fed(self, waits: bool) -> None:
-        """Forget the headers of packets whose bytes are all given; those of TLS are unknown."""
+        """Forget the headers of packets whose bytes are all emitted. TLS does not show which ones."""
         if not waits and not self.plan.is_tls and not any(cutter.holds_back for cutter in self._cutters):
             self._headers = None
 
@@ -181,7 +184,7 @@ class Recorder:
         return is_as_captured and first.can_be_lent and second.can_be_lent
 
     def state(self) -> tuple[tuple[bytes, bool, bool], list[tuple[int, tuple[bytes, int] | None]]]:
-        """What the copier needs of it: see `CopiedState`; of each direction the last two of its fields."""
+        """Return the state for the copier: see `CopiedState`, and the last two fields of each direction."""
         written = [UNKNOWN if number is None else number for number in self._next]
         frames = [cutter.state() for cutter in self._cutters]
         kept = self.plan.connection.encode(), self._has_begun, self._acknowledged
@@ -229,19 +232,19 @@ class Recorder:
 def _decrypted(
     sinks: tuple[StreamSink, StreamSink], secrets: "SecretSource | None"
 ) -> tuple[StreamSink, StreamSink]:
-    """What takes ciphertext and gives plaintext to `sinks`."""
+    """Return sinks that take ciphertext and pass plaintext to `sinks`."""
     # at first use: the optional package `cryptography`
     from kdissect.tls.tls_connection import TlsConnection
     from kdissect.tls.tls_info import TlsInfo
 
     def note(_kind: AnomalyKind, _detail: str, _ref: int, _time_ns: int) -> None:
-        """The first reading reported it already."""
+        """Ignore an anomaly: the first reading reported it already."""
 
     return TlsConnection(TlsInfo(), sinks, secrets, note, lambda: None).sides
 
 
 class _HoleOfAll(Hole):
-    """The holes of several readers, None where one has no use for what fills it."""
+    """The holes of several readers, None for a reader that has no use for later bytes."""
 
     __slots__ = ("holes",)
 
@@ -288,10 +291,10 @@ class _Both(StreamSink):
 
 
 class _Heard:
-    """A connection that is reassembled for those who listen, and not looked at.
+    """A connection that is reassembled for its listeners, and not analysed.
 
-    In the place of a `ConnectionAnalyzer`; `flush` is called when those who listen are to have the rest.
-    While its packets are in order it is lent to the compiled copier, if nobody or one `Recorder` listens.
+    It replaces a `ConnectionAnalyzer`. `flush` hands the remaining bytes to the listeners. While its packets
+    are in order, the native copier owns it, if it has no listener or only a `Recorder`.
     """
 
     __slots__ = (
@@ -317,8 +320,8 @@ class _Heard:
         self.tcp = TcpConnection(_sinks(listening), store, log, remembers=False)
         self._copied = copied
         self._flow = flow  # of direction 0
-        self._streams: tuple[Reassembly, Reassembly] | None = None  # while it is lent
-        self._patience = self._wait = 0  # packets until it may be lent again
+        self._streams: tuple[Reassembly, Reassembly] | None = None  # while it is native-owned
+        self._patience = self._wait = 0  # packets until the next handover
 
     @property
     def last_ns(self) -> int:
@@ -333,7 +336,7 @@ class _Heard:
         return self._streams is None and self.tcp.closed
 
     held = None
-    """The compiled copier finds connections by itself."""
+    """The native copier finds connections separately."""
 
     def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
         """Take the next segment of a direction."""
@@ -351,7 +354,7 @@ class _Heard:
             self._lend(self._copied)
 
     def _lend(self, copied: "native.CopiedFlows") -> None:
-        """Give it to the copier, if it is for that now."""
+        """Hand it over to the copier, if the copier can take it now."""
         recorder = self._listening[0] if self._listening else None
         if recorder is not None and not (isinstance(recorder, Recorder) and recorder.can_be_lent):
             return
@@ -367,7 +370,7 @@ class _Heard:
         self._streams = self.tcp.lend(self)
 
     def take_back(self) -> None:
-        """Have it here, wherever it was."""
+        """Reclaim it, if the copier owns it."""
         if self._copied is None or self._streams is None:
             return
         (time_ns, directions, kept), taken = self._copied.take_back(self._flow)
@@ -377,21 +380,21 @@ class _Heard:
         self.tcp.take_over(self._streams, time_ns)
         self._streams = None
         for listener in self._listening:
-            assert isinstance(listener, Recorder), "others are not lent"
+            assert isinstance(listener, Recorder), "only a recorder is handed over"
             listener.take_over(CopiedState(time_ns, (first, second), kept))
         self._patience = min(2 * self._patience + 1, MANY_PACKETS) if taken < FEW_TAKEN else 0
         self._wait = self._patience
 
     def stay(self) -> None:
-        """The compiled engine does not take it anyway."""
+        """Do nothing: the native engine does not take it anyway."""
 
     def close(self, _how: CloseKind, _time_ns: int) -> None:
-        """It takes nothing any more."""
+        """End the connection, which takes no more segments."""
         self.take_back()
         self._over.append(self)
 
     def flush(self) -> None:
-        """Give what waits behind holes."""
+        """Hand on the bytes that wait after holes."""
         self.tcp.flush(CloseKind.CAPTURE_END, self.tcp.last_time_ns)
 
 
@@ -404,9 +407,9 @@ def _sinks(listening: Sequence[Listener]) -> tuple[StreamSink, StreamSink]:
 
 
 class Tap(Analyzer):
-    """An analyzer that draws the borders of connections alone, and lets others listen to some.
+    """An analyzer that only separates connections, and passes some of them to listeners.
 
-    `listening` gives those who listen to a connection of `wanted`, asked when it opens. There are no events.
+    `listening` returns the listeners of a connection in `wanted` when it opens. There are no events.
     """
 
     def __init__(
@@ -429,10 +432,10 @@ class Tap(Analyzer):
         self._packet = self._packet_of  # one method for all connections
 
     def feed_batch(self, packets: Sequence[PlainPacket]) -> list[Event]:
-        """The same, with the packets at hand."""
+        """Feed packets, which listeners can look up meanwhile. Return no events."""
         self._batch, self._by_ref = packets, {}
         events = super().feed_batch(packets)
-        self._events.clear()  # nobody asks for them
+        self._events.clear()  # they are not used
         self._flush()
         return events
 
@@ -456,7 +459,7 @@ class Tap(Analyzer):
         return found
 
     def close(self, ends: Mapping[str, int] = NO_ENDS) -> list[Event]:
-        """The same; all who listen have everything then."""
+        """Close the connections. Afterwards all listeners have all packets."""
         events = super().close(ends)
         self._flush()
         return events
@@ -494,9 +497,9 @@ def read_excerpts(
     show_secrets: bool,
     secrets: "SecretSource | None" = None,
 ) -> list[list[ExcerptPacket]]:
-    """The packets of each excerpt, those of several connections sorted by time. Raises nothing.
+    """Return the packets of each excerpt, with several connections sorted by time. Raises no exception.
 
-    Of connections that `secrets` open the plaintext is given, in the packets that brought it.
+    For connections that `secrets` open it returns the plaintext, in the packets that brought it.
     """
     made: list[list[list[ExcerptPacket]]] = [[[] for _ in group or ()] for group in plans]
     recorders: dict[str, list[Recorder]] = {}
@@ -527,7 +530,7 @@ def listen(
 
 
 def _merged(parts: list[list[ExcerptPacket]]) -> list[ExcerptPacket]:
-    """Connections side by side by the running maximum of time, so that none is reordered."""
+    """Merge connections by the running maximum of time, so that each keeps its order."""
     if len(parts) == 1:
         return parts[0]
     keyed = []

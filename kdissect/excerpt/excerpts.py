@@ -19,21 +19,20 @@ from kdissect.session.events import Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
 from kdissect.session.info import ConnectionInfo
 
-# Bytes of frames in one excerpt. A finding is understood from a few frames; a file of more is nobody's
-# attachment to a bug report.
+# Bytes of frames in one excerpt. A few frames explain a finding, and a larger file fits no bug report.
 MAX_BYTES = 16 << 20
 EVERY = "*"
 
 
-# What an excerpt is to hold.
+# Content of an excerpt.
 class Wanted(NamedTuple):
-    """Exchanges of one connection, by their ordinals, with what surrounds them.
+    """Exchanges of one connection, by their ordinals, with the exchanges around them.
 
     The negotiation (ApiVersions and SASL) before the exchanges always belongs to them. `before` and `after`
-    ask for that many exchanges around them. `whole` asks for everything up to the last of them, also bytes
-    that are in no frame; without any `exchanges`, for all of the connection. `until_ns` asks for every
-    exchange that began until then but those of the APIs in `without`; only so `connection` may be `EVERY`:
-    each that carries Kafka.
+    are numbers of exchanges around them. `whole` asks for everything up to the last of them, also bytes that
+    are in no frame, and without any `exchanges` for the whole connection. `until_ns` asks for every exchange
+    that began until then, without the APIs in `without`. Only then may `connection` be `EVERY`: each
+    connection that carries Kafka.
     """
 
     connection: str
@@ -48,11 +47,11 @@ class Wanted(NamedTuple):
 def excerpts(
     wanted: Sequence[Sequence[Wanted]], opened: Callable[[], Dissection], show_secrets: bool = False
 ) -> list[list[ExcerptPacket]]:
-    """The packets of each excerpt; each group is one excerpt. Empty for one that is too large.
+    """Return the packets of each excerpt. Each group is one excerpt. Empty for one that is too large.
 
-    `opened` gives the captures to be read, from their start, twice; they must be the same both times. Link,
-    network and transport headers are those of the captured packets, with lengths, sequence numbers and
-    checksums of what is kept; secrets are overwritten unless `show_secrets`.
+    `opened` returns the captures to read, from their start. It is called twice and must return equal captures
+    both times. Link, network and transport headers are those of the captured packets, with lengths, sequence
+    numbers and checksums of the bytes that stay. Secrets are overwritten unless `show_secrets`.
     """
     plans = plan(wanted, opened().events(), show_secrets)
     again = opened()
@@ -69,14 +68,14 @@ def excerpts(
 
 # Which frames of which connections an excerpt needs: found by reading the captures once.
 class Budget:
-    """Bytes of frames that an excerpt may still take; negative: too large."""
+    """Bytes of frames that an excerpt may still take. A negative number means that it is too large."""
 
     def __init__(self) -> None:
         self.left = MAX_BYTES
 
 
 class Planner:
-    """What is wanted of one connection: `add` every exchange, then `plan`."""
+    """Plan for the wanted frames of one connection: `add` every exchange, then `plan`."""
 
     def __init__(self, one: Wanted, budget: Budget, show_secrets: bool) -> None:
         self._wanted = one
@@ -102,7 +101,7 @@ class Planner:
             self._taken.append((exchange.connection, plan))
 
     def plan(self) -> ConnectionPlan:
-        """What to keep, in the order of the stream."""
+        """Return the plan, with frames in the order of the stream."""
         frames, number = HeldFrames(), [0, 0]
         for info, plan in self._taken:
             frames.add(plan)
@@ -141,7 +140,7 @@ class Planner:
 def plan(
     wanted: Sequence[Sequence[Wanted]], events: Iterable[Event], show_secrets: bool
 ) -> list[list[ConnectionPlan] | None]:
-    """The plans for each excerpt, None for one that is too large."""
+    """Return the plans for each excerpt, None for one that is too large."""
     groups = [_Group(group, show_secrets) for group in wanted]
     for event in events:
         if isinstance(event, Exchange):
@@ -151,7 +150,7 @@ def plan(
 
 
 class _Group:
-    """What one excerpt is to hold."""
+    """The content of one excerpt."""
 
     def __init__(self, wanted: Sequence[Wanted], show_secrets: bool) -> None:
         self._wanted = {one.connection: one for one in wanted}

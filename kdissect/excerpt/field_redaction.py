@@ -14,16 +14,16 @@ _KAFKAS_OWN = frozenset(
     {METADATA_TOPIC.encode(), b"__consumer_offsets", b"__transaction_state", b"__share_group_state"}
 )
 _PRINCIPAL = b"User:"  # org.apache.kafka.common.security.auth.KafkaPrincipal#USER_TYPE
-# Names remembered so that no two get the same replacement, some 150 bytes each; later ones may, seldom.
+# Names remembered so that no two get the same replacement, some 150 bytes each. Later names may, seldom.
 _MAX_NAMES = 1 << 18
 _LETTERS = b"abcdefghijklmnopqrstuvwxyz"
 _TRIES = 1000  # names of one letter have only 26 replacements
 
 
-# Names replaced by others of the same length, the same name always by the same other one.
+# Names replaced by other names of equal length, the same name always by the same replacement.
 class Names:
-    """Replacements by a hash with a key that is made up for each run and kept nowhere: nobody can find the
-    name from its replacement, nor whether two files name the same.
+    """Replacements by a hash with a key that is made for each run and stored in no file. A replacement does
+    not reveal the name, nor whether two files name the same thing.
     """
 
     def __init__(self, key: bytes | None = None) -> None:
@@ -32,7 +32,7 @@ class Names:
         self._taken: set[bytes] = set()
 
     def replaced(self, name: bytes) -> bytes:
-        """Lowercase letters in place of a name; numbers, `*` and Kafka's own topics stay."""
+        """Return lowercase letters in place of a name. Numbers, `*` and Kafka's own topics stay."""
         if name in _KAFKAS_OWN or not any(byte > 0x7F or chr(byte).isalpha() for byte in name):
             return name
         if name.startswith(_PRINCIPAL):
@@ -60,7 +60,7 @@ class Names:
 
 
 class Level(IntEnum):
-    """What is redacted; each does what those before it do."""
+    """Level of redaction. Each level includes the levels before it."""
 
     SECRETS = 0
     PAYLOAD = 1
@@ -72,7 +72,7 @@ _TOKEN = "saslToken"
 _TOKEN_FRAME = frozenset({"channel_binding", "iterations", "mechanism"})
 _TOKEN_AUTH = "tokenauth"  # KIP-48: the name of SCRAM's one extension, which reads as no message without it
 _BASE64 = frozenset({"proof", "salt", "verifier"})  # RFC 5802 section 5.1
-# Text of users and of brokers about what users sent.
+# Text of users, and of brokers about content that users sent.
 _TEXTS = frozenset({
     "acknowledge_error_message", "batch_index_error_message", "committed_metadata", "error_message",
     "metadata", "reason", "status_detail",
@@ -85,16 +85,16 @@ _NO_NAMES = frozenset({
     "requested_metrics", "server_assignor", "state_filters", "token_requester_principal_type",
     "transaction_state", "type", "types_filter", "unknown_state_filters",
 })  # fmt: skip
-# Structs whose field `name` is such a text too; that of a config depends on the value beside it.
+# Structs whose field `name` is such a text too. The name of a config depends on the value next to it.
 _NO_NAMES_IN = frozenset(
     {"ClassicProtocol", "Feature", "FinalizedFeatureKey", "JoinGroupRequestProtocol", "SupportedFeatureKey"}
 )
-_NO_ERROR = "NONE"  # old brokers' message beside error code 0
+_NO_ERROR = "NONE"  # old brokers' message next to error code 0
 _PLUMBING = frozenset({"length", "count", "marker", "tag", "size", "version"})
 
 
 class FieldRedaction:
-    """Walks a tree; `blanks` and `patches` are what it found."""
+    """Walker of a tree. `blanks` and `patches` are its results."""
 
     def __init__(self, level: Level, data: bytes, names: Names) -> None:
         self._level = level
@@ -123,7 +123,7 @@ class FieldRedaction:
         return node.name == "content" and parent is not None and parent.type == "tag"
 
     def _value(self, field: Field, content: Node, parent: Node | None, in_token: bool) -> None:
-        """A string or bytes."""
+        """Redact a string or bytes."""
         if content.value == _NO_ERROR:
             return
         if in_token or (self._level and self._is_payload(field, content)):
@@ -144,7 +144,7 @@ class FieldRedaction:
         return not is_config and parent.type not in _NO_NAMES_IN
 
     def _leaf(self, node: Node, in_token: bool) -> None:
-        """A part of a payload that is no field of the usual form: a token's, or all of one that is opaque."""
+        """Redact a part of a payload that is not a usual field: of a token, or all of an opaque payload."""
         if in_token:
             if node.name not in _TOKEN_FRAME and node.value != _TOKEN_AUTH:
                 self._token_part(node)
@@ -152,7 +152,7 @@ class FieldRedaction:
             self.blanks.append((node.start, node.end))
 
     def _token_part(self, node: Node) -> None:
-        """The value, without the key and the comma that stand around it, and without base64's padding."""
+        """Redact the value, without the key and the comma around it, and without base64's padding."""
         if isinstance(node.value, int):
             return
         start, end = node.start, node.end
@@ -160,7 +160,7 @@ class FieldRedaction:
             value = node.value.encode() if isinstance(node.value, str) else bytes(node.value)
             if node.name in _BASE64:
                 value = value.rstrip(b"=")
-            at = self._data.rfind(value, node.start, node.end)  # a key stands before it
+            at = self._data.rfind(value, node.start, node.end)  # a key is before it
             if at >= 0:
                 start, end = at, at + len(value)
         if end - start > 1 or self._data[start:end].isalnum():  # a separator alone stands for no value

@@ -12,7 +12,7 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 Part: TypeAlias = "Event | native.ExchangeBlock"
-# Of an exchange that is not kept, and of one whose frames were kept or not already.
+# Numbers of an exchange that is not wanted, and of one whose frames are already decided.
 NOT_TAKEN, DONE = -1, -2
 
 
@@ -24,8 +24,9 @@ class Redactor(Protocol):
 
 
 class FoundFrames(NamedTuple):
-    """What was found. `encrypted` exchanges, of so many connections, were left out; so were the `foreign`
-    connections, which carry no Kafka. `connections` have the frames; each says whether it is TLS.
+    """Result of a search. `encrypted` exchanges, of `encrypted_connections` connections, were left out. The
+    `foreign` connections, which carry no Kafka, were left out too. `connections` have the frames. Their
+    values say whether each is TLS.
     """
 
     frames: SpooledFrames
@@ -37,7 +38,7 @@ class FoundFrames(NamedTuple):
     capture_sets: int
 
     def plan(self, connection: str) -> ConnectionPlan:
-        """What is kept of one of the connections."""
+        """Return the plan for one of the connections."""
         return ConnectionPlan(connection, self.frames, is_tls=self.connections[connection])
 
 
@@ -53,12 +54,12 @@ class _Open:
 
 
 class FrameSearch:
-    """`add` every event, then ask for `result`.
+    """Search for frames: `add` every event, then ask for `result`.
 
-    Exchanges of TLS connections are taken if `decrypted`. Where a filter takes the first exchange of a
-    connection at its end, its negotiation belongs to it: so plans are held until all events were seen.
-    `is_by_kind`: `takes` answers the same for exchanges of one connection, API, version and client id.
-    `note` says more of a frame, for its label.
+    Exchanges of TLS connections are taken if `decrypted`. If a filter takes the first exchange of a
+    connection at its end, its negotiation belongs to it: so plans wait until all events were seen.
+    `is_by_kind`: `takes` has the same answer for exchanges of one connection, API, version and client id.
+    `note` returns further text for a frame's label.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class FrameSearch:
             self._choice = native.FrameChoice(self._spool.runs, self._choose, is_by_kind)
 
     def parts(self, events: Events) -> Iterable[Part]:
-        """What `add` takes at a time: a block of exchanges as a whole, where it can."""
+        """Return the parts that `add` takes: a block of exchanges as a whole if possible."""
         if is_compiled and isinstance(events, native.ExchangeBlock) and self._choice is not None:
             return (events,)
         return events
@@ -106,7 +107,7 @@ class FrameSearch:
             self._choice.take(event)
 
     def result(self) -> FoundFrames:
-        """What was found, once all events were added."""
+        """Return the result, once all events were added."""
         encrypted = self._encrypted.values()
         return FoundFrames(
             self._spool.frames(bytes(self._taken)), self._connections, self._exchanges, sum(encrypted),
@@ -139,8 +140,9 @@ class FrameSearch:
         return mine
 
     def _choose(self, exchange: Exchange) -> int:
-        """What becomes of an exchange that the compiled engine paired: number of its connection, or one of
-        the numbers above."""
+        """Choose for an exchange that the native engine paired: return the number of its connection, or one
+        of the numbers above.
+        """
         if is_negotiation(exchange):
             self._exchange(exchange)
             return DONE
@@ -156,7 +158,7 @@ class FrameSearch:
             self._spool.add(plan if self._note is None else plan.noted(self._note(exchange, side)))
 
     def _close(self, info: ConnectionInfo) -> None:
-        if info.kind is ConnectionKind.NO_DATA:  # its id, which nobody asked for yet, would be worked out
+        if info.kind is ConnectionKind.NO_DATA:  # its id, which is not needed yet, would be computed
             return
         if info.kind is not ConnectionKind.KAFKA:
             self._foreign += 1

@@ -1,4 +1,4 @@
-"""What is kept of connections: frames, by the packet in which each begins."""
+"""The frames that stay of connections, by the packet in which each begins."""
 
 from collections.abc import Sequence
 from struct import Struct
@@ -17,18 +17,19 @@ MAX_NEGOTIATION = 16
 # Bytes by which a frame is found in its segment: size, header, the beginning of the body.
 MARK_BYTES = 64
 _SIZE_BYTES = 4
-# The packet's reference; number of the connection; exchange; bytes of the frame, and those captured; API key,
-# version, correlation id; flags; bytes of the mark. The mark follows, then what goes over the frame.
+# Reference of the packet, number of the connection, exchange, bytes of the frame, captured bytes of it, API
+# key, version, correlation id, flags, bytes of the mark. The mark follows, then the content over the frame.
 _HEAD = Struct("<qIQIIhhiBB")
 _REQUEST, _TOKEN, _HAS_API, _HAS_VERSION, _HAS_ID = 1, 2, 4, 8, 16
 
 
 class FramePlan(NamedTuple):
-    """A frame to be kept.
+    """A frame that stays.
 
-    `mark` are its first bytes, size included, `length` all of them as the size says. Over its content go
-    `blanks` (spans to be filled), then `patches`; `edits` then change its length, which `note` says. `known`
-    bytes of it, size included, were captured without a hole. `is_token`: it is a raw SASL token.
+    `mark` are its first bytes, size included. `length` is its full length according to the size. Over its
+    content go `blanks` (spans to be filled), then `patches`. `edits` then change its length, which `note`
+    describes. `known` bytes of it, size included, were captured without a hole. `is_token`: it is a raw SASL
+    token.
     """
 
     first_ref: int
@@ -49,7 +50,7 @@ class FramePlan(NamedTuple):
     """Its number, where plans of many connections are held together."""
 
     def packed(self) -> bytes:
-        """As it is held until its packet comes (native counterpart: native/src/excerpt/plan.rs)."""
+        """Pack the plan until its packet comes (native counterpart: native/src/excerpt/plan.rs)."""
         api_key, version, correlation_id = self.api_key, self.api_version, self.correlation_id
         flags = (
             _REQUEST * self.is_request | _TOKEN * self.is_token | _HAS_API * (api_key is not None)
@@ -92,7 +93,7 @@ class FramePlan(NamedTuple):
         return self._replace(note="; ".join(filter(None, (self.note, note))))
 
     def label(self, connection: str) -> str:
-        """What it is, for people; `connection` is the connection's id."""
+        """Return a label for people. `connection` is the connection's id."""
         side = "request" if self.is_request else "response"
         what = f"{connection}/{self.exchange}"
         if self.is_token:
@@ -105,7 +106,7 @@ class FramePlan(NamedTuple):
 
 
 def _dumped(over: Any) -> bytes:
-    import pickle  # start-up: where nothing is redacted there is nothing to dump
+    import pickle  # start-up: without redaction there is no state to dump
 
     return pickle.dumps(over, pickle.HIGHEST_PROTOCOL)
 
@@ -117,15 +118,15 @@ def _loaded(data: bytes) -> Any:
 
 
 def shown_api(key: int) -> str:
-    """What labels call an API."""
+    """Return the name of an API in labels."""
     return api_name(key) or f"API {key}"
 
 
 class Frames(Protocol):
-    """Frames of any connections: a packet is of one direction of one connection."""
+    """Frames of any connections: a packet belongs to one direction of one connection."""
 
     def take(self, ref: int) -> list[FramePlan]:
-        """Those that begin in a packet, in the order in which they were added; they are not held any more."""
+        """Return and remove the frames that begin in a packet, in the order in which they were added."""
 
 
 class HeldFrames:
@@ -144,10 +145,10 @@ class HeldFrames:
 
 
 class ConnectionPlan(NamedTuple):
-    """What is kept of a connection. `whole`: also what is in no frame, until the last of the frames.
+    """The part of a connection that stays. `whole`: also bytes in no frame, until the last of the frames.
 
-    `frames` may hold those of other connections, too. Of a `whole` one `number` says how many there are in
-    each direction.
+    `frames` may contain frames of other connections, too. For a `whole` connection `number` is the number of
+    frames in each direction.
     """
 
     connection: str

@@ -1,7 +1,7 @@
-"""Frames as packets, where the packets they came in cannot be read again: those of streams.
+"""Frames as packets, if their packets cannot be read again: frames of streams.
 
-The packets are new: IP and TCP without a link layer, in the order of time, without a handshake, since nobody
-knows what was before. Where bytes of a frame were not captured a hole in the sequence numbers says so.
+The packets are new: IP and TCP without a link layer, in the order of time, without a handshake, since the
+earlier traffic is unknown. If bytes of a frame were not captured, a hole in the sequence numbers shows it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Connection:
         self._next = [_FIRST, _FIRST]
 
     def packets(self, direction: int, frame: Frame) -> Iterator[Packet]:
-        """The packets of a frame."""
+        """Yield the packets of a frame."""
         headers, seq = self._headers[direction], self._next[direction]
         content = frame.size.to_bytes(4) + frame.data
         for at in range(0, len(content), MAX_PAYLOAD):

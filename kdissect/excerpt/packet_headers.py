@@ -13,8 +13,8 @@ from kdissect.net.headers.link_header import IPV4, IPV6, network_layer
 _IPV4_HEADER, _IPV6_HEADER, _TCP_HEADER = 20, 40, 20  # RFC 791 section 3.1, RFC 8200 section 3, RFC 9293 3.1
 _FRAGMENTED = 0x3FFF  # RFC 791 section 3.1
 _PORTS = 4
-# A datagram's length field has 16 bits (RFC 791 section 3.1); captured segments may be longer where the
-# network card cuts them.
+# A datagram's length field has 16 bits (RFC 791 section 3.1). Captured segments may be longer if the network
+# card cuts them.
 MAX_PAYLOAD = 0xFFFF - 60 - 60
 
 _16 = struct.Struct(">H")
@@ -34,7 +34,7 @@ class Headers(NamedTuple):
     commented: Commented | None = None
 
     def packet(self, seq: int, ack: int, flags: int, payload: bytes) -> bytes:
-        """A packet with these headers: lengths and checksums are those of the new content."""
+        """Return a packet with these headers. Lengths and checksums match the new content."""
         out = bytearray(self.data)
         size = len(out) - self.tcp + len(payload)
         _32.pack_into(out, self.tcp + 4, seq & 0xFFFFFFFF)
@@ -48,7 +48,7 @@ class Headers(NamedTuple):
         return bytes(out)
 
     def _address_ip(self, out: bytearray, size: int) -> bytes:
-        """Set the IP length and checksum; gives both addresses."""
+        """Set the IP length and checksum. Return both addresses."""
         ip = self.ip
         if out[ip] >> 4 == 6:
             _16.pack_into(out, ip + 4, self.tcp - ip - _IPV6_HEADER + size)
@@ -60,7 +60,9 @@ class Headers(NamedTuple):
 
 
 def headers_of(link_type: int, data: bytes, segment: PlainSegment) -> Headers:
-    """The packet's own headers; new ones of the same addresses where it came in a tunnel or in fragments."""
+    """Return the packet's own headers, or new ones with the same addresses if it came in a tunnel or in
+    fragments.
+    """
     if is_commented(link_type):
         parts = taken_apart(link_type, data)
         return headers_of(parts.link_type, parts.data, segment)._replace(commented=parts)
@@ -89,7 +91,7 @@ def _own(link_type: int, data: bytes) -> Headers | None:
 
 
 def _without_sack(data: bytes, tcp: int) -> bytes:
-    """Selective acknowledgments name sequence numbers of the capture: NOPs take their place (RFC 2018)."""
+    """Replace selective acknowledgments, which name sequence numbers of the capture, by NOPs (RFC 2018)."""
     out, at = bytearray(data), tcp + _TCP_HEADER
     while at < len(out) and out[at] != 0:
         length = 1 if out[at] == 1 else out[at + 1] if at + 1 < len(out) else 0
@@ -102,7 +104,7 @@ def _without_sack(data: bytes, tcp: int) -> bytes:
 
 
 def headers_between(flow: bytes) -> Headers:
-    """New headers of a flow (`model.segment.flow_key`), without a link layer."""
+    """Return new headers of a flow (`model.segment.flow_key`), without a link layer."""
     half = (len(flow) - _PORTS) // 2
     tcp = flow[2 * half :] + bytes(8) + bytes((_TCP_HEADER // 4 << 4, 0)) + b"\xff\xff" + bytes(4)
     if half == 4:
@@ -113,7 +115,7 @@ def headers_between(flow: bytes) -> Headers:
 
 
 def _checksum(data: bytes) -> int:
-    """The Internet checksum (RFC 1071)."""
+    """Return the Internet checksum (RFC 1071)."""
     if len(data) % 2:
         data += b"\0"
     # the sum of 16-bit words in one's complement is the number modulo 2^16 - 1

@@ -1,4 +1,4 @@
-"""Plans of any number of frames, in a temporary file: sorted runs, merged while packets are read again."""
+"""Frame plans in a temporary file, in any number: sorted runs, merged while packets are read again."""
 
 from collections.abc import Callable, Iterator
 from heapq import merge
@@ -15,8 +15,8 @@ from kdissect.model.packets.packet import FILE_SHIFT
 # Plans in memory until they are sorted and written.
 RUN_BYTES = 2 << 20
 READ_BYTES = 1 << 14  # of a run at a time
-# Plans that wait for a packet which others overtook: of packets behind a hole, at most as many as wait there.
-# Packets that are not there any more, in a file that changed, are not waited for any longer.
+# Plans that wait for a packet which other packets overtook: packets after a hole, at most the number that
+# wait there. Packets that are missing, in a file that changed, are not waited for any longer.
 MOST_WAITING = 1 << 20
 _SIZE = Struct("<I")
 _REF = Struct("<q")
@@ -34,14 +34,14 @@ class Stretch(NamedTuple):
 
 
 class TemporaryPlans:
-    """The temporary file. Small ones stay in memory. Raises OSError that says where there was no room."""
+    """The temporary file. A small one stays in memory. Raises OSError that names the full disk."""
 
     def __init__(self) -> None:
         self._file: IO[bytes] = BytesIO()
         self._end = 0
 
     def write(self, data: bytes) -> int:
-        """Write behind what is there; gives where it stands."""
+        """Write at the end of the file. Return the start."""
         start, self._end = self._end, self._end + len(data)
         if isinstance(self._file, BytesIO) and self._end > RUN_BYTES:
             import tempfile  # start-up: where plans are few there is none
@@ -61,7 +61,7 @@ class TemporaryPlans:
             raise OSError(error.errno, error.strerror, "temporary file of plans") from error
 
     def read(self, start: int, size: int) -> bytes:
-        """What stands there."""
+        """Return the bytes there."""
         self._file.seek(start)
         return self._file.read(size)
 
@@ -94,7 +94,7 @@ class _Runs:
         self._plans, self._bytes = [], 0
 
     def finish(self) -> list[tuple[int, int, int]]:
-        """Write the rest; gives all stretches in the order of the runs."""
+        """Write the remaining plans. Return all stretches in the order of the runs."""
         if self._plans:
             self._flush()
         return list(self._stretches)
@@ -116,7 +116,7 @@ class _Merged:
         self._waiting: dict[int, list[bytes]] = {}
 
     def take(self, ref: int) -> list[bytes]:
-        """The packed plans of frames that begin in a packet; they are not held any more."""
+        """Return and remove the packed plans of frames that begin in a packet."""
         file = ref >> FILE_SHIFT
         if file not in self._at:
             self._at[file] = self._plans(file)
@@ -152,7 +152,7 @@ class _Merged:
 
 
 class SpooledFrames:
-    """`Frames` that a `PlanSpool` holds; `packed` are the same, packed."""
+    """`Frames` of a `PlanSpool`. `packed` are the same frames, packed."""
 
     def __init__(self, packed: "native.MergedPlans | _Merged") -> None:
         self.packed = packed
@@ -163,7 +163,7 @@ class SpooledFrames:
 
 
 class PlanSpool:
-    """Takes plans in any order. `runs` are those in memory."""
+    """Spool that takes plans in any order. `runs` are the plans in memory."""
 
     def __init__(self) -> None:
         self._file = TemporaryPlans()
@@ -174,7 +174,9 @@ class PlanSpool:
         self.runs.add(plan.packed())
 
     def frames(self, taken: bytes) -> SpooledFrames:
-        """The frames of connections whose byte in `taken`, by number, is not 0. Nothing is added then."""
+        """Return the frames of connections whose byte in `taken`, by number, is not 0. Add no plans
+        afterwards.
+        """
         stretches = self.runs.finish()
         merged = native.MergedPlans if is_compiled else _Merged
         return SpooledFrames(merged(self._file.read, stretches, taken, MOST_WAITING))

@@ -1,4 +1,4 @@
-"""Redacts frames: secrets; or also payloads; or also names."""
+"""Redaction of frames: of secrets, or also of payloads, or also of names."""
 
 from kdissect.decoders.records.batch_layout import HEADER_V0, HEADER_V1, HEADER_V2, MAGIC_AT
 from kdissect.decoders.trees.masking import may_be_misread
@@ -18,14 +18,14 @@ from kdissect.session.sasl import SASL_AUTHENTICATE
 
 _SIZE_BYTES = 4
 _HEADERS = HEADER_V0.size, HEADER_V1.size, HEADER_V2.size
-_CORRELATION_ID = 4  # of a response nobody can name: its header begins so (spec/004 "Response Header")
+# of a response whose request is unknown: its header begins with it (spec/004 "Response Header")
+_CORRELATION_ID = 4
 
 
 class FrameRedactor:
-    """One run. `level` is `secrets`, `payload` or `names`; each does what those before it do.
+    """One run. `level` is `secrets`, `payload` or `names`. Each level includes the levels before it.
 
-    `undecoded` counts frames of which something was blanked because nobody knows what it is; `resized` those
-    that have another length.
+    `undecoded` counts frames with blanked bytes of unknown meaning, `resized` frames with a changed length.
     """
 
     def __init__(self, level: str, names: Names | None = None) -> None:
@@ -35,11 +35,12 @@ class FrameRedactor:
         self.resized = 0
 
     def __call__(self, exchange: Exchange, side: str) -> Redaction:
-        """What to put over one frame of an exchange. Raises nothing."""
+        """Return the content to put over one frame of an exchange. Raises no exception."""
         frame = exchange.request if side == "request" else exchange.response
         if frame is None:
             return NOTHING
-        # The walk takes all of a token but its form; what hides secrets of tokens elsewhere breaks the form.
+        # The walk takes all of a token but its form. The code that hides secrets of tokens elsewhere breaks
+        # the form.
         is_secrets = self._level is Level.SECRETS
         tree = frame_tree(exchange, side, frame)
         is_token = _is_sasl(exchange) and exchange.request and tree is not None and not may_be_misread(tree)
@@ -107,7 +108,7 @@ def _redact_records(records: RecordSet, node: Node, patches: list[Patch], edits:
 
 
 def _header_bytes(records: RecordSet, at: int) -> int:
-    """How much of what stands behind the last batch is the header of one that was cut."""
+    """Return how many of the bytes after the last batch are the header of a batch that was cut."""
     is_aligned = bool(records.found.batches) or not records.records_field.position  # a piece begins anywhere
     left = records.end - at
     if not records.found.cut or not is_aligned:

@@ -36,7 +36,7 @@ def write_frames(
         found.connections,
         lambda connection: (Recorder(found.plan(connection), show_secrets, write, again.key_logs),),
         again.captures.batches(),
-        # What is overwritten or noted is for Python.
+        # Python overwrites and notes frames.
         _copier(found, file) if show_secrets and not noted else None,
     )
 
@@ -58,7 +58,9 @@ def copy_connections(
     capture_set_of: Callable[[int], str],
     write: Write,
 ) -> None:
-    """Read packets again and write those of some connections, in their order. Raises nothing of its own."""
+    """Read packets again and write the packets of some connections, in their order. Raises only what `write`
+    raises.
+    """
     copiers = (_Copier(write),)
     if connections:
         listen(ports, capture_set_of, connections, lambda _connection: copiers, batches)
@@ -73,7 +75,7 @@ class _Copier:
         self._write = write
 
     def feed(self, direction: int, segment: PlainSegment, packet: PlainPacket) -> None:
-        """Write the packet; one that was put together from IP fragments as one with the same addresses."""
+        """Write the packet. A packet joined from IP fragments becomes one with the same addresses."""
         ref, time_ns, link_type, data, wire = packet
         payload = segment[5]
         if payload and payload not in data:
@@ -85,4 +87,4 @@ class _Copier:
         self._write(Packet(ref, time_ns, link_type, data, wire))
 
     def fed(self, waits: bool) -> None:
-        """Nothing is held back."""
+        """Do nothing: no packet waits."""

@@ -32,7 +32,7 @@ Samples = Iterable[tuple[Labels, Value]]
 
 
 class Metric(NamedTuple):
-    """One metric. `samples` gives its values by labels; nothing where nobody counts it."""
+    """One metric. `samples` yields its values by labels, or none if they are not counted."""
 
     name: str
     kind: MetricKind
@@ -57,7 +57,7 @@ def _of(part: str, attribute: str, unit: float = 1) -> Callable[[Snapshot], Samp
 
 
 def _times(part: str, attribute: str | None = "latency") -> Callable[[Snapshot], Samples]:
-    """The histograms in a part of the snapshot."""
+    """Return the samples of the histograms in a part of the snapshot."""
 
     def samples(snapshot: Snapshot) -> Samples:
         for labels, counts in getattr(snapshot, part).items():
@@ -83,7 +83,7 @@ def _groups(attribute: str) -> Callable[[Snapshot], Samples]:
 
 
 def _captured(value: Callable[[CaptureCounts], float | None]) -> Callable[[Snapshot], Samples]:
-    """A number the capture gives, where there is a capture and it knows the number."""
+    """Return the samples of a number of the capture, if there is a capture and it knows the number."""
 
     def samples(snapshot: Snapshot) -> Samples:
         found = None if snapshot.capture is None else value(snapshot.capture)
@@ -131,7 +131,7 @@ METRICS: tuple[Metric, ...] = tuple(
          "from the last byte of the request to the first of its response; in a Fetch, waiting for data too",
          _times("exchanges")),
         ("broker_seconds", _H, ("api", "broker"),
-         "the part of the latency that was the broker's own, where the wire tells it",
+         "the part of the latency that was the broker's own, if it is known",
          _times("brokers", None)),
         ("throttle_seconds_total", _C, _EXCHANGE, "throttle times that responses asked for",
          _of("exchanges", "throttle_ns", 1e9)),
@@ -141,10 +141,10 @@ METRICS: tuple[Metric, ...] = tuple(
         ("topic_record_bytes_total", _C, _TOPIC, "bytes of record batches, as they are on the wire",
          _of("topics", "record_bytes")),
         ("topic_errors_total", _C, ("api", "error", "topic"),
-         "responses with an error code for the topic; (several): which of its topics is not told",
+         "responses with an error code for the topic; (several): for an unnamed one of several topics",
          _of("topic_errors", "value")),
         ("topic_latency_seconds", _H, _TOPIC, "latency of exchanges that name the topic", _times("topics")),
-        ("group_state", _G, ("group", "state"), "1 for the state that the group is in, as groups tells it",
+        ("group_state", _G, ("group", "state"), "1 for the state that the group is in, as in `groups`",
          _groups("states")),
         ("group_members", _G, ("group",), "members that are there", _groups("members")),
         ("group_rebalances_total", _C, ("group",), "rebalances that led to a new generation or epoch",
@@ -176,7 +176,7 @@ METRICS: tuple[Metric, ...] = tuple(
 
 
 def markdown_table() -> str:
-    """The table of docs/metrics.md."""
+    """Return the table of docs/metrics.md."""
     lines = ["| metric | type | labels | meaning |", "|---|---|---|---|"]
     for metric in METRICS:
         labels = ", ".join(f"`{label}`" for label in metric.labels)
@@ -193,13 +193,13 @@ _FAMILIES: dict[MetricKind, Callable[..., _Simple | HistogramMetricFamily]] = {
 
 
 class SnapshotCollector(Collector):
-    """Gives the library a fresh snapshot at each scrape."""
+    """Collector that takes a fresh snapshot for the library at each scrape."""
 
     def __init__(self, snapshot: Callable[[], Snapshot]) -> None:
         self._snapshot = snapshot
 
     def collect(self) -> Iterator[MetricFamily]:
-        """All metrics of the catalogue, also those without a value: what is 0 must not look like missing."""
+        """Yield all metrics of the catalogue, also those without a value, because 0 differs from missing."""
         snapshot = self._snapshot()
         for entry in METRICS:
             family = _FAMILIES[entry.kind](entry.name, entry.help, labels=entry.labels)
@@ -208,7 +208,7 @@ class SnapshotCollector(Collector):
             yield family
 
     def describe(self) -> Iterator[MetricFamily]:
-        """The names, for the registry to see that they are unique; it would collect otherwise."""
+        """Return the names, so that the registry sees that they are unique. Without them it would collect."""
         return (_FAMILIES[entry.kind](entry.name, entry.help, labels=entry.labels) for entry in METRICS)
 
 

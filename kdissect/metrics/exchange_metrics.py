@@ -3,9 +3,9 @@
 Rules:
 - An exchange counts once by API, broker and client id, so that sums over labels are right. Only the metrics
   by topic count it under each of its topics.
-- An error code counts once an exchange, as in `stats`. By topic it counts where the response says of which
-  topic it is, or the exchange has one topic only; else under `_SEVERAL`.
-- The labels are those of `stats.dimensions`, how long the broker took `stats.response_time`.
+- An error code counts once an exchange, as in `stats`. By topic it counts if the response names the topic of
+  the code, or if the exchange has one topic only. Else it counts under `_SEVERAL`.
+- The labels are those of `stats.dimensions`, the broker's time is that of `stats.response_time`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Copies = tuple[
 
 
 class ExchangeLabels(NamedTuple):
-    """The labels of an exchange; `topics` are those that it names."""
+    """The labels of an exchange. `topics` are the topics that it names."""
 
     api: str | None
     broker: str | None
@@ -44,7 +44,8 @@ class ExchangeLabels(NamedTuple):
 
 
 class ExchangeMetrics:
-    """Feed it exchanges with `add`. Its parts are label sets with counts; labels in the order named here.
+    """Counters of exchanges, which `add` takes. The parts are label sets with counts, with labels in the
+    order named here.
 
     `exchanges`: api, broker, client id. `errors`: api, error, broker, client id. `brokers`: api, broker.
     `topics`: api, topic. `topic_errors`: api, error, topic. `limit` bounds each of them.
@@ -78,13 +79,13 @@ class ExchangeMetrics:
             self._count_topics(view, by_topic, labels, codes)
 
     def labels_of(self, view: ExchangeView) -> ExchangeLabels:
-        """The labels of an exchange. Learns the names of topics that it tells."""
+        """Return the labels of an exchange. Record the names of topics that it contains."""
         api, broker, client_id = self._key(view)[0]
         topics = tuple(topic for (topic,) in self._topics_of(view) if topic is not None)
         return ExchangeLabels(api, broker, client_id, topics)
 
     def tallies_of(self, labels: ExchangeLabels) -> tuple[ExchangeTally, tuple[TopicTally, ...]]:
-        """What counts exchanges with these labels, and by topic."""
+        """Return the tally for exchanges with these labels, and the tallies by topic."""
         api, broker, client_id, topics = labels
         exchanges = self.exchanges.at((api, broker, client_id))
         return exchanges, tuple(self.topics.at((api, topic)) for topic in topics)

@@ -1,8 +1,8 @@
-"""Groups for scrapes: state, members, rebalances and lag, as `kdissect groups` tells them.
+"""Groups for scrapes: state, members, rebalances and lag, as `kdissect groups` reports them.
 
 Rules:
-- A number of rebalances never falls, also where a group was forgotten and is met again.
-- What stands under `other` is added up: members, lags, and how many groups there are in a state.
+- A number of rebalances never falls, also if a group was forgotten and appears again.
+- The values under `other` are sums: members, lags, and the number of groups in a state.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from kdissect.session.exchange import Exchange
 from kdissect.stats.by_group.group_rows import group_facts
 from kdissect.stats.by_group.group_traffic import GroupTraffic
 
-_COUNTED_KEPT = 20_000  # groups whose rebalances were counted, of 200 bytes: ten times those that are shown
+# groups whose rebalances are counted, of 200 bytes: ten times the number that metrics show
+_COUNTED_KEPT = 20_000
 
 
 class GroupCounts(NamedTuple):
-    """`states` by group and state, `members` and `rebalances` by group; both lags (records) by group, topic
-    and partition, where they are known.
+    """`states` by group and state, `members` and `rebalances` by group. Both lags (records) are by group,
+    topic and partition, if they are known.
     """
 
     states: Mapping[Labels, int]
@@ -46,12 +47,12 @@ class GroupMetrics:
         self._counted: Table[tuple[str, str | None], int] = Table(_COUNTED_KEPT)
 
     def add(self, exchange: Exchange) -> None:
-        """Take the next exchange; one that another capture set has too counts there."""
+        """Take the next exchange. One that another capture set has too counts there."""
         if exchange.connection.same_as is None:
             self._traffic.add(exchange)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Take exchanges of a block from one on; gives the next that is for `add`."""
+        """Take exchanges of a block from `start`. Return the next one that is for `add`."""
         return self._traffic.count_block(block, start)
 
     def counts(self) -> GroupCounts:

@@ -1,10 +1,10 @@
-"""What is counted by labels whose values come from the wire, in bounded memory.
+"""Counts by labels whose values come from the wire, in bounded memory.
 
 Rules:
-- A label set that was there stays: counters of Prometheus only grow.
-- One that does not fit any more gives up its labels from the last to the first, which then read `other`,
-  until it is one that is there or fits. So sums stay right, and the first labels keep their meaning.
-- Values are made inert and short before they become labels.
+- A label set that exists stays: counters of Prometheus only grow.
+- If a new one exceeds the bound, its labels from the last to the first become `other`, until it equals an
+  existing set or fits. So sums stay right, and the first labels keep their meaning.
+- Values become inert and short before they become labels.
 """
 
 from collections.abc import Callable
@@ -12,11 +12,11 @@ from typing import Generic, Protocol, Self, TypeVar, cast
 
 from kdissect.report.printable import printable
 
-# Label sets of a group of metrics; again so many for each label that was given up. Most series of a set are
-# its histogram: 1000 clients and 1000 topics are 47 000 series, 4.5 MB and 0.7 s of CPU at each scrape.
+# Label sets of a group of metrics, and the same number for each label that was replaced. Most series of a set
+# are its histogram: 1000 clients and 1000 topics are 47 000 series, 4.5 MB and 0.7 s of CPU at each scrape.
 MAX_LABEL_SETS = 1000
 OTHER = "other"
-# Topic names have at most 249 characters (org.apache.kafka.common.internals.Topic#MAX_NAME_LENGTH); client
+# Topic names have at most 249 characters (org.apache.kafka.common.internals.Topic#MAX_NAME_LENGTH). Client
 # ids may have 32 767 bytes.
 MAX_VALUE_LENGTH = 249
 _CUT = "..."
@@ -26,28 +26,28 @@ T = TypeVar("T", bound="Copied")
 
 
 class Copied(Protocol):
-    """Counts that change, and can be had as they are."""
+    """Counts that change, and can be copied as they are."""
 
     def copy(self) -> Self:
-        """The same counts, which do not change any more."""
+        """Return the same counts, which do not change any more."""
 
 
 class LabelSets(Generic[T]):
-    """Counts of type T by label values; `make` makes new ones."""
+    """Counts of type T by label values. `make` makes new counts."""
 
     def __init__(self, make: Callable[[], T], limit: int = MAX_LABEL_SETS) -> None:
         self._make = make
         self._limit = limit
-        self._kept: dict[int, int] = {}  # labels that were not given up -> how many sets there are
+        self._kept: dict[int, int] = {}  # labels that were not replaced -> number of sets
         self.sets: dict[Labels, T] = {}
 
     def at(self, values: tuple[str | None, ...]) -> T:
-        """The counts of a label set, or of the one that stands for it. None is a label without a value."""
-        found = self.sets.get(cast(Labels, values))  # nearly all values are what they become
+        """Return the counts of a label set, or of its replacement. None is a label without a value."""
+        found = self.sets.get(cast(Labels, values))  # nearly all values are equal to their labels
         return self.sets[self.labels_of(values)] if found is None else found
 
     def labels_of(self, values: tuple[str | None, ...]) -> Labels:
-        """The label set that stands for values. It is there then."""
+        """Return the label set that stands for values. Add it if it is missing."""
         labels = tuple(label_value(value) for value in values)
         for keep in range(len(labels), 0, -1):
             stand_in = labels[:keep] + (OTHER,) * (len(labels) - keep)
@@ -59,7 +59,7 @@ class LabelSets(Generic[T]):
         return nameless if nameless in self.sets else self._add(nameless, 0)
 
     def copies(self) -> dict[Labels, T]:
-        """The counts of all sets as they are now."""
+        """Return the counts of all sets as they are now."""
         return {labels: counts.copy() for labels, counts in self.sets.items()}
 
     def _add(self, labels: Labels, keep: int) -> Labels:
@@ -69,7 +69,7 @@ class LabelSets(Generic[T]):
 
 
 def label_value(value: str | None) -> str:
-    """A value as it may stand in a label: printable, at most `MAX_VALUE_LENGTH` characters; None is empty."""
+    """Return a value as a label: printable, at most `MAX_VALUE_LENGTH` characters, empty for None."""
     if value is None:
         return ""
     text = printable(value[: MAX_VALUE_LENGTH + 1])

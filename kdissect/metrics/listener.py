@@ -1,4 +1,4 @@
-"""The HTTP server of metrics: a thread for each connection, so many at a time, each for so long."""
+"""The HTTP server of metrics: a thread for each connection, with a bound of their number and their time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # A Prometheus or two, and people who look.
 MAX_CONNECTIONS = 16
-# From the connection to the last byte of the answer. Prometheus gives up after 10 s by default.
+# From the connection to the last byte of the answer. Prometheus stops waiting after 10 s by default.
 EXCHANGE_S = 30.0
 
 
@@ -34,7 +34,7 @@ class Listener(ThreadingMixIn, WSGIServer):
         self.set_app(application)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Begin a connection; one too many is closed at once."""
+        """Begin a connection, or close it at once if there are too many."""
         if not self._free.acquire(blocking=False):
             self.shutdown_request(request)
             return
@@ -56,7 +56,7 @@ class Listener(ThreadingMixIn, WSGIServer):
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Report a fault; a client that leaves is none."""
+        """Report a fault. A client that leaves is no fault."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 

@@ -1,8 +1,8 @@
-"""Counts an analyzer's events while they go by, and gives all counts at any moment, to any thread.
+"""Counts an analyzer's events as they pass, and returns all counts at any moment, to any thread.
 
-The thread that analyses calls `take`; the server's threads call `snapshot`. A lock keeps the counts of what
-was taken together. What others own (findings, anomalies of open connections) is read without it: those are
-numbers that grow, and each was right at some moment of the scrape.
+The thread that analyses calls `take`. The server's threads call `snapshot`. A lock makes the counts of the
+taken events consistent. Counts of other owners (findings, anomalies of open connections) are read without it:
+these numbers grow, and each was right at some moment of the scrape.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stages.block_takers import BlockTaker, take_block
 
-# A dict that grows while it is read makes the reader begin again; growth is too rare for this to be reached.
+# A dict that grows while it is read makes the reader begin again. Growth is too rare to reach this number.
 _TRIES = 20
 
 
@@ -124,7 +124,9 @@ def _count(into: Counter[str], counts: Mapping[Any, int]) -> None:
 
 
 def _patiently(read: Callable[[], Mapping[Any, int]]) -> Mapping[Any, int]:
-    """What another thread is changing; nothing if it never holds still."""
+    """Return a copy of a mapping that another thread changes, or an empty one if it changes during each
+    try.
+    """
     for _ in range(_TRIES):
         try:
             return read()

@@ -1,7 +1,8 @@
-"""Exchanges of blocks for `ExchangeMetrics`: what fits is counted by the compiled part, the rest one by one.
+"""Exchanges of blocks for `ExchangeMetrics`: the native engine counts most of them, Python counts the others
+one by one.
 
-Compiled only. What comes for the first time is met here in its order, so that label sets, and what is left
-out as `other`, are those of `ExchangeMetrics.add`. Exchanges with errors are for that.
+Native builds only. A new key appears here in its order, so that label sets, and the labels that become
+`other`, are those of `ExchangeMetrics.add`. That function takes exchanges with errors.
 """
 
 from __future__ import annotations
@@ -23,14 +24,17 @@ from kdissect.stats.counted_blocks import kind_row
 from kdissect.stats.dimensions import MANY
 from kdissect.stats.watermarks import PARTITIONS_KEPT
 
-# Groups of exchanges that are told apart, of some 500 bytes, and places of connections: more begin anew.
+# Groups of exchanges that are distinguished, of some 500 bytes, and places of connections. Above the bound,
+# both begin again.
 _GROUPS_KEPT = 10_000
 _WireTopic = tuple[bool, bytes]
 """Whether it is an id, and the bytes of it or of the name."""
 
 
 class _Group(NamedTuple):
-    """Where exchanges count that are alike in all labels. `topics` are of those that the bodies name."""
+    """The tallies of exchanges that are equal in all labels. `topics` are the tallies of topics that the
+    bodies name.
+    """
 
     exchanges: ExchangeTally
     broker: tuple[str | None, str | None]
@@ -59,7 +63,9 @@ class BlockMeter:
         )  # fmt: skip
 
     def count(self, block: native.ExchangeBlock, start: int) -> int:
-        """Count a block from `start` on; gives the first that needs a closer look, or how many there are."""
+        """Count a block from `start` on. Return the first exchange that Python must read, or the block's
+        length.
+        """
         if max(len(self._groups), len(self._places)) >= _GROUPS_KEPT:
             self.catch_up()
             self._begin()
@@ -89,7 +95,9 @@ class BlockMeter:
                 topic.record_bytes += size
 
     def _place_of(self, info: ConnectionInfo) -> tuple[str, list[int], tuple[int, ...]]:
-        """Capture set, a number for all that labels and names are told from, and APIs that are left: none."""
+        """Return the capture set, a number for the facts behind all labels and names, and APIs that are left:
+        none.
+        """
         place = info.capture_set, info.broker_address, info.broker_text
         return info.capture_set, [self._places.setdefault(place, len(self._places))], ()
 
@@ -97,7 +105,9 @@ class BlockMeter:
         return self._names.changes
 
     def _group_of(self, exchange: Exchange, _way: int) -> tuple[list[int], list[_WireTopic]] | None:
-        """The number of the group, and its topics; None where not each topic has a name that is a label."""
+        """Return the number of the group, and its topics, or None if some topic has no name that is a
+        label.
+        """
         labels = self._metrics.labels_of(ExchangeView(exchange))
         wire_topics = self._wire_topics(exchange)
         if wire_topics is None or len(wire_topics) != len(labels.topics) or MANY in labels.topics:
@@ -110,7 +120,9 @@ class BlockMeter:
         return [number], wire_topics
 
     def _wire_topics(self, exchange: Exchange) -> list[_WireTopic] | None:
-        """The topics of both bodies, in the order of their names; None where one has no text or no name."""
+        """Return the topics of both bodies, in the order of their names, or None if one has no text or no
+        name.
+        """
         asked, answered = exchange.request_summary(), exchange.response_summary()
         ids = union(asked.topic_ids, answered.topic_ids)
         if any(self._names.name(exchange.connection, topic_id) is None for topic_id in ids):
@@ -127,7 +139,7 @@ class BlockMeter:
 
 
 def _kind_of(api_key: int, version: int) -> tuple[Any, ...] | None:
-    """How exchanges are read; None for what Python reads: names of topics are learned of it."""
+    """Return how exchanges are read, or None if Python reads them, as they contain names of topics."""
     row = None if tells_names(api_key) else kind_row(api_key, version, reads_topics=True)
     if row is None:
         return None

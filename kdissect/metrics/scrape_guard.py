@@ -1,4 +1,6 @@
-"""Who may scrape: those who know the token, by an address of the server, and no page of another site."""
+"""The guard of scrapes: it admits clients with the token, by an address of the server, and no page of another
+site.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 # The address at which a connection arrived, in the environment of a request.
 LOCAL = "kdissect.local"
-# RFC 6750 section 2.1, and long enough that nobody tries them all.
+# RFC 6750 section 2.1, and too long to try all tokens.
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]{16,}=*")
 _MAX_TOKEN = 4096
 _FORBIDDEN = "403: other sites and other names of the server are refused.\n"
@@ -31,10 +33,10 @@ _UNAUTHORIZED = "401: send Authorization: Bearer TOKEN; docs/metrics.md says whe
 
 
 class ScrapeGuard:
-    """A WSGI application that asks another one only where the client may scrape. `token` None: everybody may.
+    """A WSGI application that asks another one only if the client may scrape. `token` None: everybody may.
 
-    The Host header must name the server where a connection arrives at a loopback address, which pages of
-    other sites reach. Elsewhere a server has names that it does not know, and the token is what protects.
+    The Host header must name the server if a connection arrives at a loopback address, which pages of other
+    sites reach. Elsewhere a server has names that it does not know, and only the token protects it.
     """
 
     def __init__(self, application: WSGIApplication, host: str, token: str | None) -> None:

@@ -16,14 +16,14 @@ from kdissect.model.http_access import LOOPBACK, authority
 
 
 class Address(NamedTuple):
-    """A host, by name or number, and a TCP port; port 0 is any that is free."""
+    """A host, by name or number, and a TCP port. Port 0 means any free port."""
 
     host: str
     port: int
 
     @property
     def url(self) -> str:
-        """What a scraper asks for."""
+        """The URL of a scrape."""
         return f"http://{authority(self.host, self.port)}/metrics"
 
 
@@ -33,23 +33,24 @@ def parse_address(text: str) -> Address:
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
     elif ":" in host:
-        raise ValueError(f"{text!r} is no [HOST]:PORT; an IPv6 address stands in brackets: [{host}]:{port}")
+        raise ValueError(f"{text!r} is no [HOST]:PORT: an IPv6 address requires brackets: [{host}]:{port}")
     if not (port.isascii() and port.isdigit()) or int(port) > 65535:
         raise ValueError(f"{text!r} is no [HOST]:PORT")
     return Address(host or LOOPBACK, int(port))
 
 
 class MetricsError(Exception):
-    """No library, no such address, a port in use; the text is the one line to show."""
+    """Failure of the server: no library, no such address, a port in use. The text is the one line to show."""
 
 
 INSTALL = f"metrics need the package prometheus_client: {how_to_install('metrics')}"
 
 
 class MetricsServer:
-    """Serves from its creation to `close`, in threads of its own. `address` has the port found for 0.
+    """Server that serves from its creation to `close`, in threads of its own. `address` has the port found
+    for 0.
 
-    Who scrapes needs the `token`; None: everybody may. Raises MetricsError.
+    A scraper needs the `token`. None: everybody may scrape. Raises MetricsError.
     """
 
     def __init__(self, address: Address, snapshot: Callable[[], Snapshot], token: str | None) -> None:

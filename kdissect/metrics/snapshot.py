@@ -10,11 +10,11 @@ from kdissect.metrics.tallies import Count, ExchangeTally, TimeHistogram, TopicT
 
 
 class CaptureCounts(NamedTuple):
-    """Packets and bytes that were analysed, packets lost by where they were, how far behind analysis is.
+    """Analysed packets and bytes, packets lost by the place of the loss, and the lag of the analysis.
 
-    `lag_ns`: how long the oldest packet that is captured and not analysed has waited; 0 where none waits.
-    `last_time_ns`: time of the newest packet that was analysed, None before the first. `unanalysed_bytes`: of
-    capture files that a ring removed before analysis came to them.
+    `lag_ns`: how long the oldest packet that is captured and not analysed has waited, 0 if no packet waits.
+    `last_time_ns`: time of the newest packet that was analysed, None before the first. `unanalysed_bytes`:
+    bytes of capture files that a ring removed before they were analysed.
     """
 
     packets: int
@@ -26,7 +26,7 @@ class CaptureCounts(NamedTuple):
 
 
 def file_counts(files: list[CaptureFile]) -> CaptureCounts:
-    """Of captures that were written by others: what they say of losses (pcapng statistics)."""
+    """Count captures by other programs, with the losses that they report (pcapng statistics)."""
     times = [file.last_time_ns for file in files if file.last_time_ns is not None]
     return CaptureCounts(
         sum(file.packets for file in files),

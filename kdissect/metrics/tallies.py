@@ -1,4 +1,4 @@
-"""What is counted of the exchanges with one set of labels: numbers, bytes, times in buckets."""
+"""Tallies of the exchanges with one set of labels: numbers, bytes, times in buckets."""
 
 from bisect import bisect_left
 from copy import copy
@@ -9,8 +9,9 @@ from kdissect.sketches.distribution import DistributionRow
 from kdissect.stats.times.response_time import ResponseTime
 
 _MS = 1_000_000
-# Upper bounds (ns): a broker on the same network answers Metadata in half a millisecond; request.timeout.ms
-# is 30 s (CommonClientConfigs). They stay the same for ever: Prometheus adds buckets up by bound.
+# Upper bounds (ns): a broker on the same network answers Metadata in half a millisecond, and
+# request.timeout.ms is 30 s (CommonClientConfigs). They stay the same for ever: Prometheus adds buckets up by
+# bound.
 BOUNDS_NS = tuple(
     round(ms * _MS)
     for ms in (0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000)
@@ -27,13 +28,13 @@ class TimeHistogram:
         self.sum_ns = 0
 
     def add(self, time_ns: int) -> None:
-        """Count one time; a negative one is 0."""
+        """Count one time. A negative one counts as 0."""
         time_ns = max(time_ns, 0)
         self.counts[bisect_left(BOUNDS_NS, time_ns)] += 1
         self.sum_ns += time_ns
 
     def add_row(self, row: DistributionRow | None) -> None:
-        """Count what the compiled part counted, in these bins; nothing for None."""
+        """Add the native engine's counts, in these bins. Ignore None."""
         if row is not None:
             _, bins, sum_ns, _, _ = row
             self.sum_ns += sum_ns
@@ -41,7 +42,7 @@ class TimeHistogram:
                 self.counts[index] += count
 
     def copy(self) -> Self:
-        """The same counts, which do not change any more."""
+        """Return the same counts, which do not change any more."""
         new = copy(self)
         new.counts = self.counts[:]
         return new
@@ -82,14 +83,14 @@ class ExchangeTally:
             self.throttle_ns += times.throttle
 
     def copy(self) -> Self:
-        """The same counts, which do not change any more."""
+        """Return the same counts, which do not change any more."""
         new = copy(self)
         new.latency = self.latency.copy()
         return new
 
 
 class TopicTally:
-    """Exchanges of one API that name one topic. `record_bytes` are those of its batches on the wire."""
+    """Exchanges of one API that name one topic. `record_bytes` is the size of its batches on the wire."""
 
     __slots__ = ("latency", "record_bytes", "requests")
 
@@ -98,7 +99,7 @@ class TopicTally:
         self.latency = TimeHistogram()
 
     def copy(self) -> Self:
-        """The same counts, which do not change any more."""
+        """Return the same counts, which do not change any more."""
         new = copy(self)
         new.latency = self.latency.copy()
         return new
@@ -113,5 +114,5 @@ class Count:
         self.value = 0
 
     def copy(self) -> Self:
-        """The same number, which does not change any more."""
+        """Return the same number, which does not change any more."""
         return copy(self)

@@ -1,1 +1,1 @@
-"""From a captured packet to the ordered bytes of each direction of a TCP connection. Sans-IO."""
+"""From a captured packet to the ordered bytes of each TCP direction. Sans-IO."""

@@ -8,14 +8,14 @@ from kdissect.model.limits import DEFAULT_LIMITS
 
 
 class _NoAnomalies(Counter[AnomalyKind]):
-    """What everything without anomalies shares: a Counter of its own comes with the first."""
+    """Counter that all objects without anomalies share: a Counter of its own comes with the first."""
 
     def __setitem__(self, kind: AnomalyKind, count: int) -> None:
         raise TypeError("shared by all that have no anomalies")
 
 
 def without(counts: Counter[AnomalyKind], kind: AnomalyKind) -> Counter[AnomalyKind]:
-    """The counts with one less of a kind."""
+    """Return the counts with one less of a kind."""
     return counts - Counter({kind: 1})
 
 
@@ -38,7 +38,7 @@ class AnomalyLog:
 
     @property
     def has_room(self) -> bool:
-        """Whether the next anomaly is kept."""
+        """Whether the log stores the next anomaly."""
         return len(self.kept) < self._most
 
     def note(self, kind: AnomalyKind, detail: str, ref: int, time_ns: int) -> None:

@@ -2,8 +2,8 @@
 
 Nearly all packets of a Kafka capture are Ethernet (or a Linux cooked header), IPv4 without options, TCP: for
 these one `unpack_from` reads link, network and transport header together. Everything else goes through
-`layers`, which is several times slower and says what is wrong with a packet; it is loaded with the first
-packet that needs it.
+`layers`, which is several times slower and names the fault of a packet. It is loaded with the first packet
+that needs it.
 """
 
 import struct
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 
 class SegmentParser:
-    """Takes packets apart down to TCP, and counts what is not TCP.
+    """Parser of packets down to TCP, with counts of other packets.
 
-    `packets` counts all packets given, `not_tcp` those that gave no segment, `others` the packets of other
-    protocols by name (`udp`, `arp`), `malformed` those whose headers make no sense, `unsupported` those of
-    unknown link types by number. `local_ends` has, by reference, whose the packets given last are, where the
-    capture tells it.
+    `packets` counts all packets, `not_tcp` the packets without a segment, `others` the packets of other
+    protocols by name (`udp`, `arp`), `malformed` packets whose headers make no sense, `unsupported` packets
+    of unknown link types by number. `local_ends` has, by reference, the owners of the last packets, if the
+    capture names them.
     """
 
     __slots__ = ("_layers", "_limits", "_log", "local_ends", "not_tcp", "others", "packets", "unsupported")
@@ -72,12 +72,12 @@ class SegmentParser:
         return self._log.counts
 
     def parse(self, packet: Packet) -> Segment | None:
-        """The TCP segment in a packet, None if there is none. Never raises, whatever the bytes are."""
+        """Return the TCP segment in a packet, None if there is none. Never raises, whatever the bytes are."""
         segment = self.parse_batch((packet,))[0]
         return None if segment is None else Segment._make(segment)
 
     def parse_batch(self, packets: Sequence[PlainPacket]) -> list[PlainSegment | None]:
-        """The same for many packets, without the names: None where a packet has no segment."""
+        """Return the segments of many packets, without field names: None if a packet has no segment."""
         # Hot, one round a packet: locals instead of globals, and no call for a plain packet.
         self.packets += len(packets)
         if self.local_ends:

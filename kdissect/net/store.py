@@ -1,4 +1,4 @@
-"""What all connections of an analysis hold together, counted."""
+"""Counts of the data that all connections of an analysis store together."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from kdissect.model.native import is_compiled, native
 
 
 class Counts(Protocol):
-    """Of what waits in all connections, be they in Python or lent to the compiled engine."""
+    """Counts of waiting data in all connections, in Python or native-owned."""
 
     frame_bytes: int
-    """Of large frames under way."""
+    """Of large frames that are incomplete."""
     pending_bytes: int
     """Of requests that wait for their answer."""
     pending_requests: int
@@ -22,7 +22,7 @@ class Counts(Protocol):
 
 
 class PythonCounts:
-    """The counts where nothing is lent."""
+    """The counts without native-owned connections."""
 
     __slots__ = ("connections", "frame_bytes", "pending_bytes", "pending_requests")
 
@@ -31,11 +31,11 @@ class PythonCounts:
 
 
 class Store:
-    """Counters that the connections of one analysis share; `limits` bound them (`model.limits`).
+    """Counters that the connections of one analysis share. `limits` bound them (`model.limits`).
 
-    `counts` are those that the compiled engine changes as well; `engine` has the connections that are lent to
-    it (`session.handover`). Pickled it is the same with and without. `torn_bytes` are held around gaps that
-    may yet be filled: as many as may wait out of order.
+    The native engine changes `counts` as well. `engine` has the native-owned connections
+    (`session.handover`). The pickle is equal with and without an engine. `torn_bytes` counts bytes stored
+    around gaps that may yet be filled. Their bound is the bound of bytes out of order.
     """
 
     __slots__ = ("counts", "engine", "limits", "out_of_order_bytes", "torn_bytes")
@@ -48,7 +48,7 @@ class Store:
 
     @property
     def has_room_for_torn(self) -> bool:
-        """Whether more may be held around gaps."""
+        """Whether the bound allows more bytes around gaps."""
         return self.torn_bytes <= self.limits.out_of_order_bytes
 
     def __reduce__(self) -> tuple[Callable[..., Store], tuple[Limits, int, int, tuple[int, ...]]]:

@@ -4,7 +4,7 @@
     spark.dataSource.register(kdissect.pipeline.KdissectDataSource)
     spark.read.format("kdissect").option("table", "exchanges").load("captures/")
 
-Needs the extra `spark`; importing this package alone does not import it. docs/spark.md describes the rest.
+Needs the extra `spark`. Importing this package alone does not import it. docs/spark.md has the details.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""What a run reads: files in canonical order."""
+"""The inputs of a run: files in canonical order."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -35,7 +35,7 @@ class Input(NamedTuple):
     compression: Compression = Compression.NONE
 
     def open(self) -> CaptureFile:
-        """The file, to be read on any machine that reaches its path."""
+        """Return the file, to be read on any machine that reaches its path."""
         error = None if self.error is None else CaptureError(self.path, self.error)
         file = CaptureFile(self.path, source_of(self.absolute_path), self.size, error)
         file.index = self.number
@@ -57,7 +57,7 @@ class Inputs(NamedTuple):
 
 
 def find(paths: Sequence[str], recursive: bool = False) -> Inputs:
-    """The inputs that paths name, as every command finds them. Raises nothing: see `Input.error`."""
+    """Find the inputs that paths name, as every command does. Raises no exception: see `Input.error`."""
     captures = open_captures(list(paths), recursive=recursive)
     names = sorted({file.capture_set for file in captures.files})
     numbers = {name: number for number, name in enumerate(names)}

@@ -52,11 +52,13 @@ MAX_MARKING = 4
 
 
 class OutputExistsError(Exception):
-    """There are tables already, and nobody said to replace them."""
+    """Tables in the output of a job that may not replace them."""
 
 
 class Job(NamedTuple):
-    """What to make of which inputs. `parts` 0: by size and cores; `topic_ids` are names known before."""
+    """A run: its inputs and its outputs. `parts` 0 means by size and cores. `topic_ids` are names known
+    before.
+    """
 
     inputs: Inputs
     setup: Setup
@@ -76,9 +78,11 @@ class Unread(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What a run wrote, nothing where no input could be opened and tables are there; and what it could
-    not read: files, and connections as far as the table of connections is made. `uncompiled` are hosts whose
-    tasks had no compiled part.
+    """The result of a run: the files written, and the input that it could not read. No file is written if no
+    input could be opened and there are tables already.
+
+    `unread` are files that could not be read. `connections` covers connections if the table of connections is
+    made. `uncompiled` are hosts whose tasks had no native engine.
     """
 
     files: tuple[WrittenFile, ...]
@@ -97,9 +101,9 @@ class Summary(NamedTuple):
 
 
 def run(spark: SparkSession, job: Job) -> Summary:
-    """Run a job. Raises OutputExistsError, OSError, and what Spark raises where the cluster fails.
+    """Run a job. Raises OutputExistsError, OSError, and Spark's exceptions if the cluster fails.
 
-    Nothing that stands in a capture makes it fail.
+    The content of a capture never makes it fail.
     """
     filesystem, root = filesystem_of(job.output)
     directory = OutputDirectory(filesystem, root)
@@ -133,7 +137,7 @@ def cores(spark: SparkSession) -> int:
 def _rows(
     filesystem: Any, folder: str, files: list[WrittenFile], table: str, columns: list[str]
 ) -> Iterator[dict[str, Any]]:
-    """Some columns of a table; pulled from its files, as there may be many rows."""
+    """Yield some columns of a table from its files, because there may be many rows."""
     for file in files:
         if file.table == table:
             with pq.ParquetFile(f"{folder}{file.path}", filesystem=filesystem) as opened:
@@ -142,7 +146,7 @@ def _rows(
 
 
 def unread_of(files: Iterable[dict[str, Any]]) -> Iterator[Unread]:
-    """What rows of the table of files say was not read: errors, and ends inside a packet."""
+    """Yield the errors, and the ends inside a packet, of the rows of the table of files."""
     for row in files:
         cuts = [found["detail"] for found in row["anomalies"] or () if found["kind"] == CUT_CAPTURE]
         for why in [row["error"]] if row["error"] is not None else cuts[-1:]:
@@ -150,7 +154,7 @@ def unread_of(files: Iterable[dict[str, Any]]) -> Iterator[Unread]:
 
 
 def tally_of(connections: Iterable[dict[str, Any]]) -> ConnectionTally:
-    """What could be read of connections, by their rows."""
+    """Count what could be read of connections, by their rows."""
     tally = ConnectionTally()
     for row in connections:
         if row["same_as"] is not None:
@@ -176,7 +180,7 @@ def _written(spark: SparkSession, job: Job, staging: str) -> tuple[list[WrittenF
 
 
 class _Analysis:
-    """All tasks of a run, and once more those that lacked what others found."""
+    """All tasks of a run, and a second run of the tasks that lacked facts from other tasks."""
 
     def __init__(self, spark: SparkSession, job: Job, staging: str) -> None:
         self._spark = spark
@@ -189,7 +193,7 @@ class _Analysis:
         self._job = job
 
     def results(self) -> list[Result]:
-        """What the tasks came to."""
+        """Return the results of the tasks."""
         if len(self._job.inputs.capture_sets) > 1:
             self._compare_sets()
         begin(self._spark, ANALYSING)
@@ -239,7 +243,7 @@ class _Analysis:
                     known.update(marks)
 
     def _copies(self, listed: list[Listed]) -> Copies:
-        """The connections of taps that other sets have as well."""
+        """Find the connections of taps that other sets have as well."""
         sets, taps, ends = copies_to_find(listed)
         if not taps or len(sets) < 2:
             return NO_COPIES
@@ -249,7 +253,7 @@ class _Analysis:
     def _ran(
         self, tasks: Mapping[int, Task], names: TopicNames, brokers: frozenset[End] = frozenset()
     ) -> dict[int, Result]:
-        """The results of tasks, by number."""
+        """Run tasks. Return their results by number."""
         rows = []
         for number, task in tasks.items():
             sets = {share.capture_set for share in task}
@@ -262,7 +266,7 @@ class _Analysis:
 
 
 def _late_brokers(results: Iterable[Result]) -> frozenset[End]:
-    """Ends that a task asked for and another one proved."""
+    """Return the ends that a task asked for and another task proved to be brokers."""
     proven: set[End] = set()
     asked: set[End] = set()
     for result in results:
@@ -272,7 +276,7 @@ def _late_brokers(results: Iterable[Result]) -> frozenset[End]:
 
 
 def _of_files(job: Job, staging: str, results: Iterable[Result]) -> list[WrittenFile]:
-    """The tables about files. What any task that read a file found wrong with it counts."""
+    """Write the tables about files. An error that any task found in a file counts."""
     told: dict[int, FileRows] = {}
     for result in results:
         for number, file in result.files.items():
@@ -289,7 +293,7 @@ def _of_files(job: Job, staging: str, results: Iterable[Result]) -> list[Written
 
 
 def _judged(job: Job, staging: str, files: list[WrittenFile]) -> list[WrittenFile]:
-    """The tables of what all judges together came to."""
+    """Write the tables of all judges together."""
     wanted = job.tables & OF_JUDGES
     if not wanted:
         return []
@@ -304,7 +308,7 @@ def _judged(job: Job, staging: str, files: list[WrittenFile]) -> list[WrittenFil
 
 
 def _staged(job: Job, staging: str, rows: TableRows) -> list[WrittenFile]:
-    """The files of rows that the driver made."""
+    """Write rows that the driver made to files."""
     parts = parts_in(staging, job.partition_by)
     for table, batch in rows.close():
         parts.add(table, batch)
@@ -312,7 +316,7 @@ def _staged(job: Job, staging: str, rows: TableRows) -> list[WrittenFile]:
 
 
 def _empty(job: Job, staging: str, files: list[WrittenFile]) -> list[WrittenFile]:
-    """A file for each table without rows: who queries it finds its columns."""
+    """Write a file for each table without rows, so that a query finds its columns."""
     parts = parts_in(staging, job.partition_by)
     for table in sorted((job.tables | {ALWAYS}) - {file.table for file in files}):
         of = field_table(job.setup.fields) if table == FIELDS else TABLES[table]

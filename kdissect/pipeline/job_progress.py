@@ -1,6 +1,7 @@
-"""What Spark is at, as a line on stderr: on a terminal only.
+"""The progress of Spark as a line on stderr, on a terminal only.
 
-A run is a few jobs of Spark. The job says which it is (`begin`); Spark says how many of its tasks are done.
+A run is a few jobs of Spark. The job names itself (`begin`), and Spark reports how many of its tasks are
+done.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ Result = TypeVar("Result")
 
 
 def begin(spark: SparkSession, job: str) -> None:
-    """The next job of this thread is one of `_JOBS`."""
+    """Name the next job of this thread, one of `_JOBS`."""
     try:
         spark.sparkContext.setJobGroup(job, f"kdissect: {job}")
-    except Exception:  # Spark Connect, and whoever stands in for Spark: there is no line then
+    except Exception:  # Spark Connect, and objects in place of Spark: there is no line then
         return
 
 
@@ -61,7 +62,7 @@ def watched(spark: SparkSession, work: Callable[[], Result]) -> Result:
 
 
 def line_of(what: str, tasks: int, done: int, seconds: float) -> str:
-    """The line for a job, of whose tasks some are done."""
+    """Return the line for a job with `done` of its `tasks` finished."""
     bar = "#" * round((done / tasks if tasks else 0.0) * _WIDTH)
     if tasks:
         what = f"{what}  {done} of {plural(tasks, 'task')}"
@@ -76,7 +77,7 @@ def _tracker(spark: SparkSession) -> Any:
 
 
 def _stage(tracker: Any) -> tuple[str, int, int]:
-    """The job that runs, its tasks, and how many of them are done."""
+    """Return the running job, its number of tasks, and the number of finished ones."""
     running = set(tracker.getActiveStageIds())
     for job in reversed(_JOBS):
         known = [stage for number in tracker.getJobIdsForGroup(job) for stage in _stages_of(tracker, number)]

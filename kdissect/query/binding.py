@@ -1,4 +1,4 @@
-"""What a filter is evaluated with: what it has to know, and the bodies that it looks into."""
+"""The surroundings of a filter's evaluation: its facts, and the bodies that it reads."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def _no_start() -> int:
 
 
 class Context(NamedTuple):
-    """What exchanges do not know themselves.
+    """Facts that exchanges do not have themselves.
 
-    `start_ns` gives the time of the capture's first packet, `topics_of` the topics of an exchange with the
-    names of their ids, `findings_of` the findings about it; `file_names` are the inputs by index.
+    `start_ns` returns the time of the capture's first packet, `topics_of` the topics of an exchange with the
+    names of their ids, `findings_of` the findings about it. `file_names` are the inputs by index.
     """
 
     start_ns: Callable[[], int] = _no_start
@@ -40,9 +40,9 @@ class Context(NamedTuple):
 
 
 class Bodies:
-    """The wanted fields of the bodies of one exchange after the other.
+    """The wanted fields of bodies, one exchange after the other.
 
-    `want` first; then `values` may be asked. Bodies are looked at once, however many fields are wanted.
+    Call `want` first, then `values`. Each body is read once for all wanted fields.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Bodies:
         self._found: dict[str, Values | None] = {}
 
     def want(self, side: str, paths: Mapping[int, Sequence[Path]]) -> int:
-        """Have the values at some paths, by API key, collected; gives their slot."""
+        """Collect the values at some paths, by API key. Return their slot."""
         slot = self._slots
         self._slots += 1
         for key, wanted in paths.items():
@@ -62,7 +62,7 @@ class Bodies:
         return slot
 
     def values(self, exchange: Exchange, side: str, slot: int) -> Sequence[Any]:
-        """What was found for a slot, as far as the body goes; nothing where there is none."""
+        """Return the values of a slot, as far as the body goes, or none if there is no body."""
         if exchange is not self._exchange:
             self._exchange = exchange
             self._found.clear()
@@ -90,7 +90,7 @@ class Bodies:
         return project(frame.data, offset) or self._part(exchange, side, key)
 
     def _part(self, exchange: Exchange, side: str, key: int) -> Values | None:
-        """Of a body that does not fit; near secrets without what may be a piece of one."""
+        """Return values of a body that does not fit. Near secrets it excludes possible pieces of a secret."""
         part = part_of(exchange, side)
         if part is None:
             return None
@@ -116,9 +116,9 @@ class Bodies:
 
 
 class Binding:
-    """One evaluation of a filter: the context, and bodies that are looked at once for all of its tests.
+    """One evaluation of a filter: the context, and bodies that are read once for all of its tests.
 
-    `number` counts the exchanges it was asked about, for filters that need that.
+    `number` counts the exchanges that it tested, for filters that need the number.
     """
 
     def __init__(self, context: Context) -> None:
@@ -129,7 +129,7 @@ class Binding:
         self._batches: Sequence[RecordBatch] = ()
 
     def batches(self, exchange: Exchange) -> Sequence[RecordBatch]:
-        """The record batches of an exchange, as far as they were captured."""
+        """Return the record batches of an exchange, as far as they were captured."""
         if exchange is not self._exchange:
             # Start-up: few filters ask for batches.
             from kdissect.engine.records.record_sets import record_sets

@@ -28,7 +28,7 @@ class Checker:
         self.cost = Cost.HEADER
 
     def check(self, node: nodes.Node, apis: Apis = None) -> plan.Node:
-        """The test of a node, for exchanges of some APIs. Raises FilterError."""
+        """Return the test of a node, for exchanges of some APIs. Raises FilterError."""
         if isinstance(node, nodes.And):
             narrowed = narrow(node, apis)
             return plan.AllOf([self.check(item, narrowed) for item in node.items])
@@ -104,7 +104,7 @@ class Checker:
     def _values(
         self, node: nodes.Compare, operator: Operator, kinds: Sequence[ValueKind], name: str
     ) -> list[tuple[Any, ...] | None]:
-        """The values for each kind; None for kinds that they do not fit, if they fit one."""
+        """Return the values for each kind, None for kinds that they do not fit, if they fit one."""
         found: list[tuple[Any, ...] | None] = []
         errors: list[FilterError] = []
         for kind in kinds:
@@ -169,10 +169,10 @@ def _function(node: nodes.Compare, default: bool) -> bool:
 def _needs_all(
     node: nodes.Compare, operator: Operator, source: Source, parsed: Sequence[tuple[Any, ...] | None]
 ) -> bool:
-    """Whether every value must pass.
+    """Return whether every value must pass.
 
-    Without any() and all(): one value is enough, but what must not be there must be nowhere. NONE is no
-    error, and what has no error has none anywhere.
+    Without any() and all() one value is enough, but a negated value may not occur at all. NONE is no error,
+    and an exchange without errors has no error in any value.
     """
     about_none = node.symbol in ("==", "!=") and any(
         kind is ERROR and values == (NO_ERROR,) for kind, values in zip(source.kinds, parsed, strict=True)
@@ -181,7 +181,7 @@ def _needs_all(
 
 
 def narrow(node: nodes.And, apis: Apis) -> Apis:
-    """The APIs that exchanges can have for which all of these tests hold."""
+    """Return the APIs that exchanges can have for which all of these tests hold."""
     for item in node.items:
         if isinstance(item, nodes.Compare) and item.symbol in ("==", "in") and not item.name.function:
             found = _apis_of(item)

@@ -1,4 +1,4 @@
-"""What could be typed next: for a shell, and for the TUI."""
+"""Completions of an incomplete filter, for a shell and for the TUI."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Completion(NamedTuple):
 
 
 def complete(text: str, cursor: int) -> Completion:
-    """What could stand at the cursor (an offset). Raises nothing; no candidates where nothing is known."""
+    """Return candidates for the cursor (an offset), or none if there are none. Raises no exception."""
     before = text[: max(0, cursor)]
     partial = _PARTIAL.search(before)
     start = partial.start() if partial else len(before)
@@ -60,7 +60,7 @@ def complete(text: str, cursor: int) -> Completion:
 
 
 def _expected(base: str) -> list[Expectation]:
-    """What could follow a text; nothing if it is wrong before its end."""
+    """Return the tokens that could follow a text, or none if it is wrong before its end."""
     try:
         parser = Parser(base)
         with suppress(FilterError):
@@ -115,7 +115,7 @@ def _body_fields(side: str, word: str, apis: Apis) -> list[Candidate]:
 
 
 def _apis_at(base: str) -> Apis:
-    """The APIs that an exchange can have for what stands before a field to matter."""
+    """Return the APIs that an exchange can have if the tests before a field hold."""
     try:
         open_ones = [token.text for token in tokenize(base) if token.kind is TokenKind.SYMBOL]
         closing = ")" * (open_ones.count("(") - open_ones.count(")"))

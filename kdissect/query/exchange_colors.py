@@ -17,7 +17,7 @@ ColorOf = Callable[[Exchange], str]
 
 
 def compile_rules(file: ConfigFile) -> CompiledRules:
-    """The rules of a file. Raises ConfigError, which names the line of a filter that is wrong."""
+    """Compile the rules of a file. Raises ConfigError, which names the line of a filter that is wrong."""
     found = []
     for at, rule in enumerate(parse_coloring(file)):
         where = (KEY, at, "filter")
@@ -33,6 +33,6 @@ def compile_rules(file: ConfigFile) -> CompiledRules:
 
 
 def color_of(rules: CompiledRules, context: Context) -> ColorOf:
-    """What tells the colour, by the first rule that holds."""
+    """Return the function that chooses the colour, by the first rule that holds."""
     tests = [(predicate.bind(context), color) for predicate, color in rules]
     return lambda exchange: next((color for test, color in tests if test(exchange)), "")

@@ -17,7 +17,7 @@ Values = tuple[Any, ...]
 
 
 class Node(ABC):
-    """A test that can be made. `cost` orders the tests of an `and`."""
+    """A test of a filter. `cost` orders the tests of an `and`."""
 
     cost = Cost.HEADER
 
@@ -158,7 +158,7 @@ def _quantified(getters: Sequence[Many], elements: Sequence[Callable[[Any], bool
 
 
 class NullTest(Node):
-    """`field == null`, `field != null`: whether a null stands there."""
+    """`field == null`, `field != null`: whether the value is null."""
 
     def __init__(self, source: Source, is_null: bool, needs_all: bool) -> None:
         self._source = source
@@ -167,7 +167,7 @@ class NullTest(Node):
         self._needs_all = needs_all
 
     def test(self, binding: Binding) -> Test:
-        """A null among the values; a row's field without a value is null."""
+        """Return a test for a null among the values. A row's field without a value is null."""
         wanted, needs_all = self._is_null, self._needs_all
         if not self._source.is_many:
             one = self._source.one(binding)
@@ -199,7 +199,7 @@ class CountTest(Node):
 
 
 class FindingTest(Node):
-    """`has finding`: one of some codes; any finding where there is none."""
+    """`has finding`: one of some codes, or any finding if there are none."""
 
     def __init__(self, codes: frozenset[str]) -> None:
         self.codes = codes

@@ -25,13 +25,13 @@ _OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "in", "not in")
 
 
 class Predicate:
-    """A filter that was found sound. Pickled as its text.
+    """A valid filter. Pickled as its text.
 
-    `needs_findings`: `bind` wants `Context.findings_of`. `needs_all`: the test must be asked about every
-    exchange of the input, in order, because it counts them or learns the clusters. `needs_topics`: it asks
-    for names of topics. `needs_bodies`: it looks into bodies. `is_by_kind`: it answers the same for exchanges
-    of one connection, API, version and client id (`KIND_FIELDS`). `pushdown`: tests of headers that hold for
-    every exchange it takes.
+    `needs_findings`: `bind` wants `Context.findings_of`. `needs_all`: the test must see every exchange of the
+    input, in order, because it counts them or records the clusters. `needs_topics`: it asks for names of
+    topics. `needs_bodies`: it reads bodies. `is_by_kind`: it has one result for exchanges of one connection,
+    API, version and client id (`KIND_FIELDS`). `pushdown`: tests of headers that hold for every exchange it
+    takes.
     """
 
     def __init__(self, text: str) -> None:
@@ -46,9 +46,9 @@ class Predicate:
         self.is_by_kind = checker.is_by_kind
 
     def bind(self, context: Context = _NO_CONTEXT) -> Test:
-        """A test of exchanges. It raises nothing; ask one at a time.
+        """Return a test of exchanges. It raises no exception. Test one exchange at a time.
 
-        Raises ValueError where the filter needs findings and the context has none.
+        Raises ValueError if the filter needs findings and the context has none.
         """
         if self.needs_findings and context.findings_of is None:
             raise ValueError("the filter asks for findings, which are not known here")
@@ -90,15 +90,15 @@ class Predicate:
 
 
 def compile_filter(text: str) -> Predicate:
-    """A filter from its text (docs/filter.md). Raises FilterError, which names the place."""
+    """Compile a filter from its text (docs/filter.md). Raises FilterError, which names the place."""
     return Predicate(text)
 
 
 # Tests that a reader of rows can make by itself, before an exchange exists.
 class Conjunct(NamedTuple):
-    """`field op value`, by the full name of a field; every exchange that the filter takes passes.
+    """`field op value`, by the full name of a field. Every exchange that the filter takes passes.
 
-    Null passes nothing. `value` is an int or a str, for `in` and `not in` a tuple of them; times are
+    Null never passes. `value` is an int or a str, for `in` and `not in` a tuple of them. Times are
     nanoseconds since 1970 UTC.
     """
 
@@ -108,7 +108,7 @@ class Conjunct(NamedTuple):
 
 
 def conjuncts(node: plan.Node) -> tuple[Conjunct, ...]:
-    """What can be said of headers; empty if nothing can."""
+    """Return the tests of headers that follow from a node, empty if there are none."""
     if isinstance(node, plan.AllOf):
         return tuple(found for item in node.items for found in conjuncts(item))
     if isinstance(node, plan.Comparison):
@@ -130,7 +130,7 @@ def _conjunct(node: plan.Comparison) -> Conjunct | None:
 
 
 def _plain(value: Any) -> Any:
-    """An int or str as a file has it; None for what only a run knows."""
+    """Return an int or str as a file has it, or None for a value that only a run knows."""
     if isinstance(value, Moment):
         return None if value.since else value.ns
     return value if type(value) in (int, str) else None

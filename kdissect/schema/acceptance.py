@@ -1,7 +1,8 @@
-"""What a Kafka release takes: which versions of which APIs, and what becomes of a version in it.
+"""The versions of APIs that a Kafka release takes, and the fate of each version in it.
 
 Facts: `releases.table`. A version is deprecated in a release that takes it if a later one does not: Kafka
-marks what 4.0 dropped as deprecated from 3.7 on (KIP-896), and clients that use it break later all the same.
+marks versions that 4.0 dropped as deprecated from 3.7 on (KIP-896), and clients that use them break later all
+the same.
 """
 
 from enum import StrEnum
@@ -12,12 +13,12 @@ from kdissect.schema.protocol_messages import api_keys
 from kdissect.schema.releases import history
 
 Number = tuple[int, int, int]
-# The protocols of 0.8.0 to 0.8.2 and of 0.10.0 to 0.10.2 differ; every other release has one.
+# The protocols of 0.8.0 to 0.8.2 and of 0.10.0 to 0.10.2 differ. Every other release has one protocol.
 _WITH_THIRD = ((0, 8), (0, 10))
 
 
 class Fate(StrEnum):
-    """What a release makes of a version."""
+    """Fate of a version in a release."""
 
     TAKEN = "taken"
     DEPRECATED = "deprecated"  # taken, and dropped by a later release
@@ -27,7 +28,9 @@ class Fate(StrEnum):
 
 
 class Verdict(NamedTuple):
-    """The fate of a version, the release that decides it (`gone in`, `brought by`), and what is taken."""
+    """The fate of a version, the release that decides it (`gone in`, `brought by`), and the versions
+    taken.
+    """
 
     fate: Fate
     release: str
@@ -36,7 +39,7 @@ class Verdict(NamedTuple):
 
 
 def resolve(text: str) -> str:
-    """A release as the table names it, of `4.0`, `3.9.1`, `2.8.0`, `0.10.2.1`, `v4.1`.
+    """Return a release as the table names it, of `4.0`, `3.9.1`, `2.8.0`, `0.10.2.1`, `v4.1`.
 
     Raises ValueError for a release that the table does not reach.
     """
@@ -48,13 +51,13 @@ def resolve(text: str) -> str:
 
 
 def label(release: str) -> str:
-    """A release of the table as people call it: `2.8.0` is `2.8`."""
+    """Return a release of the table as people call it: `2.8.0` is `2.8`."""
     major, minor, third = number(release)
     return f"{major}.{minor}" + (f".{third}" if (major, minor) in _WITH_THIRD else "")
 
 
 def number(release: str) -> Number:
-    """A release as numbers that compare; bug fixes are left out: they do not change the protocol.
+    """Return a release as numbers that compare. Bug fixes are left out: they do not change the protocol.
 
     Before 1.0 the third number counts: 0.10.1 and 0.10.2 differ. Raises ValueError.
     """
@@ -67,7 +70,7 @@ def number(release: str) -> Number:
 
 @cache
 def releases() -> list[str]:
-    """The releases that the table names, oldest first."""
+    """Return the releases that the table names, oldest first."""
     found: set[str] = set()
     for key in api_keys():
         known = history(key)
@@ -77,7 +80,7 @@ def releases() -> list[str]:
 
 
 def verdict(api_key: int, version: int, release: str) -> Verdict:
-    """What becomes of a version in a release (`resolve`d)."""
+    """Return the fate of a version in a release (`resolve`d)."""
     known = history(api_key)
     if known is None or version not in known.since:
         return Verdict(Fate.UNKNOWN, "", taken_range(api_key, release))
@@ -99,7 +102,7 @@ def is_off(api_key: int, release: str) -> bool:
 
 @cache
 def taken_range(api_key: int, release: str) -> tuple[int, int] | None:
-    """The lowest and highest version that a release takes; None for none."""
+    """Return the lowest and highest version that a release takes, or None if it takes none."""
     known = history(api_key)
     if known is None:
         return None

@@ -7,7 +7,7 @@ from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 
 def all_fields(message: Message) -> Iterator[Field]:
-    """Every field of every struct of a message, in all versions, each struct once."""
+    """Yield every field of a message's structs, in all versions, each struct once."""
     structs = [message.root]
     seen = {id(message.root)}
     for struct in structs:

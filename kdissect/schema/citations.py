@@ -1,9 +1,9 @@
-"""What a citation points at, from `sources.table`, read at first use.
+"""The targets of citations, from `sources.table`, read at first use.
 
 A citation is text such as `spec/004 Size Constraints`, `KIP-482 Proposed Changes`, `RFC 5802 section 3`,
-`DefaultRecordBatch` or `org.apache.kafka.common.protocol.ApiKeys#requestHeaderVersion`. `resolve` finds it; a
-heading that a document does not have, or a member that a class does not, resolves to nothing, so that a test
-finds citations gone stale. `is_place` asks for more: a heading, a section or a member, not the whole.
+`DefaultRecordBatch` or `org.apache.kafka.common.protocol.ApiKeys#requestHeaderVersion`. `resolve` finds it. A
+heading that a document does not have, or a member that a class does not have, does not resolve, so that a
+test finds stale citations. `is_place` asks for more: a heading, a section or a member, not the whole.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ _KIP_PAGES = "https://cwiki.apache.org/confluence/display/KAFKA/"
 _KAFKA_SOURCES = "https://github.com/apache/kafka/blob"
 _RFC_PAGES = "https://www.rfc-editor.org/rfc/rfc"
 _RELEASE = "4.4.0"
-# What every KIP has, by its template (https://cwiki.apache.org/confluence/display/KAFKA/KIP+Template)
+# Headings of every KIP, by its template (https://cwiki.apache.org/confluence/display/KAFKA/KIP+Template)
 KIP_HEADINGS = (
     "Motivation",
     "Public Interfaces",
@@ -44,7 +44,7 @@ class Source(NamedTuple):
 
 
 def resolve(citation: str) -> Source | None:
-    """The source that a citation begins with; None if it is unknown or has no such place."""
+    """Return the source that a citation begins with, or None if it is unknown or has no such place."""
     words = citation.split()
     if not words:
         return None
@@ -65,7 +65,7 @@ def is_place(citation: str) -> bool:
 
 
 def source(source_id: str) -> Source | None:
-    """A source by its exact id."""
+    """Return a source by its exact id."""
     return _all().get(source_id)
 
 
@@ -120,7 +120,9 @@ def _rfc(words: list[str]) -> Source | None:
 
 
 def _find(word: str) -> Source | None:
-    """The source of a citation's first word: an id, or a class with or without its package and a method."""
+    """Return the source of a citation's first word: an id, or a class with or without its package and a
+    method.
+    """
     name = word.rstrip(".,;:)").partition("#")[0]
     while name:
         found = _all().get(name) or _by_class_name().get(name)
@@ -131,7 +133,7 @@ def _find(word: str) -> Source | None:
 
 
 def _place(citation: str) -> str:
-    """The place within the source that a citation names; empty where it names the whole."""
+    """Return the place within the source that a citation names, or an empty text if it names the whole."""
     if citation.startswith("RFC "):
         return " ".join(citation.split()[2:])
     source, _, heading = citation.partition(" ")
@@ -139,7 +141,7 @@ def _place(citation: str) -> str:
 
 
 def _has(source: Source, place: str) -> bool:
-    """Whether a source has a place; numbered headings may be cited by the number alone (`5.3.1`)."""
+    """Return whether a source has a place. Numbered headings may be cited by the number alone (`5.3.1`)."""
     if place in source.sections:
         return True
     return place in {section.partition(" ")[0] for section in source.sections if section[0].isdigit()}

@@ -1,4 +1,4 @@
-"""What the numbers of bodies mean, which values they can have and how they relate.
+"""The meaning of numbers in bodies, their possible values and their relations.
 
 From `domains.table`, read at first use.
 """
@@ -34,8 +34,8 @@ class Domain(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """What holds between two fields of one struct: `is_order`: the first is not greater than the second, else
-    its numbers are among those of the second. `is_judged`: by the rule about relations.
+    """A relation between two fields of one struct: `is_order`: the first is not greater than the second, else
+    its numbers are among the numbers of the second. `is_judged`: by the rule about relations.
     """
 
     is_order: bool
@@ -45,7 +45,7 @@ class Relation(NamedTuple):
 
 
 class Domains(NamedTuple):
-    """The rows of the table: domains by field, those of a field in one message, relations by message."""
+    """The rows of the table: domains by field, domains of a field in one message, relations by message."""
 
     by_field: dict[str, Domain]
     by_message: dict[tuple[str, str], Domain]
@@ -53,7 +53,7 @@ class Domains(NamedTuple):
 
 
 def domain(message: str, field: Field) -> Domain | None:
-    """The domain of a number, by the name of its message; None where the table has none."""
+    """Return the domain of a number, by the name of its message, or None if the table has none."""
     return None if field.is_error else _domain(message, field.name, field.enum)
 
 
@@ -136,5 +136,5 @@ def _ends(words: list[str], place: str) -> tuple[int | None, int | None]:
 
 @cache
 def domains() -> Domains:
-    """The whole table."""
+    """Return the whole table."""
     return parse_domains(read_rows(TABLE))

@@ -21,9 +21,9 @@ class Enumeration(NamedTuple):
 
 
 def enum_name(enum: str, value: int | str) -> str | None:
-    """The name of a value: `isolationLevel`, 1 -> `READ_COMMITTED`; None if nothing is known of it.
+    """Return the name of a value: `isolationLevel`, 1 -> `READ_COMMITTED`, or None if it is unknown.
 
-    A bool stands for 0 and 1 (`transactionResult`).
+    A bool means 0 or 1 (`transactionResult`).
     """
     found = _all().get(enum)
     return found.values.get(value) if found else None

@@ -24,7 +24,7 @@ class ErrorCode(NamedTuple):
 
 
 def error_name(code: int) -> str:
-    """`3` -> `UNKNOWN_TOPIC_OR_PARTITION`; a code nobody knows -> `ERROR_<code>`."""
+    """Return `UNKNOWN_TOPIC_OR_PARTITION` for 3, and `ERROR_<code>` for an unknown code."""
     found = _by_code().get(code)
     return found.name if found else f"ERROR_{code}"
 
@@ -36,12 +36,12 @@ def all_codes() -> frozenset[int]:
 
 
 def error(code: int) -> ErrorCode | None:
-    """All that is known of a code; None for a code nobody knows."""
+    """Return the facts about a code, or None for an unknown code."""
     return _by_code().get(code)
 
 
 def error_by_name(name: str) -> ErrorCode | None:
-    """An error by its name or a former one, in any case; None if there is none."""
+    """Return an error by its name or a former one, in any case, or None if there is none."""
     return _by_name().get(name.upper())
 
 

@@ -9,24 +9,26 @@ FOLDER = os.path.dirname(__file__)  # noqa: PTH120
 
 
 def read_text(path: str) -> str:
-    """The text of a file; `path` is relative to the schema folder. Raises OSError if there is none."""
+    """Return the text of a file. `path` is relative to the schema folder. Raises OSError if there is none."""
     with open(os.path.join(FOLDER, path), encoding="utf-8") as file:  # noqa: PTH118, PTH123
         return file.read()
 
 
 def file_names(folder: str) -> list[str]:
-    """The names of the files in one of the schema's folders, in no order."""
+    """Return the names of the files in one of the schema's folders, in no order."""
     with os.scandir(os.path.join(FOLDER, folder)) as entries:  # noqa: PTH118
         return [entry.name for entry in entries]
 
 
 def read_rows(name: str) -> Iterator[tuple[str, list[str]]]:
-    """The rows of one table beside this module as (`file:line`, words), without blank lines and comments."""
+    """Yield the rows of one table in this folder as (`file:line`, words), without blank lines and
+    comments.
+    """
     yield from parse_rows(read_text(name), name)
 
 
 def parse_rows(text: str, source: str) -> Iterator[tuple[str, list[str]]]:
-    """The rows of a table's text, as `read_rows`."""
+    """Yield the rows of a table's text, as `read_rows`."""
     for number, line in enumerate(text.splitlines(), 1):
         words = [] if line.startswith("#") else line.partition(" #")[0].split()  # a URL may hold a #
         if words:
@@ -34,7 +36,7 @@ def parse_rows(text: str, source: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def whole_number(word: str, place: str) -> int:
-    """An integer from a table; raises SchemaError naming `place` (`file:line`)."""
+    """Return an integer from a table. Raises SchemaError that names `place` (`file:line`)."""
     try:
         return int(word)
     except ValueError:

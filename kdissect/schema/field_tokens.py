@@ -7,7 +7,7 @@ from kdissect.schema.types import NO_UPPER_BOUND, NO_VERSIONS, Versions
 
 _INTEGERS = frozenset({"int8", "int16", "uint16", "int32", "uint32", "int64"})
 _BOOLEANS = {"true": True, "false": False}
-# What a field without a written default stands for (org.apache.kafka.message.FieldSpec).
+# The default of a field without a written one (org.apache.kafka.message.FieldSpec).
 _ZEROS: dict[str, object] = {
     **dict.fromkeys(_INTEGERS, 0),
     "bool": False,
@@ -17,7 +17,8 @@ _ZEROS: dict[str, object] = {
     "bytes": b"",
     "records": None,
 }
-_CACHED_TOKENS = 1024  # distinct version ranges and type tokens; the whole shipped schema has about 500
+# distinct version ranges and type tokens, of which the whole shipped schema has about 500
+_CACHED_TOKENS = 1024
 
 
 class TypeToken(NamedTuple):

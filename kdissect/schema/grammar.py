@@ -26,7 +26,7 @@ _VERSION_TABLE = ("VERSION", "SINCE", "REQUEST HEADER", "RESPONSE HEADER", "STAT
 
 
 def overview() -> str:
-    """A table of all APIs: key, name, versions, flexible ones, first release, what is gone."""
+    """Return a table of all APIs: key, name, versions, flexible versions, first release, removed versions."""
     return _table([_OVERVIEW, *(_overview_row(api) for api in protocol_messages.all_apis())])
 
 
@@ -40,7 +40,7 @@ def api_overview(api: Api) -> str:
 
 
 def grammar(message: Message, version: int) -> str:
-    """The grammar of one version of a message. Raises ValueError if the message never had this version."""
+    """Return the grammar of a message's version. Raises ValueError if the message never had this version."""
     if version not in message.versions:
         raise ValueError(f"{message.name} has versions {message.versions}, not {version}")
     writer = _Writer(message, version)
@@ -80,7 +80,7 @@ class _Writer:
         return self._flexible and field.tag is not None and self._version in field.tagged
 
     def _reference(self, field: Field) -> str:
-        """How a field stands in its struct's line: `name`, `[name]`, `name?`."""
+        """Return a field in its struct's line: `name`, `[name]`, `name?`."""
         if isinstance(field.type, Primitive):
             return field.name
         name = f"[{field.name}]" if isinstance(field.type, Array) else field.name

@@ -1,4 +1,4 @@
-"""Which record stands in which of Kafka's own logs, from `logs.table`, read at first use."""
+"""The records in each of Kafka's own logs, from `logs.table`, read at first use."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -11,14 +11,14 @@ from kdissect.schema.fact_tables import read_rows, whole_number
 
 METADATA_TOPIC = "__cluster_metadata"  # org.apache.kafka.common.internals.Topic#CLUSTER_METADATA_TOPIC_NAME
 METADATA_TOPIC_ID = bytes(15) + b"\x01"  # org.apache.kafka.common.Uuid#METADATA_TOPIC_ID
-# Where one of these stands, records may be of configs, SCRAM credentials, delegation tokens: no other
-# log has such.
+# If one of these occurs, records may be of configs, SCRAM credentials, delegation tokens: no other log has
+# such records.
 METADATA_MARKS = (METADATA_TOPIC.encode(), METADATA_TOPIC_ID)
 _MOST_DAMAGED = 8  # bytes of an id, half of it: one of another topic is random and has hardly one in common
 
 
 def may_be_metadata_topic(topic_id: bytes | None) -> bool:
-    """Whether an unknown id may be the metadata log's with a few bytes damaged; so may none at all."""
+    """Return whether an unknown id may be the metadata log's with a few bytes damaged. True without an id."""
     return topic_id is None or sum(map(ne, topic_id, METADATA_TOPIC_ID)) <= _MOST_DAMAGED
 
 
@@ -27,9 +27,9 @@ CONTROL = "control"  # the log of control records: they stand in every topic
 
 
 class Framing(StrEnum):
-    """What stands before the bodies of a log's records."""
+    """Framing before the bodies of a log's records."""
 
-    KEYED = "keyed"  # key: int16 type; value: int16 version
+    KEYED = "keyed"  # key: int16 type, value: int16 version
     FRAMED = "framed"  # value: unsigned varints frame version, type and version
     CONTROL = "control"  # key: int16 version, int16 type
 
@@ -43,7 +43,7 @@ class Log(NamedTuple):
 
 
 def log(topic: str) -> Log | None:
-    """The log of this topic's name, None for a topic of users."""
+    """Return the log of this topic's name, None for a topic of users."""
     return _all().get(topic)
 
 

@@ -1,8 +1,8 @@
 """Every message of the protocol, read lazily: a file is opened when its API is first asked for.
 
 `messages/NN_name.schema` holds the request and the response of API NN, `headers.schema` both headers,
-`payloads/name.schema` a record or a format inside a bytes field; the key and the value of a coordinator's
-record share a file. API keys and names come from the file names: knowing what exists opens nothing.
+`payloads/name.schema` a record or a format inside a bytes field. The key and the value of a coordinator's
+record share a file. API keys and names come from the file names, so that listing them opens no file.
 """
 
 from functools import cache
@@ -18,12 +18,14 @@ API_VERSIONS = 18
 
 
 def api(api_key: int) -> Api | None:
-    """The API with this key; None if Kafka never had it."""
+    """Return the API with this key, or None if Kafka never had it."""
     return _load_api(api_key) if api_key in _stems() else None
 
 
 def api_by_name(name: str) -> Api | None:
-    """The API of this name in any case: `Fetch`, `fetch`, `FetchRequest`; None if Kafka never had it."""
+    """Return the API of this name in any case: `Fetch`, `fetch`, `FetchRequest`, or None if Kafka never had
+    it.
+    """
     key = _keys_by_name().get(_bare(name))
     return None if key is None else api(key)
 
@@ -34,24 +36,24 @@ def all_apis() -> tuple[Api, ...]:
 
 
 def api_keys() -> frozenset[int]:
-    """The key of every API; opens no file."""
+    """Return the key of every API. Opens no file."""
     return _key_set()
 
 
 def api_name(api_key: int) -> str | None:
-    """The name of an API (`Fetch`), None if unknown; opens no file."""
+    """Return the name of an API (`Fetch`), None if unknown. Opens no file."""
     stem = _stems().get(api_key)
     return None if stem is None else _name(stem)
 
 
 def request_message(api_key: int) -> Message | None:
-    """The request of an API, None if the API is unknown."""
+    """Return the request of an API, None if the API is unknown."""
     found = api(api_key)
     return found.request if found else None
 
 
 def response_message(api_key: int) -> Message | None:
-    """The response of an API, None if the API is unknown."""
+    """Return the response of an API, None if the API is unknown."""
     found = api(api_key)
     return found.response if found else None
 
@@ -62,7 +64,7 @@ def header_message(name: str) -> Message:
 
 
 def payload(name: str) -> Message:
-    """A record or embedded payload by its official name (`ConsumerProtocolAssignment`).
+    """Return a record or embedded payload by its official name (`ConsumerProtocolAssignment`).
 
     Raises KeyError if there is none.
     """
@@ -78,12 +80,12 @@ def all_payloads() -> tuple[Message, ...]:
 
 
 def api_source(api_key: int) -> str:
-    """The text of an API's schema file. Raises KeyError if the API is unknown."""
+    """Return the text of an API's schema file. Raises KeyError if the API is unknown."""
     return read_text(f"messages/{_stems()[api_key]}{_SUFFIX}")
 
 
 def _payload_stem(name: str) -> str:
-    """The file of a payload: its snake_case name without `_key` and `_value`."""
+    """Return the file of a payload: its snake_case name without `_key` and `_value`."""
     stem = snake_case(name)
     return stem.removesuffix("_key").removesuffix("_value")
 
@@ -94,7 +96,7 @@ def _bare(name: str) -> str:
 
 @cache
 def _stems() -> dict[int, str]:
-    """API key -> file name without its suffix."""
+    """Return a dict from API key to file name without its suffix."""
     stems: dict[int, str] = {}
     for stem in _list("messages"):
         number = stem.partition("_")[0]
@@ -156,9 +158,11 @@ def _load_api(api_key: int) -> Api:
     return Api(api_key, request.name.removesuffix("Request"), request, response)
 
 
-# Which header version stands before a body: the one place that knows, for decoders and for the grammar.
+# The header version before a body: the only module that knows it, for decoders and for the grammar.
 def request_header_version(request: Message, version: int) -> int:
-    """The RequestHeader version of a request: 2, with tags, where flexible (KIP-482), else 1; 0 once."""
+    """Return the RequestHeader version of a request: 2, with tags, if flexible (KIP-482), else 1, and 0
+    once.
+    """
     if request.api_key == CONTROLLED_SHUTDOWN and version == 0:
         # Written before clients had ids: org.apache.kafka.common.protocol.ApiKeys#requestHeaderVersion (3.9)
         return 0
@@ -166,7 +170,7 @@ def request_header_version(request: Message, version: int) -> int:
 
 
 def response_header_version(response: Message, version: int) -> int:
-    """The ResponseHeader version of a response: 1 with tags where flexible (KIP-482), else 0."""
+    """Return the ResponseHeader version of a response: 1 with tags if flexible (KIP-482), else 0."""
     if response.api_key == API_VERSIONS:
         # A client that does not know the broker yet must be able to read it whatever it asked for (KIP-511).
         return 0
@@ -174,8 +178,9 @@ def response_header_version(response: Message, version: int) -> int:
 
 
 def is_never_compact(message: Message, field: Field) -> bool:
-    """Whether a string keeps its int16 length in flexible versions: a request header's client id alone.
+    """Return whether a string keeps its int16 length in flexible versions: a request header's client id
+    alone.
 
-    It stands before the tags, so that a broker can read who sends a version it does not know (KIP-511).
+    It precedes the tags, so that a broker can read who sends a version it does not know (KIP-511).
     """
     return message.kind is MessageKind.HEADER and field.name == "client_id"

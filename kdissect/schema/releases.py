@@ -24,21 +24,21 @@ class ApiHistory(NamedTuple):
     gone_in: str
     """The release that dropped them, '' if none."""
     unstable: Versions
-    """Versions only ever offered behind a switch."""
+    """Versions that are only offered by a setting."""
     default_from: str
     """The release from which on the API works without a setting, '' if it always did."""
     former_name: str
-    """What the API was called before, '' if it always had its name."""
+    """The former name of the API, '' if it always had its name."""
 
 
 def history(api_key: int) -> ApiHistory | None:
-    """The history of an API; None if the key is unknown."""
+    """Return the history of an API, or None if the key is unknown."""
     return _all().get(api_key)
 
 
 @cache
 def newest_release() -> str:
-    """The newest Kafka release in the table: what the schema is as new as."""
+    """Return the newest Kafka release in the table: the schema's own age."""
     releases = {release for row in _all().values() for release in row.since.values()}
     return max(releases, key=lambda release: [int(part) for part in release.split(".")])
 

@@ -35,7 +35,7 @@ ENTITIES = frozenset({"topicName", "topicId", "brokerId", "groupId", "producerId
 
 _KINDS = {kind.value: kind for kind in MessageKind}
 _PRIMITIVES = {primitive.value: primitive for primitive in Primitive}
-_KEPT_NAMES = 1024  # half of the names of a file stand in another one too; the whole schema has about 900
+_KEPT_NAMES = 1024  # half of the names of a file occur in another one too, and the whole schema has about 900
 
 _APART = {capital: f"_{chr(capital).lower()}" for capital in range(ord("A"), ord("Z") + 1)}
 
@@ -268,9 +268,9 @@ def _element(type_: Type) -> Primitive | Struct:
 # Names in output: the snake_case of Apache Kafka's names, the form the protocol guide prints.
 @lru_cache(maxsize=_KEPT_NAMES)
 def snake_case(name: str) -> str:
-    """`ReplicaId` -> `replica_id`, `isKRaftController` -> `is_kraft_controller`.
+    """Return the snake_case name: `ReplicaId` -> `replica_id`, `isKRaftController` -> `is_kraft_controller`.
 
-    An underscore stands before a capital whose left neighbour is no capital
+    An underscore precedes a capital whose left neighbour is no capital
     (org.apache.kafka.message.MessageGenerator.toSnakeCase).
     """
     words = name.translate(_APART).split("_")

@@ -1,8 +1,9 @@
-"""Which values must never be shown unmasked: the one place that decides, from what the schema says.
+"""Values that must never be shown unmasked: the only module that decides, by the schema.
 
-`@secret` marks values that always are. `@configValue` marks the value of a config: it is secret unless the
-config has a name that Apache Kafka's own definitions call no password (`configs.table`), as brokers do not
-tell the values of names they do not know. A struct may say more (`is_sensitive`, `config_type`), never less.
+`@secret` marks values that always are secret. `@configValue` marks the value of a config: it is secret unless
+the config has a name that Apache Kafka's own definitions call no password (`configs.table`), as brokers do
+not return the values of names they do not know. A struct may make more values secret (`is_sensitive`,
+`config_type`), never fewer.
 """
 
 import re
@@ -20,7 +21,7 @@ TABLE = "configs.table"
 
 _PASSWORD_TYPE = 9  # enum configType (org.apache.kafka.common.requests.DescribeConfigsResponse.ConfigType)
 # A listener's own value of a broker's config, as org.apache.kafka.server.config.DynamicBrokerConfig reads its
-# name; some have the SASL mechanism before them too.
+# name. Some have the SASL mechanism before them too.
 _OF_LISTENER = re.compile(r"listener\.name\.[^.]+\.(.+)", re.DOTALL)
 PUBLIC_OF_MECHANISM = (
     "connections.max.reauth.ms",
@@ -41,7 +42,7 @@ _SASL_HANDSHAKE = 17  # has no secrets, and tokens follow it
 def is_public_config(name: object) -> bool:
     """Whether a config of this name is one that Apache Kafka knows and does not call a password."""
     if not isinstance(name, str):
-        return False  # damaged: nobody knows whose value it is
+        return False  # damaged: the owner of the value is unknown
     own = _OF_LISTENER.fullmatch(name)
     if own is not None:
         name = own[1]
@@ -52,7 +53,7 @@ def is_public_config(name: object) -> bool:
 
 @cache
 def public_configs() -> frozenset[str]:
-    """The names of `configs.table`."""
+    """Return the names of `configs.table`."""
     return frozenset(words[0] for _, words in read_rows(TABLE))
 
 
@@ -87,17 +88,19 @@ def conceal(values: dict[str, Any], fields: Iterable[Field], outer: bool = False
 
 
 def is_secret(field: Field, sensitive: bool) -> bool:
-    """Whether the value of a field is secret; `sensitive` is what `is_sensitive` says of its struct."""
+    """Return whether the value of a field is secret. `sensitive` is the result of `is_sensitive` for its
+    struct.
+    """
     return field.is_secret or (field.is_config_value and sensitive)
 
 
 def is_beyond_reason(value: object) -> bool:
-    """Whether a number is none that any field has: no time, offset or duration has so many digits."""
+    """Return whether a number has more digits than the time, offset or duration of any field."""
     return isinstance(value, int) and value not in _LIMITS and not -_MOST < value < _MOST
 
 
 def is_piece(value: object) -> bool:
-    """Whether a value that is not where it belongs may be a piece of a secret: two bytes tell nothing."""
+    """Return whether a value in a wrong place may be a piece of a secret: two bytes reveal no secret."""
     if isinstance(value, int):
         return not _SMALL[0] <= value <= _SMALL[1]
     return value is not None
@@ -105,15 +108,17 @@ def is_piece(value: object) -> bool:
 
 @cache
 def may_hold_secrets(message: Message) -> bool:
-    """Whether any field of a message, in any version, may be secret: then its bytes must not be shown as
-    they are.
+    """Return whether any field of a message, in any version, may be secret: then its bytes must not be shown
+    as they are.
     """
     return any(field.is_secret or field.is_config_value for field in all_fields(message))
 
 
 @cache
 def is_secretive(api_key: int | None) -> bool:
-    """Whether frames of an API may hold secrets: its messages have fields for them, or nobody knows."""
+    """Return whether frames of an API may hold secrets: its messages have fields for them, or it is
+    unknown.
+    """
     api = None if api_key is None else protocol_messages.api(api_key)
     if api is None or api_key == _SASL_HANDSHAKE:
         return True

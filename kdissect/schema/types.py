@@ -10,7 +10,7 @@ NO_UPPER_BOUND = 32767  # api_version is an int16 (spec/004 "api_version (INT16)
 
 
 class Versions(NamedTuple):
-    """An inclusive range of versions; empty when `first > last`."""
+    """An inclusive range of versions, empty when `first > last`."""
 
     first: int
     last: int
@@ -75,14 +75,14 @@ Type = Primitive | Array | Struct
 class Field:
     """One field of a struct.
 
-    `name` is the snake_case output name, `official_name` Apache's. On the wire in `versions`; may be null
-    in `nullable`; where `tag` is not None it is a tagged field in `tagged` (a subset of `versions`; outside
-    of it, but inside `versions`, it is an ordinary field). `default` is the value a missing tagged field
-    stands for (None: null; uuid: 16 bytes; array: (); a struct that is not null stands for the defaults of
-    its fields, and has None here). `entity` (`topicName`, `brokerId` ...) and `enum` (name in
-    `schema.enums`) say what a value means; `is_error` marks Kafka error codes, `is_secret` values that
-    must never be shown unmasked, `is_config_value` values that are secret where their config is a password
-    (`schema.secrets`). `payload` names what the bytes hold (`decoders.payloads`).
+    `name` is the snake_case output name, `official_name` Apache's. On the wire in `versions`. May be null in
+    `nullable`. If `tag` is not None, it is a tagged field in `tagged` (a subset of `versions`). Outside of
+    `tagged`, but inside `versions`, it is an ordinary field. `default` is the value of a missing tagged field
+    (None: null, uuid: 16 bytes, array: (), a struct that is not null has the defaults of its fields, and None
+    here). `entity` (`topicName`, `brokerId` ...) and `enum` (name in `schema.enums`) give a value its
+    meaning. `is_error` marks Kafka error codes, `is_secret` values that must never be shown unmasked,
+    `is_config_value` values that are secret if their config is a password (`schema.secrets`). `payload` names
+    the content of the bytes (`decoders.payloads`).
     """
 
     __slots__ = (
@@ -128,14 +128,14 @@ class Field:
 
 
 class MessageKind(StrEnum):
-    """What a message is."""
+    """Kind of a message."""
 
     REQUEST = "request"
     RESPONSE = "response"
     HEADER = "header"
     RECORD = "record"  # a value or key in an internal topic or metadata log
     PAYLOAD = "payload"  # a schema embedded in a bytes field
-    TEXT = "text"  # the same, but written as text: its parts are found by `decoders.payloads`, not by type
+    TEXT = "text"  # equal, but written as text: `decoders.payloads` finds its parts, not the type
 
 
 class Message:

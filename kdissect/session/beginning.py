@@ -1,10 +1,10 @@
-"""What the first request of a connection tells about its client, for the compiled engine to begin it there.
+"""The facts in the first request of a connection about its client, for a beginning in the native engine.
 
 Rules:
-- The engine has seen a handshake about which nothing is odd, and the first payload behind it.
-- The payload is one whole request that proves Kafka by itself (`detection`), of an API whose body has no
-  secret, that is answered. Anything else begins in Python.
-- The correlation id tells nothing: the engine asks once about payloads that differ in it alone.
+- The engine has seen an ordinary handshake, and the first payload after it.
+- The payload is one whole request that proves Kafka without other bytes (`detection`), of an API whose body
+  has no secret and which has a response. Any other connection begins in Python.
+- The correlation id has no effect on the result: the engine asks once about payloads that differ only in it.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from kdissect.session.request_kind import API_VERSIONS, request_kind
 ToldOfClient = tuple[str | None, str | None, str | None]
 """Client id, name and version of the software."""
 First = tuple[str | None, bytes, int, ToldOfClient]
-"""Client id, its bytes, their number as it is on the wire, and what is told of the client."""
+"""Client id, its bytes, their number as it is on the wire, and the known facts about the client."""
 
 _PREFIX = 4  # bytes of a frame's size (spec/004 "Frame Structure")
-_FLOW = bytes(12)  # nobody sees the connection that is asked
+_FLOW = bytes(12)  # the connection of the request is not reported
 
 
 def first_of(payload: bytes) -> First | None:
-    """What the first payload of a client tells; None where the connection is to begin in Python."""
+    """Return the facts in the first payload of a client, or None if the connection must begin in Python."""
     data = payload[_PREFIX:]
     kind = request_kind(data)
     if kind is None or kind.is_unusual or is_secretive(kind.api_key):

@@ -54,17 +54,17 @@ MAX_CANDIDATES = 64
 MOST_ANSWERS = 3  # with more of them a connection came to something (`session.problem`)
 # Packets behind the one that shows the kind: the first response is for Python, it says what the client is.
 _FIRST_WAIT = 1
-MOST_PACKETS = 1 << 62  # of a connection: one that is never lent
-TINY = 64  # bytes; segments this small are tried at every offset when a reader looks for its position
+MOST_PACKETS = 1 << 62  # of a connection that is never handed over
+TINY = 64  # bytes: segments this small are tried at every offset when a reader looks for its position
 
 
 class ConnectionAnalyzer:
-    """Reassembles, detects, frames and pairs one connection. Events are appended to the list given at the
-    start.
+    """Analyzer of one connection: it reassembles, detects, frames and pairs. It appends events to the list
+    given at the start.
 
-    Raises nothing for any input; between calls the state is plain and picklable. With the compiled engine it
-    is lent to that while all about it is ordinary (`session.handover`): then there are no streams, readers
-    and conversation here.
+    No input raises an exception. Between calls the state is plain and picklable. With the native engine it is
+    native-owned while all about it is ordinary (`session.handover`): then there are no streams, readers and
+    conversation here.
     """
 
     __slots__ = (
@@ -113,9 +113,9 @@ class ConnectionAnalyzer:
         self._tls: TlsConnection | None = None
         self._is_reported = False  # its kind is known to the outside
         self._held = held_of(store, info)
-        self._kept: Kept | None = None  # while it is lent: what the engine does not need
+        self._kept: Kept | None = None  # while it is native-owned: the state that the engine does not need
         self._patience = 0
-        self._wait = 0  # packets until it may be lent
+        self._wait = 0  # packets until the next handover is possible
 
     @classmethod
     def begun(
@@ -156,11 +156,11 @@ class ConnectionAnalyzer:
 
     @property
     def held(self) -> native.Held | None:
-        """Its place in the compiled engine, where packets that are in order can be given to."""
+        """Its state in the native engine, which takes packets that are in order."""
         return self._held
 
     def stay(self) -> None:
-        """Do not lend it to the compiled engine, before its first segment."""
+        """Keep it out of the native engine, before its first segment."""
         self._held = None
 
     @property
@@ -200,7 +200,7 @@ class ConnectionAnalyzer:
             self._wait = self._conversation.waiting
 
     def _lay_times(self, first: int) -> None:
-        """What TCP knows of times, on the exchanges among the events from the `first` on."""
+        """Add TCP times to the exchanges among the events from the `first` on."""
         client = self.info.client_direction
         streams = self.tcp.streams
         trips = [known(streams[side].acks.least_ns) for side in (1 - client, client)]
@@ -224,7 +224,7 @@ class ConnectionAnalyzer:
         )
         if request is None:
             return
-        for stream in (client, broker):  # those that nothing later can have waited for
+        for stream in (client, broker):  # no later request can have waited for them
             delays = stream.odd.delays
             while delays and delays[0].until_ns <= request.time_ns:
                 del delays[0]
@@ -244,7 +244,7 @@ class ConnectionAnalyzer:
         self._patience, self._wait = patience(self._patience, taken, self._conversation)
 
     def close(self, how: CloseKind, time_ns: int) -> None:
-        """The connection is over for us: flush and report. It takes nothing any more."""
+        """End the connection: flush and report. It takes no more segments."""
         if self._closed:
             return
         if self._close_held(how, time_ns):
@@ -348,7 +348,9 @@ class ConnectionAnalyzer:
             self._found(kind, detection.client)
 
     def _keep_proxy(self, detection: Detection, headers: ProxyHeaders) -> None:
-        """Keep what PROXY protocol headers contain; their direction is the client's, from its first byte."""
+        """Store the content of PROXY protocol headers. Their direction is the client's, from its first
+        byte.
+        """
         if headers.header is not None:
             self.info.proxy = headers.header
             self._readers[headers.direction].opened()
@@ -356,7 +358,7 @@ class ConnectionAnalyzer:
             detection.proxied = None
 
     def _judge_pieces(self, direction: int, pieces: Sequence[tuple[bytes, int, int]]) -> None:
-        """Judge what follows PROXY protocol headers, or was held back for one."""
+        """Judge the bytes that follow PROXY protocol headers, or that waited for one."""
         from kdissect.session.detection.proxy_header import is_malformed  # start-up: seldom needed
 
         if self._detection is not None and is_malformed(b"".join(payload for payload, _, _ in pieces)):
@@ -409,7 +411,7 @@ class ConnectionAnalyzer:
             return likely
         candidates = self._conversation.request_places if from_client else self._conversation.response_places
         for offset in islice(candidates(data), MAX_CANDIDATES):
-            # Few bytes can be a response that fits; a request has the client id and a body of its own.
+            # Few bytes can be a response that fits. A request has the client id and a body of its own.
             goes_on = from_client or self._goes_on(direction, data, offset)
             if goes_on and check(data, offset, False) is Verdict.YES:
                 return offset
@@ -440,7 +442,7 @@ class ConnectionAnalyzer:
         return is_own and self._goes_on(direction, data, 0)
 
     def lost(self, direction: int, why: str) -> Anomaly | None:
-        """A reader lost its position; gives what was noted."""
+        """Take the loss of a reader's position. Return the anomaly."""
         if direction != self.info.client_direction:
             self._conversation.responses_lost()
         else:
@@ -452,11 +454,13 @@ class ConnectionAnalyzer:
         return anomaly
 
     def mark(self, _direction: int) -> Mark:
-        """Where the conversation stands before a hole."""
+        """Return the state of the conversation before a hole."""
         return self._conversation.mark()
 
     def can_replace(self, direction: int) -> bool:
-        """Whether a frame that was taken without its end can be replaced: a request, that waits."""
+        """Return whether a frame that was delivered without its end can be replaced: only a request that
+        waits.
+        """
         return direction == self.info.client_direction
 
     def wants(self, direction: int, frames: list[Frame], mark: Mark, replaces: bool) -> bool:
@@ -473,7 +477,7 @@ class ConnectionAnalyzer:
             self._conversation.put_back_responses(frames, mark)
 
     def retract(self, anomaly: Anomaly) -> None:
-        """What was noted of the connection proved to be none."""
+        """Retract an anomaly of the connection that proved wrong."""
         self.info.retract(anomaly)
 
     def is_middle_start(self, direction: int) -> bool:
@@ -481,11 +485,13 @@ class ConnectionAnalyzer:
         return not self._readers[direction].is_open
 
     def note(self, anomaly: Anomaly) -> None:
-        """An anomaly of the connection."""
+        """Note an anomaly of the connection."""
         self.info.note(anomaly)
 
     def is_foreign(self, direction: int, data: bytes, ref: int, time_ns: int) -> bool:
-        """Whether the first bytes of a direction, which are no frame, are another protocol's; notes it."""
+        """Return whether the first bytes of a direction, which are no frame, are another protocol's. Note the
+        protocol.
+        """
         info = self.info
         from_client = direction == info.client_direction
         if info.exchanges or (from_client and info.api_versions_seen):
@@ -506,7 +512,7 @@ class ConnectionAnalyzer:
         return True
 
     def ending(self, how: CloseKind, time_ns: int) -> None:
-        """A direction ends: whose bytes are cut is told by whom."""
+        """Take the end of a direction: cut bytes need the end that closed it."""
         if self.info.close is None:
             self._note_close(how, time_ns)
 
@@ -533,7 +539,9 @@ class ConnectionAnalyzer:
         return Verdict(self._conversation.response_fits(data, offset + 4, size, at_segment_start))
 
     def _found(self, kind: ConnectionKind, client: int, aligned: bool = False) -> None:
-        """What the bytes come to, or what the other end is known to be where they come to nothing."""
+        """Take the kind that the bytes show, or if they show none, the kind that is known of the other
+        end.
+        """
         detection = self._detection
         if kind is ConnectionKind.UNKNOWN:
             known = self._brokers.client_of(self.info, is_sure=self.tcp.initiator is not None)
@@ -546,7 +554,7 @@ class ConnectionAnalyzer:
             self._brokers.prove(self.info)
 
     def _decide(self, kind: ConnectionKind, client: int, aligned: bool = False) -> None:
-        """The kind is known.
+        """Take the known kind.
 
         `aligned`: the bytes held back begin where a frame begins, whether the start was seen or not.
         """
@@ -600,7 +608,7 @@ class ConnectionAnalyzer:
         outer = self._readers
         self._readers = (FrameReader(self, 0), FrameReader(self, 1))
         for reader in self._readers:
-            reader.opened()  # without the handshake nothing can be decrypted: plaintext begins at its start
+            reader.opened()  # without the handshake it cannot be decrypted: plaintext begins at its start
         self._detection = Detection()
         self._tls = TlsConnection(
             self.info.tls, self._readers, self._secrets, self._note_tls, self._go_opaque
@@ -613,7 +621,7 @@ class ConnectionAnalyzer:
         self.note(Anomaly(kind, detail, ref, time_ns))
 
     def _go_opaque(self) -> None:
-        """No plaintext comes any more. If none of it told what it is, the connection is TLS and no more."""
+        """End the plaintext. If none of it showed a protocol, the connection counts as TLS only."""
         detection, info = self._detection, self.info
         if detection is None:
             if info.kind is ConnectionKind.KAFKA and info.tls is not None:
@@ -649,7 +657,7 @@ class ConnectionAnalyzer:
             self._conversation.finish(close)
 
     def _note_close(self, how: CloseKind, time_ns: int) -> Close:
-        """Who ended the connection, as far as it is known."""
+        """Note and return the end that closed the connection, as far as it is known."""
         self.info.close = close = close_of(self.info, self.tcp.closed_by, how, time_ns)
         return close
 
@@ -693,4 +701,5 @@ class ConnectionAnalyzer:
         info.tcp_log = None  # first: another thread that adds both must not count them twice
         if self.tcp.anomaly_counts:
             info.count_anomalies(self.tcp.anomaly_counts)
-            info.anomalies = [*info.anomalies, *self.tcp.anomalies]  # its log keeps as few as the connection
+            # its log stores no more than the connection
+            info.anomalies = [*info.anomalies, *self.tcp.anomalies]

@@ -1,4 +1,4 @@
-"""What client and broker say to each other on one connection: frames in, exchanges out."""
+"""The conversation of client and broker on one connection: frames in, exchanges out."""
 
 import struct
 from collections.abc import Iterable, Iterator
@@ -42,13 +42,13 @@ from kdissect.session.token_recognition import ends_tokens, is_known_request, ma
 # A response whose id is at most this far below the last request's can answer a request from before the
 # capture or inside a gap.
 ORPHAN_WINDOW = 256
-# Kinds of request of a connection that are remembered; Kafka has 368, hostile requests can name 2^32.
+# Kinds of request that a connection remembers. Kafka has 368, hostile requests can name 2^32.
 MAX_KINDS = 1000
-KINDS_LENT = 64  # of a connection that the compiled engine takes; a client speaks some 30
+KINDS_LENT = 64  # of a connection that the native engine takes, where a client uses some 30
 # Raw SASL tokens that wait for their answer: a mechanism asks and answers in turn, one waits.
 MAX_TOKENS = 64
-# When looking for a position: distance from a frame's first byte to what it is recognised by, and how many
-# waiting requests are looked for; brokers answer in order.
+# When looking for a position: distance from a frame's first byte to the field that identifies it, and the
+# number of waiting requests to look for. Brokers answer in order.
 _CLIENT_ID_AT = 12
 _CORRELATION_ID_AT = 4
 PLACES_FOR = 8
@@ -61,21 +61,21 @@ NEVER = -(1 << 63)  # a time before all that captures have, in nanoseconds
 _NULL = -1  # the length of a client id that is null
 _NO_LENGTH = -2  # none a header can have that is read without looking closer
 _AFTER_ID = 4  # a response's header: its correlation id, then tags or nothing
-_UNENDING = 1 << 62  # above all ordinals: SASL is under way
+_UNENDING = 1 << 62  # above all ordinals: SASL is in progress
 _COMPLETE, _NO_RESPONSE = State.COMPLETE, State.NO_RESPONSE_EXPECTED
 _RAW_TOKENS = Phase.RAW_TOKENS
 _SASL = frozenset({SASL_HANDSHAKE, SASL_AUTHENTICATE})
-# Kinds of request tried for an orphan response, and the least body that can tell them apart.
+# Kinds of request tried for an orphan response, and the least body that can distinguish them.
 MAX_INFERENCES = 32
-# Bytes of a response without its end that tell whether it is one: fewer may be anything.
+# Bytes of a response without its end that are enough to recognize it: fewer bytes may be anything.
 MIN_EVIDENCE = 32
 MIN_INFERRED_BODY = 8
 
 
 class ConversationState(NamedTuple):
-    """What the compiled engine needs of a conversation: the ordinal of the next request; client id of the
-    request before, its bytes, and their number as it is on the wire; kinds of request that were seen; what
-    waits; when the last byte of the last response came, `NEVER` where there was none.
+    """State of a conversation for the native engine: the ordinal of the next request, client id of the
+    request before, its bytes, and their number as it is on the wire, the kinds of request seen, the waiting
+    requests, and the time of the last response's last byte, `NEVER` without a response.
     """
 
     next: int
@@ -88,7 +88,9 @@ class ConversationState(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What it does not need, and a conversation goes on with: phase and login, orphans, `Pairing.losses`."""
+    """State that the native engine does not need, and a conversation goes on with: phase and login, orphans,
+    `Pairing.losses`.
+    """
 
     phase: Phase
     first_token: bytes
@@ -122,13 +124,13 @@ class Conversation:
         self._pairing = Pairing(store)
         self._phase = Phase.REQUESTS
         self._tokens: tuple[Exchange, ...] = ()  # raw SASL frames that wait for their answer
-        self._first_token = b""  # of the login under way
+        self._first_token = b""  # of the current login
         self._tokens_sent = 0
         self._rounds = 0  # tokens of it that were answered
         self._next = 0
         self._orphans = 0
         self._answered_ns = NEVER
-        # Of the request before: a connection's requests have the same.
+        # Of the request before: all requests of a connection have the same client id.
         self._client_id: str | None = ""
         self._client_id_bytes = b""
         self._client_id_length = _NO_LENGTH
@@ -138,7 +140,7 @@ class Conversation:
 
     @property
     def is_ordinary(self) -> bool:
-        """Whether all are requests and responses, of few kinds, and there is nothing to note about those."""
+        """Whether all frames are requests and responses, of few kinds, without anomalies to note."""
         has_headers = self._phase is not _RAW_TOKENS and not self._tokens
         return has_headers and len(self._info.api_versions_seen) <= KINDS_LENT and self._pairing.is_ordinary
 
@@ -148,7 +150,7 @@ class Conversation:
         return len(self._pairing)
 
     def state(self) -> ConversationState:
-        """What the compiled engine needs of it; only where `is_ordinary`."""
+        """Return the state for the native engine. Call it only if `is_ordinary`."""
         return ConversationState(
             self._next, self._client_id, self._client_id_bytes, self._client_id_length,
             list(self._info.api_versions_seen), self._pairing.state(), self._answered_ns,
@@ -156,7 +158,7 @@ class Conversation:
 
     @property
     def kept(self) -> Kept:
-        """What it does not need."""
+        """Return the state that the native engine does not need."""
         return Kept(
             self._phase, self._first_token, self._tokens_sent, self._rounds, self._orphans,
             self._pairing.losses,
@@ -175,13 +177,15 @@ class Conversation:
     # requests
 
     def begin_with_tokens(self) -> None:
-        """GSSAPI tokens come first, without a SaslHandshake, as those of Kafka 0.9 do."""
+        """Begin with GSSAPI tokens, without a SaslHandshake, as Kafka 0.9 does."""
         self._info.mechanism = GSSAPI
         self._info.sasl_until = _UNENDING
         self._phase = after(self._phase, Step.TOKENS_ALONE)
 
     def request(self, frame: Frame, doubtful: bool) -> bool:
-        """A frame from the client. False if it is no plausible request and `doubtful` allows to say so."""
+        """Take a frame from the client. Return False if it is no plausible request and `doubtful` allows that
+        result.
+        """
         # Hot, once a request: known API, the client id of the request before, a header without tags.
         data = frame.data
         kind = known_kind(data[:4])
@@ -206,7 +210,7 @@ class Conversation:
         return True
 
     def _take_request(self, exchange: Exchange, frame: Frame, kind: RequestKind, correlation_id: int) -> None:
-        """A request with a header waits for its response."""
+        """Add a request with a header, which waits for its response."""
         if kind.pair not in self._info.api_versions_seen:
             self._info.remember(kind.pair, MAX_KINDS)
         if (
@@ -233,15 +237,14 @@ class Conversation:
         if unknown and doubtful:
             return False
         try:
-            # What lies behind the client id of an unknown version is anyone's guess: read it as if it were
-            # cut.
+            # The layout after the client id of an unknown version is unknown: read it as if it were cut.
             header = parse_request_header(data, cut=frame.is_cut or unknown is not None)
         except DecodeError as error:
             if doubtful:
                 return False
             self._bad_header(frame, error)
             return True
-        assert kind is not None, "a header is longer than what tells its kind"
+        assert kind is not None, "a header is longer than the fields of its kind"
         exchange = self._exchange(frame, header)
         if unknown:
             exchange.note(
@@ -272,7 +275,7 @@ class Conversation:
         exchange = Exchange(self._info, self._next)
         self._next += 1
         exchange.request = frame
-        if not frame.is_cut:  # else the rest of the header may not have been captured
+        if not frame.is_cut:  # else the end of the header may not have been captured
             exchange.note(AnomalyKind.MALFORMED_HEADER, str(error), frame)
         if len(frame.data) < _HEADER.size:
             self._emit(exchange)
@@ -297,7 +300,7 @@ class Conversation:
         self._first_token = self._first_token or frame.data
 
     def _watch_request(self, exchange: Exchange) -> None:
-        """ApiVersions and SASL requests tell who the client is and what follows."""
+        """Read ApiVersions and SASL requests, which identify the client and the next frames."""
         try:
             body = exchange.request_body()
         except DecodeError:
@@ -322,10 +325,10 @@ class Conversation:
     # responses
 
     def response(self, frame: Frame, doubtful: bool) -> bool | None:
-        """A frame from the broker.
+        """Take a frame from the broker.
 
-        Where it answers nothing and `doubtful` allows to say so, False; None if it can be the answer to a
-        request that is missing.
+        If it answers no request and `doubtful` allows that result, return False. Return None if it can be the
+        answer to a request that is missing.
         """
         data = frame.data
         if self._tokens and self._token_answer(frame):
@@ -375,11 +378,11 @@ class Conversation:
 
     @property
     def _are_tokens_over(self) -> bool:
-        """Whether a server need not answer what waits: it has nothing to say to the last token of GSSAPI."""
+        """Whether a server need not answer the waiting tokens: it does not answer GSSAPI's last token."""
         return self._info.mechanism == GSSAPI and self._phase is not _RAW_TOKENS
 
     def _end_tokens(self) -> None:
-        """Nobody answers the tokens that wait."""
+        """End the waiting tokens without a response."""
         for exchange in self._tokens:
             exchange.state = _NO_RESPONSE
             self._emit(exchange)
@@ -399,7 +402,7 @@ class Conversation:
         assert version is not None
         kind = kind_of(key, version)
         if kind.unknown:
-            # behind the correlation id; whether tags follow is anyone's guess
+            # after the correlation id, as tags may or may not follow
             exchange.response_body_offset = _AFTER_ID
         elif frame.data.startswith(kind.response_tags, _AFTER_ID):
             exchange.response_body_offset = _AFTER_ID + len(kind.response_tags)
@@ -410,7 +413,7 @@ class Conversation:
         self._emit(exchange)
 
     def _find_body(self, exchange: Exchange, frame: Frame, kind: RequestKind) -> None:
-        """The header of a response has tags, or does not fit."""
+        """Find the body of a response whose header has tags, or does not fit."""
         try:
             exchange.response_body_offset = response_body_offset(frame.data, *kind.pair)
         except DecodeError as error:
@@ -441,7 +444,7 @@ class Conversation:
             self._round(bytes(body.auth_bytes))
 
     def _round(self, server_token: bytes) -> None:
-        """A token was answered without an error: the client is who it says it is once it was the last."""
+        """Count an answered token. Once it was the last one, the client's claimed identity is confirmed."""
         info = self._info
         self._rounds += 1
         if has_succeeded(info.mechanism, self._rounds, server_token):
@@ -510,12 +513,12 @@ class Conversation:
         return Mark(self._next, self._orphans, self._pairing.losses.lost_before)
 
     def wants_requests(self, frames: list[Frame], mark: Mark, replaces: bool) -> bool:
-        """Whether requests that were in holes from a mark on may go before all that came since.
+        """Return whether requests from holes after a mark may go before all requests that came since.
 
         The first may replace one that came without its end.
 
-        Not where the answer to one of them may have been taken for an orphan, or where one behind them is
-        done; nor where they are about SASL, on which depends how all that follows is read.
+        False if the answer to one of them may have been taken for an orphan, or if a request after them is
+        done. False, too, if they are about SASL, on which the reading of all later frames depends.
         """
         if not frames and not replaces:
             return True
@@ -525,7 +528,7 @@ class Conversation:
         return is_ordinary and self._pairing.all_wait(range(mark.next, self._next), replaces)
 
     def put_back_requests(self, frames: list[Frame], mark: Mark, replaces: bool) -> None:
-        """Take requests from holes, and those behind them once more."""
+        """Take requests from holes, and the requests after them once more."""
         if not frames and not replaces:
             return
         behind = self._pairing.take_out(mark.next)[replaces:]
@@ -540,7 +543,7 @@ class Conversation:
         return is_whole and not self._tokens and ids == self._pairing.first_ids(len(ids))
 
     def put_back_responses(self, frames: list[Frame], mark: Mark) -> None:
-        """Take answers from holes, and forget those."""
+        """Take answers from holes, and forget the holes."""
         self._pairing.responses_lost(mark.lost_before)
         for frame in frames:
             self.response(frame, False)
@@ -609,7 +612,7 @@ class Conversation:
     # the end
 
     def go_dark(self, time_ns: int, why: str) -> None:
-        """Nothing that follows can be read: whether what waits was answered is not known."""
+        """Mark all further bytes as unreadable: it is unknown whether the waiting requests were answered."""
         self._info.note(Anomaly(AnomalyKind.SKIPPED_BYTES, why, 0, time_ns))
         for exchange in [*self._tokens, *self._pairing.drain()]:
             exchange.note(AnomalyKind.GAP, f"the response may be among bytes that were not read: {why}")
@@ -622,7 +625,7 @@ class Conversation:
         return len(self._pairing) > 0
 
     def finish(self, close: Close) -> None:
-        """The connection is over: what waits is unanswered, or was not to be answered."""
+        """End the connection: the waiting requests are unanswered, or expected no answer."""
         if self._are_tokens_over:
             self._end_tokens()
         for exchange in [*self._tokens, *self._pairing.drain()]:
@@ -654,7 +657,9 @@ def _candidates(data: bytes, mark: bytes, distance: int) -> Iterator[int]:
 
 # Which request a response answers when the request was not captured.
 def only_kind_that_fits(frame: Frame, seen: Iterable[tuple[int, int]]) -> tuple[int, int, int] | None:
-    """API key, version and offset of the body, if exactly one kind of request `seen` explains all bytes."""
+    """Return API key, version and offset of the body, if exactly one kind of request `seen` explains all
+    bytes.
+    """
     if frame.is_cut or frame.size < 4 + MIN_INFERRED_BODY:
         return None
     fitting = []

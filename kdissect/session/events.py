@@ -1,4 +1,4 @@
-"""What an analyzer reports: exchanges, and connections that begin and end."""
+"""Events of an analyzer: exchanges, and connections that begin and end."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class ConnectionOpened(NamedTuple):
 
 
 class ConnectionClosed(NamedTuple):
-    """A connection ended, was evicted, or the capture ended; its info does not change any more.
+    """A connection ended, was evicted, or the capture ended. Its info does not change any more.
 
-    `problem`: why it came to nothing, if it did.
+    `problem`: the reason why it failed, if it did.
     """
 
     connection: ConnectionInfo

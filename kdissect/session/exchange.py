@@ -27,7 +27,7 @@ FIRST_ORPHAN_ORDINAL = 1_000_000_000
 
 
 def exchange_text(ordinal: int) -> str:
-    """An exchange by its place in the connection, for people."""
+    """Return an exchange by its ordinal in the connection, for people."""
     is_orphan = ordinal >= FIRST_ORPHAN_ORDINAL
     return f"orphan response {ordinal - FIRST_ORPHAN_ORDINAL}" if is_orphan else f"exchange {ordinal}"
 
@@ -39,7 +39,7 @@ Bodies = tuple["Decoded | None", "Decoded | None"]
 
 
 class DelayOfSide(NamedTuple):
-    """Until bytes came again, what their sender sent since was held up."""
+    """A delay: until bytes came again, all later bytes of their sender had to wait."""
 
     is_by_client: bool
     from_ns: int
@@ -47,7 +47,7 @@ class DelayOfSide(NamedTuple):
 
 
 class State(StrEnum):
-    """What became of a request."""
+    """Result of a request."""
 
     COMPLETE = "complete"
     NO_RESPONSE_EXPECTED = "no_response_expected"
@@ -57,7 +57,7 @@ class State(StrEnum):
 
 
 class ExchangeKind(StrEnum):
-    """What the frames of an exchange are."""
+    """Kind of an exchange's frames."""
 
     KAFKA = "kafka"
     SASL_TOKEN = "sasl_token"  # a raw frame after SaslHandshake v0 (KIP-43): it has no header
@@ -154,7 +154,7 @@ class Exchange:
         response_body_offset: int,
         times: tuple[int | None, int | None, int | None],
     ) -> Self:
-        """What the compiled engine paired, or held without a response.
+        """Make an exchange that the native engine paired, or stored without a response.
 
         `times` are `answered_before_ns`, `client_trip_ns` and `broker_trip_ns`.
         """
@@ -190,8 +190,8 @@ class Exchange:
 
     @property
     def is_near_secrets(self) -> bool:
-        """Whether its frames may hold secrets: by its API, because nobody knows what they are, because SASL
-        was not over, or because they are of the metadata log.
+        """Whether its frames may hold secrets: by its API, because their kind is unknown, because SASL was
+        not over, or because they are of the metadata log.
         """
         return self.is_near_logins or self.is_of_metadata
 
@@ -216,14 +216,14 @@ class Exchange:
         return self.api_key in FETCHES and may_fetch_metadata_log(self._summaries())
 
     def _summaries(self) -> Iterator[tuple[bytes, Summary]]:
-        """The captured frames with the summaries of their bodies, empty if a header does not fit."""
+        """Yield the captured frames with the summaries of their bodies, empty if a header does not fit."""
         if self.request is not None:
             yield self.request.data, self.request_summary() if self.request_body_offset else NO_SUMMARY
         if self.response is not None:
             yield self.response.data, self.response_summary() if self.response_body_offset else NO_SUMMARY
 
     def all_anomalies(self) -> list[Anomaly]:
-        """Anomalies of the exchange and of its two frames."""
+        """Return the anomalies of the exchange and its two frames."""
         found = list(self.anomalies or ())
         for frame in (self.request, self.response):
             if frame is not None and frame.anomalies:
@@ -241,8 +241,8 @@ class Exchange:
     def in_line_ns(self) -> int:
         """Nanoseconds from the last byte of the request until that of the response before on the connection.
 
-        Responses come in the order of their requests (spec/000 Network), so that none of this is the
-        broker's time for this one. 0 where nothing was under way, and without both frames.
+        Responses come in the order of their requests (spec/000 Network), so that none of this is the broker's
+        time for this one. 0 if no earlier request was open, and without both frames.
         """
         before_ns, request, response = self.answered_before_ns, self.request, self.response
         if before_ns is None or request is None or response is None:
@@ -251,7 +251,7 @@ class Exchange:
 
     @property
     def given_up_ns(self) -> int | None:
-        """Nanoseconds that the client waited behind its request until it ended the connection; None where it
+        """Nanoseconds that the client waited after its request until it ended the connection, or None if it
         did not end it.
         """
         close, request = self.close, self.request
@@ -276,7 +276,7 @@ class Exchange:
         return self.delay_within(request.time_ns, response.end_time_ns) if self.delays else 0
 
     def delay_within(self, from_ns: int, until_ns: int) -> int:
-        """How much of a span of time retransmissions that concern the exchange took."""
+        """Return how much of a span of time retransmissions that concern the exchange took."""
         ends = [None if frame is None else frame.end_time_ns for frame in (self.request, self.response)]
         found = [
             (max(delay.from_ns, from_ns), min(delay.until_ns, until_ns))
@@ -291,9 +291,9 @@ class Exchange:
         return total
 
     def request_body(self) -> Any:
-        """The decoded request body (`kdissect.decoders.generated.values`).
+        """Return the decoded request body (`kdissect.decoders.generated.values`).
 
-        Raises DecodeError where the bytes do not fit.
+        Raises DecodeError if the bytes do not fit.
         """
         if self.request is None or self.api_key is None or self.api_version is None:
             return None
@@ -302,7 +302,7 @@ class Exchange:
         )
 
     def response_body(self) -> Any:
-        """The decoded response body. Raises DecodeError where the bytes do not fit."""
+        """Return the decoded response body. Raises DecodeError if the bytes do not fit."""
         if self.response is None or self.api_key is None or self.api_version is None:
             return None
         return decode_response_body(
@@ -310,9 +310,10 @@ class Exchange:
         )
 
     def bodies(self) -> Bodies:
-        """The bodies of request and response, whether they fit or not, decoded once until `forget_bodies`.
+        """Return the bodies of request and response, whether they fit or not, decoded once until
+        `forget_bodies`.
 
-        None where there is none, where bytes of it are missing, or the schema does not know it.
+        None if there is no body, if bytes of it are missing, or if the schema does not know it.
         """
         found = self.bodies_cache
         if found is None:

@@ -1,15 +1,15 @@
 """Cuts one direction of a connection into Kafka frames.
 
 Rules:
-- A frame is an int32 size and that many bytes (spec/004 "Frame Structure").
+- A frame is an int32 size and its number of bytes (spec/004 "Frame Structure").
 - Bytes that were not captured leave a hole. A hole inside a frame costs that frame's later bytes, not the
   frame and not the position of the next one. A hole that hides a size prefix costs the position: the reader
   looks for the next plausible frame.
-- Bytes that fill such a hole late are read as if they had been there, while nothing supersedes what was in
-  it.
-- While the position is only a guess, a frame without a plausible header takes it back, and so does a segment
-  that begins with a frame beyond doubt while another is under way. Where there is proof of the other too,
-  only a whole frame does.
+- Bytes that fill such a hole late are read as if they had been there, while no later bytes supersede its
+  content.
+- While the position is only a guess, a frame without a plausible header revokes it, and so does a segment
+  that begins with a frame beyond doubt while another is incomplete. If there is proof of the incomplete one
+  too, only a whole frame does.
 """
 
 import struct
@@ -34,17 +34,19 @@ _UNKNOWN = -1
 # How many plausible frames after a guess make the position certain again.
 _TRUST_AFTER = 2
 _WRONG_GUESS = "the guessed start of a frame was wrong"
-# Bytes by which a frame grows until the store is told; small ones are never counted, they cost nothing so.
+# Bytes by which a frame grows until it reports to the store. Small frames are never counted, so that they
+# cost no time.
 COUNTED_BYTES = 1 << 20
 KEPT_OF_LARGE = 1 << 16  # bytes kept of a frame for which there is no room
-_NO_PARTS: list[bytes] = []  # of all readers that have no frame under way: a new one is made with each
-# Takes a frame, and whether doubt is allowed; says whether the frame's header was plausible, None where that
-# proves nothing.
+# of all readers without an incomplete frame, which make a new list with each frame
+_NO_PARTS: list[bytes] = []
+# Takes a frame, and whether doubt is allowed. Returns whether the frame's header was plausible, or None if
+# that is no proof.
 TakeFrame = Callable[[Frame, bool], bool | None]
 
 
 class FrameOwner(Protocol):
-    """What a reader asks of the connection it belongs to. `direction` is the reader's."""
+    """Methods that a reader calls on its connection. `direction` is the reader's."""
 
     store: Store
 
@@ -64,49 +66,49 @@ class FrameOwner(Protocol):
         """Whether `data` begins with a frame beyond doubt, or, if not `whole`, with a part of one."""
 
     def lost(self, direction: int, why: str) -> Anomaly | None:
-        """The reader lost its position; gives what was noted."""
+        """Take the loss of the reader's position. Return the anomaly."""
 
     def mark(self, direction: int) -> "Mark":
-        """Where the conversation stands before a hole."""
+        """Return the state of the conversation before a hole."""
 
     def can_replace(self, direction: int) -> bool:
-        """Whether a frame that was taken without its end can be replaced."""
+        """Return whether a frame that was delivered without its end can be replaced."""
 
     def wants(self, direction: int, frames: list[Frame], mark: "Mark", replaces: bool) -> bool:
-        """Whether frames from holes that began at a mark can take their place yet.
+        """Return whether frames from holes that began at a mark can take their place yet.
 
-        `replaces`: the first one was taken already, without its end.
+        `replaces`: the first one was delivered already, without its end.
         """
 
     def put_back(self, direction: int, frames: list[Frame], mark: "Mark", replaces: bool) -> None:
         """Take frames from holes that began at a mark, if it `wants` them."""
 
     def retract(self, anomaly: Anomaly) -> None:
-        """What was noted of the connection proved to be none."""
+        """Retract an anomaly of the connection that proved wrong."""
 
     def is_middle_start(self, direction: int) -> bool:
         """Whether the beginning of the direction was not captured."""
 
     def note(self, anomaly: Anomaly) -> None:
-        """An anomaly of the connection."""
+        """Note an anomaly of the connection."""
 
     def is_foreign(self, direction: int, data: bytes, ref: int, time_ns: int) -> bool:
         """Whether the first bytes of the direction, which are no frame, are another protocol's."""
 
     def ending(self, how: CloseKind, time_ns: int) -> None:
-        """A direction ends, with a frame that is not whole."""
+        """Take the end of a direction, inside a frame."""
 
     def ended(self, direction: int, how: CloseKind, time_ns: int) -> None:
-        """The direction ended."""
+        """Take the end of a direction."""
 
 
 def nowhere(_frame: Frame, _doubtful: bool) -> bool:
-    """Take a frame where nobody does."""
+    """Drop a frame that has no other receiver."""
     return True
 
 
 class Mode(IntEnum):
-    """What a reader does with the bytes it is given."""
+    """Mode of a reader for its next bytes."""
 
     DETECTING = 0  # kept until the connection knows what it carries
     FRAMES = 1
@@ -119,10 +121,10 @@ _FRAMES = Mode.FRAMES  # a module's own name is found faster than an enum's memb
 
 
 class FramingState(NamedTuple):
-    """What the compiled engine needs of a reader that is certain of its position.
+    """State of a reader with a certain position, for the native engine.
 
-    `size` of the frame under way (-1 without one), at how many bytes of it there is something to do, how many
-    are left until then, bytes of it that are counted, its content so far; 1-3 bytes of a size; reference and
+    `size` of the current frame (-1 without one), the number of its bytes at which the reader acts, the number
+    that is left until then, its counted bytes, its content so far, 1-3 bytes of a size, and reference and
     time of the first and of the last packet.
     """
 
@@ -147,8 +149,8 @@ class FrameReader:
 
     def __init__(self, connection: FrameOwner, direction: int) -> None:
         self._connection = connection
-        self._counted = 0  # bytes of the frame under way that the store knows of
-        self._stop = 0  # where in the content of the frame under way there is something to do
+        self._counted = 0  # bytes of the current frame that the store knows of
+        self._stop = 0  # offset in the content of the current frame at which the reader acts
         self._again = (
             b""  # bytes to be looked at once more: a loop, as crafted bytes would make a recursion deep
         )
@@ -157,8 +159,8 @@ class FrameReader:
         self._take: TakeFrame = nowhere
         self.is_open = False  # the stream's first byte was seen
         self.closed: CloseKind | None = None
-        self.parts = _NO_PARTS  # content of the frame under way, up to its first hole
-        self.room = 0  # `_stop` less the bytes of its content that went by, captured or not
+        self.parts = _NO_PARTS  # content of the current frame, up to its first hole
+        self.room = 0  # `_stop` less the bytes of its content that passed, captured or not
         self._size = _UNKNOWN
         self._holed = False
         self._stub = b""  # 1-3 bytes of a size prefix, or the undecided end of the bytes searched while LOST
@@ -166,18 +168,18 @@ class FrameReader:
         self._first_time = self.last_time_ns = 0
         self._skipped = 0
         self._through: StreamSink | None = None
-        self._torn: Torn | None = None  # around holes behind which no frame was found
-        self._is_proven = False  # the frame under way, whose start is a guess, is one of the conversation
+        self._torn: Torn | None = None  # around holes after which no frame was found
+        self._is_proven = False  # the current frame, whose start is a guess, is one of the conversation
         self._doubt = 0  # frames still to be judged before the position counts as certain
 
     # StreamSink
 
     def opened(self) -> None:
-        """The next byte is the first of the stream."""
+        """Note that the next byte is the first of the stream."""
         self.is_open = True
 
     def data(self, payload: bytes, ref: int, time_ns: int) -> None:
-        """The next bytes of the stream."""
+        """Take the next bytes of the stream."""
         if self.mode is not _FRAMES:
             self._outside_frames(payload, ref, time_ns)
             return
@@ -220,7 +222,7 @@ class FrameReader:
             self._through.data(payload, ref, time_ns)
 
     def _is_refuted(self, payload: bytes) -> bool:
-        """Whether the frame under way, whose start is a guess, is none: then the position is lost."""
+        """Return whether the current frame, whose start is a guess, is none: then the position is lost."""
         if self._size < 0 and not self._stub:
             return False
         is_proven = self._is_proven and self._size >= 0
@@ -232,7 +234,7 @@ class FrameReader:
         return True
 
     def _look_again(self, ref: int, time_ns: int) -> None:
-        """Go on with the rest of a segment behind a frame, a wrong size or a place that was found."""
+        """Go on with the bytes of a segment after a frame, a wrong size or a found position."""
         while self._again:
             payload, self._again = self._again, b""
             if self.mode is Mode.FRAMES:
@@ -241,7 +243,9 @@ class FrameReader:
                 self._search(payload, ref, time_ns)
 
     def _go_on(self, payload: bytes, have: int, ref: int, time_ns: int) -> None:
-        """A large frame has grown by `COUNTED_BYTES`: whether all that are under way leave room for it."""
+        """Take a large frame's growth by `COUNTED_BYTES`, and drop its bytes if all current frames exceed the
+        limit.
+        """
         store = self._connection.store
         self.last_ref, self.last_time_ns = ref, time_ns
         if self._holed:
@@ -263,7 +267,7 @@ class FrameReader:
             self._uncount()
 
     def _stand_at(self, have: int) -> None:
-        """So many bytes of a frame with a hole went by; none is kept, so there is something to do at each."""
+        """Count bytes of a frame with a hole. It stores none, so the reader acts at each payload."""
         self._stop = have
         self.room = 0
 
@@ -274,7 +278,7 @@ class FrameReader:
     def gap(
         self, length: int, snapped: bool, ref: int, time_ns: int, *, can_fill: bool = False
     ) -> Hole | None:
-        """The next `length` bytes were not captured; gives what can be filled yet, if it is of use."""
+        """Take a hole of `length` bytes. Return the hole if later bytes can fill it usefully."""
         is_final = snapped or length == UNKNOWN_LENGTH or not can_fill
         if is_final:
             self._let_go()
@@ -289,7 +293,7 @@ class FrameReader:
         return None if torn.is_over else hole
 
     def _pass(self, length: int, snapped: bool, ref: int, time_ns: int) -> Anomaly | None:
-        """Go on behind a hole; gives what was noted of the connection."""
+        """Go on after a hole. Return the anomaly of the connection."""
         if self.mode is Mode.FRAMES:
             return self._hole(length, snapped, ref, time_ns)
         if self.mode is Mode.LOST:
@@ -303,7 +307,7 @@ class FrameReader:
 
     @property
     def _can_tear(self) -> bool:
-        """Whether all since the last certain position is at hand."""
+        """Whether the reader has all bytes since the last certain position."""
         return self.mode is Mode.FRAMES and not self._holed and not self._doubt
 
     def _stand(self) -> Stand:
@@ -338,13 +342,13 @@ class FrameReader:
             self._let_go()
 
     def _let_go(self) -> None:
-        """What may come of the holes is of no use any more."""
+        """Release the bytes around holes: late bytes are of no use any more."""
         if self._torn is not None:
             self._torn.release()
             self._torn = None
 
     def fill(self, hole: Hole, parts: list[Part]) -> Filling:
-        """All bytes of a gap came late: read them, where nothing took the place of what is in them."""
+        """Take all bytes of a gap late: read them, if no later bytes replaced their content."""
         assert isinstance(hole, TornHole), "given by `gap`"
         torn = hole.torn
         if torn.is_over or self.closed is not None:
@@ -411,7 +415,7 @@ class FrameReader:
         return Filling.PUT_BACK
 
     def _gap_again(self, hole: TornHole) -> None:
-        """A hole that is not filled, as `gap` has it."""
+        """Handle a hole that is not filled, as `gap` does."""
         torn = self._torn
         if torn is None and self._can_tear:
             torn = Torn(self._connection.store, self._stand(), self._connection.mark(self.direction))
@@ -422,7 +426,7 @@ class FrameReader:
             self._tear(hole)
 
     def end(self, how: CloseKind, ref: int, time_ns: int) -> None:
-        """The stream is over: what stands of a frame is delivered as cut."""
+        """End the stream. A partial frame is delivered as cut."""
         self.closed = how
         self._let_go()
         if self._through is not None:
@@ -432,7 +436,7 @@ class FrameReader:
         self._connection.ended(self.direction, how, time_ns)
 
     def end_frame(self, how: CloseKind, time_ns: int) -> None:
-        """Deliver what stands of a frame; again once bytes that were held back until the end were given."""
+        """Deliver a partial frame, and again after the bytes that waited for the end."""
         if self.mode is Mode.FRAMES and self._size >= 0:
             self._connection.ending(how, time_ns)
             missing = "bytes missing inside the frame, and " if self._holed else ""
@@ -442,11 +446,11 @@ class FrameReader:
 
     @property
     def is_certain(self) -> bool:
-        """Whether it cuts frames at a position that is known, and has all of the one under way."""
+        """Whether it cuts frames at a known position, and has all bytes of the current one."""
         return self.mode is _FRAMES and not self._doubt and not self._holed and self.closed is None
 
     def state(self) -> FramingState:
-        """What the compiled engine needs of it; only where `is_certain`."""
+        """Return the state for the native engine. Call it only if `is_certain`."""
         return FramingState(
             self._size, self._stop, self.room, self._counted, self.parts, self._stub,
             (self._first_ref, self._first_time), (self.last_ref, self.last_time_ns),
@@ -463,7 +467,7 @@ class FrameReader:
     # position
 
     def start_frames(self, take: TakeFrame, certain: bool) -> None:
-        """The next byte is the first of a frame (`certain`), or somewhere in the stream.
+        """Start at the first byte of a frame (`certain`), or somewhere in the stream.
 
         Frames go to `take`.
         """
@@ -544,7 +548,7 @@ class FrameReader:
         self.last_time_ns = time_ns
 
     def _complete(self, payload: bytes, extra: int, ref: int, time_ns: int) -> None:
-        """The frame under way ends in this payload, `extra` bytes before its end."""
+        """Deliver the current frame, which ends in this payload, `extra` bytes before its end."""
         size = self._size
         if self._holed:
             content = self.parts[0]
@@ -592,7 +596,7 @@ class FrameReader:
         if length == UNKNOWN_LENGTH:
             if self._size >= 0:
                 self._deliver_cut("bytes missing inside the frame")
-            return self._lose("nobody can tell how many bytes were not captured")
+            return self._lose("the number of bytes that were not captured is unknown")
         if self._size < 0:
             return self._lose(f"{plural(length, 'byte')} at the start of a frame not captured")
         if not self._holed:

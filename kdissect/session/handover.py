@@ -1,14 +1,13 @@
-"""A connection on its way to the compiled engine and back: whole, as data.
+"""A connection's handover to the native engine and back: whole, as data.
 
 Rules:
-- A connection is in one place at a time. It is lent where all about it is ordinary: frames are cut at
-  positions that are known, requests wait under ids of their own, no segment is out of order, nothing has
-  to be noted.
-- The engine takes what goes on like that, and the end of it; anything else is for Python, which has the
-  connection back for it.
+- A connection has one owner at a time. It is handed over if all about it is ordinary: frames are cut at known
+  positions, requests wait under ids of their own, no segment is out of order, there is no anomaly to note.
+- The engine takes ordinary packets, and the end of the connection. Python reclaims the connection for any
+  other packet.
 - A connection whose handshake and first request are ordinary begins in the engine (`session.beginning`).
-- To hand it over costs what waits in it. It is lent again at once, but after ever more packets where the
-  engine took few of them, and after some where requests wait.
+- A handover costs time for each waiting request. Python hands a connection over again at once, but after ever
+  more packets if the engine took few of them, and after some if requests wait.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ from kdissect.session.pairing import Losses
 from kdissect.session.request_kind import kind_row
 from kdissect.session.sasl import Phase
 
-# Packets that Python takes after it had a connection back before that is lent again: none, and twice as many
-# each time that the engine took but few in between.
+# Packets that Python takes between reclaiming a connection and its next handover: none, and twice the former
+# number each time that the engine took only few packets in between.
 MANY_PACKETS = 1024
 FEW_TAKEN = 16
 WAITING_A_PACKET = 4  # requests that wait are handed over in the time that a packet takes in Python
@@ -42,7 +41,7 @@ KEPT_SHARED = 1000
 
 
 class HeldState(NamedTuple):
-    """What the engine has of a connection.
+    """State of a connection in the engine.
 
     Direction of the client, time of the last packet in nanoseconds, and of each direction its stream and its
     reader, None for one that Python alone goes on with.
@@ -66,9 +65,9 @@ Ends = tuple[tuple[EndState, EndState], tuple[int, int, int] | None]
 
 
 class _Side(NamedTuple):
-    """What the engine does not need of a direction; `reader` is one that is not certain.
+    """State of a direction that the engine does not need. `reader` is one that is not certain.
 
-    `is_open` is of the reader: it may have the first byte where the stream's SYN was not captured.
+    `is_open` is of the reader: it may have the first byte even if the stream's SYN was not captured.
     """
 
     opened: bool
@@ -79,27 +78,27 @@ class _Side(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What the engine does not need of a connection."""
+    """State of a connection that the engine does not need."""
 
     conversation: ConversationKept
     sides: tuple[_Side, _Side]
 
 
-# What the engine has not of a connection that began there.
+# State that the engine does not have of a connection that began there.
 _OPEN = _Side(True, True, False, NOTHING_ODD, None)
 BEGUN = Kept(ConversationKept(Phase.REQUESTS, b"", 0, 0, 0, Losses()), (_OPEN, _OPEN))
 
-# What most connections have: one for all.
+# State that most connections have: one object for all.
 _common: dict[Kept, Kept] = {}
 
 
 def held_of(store: Store, info: ConnectionInfo) -> native.Held | None:
-    """Where a connection is while it is lent; None without the engine."""
+    """Return the state of a native-owned connection, or None without the engine."""
     return native.Held(engine_of(store), info) if is_compiled else None
 
 
 def engine_of(store: Store) -> native.Engine:
-    """What the connections of an analysis share in the engine."""
+    """Return the engine that the connections of an analysis share."""
     if store.engine is None:
         limits = store.limits
         most = (
@@ -133,7 +132,7 @@ def _over(info: ConnectionInfo, last_ns: int, direction: int, is_reset: bool, at
 def note_end(
     info: ConnectionInfo, last_ns: int, ended_by: tuple[int, bool, int] | None, how: CloseKind, time_ns: int
 ) -> None:
-    """A connection is over, by a FIN or RST that the engine took, or else as said."""
+    """Note the end of a connection, by a FIN or RST that the engine took, or else by `how` and `time_ns`."""
     info.end_ns = max(info.start_ns, last_ns or info.start_ns)
     closed_by = None
     if ended_by is not None:
@@ -145,7 +144,7 @@ def note_end(
 def is_ordinary(
     tcp: TcpConnection, readers: tuple[FrameReader, FrameReader], conversation: Conversation
 ) -> bool:
-    """Whether a connection can be lent."""
+    """Return whether a connection can be handed over."""
     first, second = readers
     is_open = first.closed is None and second.closed is None  # what ends is for Python
     return (
@@ -198,7 +197,7 @@ def take_back(
     conversation: Conversation,
     store: Store,
 ) -> tuple[FrameReader, FrameReader]:
-    """Have a connection again, in new readers and a new conversation; gives its readers."""
+    """Reclaim a connection, in new readers and a new conversation. Return its readers."""
     (client, time_ns, states, framings, of_conversation), (ends, reset_by) = held.take_back()
     if tcp.log is NOTHING_NOTED:
         tcp.log = AnomalyLog(store.limits.anomalies)

@@ -1,22 +1,22 @@
-"""Which cluster a connection leads to, and which topic a name stands for.
+"""The cluster of a connection, and the topic of a name.
 
 Names of groups, topics and transactional ids, node ids and producer ids are unique in one cluster alone. The
 name of a topic is unique in a cluster at one time: a topic that is deleted and created again has another id
-(KIP-516). States that are kept by such names have `scope` and `topic` in their keys.
+(KIP-516). States that are stored by such names have `scope` and `topic` in their keys.
 
 Rules:
 - A broker names its cluster in Metadata (from version 2 on) and DescribeCluster. A request of ApiVersions
-  (from version 5 on) names the cluster that the client expects; a response without an error confirms it, and
-  REBOOTSTRAP_REQUIRED denies what another broker advertises: the broker is in another cluster, or another
-  node.
+  (from version 5 on) names the cluster that the client expects. A response without an error confirms it, and
+  REBOOTSTRAP_REQUIRED denies the advertisement of another broker: the broker is in another cluster, or
+  another node.
 - A connection that names two clusters, one after the other, leads to the later one from then on (MET015 is
   the finding): a proxy connects it to another broker, and a response is of the broker that sent it.
 - A connection that names no cluster leads to the one that its address named last before the connection
-  began; if the address named none by then, to the one that it named first.
+  began. If the address named none by then, it leads to the one that it named first.
 - A Metadata response without a cluster (before version 2) lists the brokers of the sender's cluster: if the
-  cluster of one is known, all are in it. Two clusters of which no id was captured are not distinguished:
+  cluster of one is known, all are in it. Two clusters without a captured id are not distinguished:
   brokers of one cluster have other addresses on other listeners.
-- An address of which no response was captured is in the cluster of the Metadata that advertises it.
+- An address without a captured response is in the cluster of the Metadata that advertises it.
 - The first cluster of a capture set, and connections to an unknown cluster, have the scope of the capture
   set itself. The first topic of a name has the name itself.
 - Facts are learned from exchanges in the order of events.
@@ -41,13 +41,13 @@ TELLING = frozenset({METADATA, API_VERSIONS, CREATE_TOPICS, DESCRIBE_CLUSTER, DE
 # Addresses whose cluster is known, and clusters of a capture set.
 MAX_BROKERS = 10_000
 MAX_CLUSTERS = 1_000
-# Numbers of bodies that were read: clients ask again and again and get the same.
+# Numbers of bodies that were read: clients ask again and again and get equal answers.
 MAX_BODIES = 4096
-# Topics of one name that are distinguished; a later topic is not distinguished from the last of them.
+# Topics of one name that are distinguished. A later topic is not distinguished from the last of them.
 MAX_TOPICS_OF_NAME = 100
-# Clusters that advertise one address; the last ones are kept.
+# Clusters that advertise one address. The table has the last ones.
 MAX_ADVERTISERS = 10
-# Times at which an address became another cluster's; the last ones are kept.
+# Times at which an address became another cluster's. The table has the last ones.
 MAX_MOVES = 100
 _EXPECTED_FROM = 5  # the first version of ApiVersions that names a cluster (ApiVersionsRequest.json)
 _REBOOTSTRAP_REQUIRED = 129  # org.apache.kafka.common.protocol.Errors: another cluster or node
@@ -67,7 +67,7 @@ _TopicKey = tuple[str, str]
 
 
 class Identities:
-    """The clusters and topics of one analysis. Picklable; raises nothing."""
+    """The clusters and topics of one analysis. Picklable. Its methods raise no exception."""
 
     def __init__(self) -> None:
         self._own: dict[_Place, tuple[_Named, ...]] = {}
@@ -138,9 +138,10 @@ class Identities:
                 self._note_topic((self.scope(info), str(name)), bytes(topic_id))
 
     def _learn_neighbours(self, info: ConnectionInfo, answer: Any) -> bool:
-        """A response that names no cluster: its brokers and who sent it are in one, if that of some is known.
+        """Learn from a response that names no cluster: its brokers and its sender are in one cluster, if one
+        of them is known.
 
-        Returns whether nothing more can be learned from it.
+        Returns whether no more can be learned from it.
         """
         if self.cluster_of(info) is not None:
             return True
@@ -204,7 +205,7 @@ class Identities:
             self.changes += 1
 
     def _note_topic(self, key: _TopicKey, topic_id: bytes) -> int:
-        """The number of a topic among those of its name; the last one for a topic that is not kept."""
+        """Return the number of a topic among the topics of its name, or the last one if the table is full."""
         known = self._topics.get(key, ())
         if topic_id in known:
             return known.index(topic_id)
@@ -217,19 +218,21 @@ class Identities:
         return len(known)
 
     def cluster_of(self, info: ConnectionInfo) -> str | None:
-        """The id of the cluster that a connection leads to; None if that is not known."""
+        """Return the id of the cluster that a connection leads to, or None if it is unknown."""
         if info.cluster_id is None:  # kept: an address may become another cluster's
             addresses = info.broker_address, info.broker_text
             info.cluster_id = self._cluster_at(info.capture_set, addresses, info.start_ns)
         return info.cluster_id
 
     def named_by(self, info: ConnectionInfo) -> str | None:
-        """The cluster that the broker at the end of a connection named last; None if it named none."""
+        """Return the cluster that the broker at the end of a connection named last, or None if it named
+        none.
+        """
         named = self._own.get((info.capture_set, info.broker_address))
         return None if named is None else named[-1][1]
 
     def cluster_at(self, capture_set: str, *addresses: str) -> str | None:
-        """The cluster that a broker belongs to now, by its address or its name with the port."""
+        """Return the cluster that a broker belongs to now, by its address or its name with the port."""
         return self._cluster_at(capture_set, addresses, None)
 
     def _cluster_at(self, capture_set: str, addresses: tuple[str, ...], time_ns: int | None) -> str | None:
@@ -245,9 +248,9 @@ class Identities:
         return None
 
     def advertised_by_other(self, info: ConnectionInfo) -> str | None:
-        """A cluster that advertises the address of a connection, where a broker of another cluster answers.
+        """Return a cluster that advertises the address of a connection to another cluster's broker.
 
-        None for an address that was in several clusters: what was advertised before may have been true.
+        None for an address that was in several clusters: the earlier advertisement may have been true.
         """
         own_place = info.capture_set, info.broker_address
         named = self._own.get(own_place)
@@ -272,7 +275,7 @@ class Identities:
         return f"{info.capture_set}{SEPARATOR}{cluster}"
 
     def topic(self, info: ConnectionInfo, name: str, topic_id: bytes | None = None) -> str:
-        """The name of a topic, with its id if it is not the first topic of the name.
+        """Return the name of a topic, with its id if it is not the first topic of the name.
 
         Without an id: the topic that has the name now.
         """
@@ -295,16 +298,18 @@ class Identities:
         return any(topic == name and capture_set_of(scope) == capture_set for scope, topic in self._renewed)
 
     def one_of_several(self, info: ConnectionInfo) -> str | None:
-        """The cluster of a connection; None if it is not known, or if no other one was captured."""
+        """Return the cluster of a connection, or None if it is unknown, or if no other cluster was
+        captured.
+        """
         return self.cluster_of(info) if self._are_several(info.capture_set) else None
 
     def _are_several(self, capture_set: str) -> bool:
         return capture_set in self._several if self.by_capture_set else len(self._known) > 1
 
     def apart(self, scope: str) -> str:
-        """The cluster of a scope, which capture sets may have in common.
+        """Return the cluster of a scope, which capture sets may have in common.
 
-        Empty if it is not known, or if no other one was captured.
+        Empty if it is unknown, or if no other cluster was captured.
         """
         capture_set, _, cluster = scope.partition(SEPARATOR)
         if not self._are_several(capture_set):
@@ -313,7 +318,7 @@ class Identities:
 
 
 def _named_by(named: tuple[_Named, ...], time_ns: int) -> str:
-    """The cluster that an address named last until then, or first of all."""
+    """Return the cluster that an address named last until then, or first of all."""
     before = [cluster for at_ns, cluster in named if at_ns <= time_ns]
     return before[-1] if before else named[0][1]
 
@@ -336,7 +341,7 @@ def _only_validates(exchange: Exchange) -> bool:
 
 
 def capture_set_of(scope: str) -> str:
-    """The capture set of a scope."""
+    """Return the capture set of a scope."""
     return scope.partition(SEPARATOR)[0]
 
 
@@ -350,38 +355,40 @@ def learn_identities(exchange: Exchange) -> None:
 
 
 def cluster_of(info: ConnectionInfo) -> str | None:
-    """The id of the cluster that a connection leads to; None if that is not known."""
+    """Return the id of the cluster that a connection leads to, or None if it is unknown."""
     return None if info.identities is None else info.identities.cluster_of(info)
 
 
 def one_of_several(info: ConnectionInfo) -> str | None:
-    """The cluster of a connection; None if it is not known, or if no other one was captured."""
+    """Return the cluster of a connection, or None if it is unknown, or if no other cluster was captured."""
     return None if info.identities is None else info.identities.one_of_several(info)
 
 
 def cluster_fact(info: ConnectionInfo | None) -> dict[str, str]:
-    """The field `cluster` of a row about a connection; no field if one cluster was captured."""
+    """Return the field `cluster` of a row about a connection, or no field if one cluster was captured."""
     cluster = None if info is None else one_of_several(info)
     return {} if cluster is None else {"cluster": cluster}
 
 
 def topic_now(info: ConnectionInfo, topic: str) -> str:
-    """The topic that has the name of this one now, as `Identities.topic` has it."""
+    """Return the topic that has this name now, as `Identities.topic` returns it."""
     return topic if info.identities is None else info.identities.topic(info, plain_name(topic))
 
 
 def later_topic(name: str, topic_id: bytes) -> str:
-    """What `Identities.topic` returns for a topic that is not the first of its name."""
+    """Return the result of `Identities.topic` for a topic that is not the first of its name."""
     return f"{name}{SEPARATOR}{topic_id.hex()}"
 
 
 def plain_name(topic: str) -> str:
-    """The name in what `Identities.topic` returns. A name may have a separator of its own on the wire."""
+    """Return the name in a result of `Identities.topic`. A name may have a separator of its own on the
+    wire.
+    """
     name, _, topic_id = topic.rpartition(SEPARATOR)
     return name if len(topic_id) == _ID_DIGITS and _IS_HEX.issuperset(topic_id) and name else topic
 
 
 def _body(exchange: Exchange) -> Any:
-    """The body of a response that fits."""
+    """Return the body of a response that fits."""
     body = exchange.bodies()[1]
     return body.value if body is not None and body.fits else None

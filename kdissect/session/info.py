@@ -1,4 +1,4 @@
-"""What is known of one connection while it lasts, and afterwards."""
+"""The facts about one connection while it lasts, and afterwards."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 _NO_NAMES: Mapping[str, str] = {}
 _NOTHING_SELDOM: Mapping[str, Any] = {}
 _T = TypeVar("_T")
-# What became of exchanges, as `session.exchange.State` names it; each is a slot that counts them.
+# Results of exchanges, as `session.exchange.State` names them. Each is a slot that counts them.
 _STATES = ("complete", "no_response_expected", "unanswered", "incomplete", "orphan_response")
 
 
 class ConnectionKind(StrEnum):
-    """What a connection carries. Everything but KAFKA is opaque: counted and named, not dissected."""
+    """Content of a connection. Every kind but KAFKA is opaque: counted and named, not dissected."""
 
     KAFKA = "kafka"
     TLS = "tls"
@@ -51,7 +51,7 @@ class ConnectionKind(StrEnum):
 
 
 class Close(NamedTuple):
-    """Who ended a connection (`client`, `broker`; None for neither), how and when."""
+    """End of a connection: the end that closed it (`client`, `broker`, None for neither), how and when."""
 
     by: str | None
     how: CloseKind
@@ -64,9 +64,9 @@ def close_of(
     how: CloseKind,
     time_ns: int,
 ) -> Close:
-    """Who closed a connection, how and when.
+    """Return the end that closed a connection, how and when.
 
-    `closed_by`: direction of the first FIN or RST (None: not known), which of them, and when; None: `how` and
+    `closed_by`: direction of the first FIN or RST (None: not known), which of them, and when. None: `how` and
     `time_ns` apply.
     """
     if closed_by is None:
@@ -83,10 +83,10 @@ def close_of(
 
 
 class Share(NamedTuple):
-    """Which exchanges of a connection other ones have and count. None: this connection counts.
+    """The exchanges of a connection that other connections have and count. None: this connection counts.
 
     `inside` is the connection that counts most. `spans` are the last ordinal of a run of requests and the
-    connection that counts them; the last span has all further requests. `early` counts responses to requests
+    connection that counts them. The last span has all further requests. `early` counts responses to requests
     from before the capture. `is_whole`: `inside` counts all exchanges.
     """
 
@@ -103,12 +103,14 @@ class Share(NamedTuple):
         return self.spans[-1][1] if self.spans else self.inside
 
     def root_of_orphan(self, is_early: bool) -> str | None:
-        """The connection that counts a response without a request; `is_early`: it comes before all others."""
+        """Return the connection that counts a response without a request. `is_early`: no request precedes
+        it.
+        """
         return self.early if is_early else self.inside
 
 
 class _Seldom(Generic[_T]):
-    """An attribute that few connections have; None for the others, which need no memory for it."""
+    """An attribute that few connections have. It is None for the other ones and needs no memory there."""
 
     def __set_name__(self, _owner: type, name: str) -> None:
         self._name = name
@@ -124,7 +126,7 @@ class _Seldom(Generic[_T]):
 
 
 class KnownIdentities(Protocol):
-    """What connections ask about clusters and topics (`session.identities.Identities`)."""
+    """Methods that connections call for clusters and topics (`session.identities.Identities`)."""
 
     changes: int
     """How often a fact came on which `scope` or `topic` may depend."""
@@ -138,16 +140,16 @@ class KnownIdentities(Protocol):
         """Where names of groups and topics are unique."""
 
     def cluster_of(self, info: "ConnectionInfo") -> str | None:
-        """The id of the cluster that a connection leads to."""
+        """Return the id of the cluster that a connection leads to."""
 
     def named_by(self, info: "ConnectionInfo") -> str | None:
-        """The cluster that the broker at the end of a connection named last."""
+        """Return the cluster that the broker at the end of a connection named last."""
 
     def cluster_at(self, capture_set: str, *addresses: str) -> str | None:
-        """The id of the cluster of an address."""
+        """Return the id of an address's cluster."""
 
     def advertised_by_other(self, info: "ConnectionInfo") -> str | None:
-        """A cluster that advertises the address of a connection to another cluster."""
+        """Return a cluster that advertises the address of a connection to another cluster."""
 
     def is_former(self, scope: str, topic: str) -> bool:
         """Whether another topic has the name of a topic by now."""
@@ -156,24 +158,24 @@ class KnownIdentities(Protocol):
         """Whether a cluster of a capture set gave a name to several ids."""
 
     def one_of_several(self, info: "ConnectionInfo") -> str | None:
-        """The cluster of a connection, if several were captured."""
+        """Return the cluster of a connection, if several were captured."""
 
     def apart(self, scope: str) -> str:
-        """The cluster of a scope, if several were captured; empty otherwise."""
+        """Return the cluster of a scope, if several were captured, else an empty text."""
 
     def topic(self, info: "ConnectionInfo", name: str, topic_id: bytes | None = None) -> str:
-        """The topic that a name stands for."""
+        """Return the topic of a name."""
 
 
 class ConnectionInfo:
     """One connection. Until the roles are known `client` is the end that opened it or spoke first.
 
-    Id and ends of one that `of_flow` made are worked out when they are first asked for: most connections of a
-    flood are never asked. `names` are those of addresses; `client_text` and `broker_text` have them.
-    `anomaly_counts` has what TCP noticed from the end of the connection on, `anomalies_so_far` at any time.
-    `opened_at` is the place of its first packet and `over_ns` the time at which its silence was known to be
-    its end (0: it did not end so), both for `engine.event_order`. `same_as` is the connection of another
-    capture set that is this one, captured elsewhere, and counted instead (`engine.taps`).
+    Id and ends of one that `of_flow` made are computed at their first use: most connections of a flood never
+    need them. `names` are names of addresses. `client_text` and `broker_text` have them. `anomaly_counts`
+    includes TCP's anomalies from the end of the connection on, `anomalies_so_far` at any time. `opened_at` is
+    the position of its first packet and `over_ns` the time at which its silence was known to be its end (0:
+    it did not end so), both for `engine.event_order`. `same_as` is the connection of another capture set that
+    is this one, captured elsewhere, and counted instead (`engine.taps`).
     """
 
     __slots__ = (
@@ -227,7 +229,7 @@ class ConnectionInfo:
     share = _Seldom[Share]()
     """Which exchanges the other connection has, if not all: `same_as` is then that of the event."""
     proxy: "_Seldom[ProxyHeader]" = _Seldom()
-    """What a PROXY protocol header before its first byte contains."""
+    """Content of a PROXY protocol header before its first byte."""
 
     id: str
     client: Endpoint
@@ -236,7 +238,7 @@ class ConnectionInfo:
     """The client with its name, as it is printed on every row: formatted once."""
     broker_text: str
     broker_address: str
-    """What states are kept by, whatever the broker is called."""
+    """Key of states, with any name of the broker."""
 
     def __init__(
         self,
@@ -256,7 +258,7 @@ class ConnectionInfo:
     def of_flow(
         cls, flow: bytes, capture_set: str, start_ns: int, names: Mapping[str, str], anomalies_kept: int
     ) -> Self:
-        """A connection whose client sends packets with this flow key (`model.segment.Segment`)."""
+        """Make a connection whose client sends packets with this flow key (`model.segment.Segment`)."""
         info = cls.__new__(cls)
         ConnectionInfo._begin(info, flow, capture_set, start_ns, names, anomalies_kept)
         return info
@@ -272,8 +274,8 @@ class ConnectionInfo:
         self.cluster_id: str | None = None
         """The cluster that the connection leads to, once `identities` know it."""
         self.line_texts: tuple[object, tuple[bytes, ...]] | None = None
-        """Who writes lines, and what of them belongs to the connection (`cli.formats.line_filler`), once
-        there was one.
+        """The line writer, and its texts about the connection (`cli.formats.line_filler`), once there was
+        one.
         """
         self.client_direction = 0
         self.kind = ConnectionKind.NO_DATA
@@ -290,7 +292,9 @@ class ConnectionInfo:
         self.mechanism: str | None = None
         self.principal: str | None = None
         self.processes: _Processes = ()
-        """Who holds the ends, as far as the capture tells it; None for one of the two, not known which."""
+        """The processes that hold the ends, as far as the capture names them. None: it is unknown which
+        end.
+        """
         self.sasl_until = -1
         """The ordinal of the last exchange before SASL ended; -1 without SASL."""
         self.close: Close | None = None
@@ -303,14 +307,14 @@ class ConnectionInfo:
         self.anomaly_counts = NO_ANOMALIES
         self.tcp: TcpSummary | None = None
         self.tcp_log: AnomalyLog | None = None
-        """What TCP notices, while the connection is open."""
+        """TCP's anomalies, while the connection is open."""
         self.tls: TlsInfo | None = None
-        """What carries the connection, where that is TLS; `kind` is what its plaintext is, if any."""
+        """The TLS around the connection, if there is any. `kind` is the kind of its plaintext, if any."""
 
     if not TYPE_CHECKING:  # else every misspelt attribute of a connection would pass the type check
 
         def __getattr__(self, name: str) -> Any:
-            """Id or ends that nobody asked for yet: worked out from the flow key."""
+            """Compute id or ends from the flow key at their first use."""
             if name == "id":
                 self.id = connection_id(self._flow, self.capture_set, self.start_ns)
             elif name in _OF_CLIENT:
@@ -336,7 +340,7 @@ class ConnectionInfo:
         setattr(self, state, getattr(self, state) + 1)
 
     def remember(self, kind: tuple[int, int], most: int) -> None:
-        """The connection has requests of this API in this version; of so many kinds at most."""
+        """Note that the connection has requests of this API in this version, for at most `most` kinds."""
         seen = self.api_versions_seen
         if len(seen) >= most:
             self.note_limit(f"more than {most} kinds of request: further ones are not remembered")
@@ -353,7 +357,7 @@ class ConnectionInfo:
 
     @property
     def proxied(self) -> Endpoint | None:
-        """The client that a proxy connected for; None where no PROXY protocol header has its address."""
+        """The client that a proxy connected for, or None if no PROXY protocol header has its address."""
         return None if self.proxy is None else self.proxy.source
 
     @property
@@ -399,30 +403,34 @@ class ConnectionInfo:
         self.broker_text = self._text(broker, self.broker_address)
 
     def id_and_ends(self) -> tuple[str, str, str]:
-        """Id, client and broker as addresses, of a connection that `of_flow` made: for one line, not kept."""
+        """Return id, client and broker as addresses, of a connection that `of_flow` made. It does not cache
+        them.
+        """
         client, broker = flow_texts(self._flow)
         return _id_of(client, broker, self.capture_set, self.start_ns), client, broker
 
     def attempt(self) -> tuple[str, int]:
-        """Host of the client and port that it connected to: not kept, as `id_and_ends`."""
+        """Return the client's host and the port that it connected to, without caching, as `id_and_ends`."""
         flow = self._flow
         return (source_host(flow), flow_ports(flow)[1]) if flow else (self.client.host, self.broker.port)
 
     def swap_ends(self) -> None:
-        """Who was taken for the client is the broker."""
+        """Swap the ends: the assumed client is the broker."""
         client, broker = self.broker, self.client
         self._flow = self._flow and reverse_flow(self._flow)
         self.set_ends(client, broker)
 
     def forget_ends(self) -> None:
-        """Work out the ends again when they are asked for: of a silent connection they take 250 bytes."""
+        """Forget the ends and compute them again at their next use: those of a silent connection take 250
+        bytes.
+        """
         if self._flow:
             self.client  # noqa: B018 - both or none of them are there
-            del self.client, self.client_text  # those of the broker are shared
+            del self.client, self.client_text  # the broker's texts are shared
             self.line_texts = None
 
     def _text(self, end: Endpoint, address: str) -> str:
-        """The name of an end with its port, or its address (`model.hosts`)."""
+        """Return the name of an end with its port, or its address (`model.hosts`)."""
         names = self.names
         if not names:
             return address
@@ -430,7 +438,7 @@ class ConnectionInfo:
         return address if name is None else f"{name}:{end.port}"
 
     def note_process(self, end: Endpoint | None, process: "Process") -> None:
-        """The capture tells who holds an end."""
+        """Note a process that the capture names for an end."""
         for at, (known_end, known) in enumerate(self.processes):
             if known_end == end:
                 both = known if known is process else known.joined(process)
@@ -446,7 +454,7 @@ class ConnectionInfo:
         self.line_texts = None
 
     def processes_of(self, role: str | None = None) -> Iterator[tuple[str | None, "Process"]]:
-        """Role (`client`, `broker`, None for not known) and process; with `role` those of one end alone."""
+        """Yield role (`client`, `broker`, None if unknown) and process, with `role` only for that end."""
         ends = {self.client: "client", self.broker: "broker"}
         told = [(None if end is None else ends.get(end), process) for end, process in self.processes]
         for one in ("client", "broker", None) if role is None else (role,):
@@ -458,7 +466,7 @@ class ConnectionInfo:
         return self.anomaly_counts if log is None else self.anomaly_counts + log.counts
 
     def note_limit(self, why: str) -> None:
-        """Tell once that of something there was more than is kept."""
+        """Note once that a limit was exceeded."""
         if not self.anomaly_counts[AnomalyKind.LIMIT_REACHED]:
             self.note(Anomaly(AnomalyKind.LIMIT_REACHED, why, 0, self.end_ns))
 
@@ -474,16 +482,17 @@ class ConnectionInfo:
         self.anomalies = [one for one in self.anomalies if one is not anomaly]
 
     def count_anomalies(self, counts: Mapping[AnomalyKind, int]) -> None:
-        """Count anomalies that are kept elsewhere, or not at all."""
+        """Count anomalies that are stored elsewhere, or not at all."""
         if not self.anomaly_counts:
             self.anomaly_counts = Counter()
         self.anomaly_counts.update(counts)
 
 
-# An end may pass from one process to another.
+# Processes of one end: it may pass from one process to another.
 PROCESSES_KEPT = 4
 _NO_KINDS: Mapping[tuple[int, int], None] = {}
-# What thousands of connections of one client ask, each once: where there is more, a connection has its own.
+# Kinds of request that thousands of connections of one client share. A connection with more of them has its
+# own.
 _kinds: dict[tuple[tuple[int, int], ...], Mapping[tuple[int, int], None]] = {}
 KINDS_SHARED = 16
 SHARED_KEPT = 1000
@@ -495,7 +504,7 @@ _OF_BROKER = frozenset(("broker", "broker_text", "broker_address"))
 
 
 def connection_id(flow: bytes, capture_set: str, start_ns: int) -> str:
-    """The name of a connection: of its capture set, both ends and the time of its first packet."""
+    """Return the name of a connection: of its capture set, both ends and the time of its first packet."""
     return _id_of(*flow_texts(flow), capture_set, start_ns)
 
 
@@ -508,7 +517,7 @@ def _id_of(one: str, other: str, capture_set: str, start_ns: int) -> str:
 
 
 def shared_client_id(client_id: str | None) -> tuple[str | None, bytes]:
-    """A client id and its bytes, as they were first seen."""
+    """Return a client id and its bytes, as they were first seen."""
     known = _client_ids.get(client_id)
     if known is None:
         if len(_client_ids) >= SHARED_KEPT:
@@ -540,12 +549,12 @@ class TcpTimes(NamedTuple):
 
 
 class TcpSummary(NamedTuple):
-    """TCP health of a connection, both directions added up except where named.
+    """TCP health of a connection, with both directions added up unless a field names one.
 
-    `broker_packets` is 0, or as large as `packets`, where one direction was captured.
+    `broker_packets` is 0, or as large as `packets`, if one direction was captured.
 
-    `times` is None of a connection with one packet, and where nobody asks for it. `client_zero_windows` are
-    those of `zero_windows` that the client sent. `bytes_cut_off` are payload bytes that the snapshot
+    `times` is None of a connection with one packet, and if they are not needed. `client_zero_windows` counts
+    the part of `zero_windows` that the client sent. `bytes_cut_off` counts payload bytes that the snapshot
     length cut off.
     """
 

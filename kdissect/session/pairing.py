@@ -1,14 +1,14 @@
-"""Pairs responses with requests by correlation id, from the headers alone where an id stands for one request.
+"""Pairs responses with requests by correlation id, from the headers alone if an id belongs to one request.
 
 Rules:
-- A broker answers the requests of one connection in their order (spec/000 "Network"); an answer out of order
-  is paired all the same.
-- A Produce request with acks=0 gets no response. It is held for a moment, because some servers answer it
-  anyway; until its id is used again, for the answer would have come before.
-- Of several requests under one id the first is answered first. Where what comes does not fit it, and fits
+- A broker answers the requests of one connection in their order (spec/000 "Network"). An answer out of order
+  is still paired.
+- A Produce request with acks=0 gets no response. It waits for a moment, because some servers answer it
+  anyway. It waits until its id is used again, for the answer would have come before.
+- Of several requests under one id the first is answered first. If a response does not fit it, and fits
   the next to the last byte, the answer to the first is not there.
-- What is never answered is reported when the connection ends, or when a later answer shows that its own was
-  lost in a gap. Where a later request was answered and nothing was lost, the broker passed it over.
+- A request without an answer is reported when the connection ends, or when a later answer shows that its own
+  was lost in a gap. If a later request was answered and no bytes were lost, the broker skipped it.
 """
 
 from collections import deque
@@ -23,14 +23,14 @@ from kdissect.net.store import Store
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionInfo
 
-HEADER_KEPT = 64  # bytes of a request's frame that stay where there is no room for all
-# An acks=0 request is held until this many requests followed it: a producer has no more in flight
+HEADER_KEPT = 64  # bytes of a request's frame that stay if the limit does not allow all
+# An acks=0 request waits until this many requests followed it: a producer has no more in flight
 # (max.in.flight.requests.per.connection is 5, org.apache.kafka.clients.producer.ProducerConfig).
 NO_RESPONSE_HOLD = 5
-# Answered correlation ids that are remembered, to tell a duplicate response from an orphan.
+# Answered correlation ids that are remembered, to distinguish a duplicate response from an orphan.
 ANSWERED_KEPT = 64
-# Requests in flight looked at for one that is earlier than an answer's: they stand in stream order, so the
-# first tells; but for a few that waited behind another of their id.
+# Requests in flight searched for one that is earlier than an answer's. They are in stream order, so the first
+# is enough, except for a few that waited after another request with their id.
 FIRST_LOOKED_AT = 8
 # Requests given up between two makings of their table: copying the 10,000 that wait costs each 40 steps.
 MADE_ANEW_AFTER = 256
@@ -47,10 +47,10 @@ frame, where its body begins, whether it asks for no response."""
 
 
 class PairingState(NamedTuple):
-    """What the compiled engine needs of a pairing.
+    """State of a pairing for the native engine.
 
-    Requests in the order in which they wait, ordinals of those that ask for no response, answered ids, bytes
-    of all that wait, the last correlation id.
+    Requests in the order in which they wait, ordinals of those without an expected response, answered ids,
+    bytes of all that wait, the last correlation id.
     """
 
     waiting: list[WaitingRow]
@@ -61,11 +61,11 @@ class PairingState(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """What the compiled engine does not need of a pairing, most of it ordinals.
+    """State of a pairing that the native engine does not need, most of it ordinals.
 
-    Requests given up; up to which responses may have been lost in a gap; the last request that was answered
-    before an earlier one; how far requests may have been answered under another id. At last whether requests
-    may have been lost.
+    The requests that were given up, the ordinal up to which responses may have been lost in a gap, the last
+    request that was answered before an earlier one, the ordinal up to which requests may have been answered
+    under another id, and whether requests may have been lost.
     """
 
     given_up: int = 0
@@ -87,12 +87,13 @@ class Pairing:
     def __init__(self, store: Store | None = None) -> None:
         self._store = store or Store()
         self._shadows = 0  # requests in _shadowed
-        # What most connections never have is made when it comes: a hundred thousand of them may be open.
+        # Members that most connections never have are made at their first use: a hundred thousand connections
+        # may be open.
         self._silent: list[Exchange] | None = None  # acks=0 requests, in stream order
         self._pending: dict[int, Exchange] = {}
         # Further requests in flight under an id already in use.
         self._shadowed: dict[int, deque[Exchange]] | None = None
-        self._answered: list[int] = []  # the last ones are looked at, `ANSWERED_KEPT`
+        self._answered: list[int] = []  # the last `ANSWERED_KEPT` ids are searched
         self._bytes = 0
         self._given_up = 0
         self._holding = 0  # acks=0 requests among the pending
@@ -109,11 +110,11 @@ class Pairing:
 
     @property
     def is_ordinary(self) -> bool:
-        """Whether each request waits under an id of its own, and there is nothing to note about any."""
+        """Whether each request waits under an id of its own, without an anomaly to note."""
         return not self._shadows and all(map(_is_ordinary, self._pending.values()))
 
     def state(self) -> PairingState:
-        """What the compiled engine needs of it; only where `is_ordinary`."""
+        """Return the state for the native engine. Call it only if `is_ordinary`."""
         pending = self._pending
         rows = [_row(exchange) for exchange in pending.values()]
         silent = [
@@ -125,7 +126,7 @@ class Pairing:
 
     @property
     def losses(self) -> Losses:
-        """What the engine does not need."""
+        """Return the state that the engine does not need."""
         return Losses(
             self._given_up, self._lost_before, self._overtaker, self._misnamed_before, self.requests_are_lost
         )
@@ -149,7 +150,7 @@ class Pairing:
             self._holding = len(silent)
 
     def add(self, exchange: Exchange, frame: Frame, correlation_id: int) -> list[Exchange]:
-        """Take a request; gives back exchanges that will not wait any longer."""
+        """Take a request. Return exchanges that will not wait any longer."""
         pending = self._pending
         released = self._give_up_silent(correlation_id)
         if correlation_id in pending:
@@ -189,14 +190,16 @@ class Pairing:
         return released
 
     def _give_up_silent(self, correlation_id: int) -> list[Exchange]:
-        """The acks=0 request that waits under an id which is used again."""
+        """Return the acks=0 request that waits under an id which is used again."""
         earlier = self._pending.get(correlation_id)
         if earlier is None or earlier.state is not _NO_RESPONSE:
             return _NOTHING
         return [self._take(correlation_id)]
 
     def skip_first(self, frame: Frame, correlation_id: int) -> Exchange | None:
-        """The first of several requests under one id, where a response fits the second and cannot be its."""
+        """Return the first of several requests under one id, if a response fits the second and cannot be the
+        first's.
+        """
         waiting = self._shadowed.get(correlation_id) if self._shadowed else None
         if not waiting or frame.is_cut:
             return None
@@ -210,10 +213,10 @@ class Pairing:
         return self._take(correlation_id)
 
     def _oldest(self) -> int:
-        """Id of the first request that waits, for giving it up.
+        """Return the id of the first request that waits, for giving it up.
 
-        A dict keeps the places of what was taken out of it, and looks through them for its first item: with
-        thousands that go from its front, as many steps each time. So it is made anew now and then.
+        A dict keeps the places of removed items, and scans them for its first item: with thousands that go
+        from its front, each time as long. So the dict is made again now and then.
         """
         self._given_up += 1
         if self._given_up % MADE_ANEW_AFTER == 0:
@@ -237,7 +240,7 @@ class Pairing:
         while silent and silent[0].ordinal <= up_to:
             exchange = silent.pop(0)
             key = exchange.correlation_id or 0
-            # One that waits behind another of its id comes back when that is gone (`_take`).
+            # A request that waits after another one with its id returns when that one is removed (`_take`).
             if exchange.state is _NO_RESPONSE and self._pending.get(key) is exchange:
                 due.append(self._take(key))
         return due
@@ -272,11 +275,13 @@ class Pairing:
         self._lost_before = last_ordinal
 
     def response_misnamed(self, last_ordinal: int) -> None:
-        """A response came under an id that no request had: it may answer one of those up to an ordinal."""
+        """Note a response under an id that no request had: it may answer one of the requests up to an
+        ordinal.
+        """
         self._misnamed_before = last_ordinal
 
     def pending(self, correlation_id: int) -> Exchange | None:
-        """The request that waits under an id."""
+        """Return the request that waits under an id."""
         return self._pending.get(correlation_id)
 
     def first_ids(self, count: int) -> list[int]:
@@ -284,9 +289,9 @@ class Pairing:
         return list(islice(self._pending, count))
 
     def all_wait(self, ordinals: range, replaces: bool) -> bool:
-        """Whether all requests of some ordinals wait, and can be taken out and added again.
+        """Return whether all requests of some ordinals wait, and can be taken out and added again.
 
-        Of the first anything may have been noted if that is to be replaced.
+        The first may have any anomaly if it is to be replaced.
         """
         waiting = [one for one in self._pending.values() if one.ordinal >= ordinals.start]
         return (
@@ -296,13 +301,15 @@ class Pairing:
         )
 
     def take_out(self, ordinal: int) -> list[Frame]:
-        """Requests from an ordinal on, that wait: they do so no more."""
+        """Take out the waiting requests from an ordinal on."""
         ids = [key for key, one in self._pending.items() if one.ordinal >= ordinal]
         return [frame for key in ids if (frame := self._take(key).request) is not None]
 
     def match(self, correlation_id: int) -> tuple[Exchange | None, list[Exchange]]:
-        """The request a response belongs to, and the earlier ones that will not be answered any more."""
-        # Hot, once an exchange: the first request that waits is answered, and nothing else is going on.
+        """Return the request a response belongs to, and the earlier ones that will not be answered any
+        more.
+        """
+        # Hot, once an exchange: the first request that waits is answered, in the usual case.
         pending = self._pending
         exchange = pending.get(correlation_id)
         if exchange is None:
@@ -330,7 +337,7 @@ class Pairing:
             return released  # all that waited before it ask for no answer
         if self._lost_before >= 0:
             last = min(ordinal - 1, self._lost_before)
-            # In stream order, but for the few that waited behind another of their id.
+            # In stream order, except for the few that waited after another one with their id.
             for key in [k for k, _ in takewhile(lambda item: item[1].ordinal <= last, self._pending.items())]:
                 earlier = self._take(key)
                 earlier.note(AnomalyKind.GAP, "the response may be among bytes that were not captured")
@@ -366,7 +373,7 @@ class Pairing:
         return sorted(waiting, key=_ordinal)
 
     def _is_passed_over(self, exchange: Exchange) -> bool:
-        """Whether nothing but the broker explains that a request which waits was not answered."""
+        """Return whether only the broker explains that a waiting request was not answered."""
         ordinal = exchange.ordinal
         is_due = exchange.state is not _NO_RESPONSE and not exchange.anomalies
         return is_due and max(self._lost_before, self._misnamed_before) < ordinal < self._overtaker

@@ -1,10 +1,10 @@
-"""Why a connection came to nothing, as far as its own packets tell.
+"""The reason why a connection failed, as far as its own packets show it.
 
 Rules:
-- Asked once, when a connection is over. Nothing is kept for it while the connection lasts.
+- It is determined once, when a connection is over. It stores no state while the connection lasts.
 - A reason needs the beginning of the connection, and that no byte of it is missing.
-- That a SYN got no answer is proven by the SYN that was sent again, with nothing else behind it: whoever got
-  an answer that the capture lacks would have gone on. One SYN alone proves nothing.
+- That a SYN got no answer is proven by the SYN that was sent again, with no other packet after it: a client
+  with an answer that the capture lacks would have gone on. One SYN alone is no proof.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kdissect.session.detection.proxy_header import ProxyHeader
     from kdissect.tls.tls_info import TlsInfo
 
-# What precedes the work of a connection: SaslHandshake, ApiVersions, SaslAuthenticate.
+# APIs before the work of a connection: SaslHandshake, ApiVersions, SaslAuthenticate.
 _PRELIMINARY = frozenset({17, 18, 36})
 # Alerts by which a client refuses a certificate that names somebody else: OpenSSL sends the first, Java the
 # second, some close without any (RFC 8446 section 6.2 leaves it open).
@@ -34,7 +34,7 @@ _NOT_TLS = "internal_error"
 
 
 class Reason(StrEnum):
-    """Why a connection came to nothing. Names are output: add freely, never rename."""
+    """Why a connection failed. Names are output: add freely, never rename."""
 
     REFUSED = "refused"  # RST to the SYN
     NO_ANSWER = "no_answer"  # the SYN was sent again, and nothing came
@@ -52,14 +52,15 @@ class Reason(StrEnum):
     MECHANISM_REFUSED = "mechanism_refused"  # SASL
     LOGIN_REFUSED = "login_refused"
     WRONG_CLUSTER = "wrong_cluster"  # ApiVersions refused: the client expects another cluster or node
-    ADVERTISED_UNREACHED = "advertised_unreached"  # refused or no answer, at an address that a broker told
-    ADVERTISED_UNTRIED = "advertised_untried"  # told again and again, and no connection to it
+    # refused or no answer, at an address that a broker advertised
+    ADVERTISED_UNREACHED = "advertised_unreached"
+    ADVERTISED_UNTRIED = "advertised_untried"  # advertised again and again, and no connection to it
 
 
 class Problem(NamedTuple):
-    """One reason, what the packets show in words, and how long it was from the first packet to the end.
+    """One reason, the evidence of the packets in words, and the time from the first packet to the end.
 
-    `by` is who ended a TLS handshake, `client` or `broker`; None for other reasons.
+    `by` is the end that ended a TLS handshake, `client` or `broker`, None for other reasons.
     """
 
     reason: Reason
@@ -69,7 +70,7 @@ class Problem(NamedTuple):
 
 
 def problem_of(info: ConnectionInfo, tcp: TcpConnection) -> Problem | None:
-    """Why a connection that is over came to nothing; None for one that did not, or may not have."""
+    """Return why a connection that is over failed, or None for one that did not, or may not have."""
     if info.middle_start or tcp.initiator != info.client_direction:
         return None
     if info.tcp is None or info.tcp.gaps or any(side.snapped_bytes for side in tcp.health):
@@ -122,14 +123,14 @@ def _header(proxy: ProxyHeader) -> str:
 
 
 def _proxy_refused(proxy: ProxyHeader, how: CloseKind, asked: str) -> Problem:
-    """The broker closed without a byte; `asked` is what followed the header."""
+    """Return the problem of a broker that closed without a byte. `asked` is the content after the header."""
     behind = f"a {_header(proxy)}{asked and f' and {asked}'}"
     told = f"PROXY header refused: the broker closed ({how}) without a byte after {behind}"
     return Problem(Reason.PROXY_REFUSED, f"{told}, as a listener does that expects no header")
 
 
 def _proxy_before_tls(proxy: ProxyHeader, alert: str) -> Problem:
-    """The first bytes of the broker are an alert, and nothing of a handshake came before."""
+    """Return the problem of a broker whose first bytes are an alert, without a handshake before it."""
     told = f"PROXY header refused: the broker answered with the TLS alert {alert} to a {_header(proxy)}"
     return Problem(
         Reason.PROXY_REFUSED, f"{told} and a TLS ClientHello, as a TLS listener does that expects no header"
@@ -152,7 +153,7 @@ def _of_tls(info: ConnectionInfo, tls: TlsInfo) -> Problem | None:
 
 def _of_handshake(info: ConnectionInfo, tls: TlsInfo) -> Problem | None:
     """Of a handshake that one end broke off, with an alert or without."""
-    from kdissect.tls.tls_info import UNFINISHED  # loaded where there is TLS
+    from kdissect.tls.tls_info import UNFINISHED  # loaded if there is TLS
 
     alerts = [(sender, name) for sender, name in tls.alerts if name != "close_notify"]
     if alerts:
@@ -228,7 +229,7 @@ def _of_unanswered(info: ConnectionInfo) -> Problem | None:
 
 
 def _age_ns(info: ConnectionInfo) -> int:
-    """From the first packet to the close, or to the last packet where nobody closed."""
+    """Return the time from the first packet to the close, or to the last packet if neither end closed."""
     close = info.close
     return (info.end_ns if close is None or close.by is None else close.time_ns) - info.start_ns
 
@@ -243,5 +244,5 @@ _PROTOCOLS = {
 
 
 def protocol_name(kind: ConnectionKind) -> str:
-    """What people call a protocol."""
+    """Return the usual name of a protocol."""
     return _PROTOCOLS.get(kind, str(kind))

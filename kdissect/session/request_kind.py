@@ -1,6 +1,6 @@
-"""What is known of a kind of request, an API in a version, before one of its requests is looked at.
+"""The facts about a kind of request, an API in a version, before one of its requests is read.
 
-Looked up by the first four bytes of a frame: once a frame instead of once a question.
+Found by the first four bytes of a frame: once a frame instead of once a question.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _NO_TAGS = b"\0"  # an empty tag section: headers have no tags yet
 class RequestKind:
     """One API in one version.
 
-    `unknown` says what our schema does not know about it, if anything; `is_unusual` also where the header has
-    no client id. `tags` are the bytes that nearly always end the request's header, `response_tags` those
-    of the response's. `is_watched` where the bodies tell about the connection.
+    `unknown` is the fact that our schema lacks about it, if any. `is_unusual` is also true if the header has
+    no client id. `tags` are the bytes that nearly always end the request's header, `response_tags` those of
+    the response's. `is_watched` if the bodies have facts about the connection.
     """
 
     __slots__ = (
@@ -59,7 +59,7 @@ known_kind = _by_bytes.get
 
 
 def request_kind(data: bytes) -> RequestKind | None:
-    """The kind of request that `data` is, None if it is too short to tell."""
+    """Return the kind of request that `data` is, None if it is too short."""
     raw = data[:4]
     if len(raw) < _KEY_AND_VERSION.size:
         return None
@@ -73,15 +73,15 @@ def request_kind(data: bytes) -> RequestKind | None:
 
 @lru_cache(maxsize=KINDS_KEPT)
 def kind_of(api_key: int, api_version: int) -> RequestKind:
-    """The kind by its numbers."""
+    """Return the kind by its numbers."""
     return RequestKind(api_key, api_version)
 
 
 def kind_row(api_key: int, api_version: int) -> tuple[bytes, bytes, bool, bool, bool]:
-    """A kind as the compiled engine has it.
+    """Return a kind as the native engine has it.
 
-    `tags`, `response_tags`, whether the headers of its frames tell all that is asked of them, `is_produce`,
-    whether it is ApiVersions.
+    `tags`, `response_tags`, whether the headers of its frames are enough, `is_produce`, whether it is
+    ApiVersions.
     """
     kind = kind_of(api_key, api_version)
     is_ordinary = not (kind.is_unusual or kind.is_watched)

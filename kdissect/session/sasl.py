@@ -1,7 +1,7 @@
-"""SASL of a connection: its phases (KIP-43, KIP-152, KIP-368), and whose login it is.
+"""SASL of a connection: its phases (KIP-43, KIP-152, KIP-368), and the owner of its login.
 
 Kafka 0.9 sends the tokens of GSSAPI without a handshake. Handshake v0 is followed by raw frames without
-headers until authentication ends; the protocol does not say when that is, so the first client frame that is a
+headers until authentication ends. The protocol does not mark that moment, so the first client frame that is a
 plausible request ends the phase. Handshake v1 is followed by SaslAuthenticate requests.
 """
 
@@ -20,14 +20,14 @@ _SCRAM_REFUSAL = b"e="  # server-error in the place of the server's signature: R
 class Phase(Enum):
     """Where a connection stands."""
 
-    REQUESTS = "requests"  # framed requests, no SASL under way
+    REQUESTS = "requests"  # framed requests, no SASL in progress
     HANDSHAKEN = "handshaken"  # handshake v1: SaslAuthenticate requests follow
     RAW_TOKENS = "raw_tokens"  # handshake v0: frames without headers follow
     AUTHENTICATED = "authenticated"
 
 
 class Step(Enum):
-    """What moves a connection from phase to phase."""
+    """A step of a connection from phase to phase."""
 
     TOKENS_ALONE = "tokens_alone"
     HANDSHAKE_V0 = "handshake_v0"
@@ -53,15 +53,16 @@ _TABLE: dict[tuple[Phase, Step], Phase] = {
 
 
 def after(phase: Phase, step: Step) -> Phase:
-    """The phase that `step` leads to; a step that the protocol does not allow leaves the phase as it is."""
+    """Return the phase after `step`. A step that the protocol does not allow leaves the phase as it is."""
     return _TABLE.get((phase, step), phase)
 
 
 # Whose login a SASL exchange is, where the mechanism shows it in clear, and when it has succeeded.
 def has_succeeded(mechanism: str | None, tokens: int, server_token: bytes) -> bool:
-    """Whether the server's answer without an error code to the client's `tokens`-th token ends the login.
+    """Return whether the server's answer without an error code to the client's `tokens`-th token ends the
+    login.
 
-    False for mechanisms whose number of rounds nobody knows from outside (GSSAPI).
+    False for mechanisms whose number of rounds is not visible from outside (GSSAPI).
     """
     rounds = ROUNDS.get(mechanism or "")
     if rounds is None or tokens < rounds:

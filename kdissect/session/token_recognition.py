@@ -1,4 +1,4 @@
-"""What is a SASL token, or may have one in it where none belongs."""
+"""Recognition of SASL tokens, and of frames that may contain one in a wrong place."""
 
 import struct
 
@@ -14,10 +14,11 @@ _NULL = -1
 
 
 def ends_tokens(data: bytes, info: ConnectionInfo, sent: int) -> bool:
-    """Whether a frame behind SaslHandshake version 0 and `sent` bare tokens is a request again.
+    """Return whether a frame after SaslHandshake version 0 and `sent` bare tokens is a request again.
 
-    A token can read like one. So the client must be the one it was, or send a request to the last byte; and
-    where it has sent fewer than its mechanism asks for, both, and one for a token (SaslAuthenticate).
+    A token can read like a request. So the frame must have the client's id, or be a request to the last byte.
+    If the client has sent fewer tokens than its mechanism requires, it must be both, and one for a token
+    (SaslAuthenticate).
     """
     if not is_plausible_request(data):
         return False

@@ -1,9 +1,10 @@
-"""What a frame reader holds around gaps, to read late bytes that fill them as if they had been there.
+"""The bytes that a frame reader stores around gaps, to read late bytes that fill them as if they had been
+there.
 
-Held is what stands from the last certain position on: the beginning of the frame under way, then bytes and
-holes. It is open while no frame was delivered that begins behind the first hole: then the reader goes back
-and reads all of it again. It is closed where the next frame was found: then the frames of the holes are
-whole, once all holes are filled, and end where that one begins.
+It stores everything from the last certain position on: the beginning of the current frame, then bytes and
+holes. It is open while no frame was delivered that begins after the first hole: then the reader goes back and
+reads all of it again. It is closed once the next frame was found: then the frames of the holes are whole,
+once all holes are filled, and end at the start of that frame.
 """
 
 from bisect import bisect_left, bisect_right
@@ -19,19 +20,19 @@ from kdissect.net.store import Store
 if TYPE_CHECKING:
     from kdissect.session.conversation import Mark
 
-# Held while it is searched: so much of a frame whose beginning is missing.
+# Bytes stored during the search for a frame whose beginning is missing.
 MOST_LOST_BYTES = 1 << 20
 # Held once the next frame was found: requests and answers are smaller, but for records.
 CLOSED_BYTES = 1 << 16
 _PREFIX = 4  # the size of a frame (spec/004 "Frame Structure")
-PART_COSTS = 200  # bytes of memory of a part, however small
+PART_COSTS = 200  # bytes of memory for a part, however small
 
 
 class Stand(NamedTuple):
-    """Where a reader stood before the first hole.
+    """Position of a reader before the first hole.
 
-    `begun` are the bytes of the frame under way, its size or a part of that included; `first` and `last` give
-    reference and time of the first and of the last packet with bytes of it.
+    `begun` are the bytes of the current frame, including its size or a part of the size. `first` and `last`
+    are reference and time of the first and of the last packet with bytes of it.
     """
 
     begun: bytes
@@ -40,7 +41,7 @@ class Stand(NamedTuple):
 
 
 class TornHole(Hole):
-    """A hole among the parts of a `Torn`; `parts` are what fills it."""
+    """A hole among the parts of a `Torn`. `parts` fill it."""
 
     __slots__ = ("length", "parts", "ref", "time_ns", "torn")
 
@@ -56,10 +57,10 @@ class TornHole(Hole):
 class Torn:
     """Bytes with holes.
 
-    `is_cut`: the frame under way was delivered, without its end; `replaces`: it was, and can be replaced.
+    `is_cut`: the current frame was delivered, without its end. `replaces`: it was, and can be replaced.
 
-    `notes` are what was noted of the connection because of the holes, `mark` is where the conversation stood.
-    `behind` is how many of its bytes belong to the next frame. `is_over`: it holds nothing any more.
+    `notes` are the anomalies of the connection because of the holes, `mark` is the state of the conversation.
+    `behind` is how many of its bytes belong to the next frame. `is_over`: it was released.
     """
 
     __slots__ = (
@@ -87,19 +88,21 @@ class Torn:
         self._count(len(stand.begun))
 
     def tear(self, hole: TornHole) -> None:
-        """A hole follows."""
+        """Add a hole."""
         self.parts.append(hole)
         self._count(PART_COSTS)
 
     def add(self, payload: bytes, ref: int, time_ns: int, is_lost: bool) -> bool:
-        """Hold bytes; whether there is room for them. `is_lost`: nobody knows where the next frame begins."""
+        """Store bytes. Return whether the limits allow them. `is_lost`: the start of the next frame is
+        unknown.
+        """
         self.parts.append((payload, ref, time_ns))
         self._count(len(payload) + PART_COSTS)
         most = MOST_LOST_BYTES if is_lost else self._store.limits.direction_out_of_order_bytes
         return self._bytes <= most and self._store.has_room_for_torn
 
     def close(self, behind: int) -> None:
-        """The next frame was found, with so many bytes of it held."""
+        """Close it, because the next frame was found, with `behind` bytes of it stored."""
         self.behind = behind
         if self._bytes > CLOSED_BYTES:
             self.release()
@@ -120,7 +123,7 @@ class Torn:
         self._store.torn_bytes += change
 
     def bytes_read(self) -> Iterator[Part]:
-        """What stands before the first hole that is not filled."""
+        """Yield the bytes before the first hole that is not filled."""
         if self.stand.begun:
             yield (self.stand.begun, *self.stand.first)
         for part in self.parts:
@@ -133,7 +136,9 @@ class Torn:
 
 
 def frames_of(torn: Torn) -> tuple[list[Frame], int]:
-    """The whole frames before the first hole that is not filled, and how many bytes follow the last one."""
+    """Return the whole frames before the first hole that is not filled, and how many bytes follow the last
+    one.
+    """
     parts = list(torn.bytes_read())
     ends = list(accumulate(len(payload) for payload, _, _ in parts))
     data = b"".join(payload for payload, _, _ in parts)

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 # A percentile is off by at most this part of its value. 1 % needs 1 160 bins from 1 us to 3 h, 9 KB.
 RELATIVE_ERROR = 0.01
-# Values that are kept as they are: of thousands of clients most are seen once or twice.
+# Values stored as they are: most of thousands of clients are seen once or twice.
 FEW = 8
-# Values that wait for the sketch, which takes many at once for a tenth of the time; 40 bytes each.
+# Values that wait for the sketch, 40 bytes each. It takes many at once in a tenth of the time.
 _MOST_WAITING = 32
 DistributionRow = tuple[int, list[tuple[int, int]], int, int, int]
 """What `Distribution.add_bins` takes."""
@@ -30,13 +30,15 @@ PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999"
 
 
 def bin_multiplier() -> float:
-    """A value above 0 is in bin ceil(log2(value) * this): that of ddsketch's `LogarithmicMapping`."""
+    """Return the multiplier of bins: a value above 0 is in bin ceil(log2(value) * this), as in ddsketch's
+    `LogarithmicMapping`.
+    """
     # Worked out as the library does, which takes 20 ms to import. A test holds both equal.
     return 1 / log1p(2 * RELATIVE_ERROR / (1 - RELATIVE_ERROR)) * log(2)
 
 
 class Distribution:
-    """Counts whole numbers from 0 on; lower ones count as 0. Picklable."""
+    """Counter of whole numbers from 0 on. Lower ones count as 0. Picklable."""
 
     __slots__ = ("_few", "_sketch", "count", "max", "min", "sum")
 
@@ -80,14 +82,14 @@ class Distribution:
         self._grow(other.count, other.sum, other.min, other.max)
 
     def quantile(self, share: float) -> int | None:
-        """The nearest-rank quantile: the smallest value that `share` of all do not exceed.
+        """Return the nearest-rank quantile: the smallest value that `share` of all do not exceed.
 
-        Within `RELATIVE_ERROR`; None without values.
+        Within `RELATIVE_ERROR`. None without values.
         """
         return self._quantiles((share,))[0] if self.count else None
 
     def _quantiles(self, shares: Iterable[float]) -> list[int]:
-        """Several of them, where there are values."""
+        """Return several quantiles, if there are values."""
         # The library goes through its bins for each, one by one in Python.
         sketch: Any = self._filled()
         store, mapping, zeros = sketch._store, sketch._mapping, round(sketch._zero_count)  # noqa: SLF001
@@ -102,7 +104,7 @@ class Distribution:
         return found
 
     def quantities(self) -> list[tuple[float, int]]:
-        """Values and how many there are of each, lowest first; a value is at most `RELATIVE_ERROR` off."""
+        """Return values and the count of each, lowest first. A value is at most `RELATIVE_ERROR` off."""
         if not self.count:
             return []
         zeros, bins = self.bins()
@@ -114,7 +116,7 @@ class Distribution:
         """How many values are 0, and the other bins that are not empty: index and count, by index."""
         if not self.count:
             return 0, []
-        # The library hands bins out by protobuf alone, which nothing else here needs.
+        # The library hands out bins by protobuf alone, which has no other use here.
         sketch: Any = self._filled()
         store, zeros = sketch._store, sketch._zero_count  # noqa: SLF001
         return round(zeros), [
@@ -149,19 +151,19 @@ class Distribution:
         return exact | {name: value for (name, _), value in zip(PERCENTILES, found, strict=True)}
 
     def _grow(self, count: int, sum_: int, low: int, high: int) -> None:
-        """So many values more were counted."""
+        """Count `count` more values."""
         self.min = min(self.min, low) if self.count else low
         self.max = max(self.max, high)
         self.count += count
         self.sum += sum_
 
     def _own(self) -> DDSketch:
-        """The sketch, which takes all further values."""
+        """Return the sketch, which takes all further values."""
         self._sketch, self._few = self._filled(), ()
         return self._sketch
 
     def _filled(self) -> DDSketch:
-        """The sketch, or one of the first values, to be read."""
+        """Return the sketch, or one of the first values, for reading."""
         if self._sketch is not None:
             if self._few:
                 waiting, self._few = self._few, ()

@@ -1,7 +1,7 @@
-"""What is counted over time, in intervals that become wider as time goes on.
+"""Counts over time, in intervals that become wider as time goes on.
 
 Every width divides the next one and intervals begin at multiples of their width since 1970, so that two of
-them can be added up exactly, whatever the widths they have come to.
+them can be added up exactly, whatever their widths.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ T = TypeVar("T")
 
 
 class Intervals(ABC, Generic[T]):
-    """Something that can be added up by interval. Picklable; `width_ns` is that of an interval now.
+    """Base of values that can be added up by interval. Picklable. `width_ns` is the current width of an
+    interval.
 
-    What is made of it says how many intervals are too many (`is_full`), which width comes next (`wider`), and
-    what an interval holds (`empty`, `join`).
+    A subclass defines how many intervals are too many (`is_full`), which width comes next (`wider`), and the
+    content of an interval (`empty`, `join`).
     """
 
     __slots__ = ("_first", "_held", "_last", "width_ns")
@@ -37,18 +38,18 @@ class Intervals(ABC, Generic[T]):
 
     @abstractmethod
     def wider(self, width_ns: int) -> int:
-        """The width after this one, a multiple of it."""
+        """Return the width after this one, a multiple of it."""
 
     @abstractmethod
     def empty(self) -> T:
-        """What a new interval holds."""
+        """Return the content of a new interval."""
 
     @abstractmethod
     def join(self, held: T, other: T) -> None:
-        """Add what another interval holds, which stays as it is."""
+        """Add the content of another interval, which stays as it is."""
 
     def at(self, time_ns: int) -> T:
-        """What the interval that holds a time holds, to be added to."""
+        """Return the content of the interval at a time, to be added to."""
         index = time_ns // self.width_ns
         held = self._held.get(index)
         if held is None:
@@ -69,7 +70,7 @@ class Intervals(ABC, Generic[T]):
             self.join(self.at(index * other.width_ns), held)
 
     def items(self) -> list[tuple[int, T]]:
-        """Number (time divided by the width) and content of each interval with any, in order."""
+        """Return number (time divided by the width) and content of each interval with content, in order."""
         return sorted(self._held.items(), key=_number)
 
     def span(self) -> int:
@@ -92,7 +93,7 @@ class Counts(Intervals[list[int]]):
 
     @abstractmethod
     def empty(self) -> list[int]:
-        """So many zeros as there are counts."""
+        """Return a zero for each count."""
 
     def count(self, time_ns: int, counts: Sequence[int]) -> None:
         """Add to the counts of the interval that holds a time."""

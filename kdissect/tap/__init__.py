@@ -1,14 +1,14 @@
-"""Plaintext of Kafka connections out of a JVM that runs: the agent, and how it gets in and out.
+"""Plaintext of Kafka connections from a running JVM: the agent, and how it is loaded and unloaded.
 
-The agent's sources are in `agent/`; docs/tap.md tells what it does. Linux and HotSpot only.
+The agent's sources are in `agent/`. docs/tap.md describes what it does. Linux and HotSpot only.
 """
 
 from kdissect.model.errors import KdissectError
 
 PREFIX = "tap:"
-"""What the interface of a JVM begins with; its process id follows."""
+"""Prefix of a JVM's interface, followed by its process id."""
 ENGINES = "engines"
-"""What may follow behind a comma: TLS engines are looked at, too."""
+"""Word that may follow after a comma: TLS engines are read, too."""
 
 
 class TapError(KdissectError):

@@ -28,11 +28,11 @@ def takes_argument_files(java: str) -> bool:
 
 @contextmanager
 def argument_file(option: str) -> Iterator[str]:
-    """The argument that names a file with an option, while it is there. Raises OSError."""
+    """Yield the argument that names a file with an option, while the file exists. Raises OSError."""
     handle, path = tempfile.mkstemp(prefix="kdissect-tap-")  # mode 0600
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as file:
-            # In quotes a backslash begins an escape; all else stands for itself.
+            # In quotes a backslash begins an escape. Every other character is literal.
             file.write('"' + option.replace("\\", "\\\\").replace('"', '\\"') + '"\n')
         yield f"@{path}"
     finally:

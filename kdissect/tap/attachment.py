@@ -153,7 +153,7 @@ def _asked(link: socket.socket, words: list[str]) -> str:
     link.sendall(b"".join(word.encode() + b"\0" for word in ["1", *words]))
     answer = b""
     while len(answer) < _MAX_ANSWER:
-        link.settimeout(max(end - time.monotonic(), _ATTACH_LOOK_S))  # of all of it, not of each piece
+        link.settimeout(max(end - time.monotonic(), _ATTACH_LOOK_S))  # for all of it, not for each piece
         data = link.recv(4096)
         if not data:
             break

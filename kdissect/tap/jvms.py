@@ -13,7 +13,7 @@ from kdissect.tap import TapError, shared_folders
 _CLIENTS = re.compile(r"kafka-clients-(\d[\w.+-]*?)\.jar(?: \(deleted\))?")
 _DISABLED = "-XX:+DisableAttachMechanism"
 AT_START = "it takes the agent at its start alone (-javaagent, docs/tap.md)"
-ALONE = "'kdissect tap --print-agent' tells where the agent is, which writes a file by itself"
+ALONE = "'kdissect tap --print-agent' prints the path of the agent, which can write a file separately"
 _MAGIC = b"\xca\xfe\xc0\xc0"
 _MAX_BYTES = 1 << 22
 _MAX_ENTRIES = 10_000
@@ -21,8 +21,8 @@ _BYTES = ord("B")
 
 
 class Jvm(NamedTuple):
-    """A JVM: the main class or jar it was started with, its version, and that of kafka-clients by the
-    names of the jars it holds open; empty where that is not known.
+    """A JVM: the main class or jar of its start, its version, and the version of kafka-clients by the names
+    of the jars it holds open. Empty if unknown.
     """
 
     pid: int
@@ -32,13 +32,13 @@ class Jvm(NamedTuple):
 
 
 def list_jvms() -> list[Jvm]:
-    """The HotSpot JVMs whose memory this user may look at, by process id."""
+    """Return the HotSpot JVMs whose memory this user may read, by process id."""
     found = [_jvm(int(name)) for name in _names("/proc") if name.isdigit() and _is_hotspot(int(name))]
     return sorted(found)
 
 
 def refuse_unfit(pid: int) -> None:
-    """Raises TapError where a process is none that can be tapped from here. Leaves it alone."""
+    """Raise TapError if a process cannot be tapped from here. The process is not touched."""
     if system() != "Linux":
         raise TapError("attaching to a JVM needs Linux; the agent alone works elsewhere (docs/tap.md)")
     owner = owner_of(pid)
@@ -57,18 +57,20 @@ def refuse_unfit(pid: int) -> None:
 
 
 def root_of(pid: int) -> str:
-    """Where the files of a process in another container are, without a slash at the end; empty if in this."""
+    """Return the root of a process in another container, without a slash at the end, or empty in this
+    container.
+    """
     return "" if _namespace(pid, "mnt") == _namespace(os.getpid(), "mnt") else f"/proc/{pid}/root"
 
 
 def pid_inside(pid: int) -> int:
-    """The number that a process has in its own container."""
+    """Return the process id in the process's own container."""
     found = re.search(r"^NSpid:.*?(\d+)$", _read(f"/proc/{pid}/status"), re.MULTILINE)
     return int(found[1]) if found else pid
 
 
 def owner_of(pid: int) -> int:
-    """The user id of a process. Raises TapError."""
+    """Return the user id of a process. Raises TapError."""
     try:
         return os.stat(f"/proc/{pid}").st_uid  # noqa: PTH116
     except OSError:
@@ -101,13 +103,15 @@ def _kafka(pid: int) -> str:
 
 
 def _options(pid: int) -> str:
-    """All that the JVM was told at its start: by its command line, by variables, by files."""
+    """Return all options of the JVM's start: from its command line, from variables, from files."""
     command = _read(f"/proc/{pid}/cmdline").replace("\0", " ")
     return f"{command} {_performance(pid).get('java.rt.vmArgs', '')} "
 
 
 def _performance(pid: int) -> dict[str, str]:
-    """The performance data of a JVM, from its `/tmp`; empty if it has none, or another user made them."""
+    """Return the performance data of a JVM, from its `/tmp`, or an empty dict if it has none, or another user
+    made them.
+    """
     try:
         owner = owner_of(pid)
         with temporary_folder(pid) as folder:
@@ -165,11 +169,11 @@ def _read(path: str) -> str:
         return ""
 
 
-# What a HotSpot JVM tells of itself in its performance data, the file that `jps` reads.
+# The facts that a HotSpot JVM publishes in its performance data, the file that `jps` reads.
 #
 # Source: OpenJDK, src/hotspot/share/runtime/perfMemory.hpp (PerfDataPrologue, PerfDataEntry), version 2.0.
 def strings(data: bytes) -> dict[str, str]:
-    """The entries that are texts, by name; empty where the data are no performance data."""
+    """Return the entries that are texts, by name, or an empty dict if the data are no performance data."""
     if data[:4] != _MAGIC or len(data) < 32 or data[4] > 1:
         return {}
     order = "<" if data[4] else ">"

@@ -1,8 +1,8 @@
 """Files in folders that other users can write, such as `/tmp`: opened without following or waiting.
 
 Another user may have put a pipe, a link or a folder in the place of a file. Functions here open a folder
-first and name files relative to it, so that nobody can replace the folder between a check and its use. Linux
-only.
+first and name files relative to it, so that other users cannot replace the folder between a check and its
+use. Linux only.
 """
 
 import os
@@ -49,7 +49,7 @@ def create(folder: int, name: str, mode: int) -> int:
 
 
 def read(folder: int, name: str, owners: Sequence[int], size: int) -> bytes:
-    """Return up to `size` bytes of a file of these owners; empty for anything else. Raises OSError."""
+    """Return up to `size` bytes of a file if these owners have it, else no bytes. Raises OSError."""
     handle = os.open(name, os.O_RDONLY | _SAFE, dir_fd=folder)
     try:
         if objection(os.fstat(handle), owners):
@@ -70,7 +70,8 @@ def found(folder: int, name: str) -> os.stat_result | None:
 def objection(
     what: os.stat_result, owners: Sequence[int], is_kind: Callable[[int], bool] = stat.S_ISREG
 ) -> str:
-    """Return why something is not a file of one of these owners, as the end of a sentence; empty if it is.
+    """Return why something is not a file of one of these owners, as the end of a sentence, or an empty text
+    if it is.
 
     `is_kind` is the test of `stat` for the expected kind.
     """

@@ -16,10 +16,10 @@ from kdissect.tap.argument_file import argument_file, takes_argument_files
 from kdissect.tap.attachment import load_agent
 from kdissect.tap.jvms import ALONE, refuse_unfit, root_of, temporary_folder
 
-# The agent has been there when it is waited for; a JVM that begins takes a while.
+# The agent is already there when kdissect waits for its greeting. A JVM that begins takes longer.
 _GREETING_S = 5.0
 _START_S = 120.0
-# What waited in the agent when it was asked to end comes within this, or is given up.
+# Seconds for the data that waited in the agent when it was asked to end. Later data are dropped.
 _END_S = 5.0
 _LOOK_S = 0.2
 _READ = 1 << 18
@@ -27,7 +27,7 @@ _MAX_GREETING = 4096
 
 
 def agent_jar() -> str:
-    """The path of the agent. Raises TapError where options of a JVM cannot name it."""
+    """Return the path of the agent. Raises TapError if options of a JVM cannot name it."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kdissect-tap.jar")  # noqa: PTH100, PTH118, PTH120
     if "," in path or "=" in path:
         raise TapError(f"{path}: a JVM takes no agent whose path has a comma or an equals sign")
@@ -35,17 +35,17 @@ def agent_jar() -> str:
 
 
 def process_of(interface: str) -> tuple[int, bool]:
-    """The process that `tap:PID` names, and whether `,engines` is behind it. Raises TapError."""
+    """Return the process that `tap:PID` names, and whether `,engines` follows. Raises TapError."""
     number, _, words = interface.removeprefix(PREFIX).partition(",")
     if not (number.isascii() and number.isdigit() and 0 < int(number) < 1 << 31):
-        raise TapError(f"{interface}: tap:PID needs a process id, which 'kdissect tap --list' tells")
+        raise TapError(f"{interface}: tap:PID requires a process id: see 'kdissect tap --list'")
     if words not in ("", ENGINES):
-        raise TapError(f"{interface}: behind tap:PID there may be ,{ENGINES} alone")
+        raise TapError(f"{interface}: after tap:PID there may be ,{ENGINES} alone")
     return int(number), words == ENGINES
 
 
 class TapSource:
-    """Gives what the agent writes, until the JVM or the tap ends. Made by `attach` or `launch`."""
+    """Source of the agent's data, until the JVM or the tap ends. Made by `attach` or `launch`."""
 
     def __init__(self, name: str, link: socket.socket) -> None:
         self.name = name
@@ -58,7 +58,7 @@ class TapSource:
         return self._end > 0
 
     def read(self) -> bytes:
-        """The next bytes, waits for them; empty at the end. Raises OSError."""
+        """Return the next bytes, after waiting for them, or no bytes at the end. Raises OSError."""
         while not self._end or time.monotonic() < self._end:
             ready, _, _ = select.select([self._link], [], [], _LOOK_S)
             if ready:
@@ -85,16 +85,16 @@ class TapSource:
         self._link.close()
 
     def failure(self) -> str:
-        """The end of a JVM is no failure."""
+        """Return no failure: the end of a JVM is none."""
         return ""
 
     def drops(self) -> int:
-        """Only what the stream itself tells."""
+        """Return no drops: the stream itself reports them."""
         return 0
 
 
 def attach(pid: int, engines: bool = False) -> TapSource:
-    """Tap a JVM that runs; with `engines` also what goes through its TLS engines. Raises TapError."""
+    """Tap a running JVM. With `engines`, tap the data of its TLS engines too. Raises TapError."""
     with _Meeting(engines) as meeting, _jar_for(pid) as jar:
         load_agent(pid, jar, f"jar={jar},{meeting.options},kafka=needed")
         return TapSource(f"{PREFIX}{pid}", meeting.wait(None, _GREETING_S))
@@ -108,7 +108,7 @@ def detach(pid: int) -> None:
 
 @contextmanager
 def _jar_for(pid: int) -> Iterator[str]:
-    """The path of the agent as a process sees it: for one in another container a copy, while it is needed."""
+    """Yield the path of the agent as a process sees it: in another container, that of a temporary copy."""
     own = agent_jar()
     refuse_unfit(pid)
     root = root_of(pid)
@@ -175,7 +175,7 @@ class _Meeting:
         self._server.close()
 
     def wait(self, process: "subprocess.Popen[bytes] | None", seconds: float) -> socket.socket:
-        """The connection of the agent, once it has begun. Raises TapError where it has not."""
+        """Return the connection of the agent, once it has begun. Raises TapError if it has not."""
         self._server.settimeout(_LOOK_S)
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -193,7 +193,7 @@ class _Meeting:
 
 
 def _greeting(link: socket.socket, end: float) -> str:
-    """The first line of a connection, or what came of it until `end`."""
+    """Return the first line of a connection, or what came of it until `end`."""
     line = b""
     try:
         while not line.endswith(b"\n") and len(line) < _MAX_GREETING and (left := end - time.monotonic()) > 0:

@@ -1,9 +1,9 @@
-"""The pytest plugin: a fixture that records a port while a test runs, and fails the test for what it finds.
+"""The pytest plugin: a fixture that records a port while a test runs, and fails the test for findings.
 
-Loaded by every pytest of an environment that has kdissect, so nothing of it is imported before the fixture
-is used. docs/testing.md says how to use it.
+Every pytest of an environment with kdissect loads it, so it imports no other module of kdissect before the
+fixture is used. docs/testing.md says how to use it.
 
-PYTEST_DONT_REWRITE: nothing is asserted here.
+PYTEST_DONT_REWRITE: this module has no assertions.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def kafka_wire(request: pytest.FixtureRequest) -> Iterator[KafkaWire]:
-    """What Kafka clients and brokers say on the wire while the test runs; broken rules fail the test.
+    """Yield the Kafka traffic on the wire while the test runs. Broken rules fail the test.
 
-    With `@pytest.mark.kafka_wire(port=9092)` the port is recorded from here on; `kafka_wire.record(9092)`
+    With `@pytest.mark.kafka_wire(port=9092)` the port is recorded from here on. `kafka_wire.record(9092)`
     begins later, `kafka_wire.capture(path)` reads a file instead.
     """
     from kdissect.testing.wire import wire_of  # start-up of pytest
@@ -61,7 +61,7 @@ def kafka_wire(request: pytest.FixtureRequest) -> Iterator[KafkaWire]:
 
 
 def __getattr__(name: str) -> Any:
-    """`KafkaWire`, for annotations, when it is asked for."""
+    """Return `KafkaWire`, for annotations, on demand."""
     if name == "KafkaWire":
         from kdissect.testing.wire import KafkaWire  # start-up of pytest
 

@@ -1,4 +1,4 @@
-"""What a test holds in its hand: recordings and captures, their exchanges, and what is wrong with them."""
+"""The wire of a test: recordings and captures, their exchanges, and their findings."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
@@ -23,7 +23,7 @@ from kdissect.rules.run_coverage.capture_quality import quality_of
 from kdissect.session.exchange import Exchange
 from kdissect.testing.wire_recording import CannotRecordError, start_recording
 
-# Keys of the configuration that a test follows; the others are about the command.
+# Keys of the configuration that a test follows. Other keys are about the command.
 _KEYS = {"select": list, "ignore": list, "judge": str, "strict": bool, "fail-on": str, "label": dict}
 _FAIL_ON = ("error", "warning", "never")
 _JUDGE = ("client", "broker", "both")
@@ -34,13 +34,13 @@ _FAILING = {
 }
 
 
-# What a test asks of the wire: the arguments of the marker, and the project's configuration below them.
+# Options of a test: the arguments of the marker, and the project's configuration below them.
 class WireOptions:
     """Arguments of the marker `kafka_wire`.
 
-    `port` is one or several; `label` names ends, as `--label`; `allow_empty` lets a test pass whose traffic
-    holds no Kafka. The others are as the options of `kdissect check`. Raises ValueError for what makes no
-    sense, TypeError for an unknown name.
+    `port` is one or several. `label` names ends, as `--label`. `allow_empty` lets a test pass whose traffic
+    has no Kafka. Further arguments are as the options of `kdissect check`. Raises ValueError for an invalid
+    value, TypeError for an unknown name.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class WireOptions:
 
 
 def wire_options(given: Mapping[str, Any], folder: str) -> WireOptions:
-    """The options of a test: what the markers give, else what the configuration nearest to `folder` says.
+    """Return the options of a test: from the markers, else from the configuration nearest to `folder`.
 
     Raises ConfigError for a file that cannot be used.
     """
@@ -169,7 +169,7 @@ class KafkaWire:
 
     @property
     def findings(self) -> list[Finding]:
-        """What breaks a rule, loudest first, whatever its severity; suppressed findings are left out."""
+        """Return the findings, loudest first, of every severity, without suppressed findings."""
         return self.verdict().findings
 
     def verdict(self) -> Verdict:
@@ -189,7 +189,7 @@ class KafkaWire:
         return Verdict(judge, quality, names, options.suppressions, options.baseline, strict)
 
     def report(self) -> str:
-        """The text report of `kdissect check`."""
+        """Return the text report of `kdissect check`."""
         return report_text(self.verdict())
 
     def check(self) -> None:
@@ -199,7 +199,9 @@ class KafkaWire:
             raise AssertionError(problem)
 
     def close(self) -> str:
-        """End the recordings and say what is wrong; empty: nothing, or `record` has said what is."""
+        """End the recordings. Return the problem, or an empty text if there is none, or if `record` reported
+        it.
+        """
         for recording in self._recordings:
             recording.stop()
         return self._problem() if self._is_recordable else ""
@@ -235,7 +237,7 @@ class KafkaWire:
 
 
 def wire_of(request: pytest.FixtureRequest, marker_name: str) -> KafkaWire:
-    """The wire of the test that asks, recording if its marker names a port."""
+    """Return the wire of the test that asks, recording if its marker names a port."""
     given: dict[str, Any] = {}
     for marker in reversed(list(request.node.iter_markers(marker_name))):  # the closest one has the last word
         if marker.args:

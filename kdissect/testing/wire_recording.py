@@ -1,8 +1,8 @@
-"""Records ports of this machine, with what captures live (`kdissect.capture.live`), while a test runs.
+"""Records ports of this machine, with a live capture (`kdissect.capture.live`), while a test runs.
 
-Who captures holds some packets back, and nobody can see from outside how many, so it is asked: a datagram is
-sent to a socket of ours on the loopback interface until it is in the file. As packets stay in order,
-everything sent before a datagram that is there is there too.
+A capturing program delays some packets, and their number cannot be seen from outside. So the recording asks:
+it sends a datagram to a socket of ours on the loopback interface until the datagram is in the file. As
+packets stay in order, everything sent before a datagram in the file is in the file too.
 """
 
 import socket
@@ -15,8 +15,8 @@ from kdissect.capture.live.captures import LiveCaptures, open_live
 from kdissect.capture.live.live_settings import AUTO, LiveError, LiveSettings, NotPermittedError
 from kdissect.capture.live.programs import how_to_grant
 
-# Seconds until a capture that shows nothing is given up. One that ended is not waited for, so this is only
-# for what cannot be; a busy machine may take seconds.
+# Seconds until the end of a capture without packets. The test does not wait for one that ended, so this is
+# only for captures that cannot work. A busy machine may take seconds.
 PATIENCE_S = 60.0
 _POLL_S = 0.02
 _SEND_AGAIN_S = 0.1  # what a network of its own may lose
@@ -25,7 +25,7 @@ _HERE = "127.0.0.1"
 
 
 class CannotRecordError(Exception):
-    """Nothing records; the message says why, in one line."""
+    """Failure to record. The message is the reason, in one line."""
 
 
 class LiveRecording:
@@ -42,7 +42,7 @@ class LiveRecording:
             self._beacon.wait(self.path, self._captures)
 
     def stop(self) -> None:
-        """Flush and end; nothing more the second time."""
+        """Flush and end. A second call does nothing."""
         captures = self._captures
         if captures is None:
             return
@@ -89,9 +89,9 @@ class Beacon:
 def start_recording(
     path: str, ports: Sequence[int], interface: str | None = None, source: str = AUTO
 ) -> LiveRecording:
-    """Record TCP on these ports (all if there are none) to a file; returns when packets are seen.
+    """Record TCP on these ports (all if there are none) to a file. Returns when packets are seen.
 
-    Raises CannotRecordError where nothing that captures is installed or allowed.
+    Raises CannotRecordError if no capturing program is installed or allowed.
     """
     beacon = Beacon()
     where = interface or _LOOPBACK
@@ -118,7 +118,7 @@ def _filter(ports: Sequence[int], beacon: int) -> str:
 
 
 def _find(path: str, mark: bytes, start: int) -> tuple[bool, int]:
-    """Whether a mark is in the file, looked for from `start` on; and where to look the next time."""
+    """Return whether a mark is in the file, searched from `start` on, and where to search the next time."""
     try:
         with Path(path).open("rb") as file:
             file.seek(start)

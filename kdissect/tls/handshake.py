@@ -1,4 +1,4 @@
-"""What the handshake of one connection has told so far."""
+"""The facts of one connection's handshake so far."""
 
 import warnings
 from enum import Enum, auto
@@ -22,7 +22,7 @@ from kdissect.tls.tls_record import ContentType
 
 _CLOSE_NOTIFY = 0
 _ALERT_RECORD = 7  # header, level and description, RFC 8446 sections 5.1 and 6
-# RFC 8446 section 6, and those of RFC 5246 section 7.2 that it dropped.
+# RFC 8446 section 6, and the alerts of RFC 5246 section 7.2 that it dropped.
 _ALERTS = {
     _CLOSE_NOTIFY: "close_notify", 10: "unexpected_message", 20: "bad_record_mac", 21: "decryption_failed",
     22: "record_overflow", 30: "decompression_failure", 40: "handshake_failure", 42: "bad_certificate",
@@ -37,14 +37,16 @@ _ALERTS = {
 
 
 def alert_in(data: bytes) -> str | None:
-    """The name of the alert that plaintext begins with, as one record of its own; None if it is none."""
+    """Return the name of the alert that plaintext begins with, as one record of its own, or None if it is
+    none.
+    """
     if len(data) < _ALERT_RECORD or data[0] != ContentType.ALERT or data[3:5] != b"\0\2":
         return None
     return _alert_name(data[6])
 
 
 def _alert_name(code: int) -> str:
-    """The name of an alert."""
+    """Return the name of an alert."""
     return _ALERTS.get(code, f"alert {code}")
 
 
@@ -58,7 +60,7 @@ class EarlyData(Enum):
 
 
 class Handshake:
-    """Hellos, names and changes of cipher of one handshake; what is worth telling goes to `info`.
+    """Hellos, names and cipher changes of one handshake. Facts to report go to `info`.
 
     `is_renegotiation`: of TLS 1.2, inside the protection of the handshake before it (RFC 5746).
     """
@@ -87,7 +89,7 @@ class Handshake:
 
     @property
     def is_supported(self) -> bool:
-        """Whether version and suite are ones that can be decrypted."""
+        """Whether version and suite can be decrypted."""
         hello, suite = self.server_hello, self.suite
         return (
             hello is not None and suite is not None and hello.version == (TLS_13 if suite.is_13 else TLS_12)
@@ -102,7 +104,7 @@ class Handshake:
         return direction in self.changed and kind != ContentType.CHANGE_CIPHER_SPEC
 
     def message(self, direction: int, kind: int, body: bytes) -> str | None:
-        """Take a message; says why the connection cannot be followed from here on.
+        """Take a message. Return the reason if the connection cannot be followed from here on, else None.
 
         Raises `ShortMessageError`.
         """
@@ -124,11 +126,11 @@ class Handshake:
         return None
 
     def change_cipher_spec(self, direction: int) -> None:
-        """A direction sent ChangeCipherSpec."""
+        """Take the ChangeCipherSpec of a direction."""
         self.changed.add(direction)
 
     def alert(self, direction: int, content: bytes, time_ns: int) -> str:
-        """Count an alert (RFC 8446 section 6); gives a text for one that is no orderly close."""
+        """Count an alert (RFC 8446 section 6). Return a text for one that is no orderly close."""
         code = content[1] if len(content) > 1 else -1
         name = _alert_name(code)
         sender = "client" if direction == self.client else "server"
@@ -163,7 +165,7 @@ class Handshake:
             info.session_id = hello.session_id
         self.server_hello = hello
         if self.early_data is EarlyData.OFFERED and not hello.has_chosen_psk:
-            self.early_data = EarlyData.REFUSED  # its keys are those of a PSK
+            self.early_data = EarlyData.REFUSED  # its keys derive from a PSK
         info.version, info.suite = version_name(hello.version), suite_name(hello.suite)
         if hello.version == TLS_12:
             info.is_resumed = bool(hello.session_id) and hello.session_id == offer.session_id
@@ -174,10 +176,10 @@ class Handshake:
 
 
 def certificate_names(body: bytes, is_13: bool) -> tuple[str, ...]:
-    """Subject and alternative names of the first certificate of a Certificate message.
+    """Return subject and alternative names of the first certificate in a Certificate message.
 
-    RFC 8446 section 4.4.2 and RFC 5246 section 7.4.2. Empty where there is none, where it is malformed, or
-    without the package cryptography.
+    RFC 8446 section 4.4.2 and RFC 5246 section 7.4.2. Empty if there is no certificate, if it is malformed,
+    or without the package cryptography.
     """
     cursor = Cursor(body)
     try:

@@ -17,7 +17,7 @@ class ShortMessageError(ValueError):
 
 
 class Cursor:
-    """A position in a message. `pull_*` consume it; they raise `ShortMessageError` for too few bytes."""
+    """A position in a message. `pull_*` consume it, and raise `ShortMessageError` for too few bytes."""
 
     __slots__ = ("_at", "_data")
 
@@ -31,18 +31,18 @@ class Cursor:
         return len(self._data) - self._at
 
     def pull(self, count: int) -> bytes:
-        """The next `count` bytes."""
+        """Return the next `count` bytes."""
         if count > self.left:
             raise ShortMessageError(f"{plural(count, 'byte')} wanted, {self.left} left")
         start, self._at = self._at, self._at + count
         return self._data[start : self._at]
 
     def pull_uint(self, width: int) -> int:
-        """An unsigned integer of `width` bytes."""
+        """Return an unsigned integer of `width` bytes."""
         return int.from_bytes(self.pull(width))
 
     def pull_vector(self, width: int) -> bytes:
-        """Bytes behind a length of `width` bytes."""
+        """Return the bytes after a length of `width` bytes."""
         return self.pull(self.pull_uint(width))
 
 
@@ -67,7 +67,9 @@ class Message(NamedTuple):
 
 
 class MessageCutter:
-    """`feed()` the content of handshake records; gives the messages they complete."""
+    """Cutter of messages. `feed()` takes the content of handshake records and returns the messages they
+    complete.
+    """
 
     __slots__ = ("_held", "is_lost")
 
@@ -76,7 +78,7 @@ class MessageCutter:
         self.is_lost = False
 
     def feed(self, content: bytes) -> list[Message]:
-        """The messages that end in this content."""
+        """Return the messages that end in this content."""
         data = self._held + content
         messages: list[Message] = []
         at = 0

@@ -18,7 +18,7 @@ SUPPORTED_VERSIONS = 43
 
 
 class ClientHello(NamedTuple):
-    """What a client offers."""
+    """The offers of a client."""
 
     random: bytes
     session_id: bytes
@@ -28,7 +28,7 @@ class ClientHello(NamedTuple):
 
 
 class ServerHello(NamedTuple):
-    """What a server chose."""
+    """The choices of a server."""
 
     random: bytes
     session_id: bytes
@@ -85,7 +85,9 @@ def parse_extensions(cursor: Cursor) -> dict[int, bytes]:
 
 
 def parse_alpn(data: bytes | None) -> str | None:
-    """Protocol names of RFC 7301 section 3.1, joined by commas; None where they are absent or malformed."""
+    """Return protocol names of RFC 7301 section 3.1, joined by commas, or None if they are absent or
+    malformed.
+    """
     if data is None:
         return None
     names = []
@@ -99,7 +101,7 @@ def parse_alpn(data: bytes | None) -> str | None:
 
 
 def _sni(data: bytes | None) -> str | None:
-    """The host name of RFC 6066 section 3."""
+    """Return the host name of RFC 6066 section 3."""
     if not data:
         return None
     try:

@@ -32,16 +32,16 @@ class SecretSource(Protocol):
         """Whether asking again later can help."""
 
     def find(self, client_random: bytes, session_id: bytes) -> dict[str, bytes] | None:
-        """The secrets of a session by their label in the key log; `session_id` is the server's."""
+        """Return the secrets of a session by their label in the key log. `session_id` is the server's."""
 
 
 class Keying:
-    """`why` says what is lacking; `is_hopeless`: waiting will not bring it.
+    """The keys of a connection. `why` is the reason if keys lack. `is_hopeless`: waiting will not bring them.
 
-    `is_guessing`: the log lacks the secrets of the handshake itself; its records are passed over until one
-    opens with the keys of the application data. `is_partial`: the log lacks keys of the application data, so
-    that none of it is read: half a conversation looks as if one end did not answer. `early_data` opens 0-RTT
-    data, where the log has the secret.
+    `is_guessing`: the log lacks the secrets of the handshake itself. Its records are skipped until one opens
+    with the keys of the application data. `is_partial`: the log lacks keys of the application data, so that
+    none of it is read: half a conversation looks as if one end did not answer. `early_data` opens 0-RTT data,
+    if the log has the secret.
     """
 
     def __init__(self, handshake: Handshake, secrets: SecretSource | None) -> None:
@@ -125,7 +125,7 @@ class Keying:
             for side, traffic in zip(ends, _TRAFFIC, strict=True):
                 side.protection = made[traffic]
             return True
-        # Handshakes that fail never come to traffic secrets: what there is may tell why they failed.
+        # Handshakes that fail never reach traffic secrets. The keys that exist may show why they failed.
         if lacking and not (made and is_last):
             return False
         self.early_data = made.get(EARLY)

@@ -1,10 +1,11 @@
 """Opens the records of one direction.
 
 Rules:
-- Records are numbered from 0 for each key; the number is part of what is authenticated (RFC 8446 section 5.3,
+- Records are numbered from 0 for each key. The number is part of the authenticated data (RFC 8446 section
+  5.3,
   RFC 5246 section 6.2.3.3).
-- `open` gives None where the tag or MAC does not fit, and does not count the record then: who calls decides.
-- Between calls the state is plain and can be pickled: ciphers are built again where they are missing.
+- `open` returns None if the tag or MAC does not fit, and does not count the record then: the caller decides.
+- Between calls the state is plain and can be pickled: ciphers are built again if they are missing.
 """
 
 import hmac
@@ -15,7 +16,7 @@ from kdissect.tls.suites import Bulk, Suite
 from kdissect.tls.tls_record import Record
 
 _EXPLICIT_NONCE = 8  # bytes before the ciphertext, RFC 5288 section 3
-_BLOCK = 16  # of AES, and of an initialisation vector of CBC
+_BLOCK = 16  # bytes of an AES block, and of CBC's initialisation vector
 
 
 class Plain(NamedTuple):
@@ -35,7 +36,7 @@ class Protection(Protocol):
     """Bytes a record is longer than its content; None where that depends on the content."""
 
     def open(self, record: Record) -> Plain | None:
-        """The record's content, without counting it; None if it is not authentic."""
+        """Return the record's content, without counting it, or None if it is not authentic."""
 
 
 def _aead(suite: Suite, key: bytes) -> Any:
@@ -63,7 +64,7 @@ def _xor_number(nonce: bytes, number: int) -> bytes:
 
 
 class _Keyed:
-    """What all protections share; `cipher` does not survive pickling."""
+    """Common part of all protections. `cipher` does not survive pickling."""
 
     def __init__(self, suite: Suite, keys: Keys) -> None:
         self.suite = suite
@@ -100,7 +101,7 @@ class Aead13(_Keyed):
         return Plain(content[-1], content[:-1], 0) if content else None
 
     def updated(self) -> "Aead13":
-        """The protection after a KeyUpdate."""
+        """Return the protection after a KeyUpdate."""
         return Aead13(self.suite, next_secret(self.suite, self._secret))
 
 
@@ -163,5 +164,5 @@ class Cbc12(_Keyed):
 
 
 def protection_12(suite: Suite, keys: Keys, mac_last: bool) -> Protection:
-    """The protection a suite of TLS 1.2 stands for."""
+    """Return the protection of a TLS 1.2 suite."""
     return Cbc12(suite, keys, mac_last) if suite.bulk is Bulk.CBC else Aead12(suite, keys)

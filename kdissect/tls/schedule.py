@@ -11,7 +11,7 @@ MAC_BYTES = {"": 0, "sha1": 20, "sha256": 32, "sha384": 48}
 
 
 class Keys(NamedTuple):
-    """What one direction protects its records with."""
+    """The keys that protect one direction's records."""
 
     key: bytes
     nonce: bytes
@@ -36,7 +36,7 @@ def expand_label(secret: bytes, label: bytes, length: int, hash_name: str) -> by
 
 
 def keys_12(suite: Suite, master: bytes, client_random: bytes, server_random: bytes) -> tuple[Keys, Keys]:
-    """The client's and the server's keys: the key block of RFC 5246 section 6.3."""
+    """Return the client's and the server's keys: the key block of RFC 5246 section 6.3."""
     mac = MAC_BYTES[suite.mac]
     nonce = {Bulk.CHACHA: AEAD_NONCE, Bulk.CBC: 0}.get(suite.bulk, FIXED_NONCE)
     sizes = (mac, mac, suite.key_bytes, suite.key_bytes, nonce, nonce)
@@ -49,16 +49,16 @@ def keys_12(suite: Suite, master: bytes, client_random: bytes, server_random: by
 
 
 def keys_13(suite: Suite, secret: bytes) -> Keys:
-    """The keys of one traffic secret, RFC 8446 section 7.3."""
+    """Return the keys of one traffic secret, RFC 8446 section 7.3."""
     key = expand_label(secret, b"key", suite.key_bytes, suite.hash)
     return Keys(key, expand_label(secret, b"iv", AEAD_NONCE, suite.hash))
 
 
 def secret_bytes(suite: Suite) -> int:
-    """The length of a suite's secrets in TLS 1.3: that of its hash, RFC 8446 section 7.1."""
+    """Return the length of a suite's secrets in TLS 1.3: that of its hash, RFC 8446 section 7.1."""
     return MAC_BYTES[suite.hash]
 
 
 def next_secret(suite: Suite, secret: bytes) -> bytes:
-    """The traffic secret after a KeyUpdate, RFC 8446 section 7.2."""
+    """Return the traffic secret after a KeyUpdate, RFC 8446 section 7.2."""
     return expand_label(secret, b"traffic upd", len(secret), suite.hash)

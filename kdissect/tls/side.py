@@ -9,17 +9,18 @@ from kdissect.tls.protection import Plain, Protection
 from kdissect.tls.tls_info import HOLE, NO_RECORD
 from kdissect.tls.tls_record import HEADER, Record, RecordCutter, is_header
 
-# Bytes searched for a record before the direction is given up.
+# Bytes searched for a record before the search of the direction ends.
 _SEARCHED_BYTES = 1 << 20
-# Numbers tried for one place: as many records may be lost at once, 64 MB of full ones.
+# Numbers tried for one position, and so the number of records that may be lost at once: 64 MB of full
+# records.
 MAX_LOST_RECORDS = 4096
-_MAX_TRIALS = 1 << 16  # in one hole; about 2 us each for small records
+_MAX_TRIALS = 1 << 16  # in one hole, about 2 us each for small records
 
 
-# Finds the next record of one direction behind bytes that were not captured.
+# Finds the next record of one direction after bytes that were not captured.
 #
-# A record is found when it opens: with the number it would have if so and so many records were lost. For AEAD
-# suites the plaintext that was lost can be counted then, to the byte; readers of it keep their place.
+# A record is found when it opens: with the number it would have after some number of lost records. For AEAD
+# suites the lost plaintext can be counted then, to the byte. Readers of it keep their position.
 class Recovery:
     """A search. `lost` counts bytes that are missing or passed over."""
 
@@ -36,15 +37,16 @@ class Recovery:
         return self._trials >= _MAX_TRIALS or self._at >= _SEARCHED_BYTES
 
     def widen(self, length: int) -> None:
-        """More bytes are missing: what was collected before them is given up."""
+        """Add missing bytes, and drop the bytes collected before them."""
         self._lost += len(self._data) + length
         self._chunks, self._data, self._at = [], b"", 0
 
     def feed(self, payload: bytes, ref: int, time_ns: int, protection: Protection) -> int | None:
-        """Search with the next bytes; the length of the plaintext that was lost once a record is found.
+        """Search with the next bytes. Return the length of the lost plaintext once a record is found, else
+        None.
 
-        That is `UNKNOWN_LENGTH` where it cannot be told. `protection` counts on from the record found, and
-        `chunks` gives the bytes from it on.
+        The length is `UNKNOWN_LENGTH` if it cannot be determined. `protection` counts on from the record
+        found, and `chunks` returns the bytes from it on.
         """
         self._chunks.append((payload, ref, time_ns))
         self._data += payload
@@ -55,7 +57,7 @@ class Recovery:
             if is_header(data, self._at):
                 record = _record_at(data, self._at)
                 if record is None:
-                    return None  # wait for the rest of what may be a record
+                    return None  # wait for the end of a possible record
                 first = protection.number
                 if self._opens(record, protection):
                     return self._plain_lost(protection, protection.number - first)
@@ -64,7 +66,7 @@ class Recovery:
         return None
 
     def chunks(self) -> list[tuple[bytes, int, int]]:
-        """The bytes from the record found on, with their packets."""
+        """Return the bytes from the record found on, with their packets."""
         skip, rest = self._at, []
         for payload, ref, time_ns in self._chunks:
             if skip < len(payload):
@@ -90,30 +92,30 @@ class Recovery:
 
 
 def _record_at(data: bytes, at: int) -> Record | None:
-    """The whole record at an offset; None while bytes of it lack."""
+    """Return the whole record at an offset, or None while some of its bytes are missing."""
     end = at + HEADER + int.from_bytes(data[at + 3 : at + HEADER])
     records = RecordCutter().feed(data[at:end], 0, 0) if end <= len(data) else []
     return records[0] if records else None
 
 
 class SideOwner(Protocol):
-    """What a side asks of the connection it belongs to."""
+    """Methods that a side calls on its connection."""
 
     def record(self, direction: int, record: Record) -> None:
-        """The next record of a direction."""
+        """Take the next record of a direction."""
 
     def missing(self, direction: int, why: str) -> None:
-        """A direction lost its place: bytes are missing, or what stands there is no record."""
+        """Handle a direction that lost its position: bytes are missing, or the bytes there are no record."""
 
     def hopeless(self, why: str) -> None:
-        """A direction cannot find its place again."""
+        """Handle a direction that cannot find its position again."""
 
     def ended(self, direction: int) -> None:
-        """The direction is over."""
+        """Handle the end of a direction."""
 
 
 class TlsSide:
-    """State of one direction. `sink` receives the plaintext; `is_shut`: nothing more will be given to it."""
+    """State of one direction. `sink` receives the plaintext. `is_shut`: it receives no more."""
 
     def __init__(self, owner: SideOwner, direction: int, sink: StreamSink) -> None:
         self._owner = owner
@@ -136,17 +138,17 @@ class TlsSide:
         """The search for the next record, while the place is lost."""
 
     def switch(self) -> None:
-        """Put the next keys in force; none at all where the key log lacks them."""
+        """Put the next keys in force, or no keys if the key log lacks them."""
         self.protection = self.coming.pop(0) if self.coming else None
         self.has_opened = False
 
     # StreamSink
 
     def opened(self) -> None:
-        """The connection's own readers know already."""
+        """Do nothing: the connection's own readers know already."""
 
     def data(self, payload: bytes, ref: int, time_ns: int) -> None:
-        """The next bytes of ciphertext."""
+        """Take the next bytes of ciphertext."""
         if self.is_shut:
             return
         if self.recovery is not None:
@@ -161,7 +163,7 @@ class TlsSide:
                 self._recover(recovery, held, ref, time_ns)
 
     def gap(self, length: int, snapped: bool, ref: int, time_ns: int, *, can_fill: bool = False) -> None:
-        """Ciphertext is missing: what comes of it later is of no use."""
+        """Handle missing ciphertext: it is of no use if it comes later."""
         if self.is_shut:
             return
         if self.recovery is not None:
@@ -171,11 +173,11 @@ class TlsSide:
             self._lose_place(HOLE, len(held) + length)
 
     def fill(self, _hole: Hole, _parts: list[Part]) -> Filling:
-        """Records are opened in their order: what comes later opens no more."""
+        """Refuse late bytes: records are opened in their order, so that late records cannot be opened."""
         return Filling.DROPPED
 
     def forget(self, _hole: Hole) -> None:
-        """Nothing is held for it."""
+        """Do nothing: no bytes are stored for a hole."""
 
     def _lose_place(self, why: str, lost: int) -> Recovery | None:
         """Begin a search for the next record, if the connection agrees; `lost` bytes are missing so far."""

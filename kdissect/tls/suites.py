@@ -1,6 +1,6 @@
-"""Cipher suites: what protects the records, and which hash derives the keys.
+"""Cipher suites: the protection of records, and the hash that derives the keys.
 
-Numbers and names: IANA "TLS Cipher Suites" registry; defined in RFC 5246 (CBC), 5288 and 5289 (GCM), 6655 and
+Numbers and names: IANA "TLS Cipher Suites" registry. Defined in RFC 5246 (CBC), 5288 and 5289 (GCM), 6655 and
 7251 (CCM), 7905 (ChaCha20), 8446 (TLS 1.3).
 """
 
@@ -98,6 +98,6 @@ SUITES = _table()
 
 
 def suite_name(code: int) -> str:
-    """The name of a suite, or its number where this program does not know it."""
+    """Return the name of a suite, or its number if this program does not know it."""
     suite = SUITES.get(code)
     return suite.name if suite else f"0x{code:04x}"

@@ -5,10 +5,10 @@ Rules:
 - Keys come from the key log by the client's random. Records wait for them, a bounded number of bytes: a log
   is often written a moment after the packets. Records also wait for the server's answer to a hello, and for
   its decision about 0-RTT early data.
-- A connection is read in both directions or not at all: where the log lacks the secret of one direction, the
+- A connection is read in both directions or not at all: if the log lacks the secret of one direction, the
   other one stays encrypted as well.
-- A record that does not open costs its bytes, not the connection; several in a row do, and so does the first
-  one under its keys.
+- A record that does not open costs its bytes, not the connection. Several in a row end the decryption, and so
+  does the first one under its keys.
 - A renegotiation (TLS 1.2) is a handshake inside the connection, with secrets under a random of its own.
 """
 
@@ -34,8 +34,8 @@ from kdissect.tls.tls_record import ContentType, Record
 
 # Ciphertext kept while the secrets are not in the key log yet.
 WAITING_BYTES = 1 << 16
-# So many records in a row that do not open: the secrets are of another connection, or the bytes are damaged
-# beyond use.
+# Records in a row that do not open, after which the secrets must be of another connection, or the bytes
+# damaged beyond use.
 _BAD_RECORDS_IN_A_ROW = 8
 # Encrypted records of a handshake: a few, one for each message at most, certificates in several.
 _GUESSED_RECORDS = 64
@@ -44,10 +44,10 @@ _SKIPPED_RECORDS = 4096
 
 
 class TlsConnection:
-    """Decrypts one connection: ciphertext of direction `d` into `sides[d]`, plaintext into `sinks[d]`.
+    """Decrypter of one connection: ciphertext of direction `d` into `sides[d]`, plaintext into `sinks[d]`.
 
-    `note(kind, detail, ref, time_ns)` is told of anomalies, `opaque()` is called once when no plaintext will
-    come any more. Raises nothing for any input; between calls the state is plain and picklable.
+    `note(kind, detail, ref, time_ns)` receives anomalies. `opaque()` is called once when no plaintext will
+    come any more. No input raises an exception. Between calls the state is plain and picklable.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class TlsConnection:
     # calls of the sides
 
     def record(self, direction: int, record: Record) -> None:
-        """The next record of a direction."""
+        """Take the next record of a direction."""
         side = self.sides[direction]
         if side.is_shut:
             return
@@ -88,7 +88,7 @@ class TlsConnection:
         self._go_on()
 
     def missing(self, direction: int, why: str) -> None:
-        """A direction lost its place. Behind the handshake it may be found again."""
+        """Handle a direction that lost its position. After the handshake it may find it again."""
         side = self.sides[direction]
         if side.is_shut:
             return
@@ -96,11 +96,11 @@ class TlsConnection:
             self.give_up(why if self._handshake.client is not None else NO_HANDSHAKE)
 
     def hopeless(self, why: str) -> None:
-        """A direction cannot find its place again."""
+        """Handle a direction that cannot find its position again."""
         self.give_up(why)
 
     def ended(self, direction: int) -> None:
-        """A direction is over: what waits is tried for the last time."""
+        """Handle the end of a direction: try the waiting records for the last time."""
         is_over = all(side.is_over for side in self.sides)
         if self._waits_for_keys():
             self._keying.arm(self.sides, is_last=True)
@@ -121,7 +121,7 @@ class TlsConnection:
             is_heard = all(side.has_opened or side.protection is None for side in self.sides)
             return "" if is_heard or not self._keying.is_guessing else NOTHING_OPENS
         if all(side.is_finished for side in self.sides):
-            return ""  # nothing was sent over it
+            return ""  # it carried no data
         return NOTHING_OPENS if self._keying.is_guessing else UNFINISHED
 
     def give_up(self, why: str) -> None:
@@ -161,7 +161,7 @@ class TlsConnection:
         )
 
     def _waits_for_keys(self) -> bool:
-        """Whether a record waits that nothing but secrets can open."""
+        """Return whether a record waits that only secrets can open."""
         is_answered = self._handshake.server_hello is not None
         return is_answered and not self._keying.is_ready and any(side.waiting for side in self.sides)
 
@@ -212,7 +212,7 @@ class TlsConnection:
             self._take_plain(side, plain.kind, plain.content, record)
 
     def _without_keys(self) -> None:
-        """A record of a direction whose keys the log lacks."""
+        """Count a record of a direction whose keys the log lacks."""
         self._unopened += 1
         if self._unopened > _GUESSED_RECORDS:
             self.give_up(self._keying.why)
@@ -227,7 +227,7 @@ class TlsConnection:
         return plain
 
     def _bad(self, side: TlsSide, record: Record) -> None:
-        """A record that does not open: it costs its own bytes."""
+        """Count a record that does not open. It costs its own bytes."""
         protection = side.protection
         side.bad_in_a_row += 1
         is_first = not side.has_opened
@@ -300,7 +300,7 @@ class TlsConnection:
             side.protection = side.protection.updated()
 
     def _decide_early_data(self, client: TlsSide) -> None:
-        """Early data that the server accepts has keys of its own; the client's other keys come after them."""
+        """Give early data that the server accepts its own keys. The client's other keys come after them."""
         if self._handshake.early_data is not EarlyData.ACCEPTED:
             return
         if self._keying.early_data is None:

@@ -1,4 +1,4 @@
-"""What is known of a connection's TLS while it lasts, and afterwards."""
+"""The facts about a connection's TLS, while it lasts and afterwards."""
 
 from collections import Counter
 
@@ -81,17 +81,17 @@ class TlsInfo:
 
 
 def version_name(code: int) -> str:
-    """The name of a protocol version."""
+    """Return the name of a protocol version."""
     return VERSIONS.get(code, f"TLS 0x{code:04x}")
 
 
 def lacks(labels: tuple[str, ...]) -> str:
-    """The reason for a key log that has some secrets of a connection, but not those of these labels."""
+    """Return the reason for a key log that has some secrets of a connection, but not these labels."""
     return f"{_LACKS}{' and '.join(labels)} for this connection"
 
 
 def not_supported(what: str) -> str:
-    """The reason for a version or a cipher suite that cannot be decrypted, whoever has the secrets."""
+    """Return the reason for a version or a cipher suite that cannot be decrypted, even with the secrets."""
     return f"{what} is not supported"
 
 

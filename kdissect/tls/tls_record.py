@@ -4,7 +4,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 HEADER = 5  # type, version, length
-# A record's content is at most 2^14 bytes; protection adds up to 2048 in TLS 1.2 (RFC 5246 section 6.2.3).
+# A record's content is at most 2^14 bytes. Protection adds up to 2048 in TLS 1.2 (RFC 5246 section 6.2.3).
 MAX_RECORD = (1 << 14) + 2048
 _MAJOR = 3  # of every version from SSL 3.0 to TLS 1.3
 
@@ -44,7 +44,9 @@ def is_header(data: bytes, at: int) -> bool:
 
 
 class RecordCutter:
-    """`feed()` bytes in order; gives the records they complete. `is_lost`: what stands there is no record."""
+    """Cutter of records. `feed()` takes bytes in order and returns the records they complete. `is_lost`: the
+    next bytes are no record.
+    """
 
     __slots__ = ("_held", "_pieces", "is_lost")
 
@@ -54,14 +56,14 @@ class RecordCutter:
         self.is_lost = False
 
     def take_held(self) -> bytes:
-        """Give up the record that is not whole; the next bytes begin another."""
+        """Return and drop the record that is not whole. The next bytes begin another one."""
         held, self._held = self._held, b""
         self._pieces = []
         self.is_lost = False
         return held
 
     def feed(self, payload: bytes, ref: int, time_ns: int) -> list[Record]:
-        """The records that end in these bytes."""
+        """Return the records that end in these bytes."""
         if self.is_lost:
             return []
         data = self._held + payload if self._held else payload

@@ -46,9 +46,9 @@ from kdissect.tui.widgets.safe_text import text
 
 # A slice of filtering between two keys: far below the 50 ms in which a key is to be answered.
 _SLICE_S = 0.008
-# A thread that decodes a body gives way to keys after so long. A key takes some twenty rounds of the event
-# loop, each of which gives the interpreter away and waits to have it again: with Python's own 5 ms, or even
-# with 1, the key waits for all of the decoding.
+# Seconds after which a thread that decodes a body releases the interpreter for keys. A key takes some twenty
+# rounds of the event loop. Each round releases the interpreter and waits for it again: with Python's own 5
+# ms, or even with 1, the key waits for all of the decoding.
 _SWITCH_S = 0.0002
 # Screen updates for what workers send, a second.
 _UPDATES = 10
@@ -56,20 +56,21 @@ _UPDATES = 10
 _GARBAGE_S = 1.0
 # A pause in typing of so long is no pause between two keys.
 IDLE_S = 2.0
-# Collections of the middle generation, at most 7000 new objects each: so many are worth a full one, and with
-# so many it does not wait (half a million objects, about 100 MB).
+# Collections of the middle generation, at most 7000 new objects each. WORTH_IT of them are worth a full
+# collection when the user is idle. After MUST of them (half a million objects, about 100 MB) the full
+# collection does not wait.
 WORTH_IT = 5
 MUST = 70
 _NEVER = 1 << 30
 
 
 class KdissectApp(ViewApp):
-    """`session` is started by who makes the app; the app listens to it and closes it."""
+    """Application on a `session` that its caller started. The app listens to the session and closes it."""
 
     TITLE = "kdissect"
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = True
-    AUTO_FOCUS = None  # a view says what gets the keys; else it were the filter
+    AUTO_FOCUS = None  # a view chooses the widget that gets the keys: by default the filter would
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - an instance variable to Textual
         (0, "-narrow"),
         (116, "-normal"),
@@ -108,7 +109,7 @@ class KdissectApp(ViewApp):
         yield KeyFooter()
 
     async def on_mount(self) -> None:
-        """Start to listen; show the first view."""
+        """Start to listen, and show the first view."""
         loop = asyncio.get_running_loop()
         if self.state.theme in self.available_themes:
             self.theme = self.state.theme
@@ -131,7 +132,7 @@ class KdissectApp(ViewApp):
             self.call_after_refresh(self.post_message, events.AppFocus())
 
     def on_unmount(self) -> None:
-        """End the workers, keep what is to be kept."""
+        """End the workers and save the user's state."""
         self._garbage.stop()
         sys.setswitchinterval(self._switch_s)
         self.state.theme = self.theme
@@ -147,7 +148,7 @@ class KdissectApp(ViewApp):
         return current if isinstance(current, View) else None
 
     async def show_view(self, name: str) -> View:
-        """Bring a view to the front; made when it is shown for the first time."""
+        """Bring a view to the front. Make it first if it was never shown."""
         spec = next(spec for spec in VIEWS if spec.name == name)
         switcher = self._switcher
         view = await self._made(spec, switcher)
@@ -172,7 +173,7 @@ class KdissectApp(ViewApp):
         await self.show_view(name)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """What the command palette offers: every key that holds now, beside Textual's own."""
+        """List every active key for the command palette, besides Textual's own commands."""
         yield from super().get_system_commands(screen)
         for key, active in screen.active_bindings.items():
             binding = active.binding
@@ -319,7 +320,7 @@ class KdissectApp(ViewApp):
         self.push_screen(SaveScreen(self.session, rows, f"all {plural(len(rows), 'exchange')} of the list"))
 
     def action_follow_stream(self) -> None:
-        """The conversation that the selected exchange is part of."""
+        """Show the conversation that the selected exchange is part of."""
         row = self.selected_row
         if row is None:
             self.give_notice(Notice("no exchange is selected"))
@@ -331,11 +332,11 @@ class KdissectApp(ViewApp):
         self.push_screen(HelpScreen())
 
 
-# When the garbage collector runs: full collections wait until nobody types.
+# When the garbage collector runs: full collections wait until the user stops typing.
 #
-# A full collection holds the interpreter for 5 to 30 ms here (it also frees the trees of the exchanges that
-# were looked at before), and Python starts one in the middle of whatever allocates: drawing what a key did,
-# most often.
+# A full collection blocks the interpreter for 5 to 30 ms here (it also frees the trees of the exchanges that
+# were shown before), and Python starts one in the middle of whatever allocates: drawing what a key did, most
+# often.
 class Garbage:
     """`start` and `stop` it; `key_pressed` and `look` are called by the application, on its thread."""
 
@@ -346,7 +347,7 @@ class Garbage:
         self._last_key = -IDLE_S
 
     def start(self) -> None:
-        """What is there now stays: going through it again and again would hold keys up."""
+        """Freeze the present objects: going through them again and again would delay keys."""
         self._thresholds = gc.get_threshold()
         gc.freeze()
         gc.set_threshold(*self._thresholds[:2], _NEVER)
@@ -361,7 +362,7 @@ class Garbage:
         self._last_key = self.clock()
 
     def look(self) -> bool:
-        """Collect if it is worth it and nobody types; whether it was done."""
+        """Collect if it is worth it and the user is not typing. Return whether it collected."""
         waiting = gc.get_count()[2]
         is_idle = self.clock() - self._last_key >= IDLE_S
         if waiting < (WORTH_IT if is_idle else MUST):

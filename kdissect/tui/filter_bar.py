@@ -19,7 +19,7 @@ from kdissect.tui.session import Session
 from kdissect.tui.view import UseFilter, ViewApp
 from kdissect.tui.widgets.safe_text import fitted, safe
 
-# Candidates shown; who wants another types on.
+# Candidates shown. A user who wants another one types on.
 _MOST_CANDIDATES = 200
 _HISTORY = 200
 _EXAMPLE = "/ to filter, such as: api == Produce and latency > 50ms"
@@ -85,7 +85,7 @@ class FilterBar(Vertical):
         self._count = Text()
 
     def compose(self) -> ComposeResult:
-        """The line with its count, candidates and trouble below."""
+        """Make the line with its count, and the candidates and the trouble below it."""
         with Horizontal(id="filter-line"):
             yield Static("Filter", id="filter-label")
             yield FilterInput(placeholder=_EXAMPLE, compact=True, id="filter", select_on_focus=False)
@@ -102,7 +102,7 @@ class FilterBar(Vertical):
         line.cursor_position = len(line.value)
 
     def accepted(self, expression: str) -> None:
-        """The filter holds now."""
+        """Show the filter that is now applied."""
         line = self.query_one(FilterInput)
         line.value = expression
         self._say("")

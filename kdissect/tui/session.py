@@ -1,8 +1,8 @@
-"""What is known of the inputs while the screen is open. No widgets: the app subscribes, screens look.
+"""The data of the inputs while the screen is open. It has no widgets: the app subscribes, screens read.
 
-A `Session` holds the log of exchanges, what studies returned, the filter, the progress and the troubles; it
-starts workers and takes what they send. `changed` is called with one of `Change` on the screen's thread
-whenever something is new; everything is read from the session then.
+A `Session` holds the log of exchanges, the results of studies, the filter, the progress and the troubles. It
+starts workers and takes their messages. It calls `changed` with one of `Change` on the screen's thread
+whenever data is new. Readers then read everything from the session.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from kdissect.tui.views import VIEWS
 
 FINDINGS = "findings"
 CAUSES = "causes"
-# Of inputs up to so many bytes studies run before a view asks for them, in passes that give way to others.
+# For inputs of at most AHEAD_BYTES, studies run before a view asks for them, in passes that give way to other
+# passes.
 AHEAD_BYTES = 2 << 30
 CAUSES_AHEAD = "study causes ahead"
 STATISTICS_AHEAD = {
@@ -42,13 +43,13 @@ STATISTICS_AHEAD = {
 reads the same parts of exchanges.
 """
 AHEAD = STATISTICS_AHEAD | {CAUSES_AHEAD: frozenset({CAUSES})}
-# How far passes give way (nice) to the list. First what somebody asked for; of the others statistics, which
-# most views show.
+# How far passes give way (nice) to the list. Passes that the user asked for come first, then statistics,
+# which most views show.
 ASKED_NICE, STATISTICS_NICE, FINDINGS_NICE, CAUSES_NICE = 1, 5, 10, 15
 
 
 class Change(Enum):
-    """What is new."""
+    """The kind of new data."""
 
     ROWS = auto()  # the log has grown
     PROGRESS = auto()
@@ -73,9 +74,9 @@ class Session:
         self.is_loading = True
         self.is_judging = False
         self.troubles: list[str] = []
-        """What went wrong, for people, in the order it did."""
+        """Problems as texts for people, in the order in which they occurred."""
         self.unread: list[str] = []
-        """What could not be looked into, a line for each kind of thing."""
+        """Content that kdissect could not decode, a line for each kind."""
         self.results: dict[str, Any] = {}
         """By study, what it returned last."""
         self.final: set[str] = set()
@@ -131,7 +132,7 @@ class Session:
     # what views ask for
 
     def ask(self, studies: Iterable[str]) -> None:
-        """Have studies run that are not yet; their results come with `Change.RESULT`."""
+        """Start the studies that have not started. Their results come with `Change.RESULT`."""
         new = set(studies) - self._studies
         self._studies |= new
         new -= self.final  # they ran ahead
@@ -152,7 +153,7 @@ class Session:
         return self._read.get(study, 0.0)
 
     def set_filter(self, text: str) -> None:
-        """Show only what a filter takes. Raises FilterError; then nothing changes."""
+        """Show only exchanges that a filter takes. Raises FilterError and then changes no state."""
         predicate = compile_filter(text) if text.strip() else None
         self.filter_text = text.strip()
         self._show(predicate)
@@ -165,7 +166,7 @@ class Session:
         self._restudy()
 
     def advance(self, budget_s: float) -> bool:
-        """Go on with the filter for so long at most; whether something is left to do."""
+        """Go on with the filter for at most `budget_s` seconds. Return whether some work is left."""
         return self.shown.advance(budget_s)
 
     def _show(self, predicate: Predicate | None) -> None:
@@ -182,7 +183,7 @@ class Session:
     # workers
 
     def _study(self, names: Iterable[str]) -> None:
-        """One pass over the inputs for some studies. Findings are those of all exchanges."""
+        """Make one pass over the inputs for some studies. Findings always cover all exchanges."""
         names = set(names)
         if FINDINGS in names:
             self.is_judging = True
@@ -195,7 +196,9 @@ class Session:
             ))  # fmt: skip
 
     def _restudy(self) -> None:
-        """Another filter: what views asked for is worked out anew, what ran ahead of them is forgotten."""
+        """Run the studies that views asked for again with the new filter, and forget results that ran
+        ahead.
+        """
         if self.is_stream:
             return
         for key in [key for key in self._workers if key.startswith("study ")]:
@@ -214,7 +217,9 @@ class Session:
             self._go_ahead(CAUSES_AHEAD, CAUSES_NICE)
 
     def _go_ahead(self, key: str, nice: int) -> None:
-        """Begin a pass for what views may ask for, as they would wait for it. Once, where it is due."""
+        """Begin a pass, once, for studies that views may ask for, if the findings are wanted and the inputs
+        are small.
+        """
         total = self.progress.total
         is_due = FINDINGS in self._studies and total is not None and total <= AHEAD_BYTES
         if key in self._ahead or not is_due or self.filter_text or self.is_stream:
@@ -286,7 +291,7 @@ class Session:
         self._ask_again()
 
     def _ask_again(self) -> None:
-        """A filter that asks for findings is asked again about all, as more of them are known."""
+        """Test a filter on findings again on all rows, as more findings are known."""
         predicate = self.shown.predicate
         if predicate is not None and predicate.needs_findings and not self.shown.needs_worker:
             self._show(predicate)
@@ -336,9 +341,9 @@ def _is_stream(path: str) -> bool:
 
 
 def terminal_for_keys() -> int:
-    """Have the keys come from the terminal, as the standard input is the capture. Gives the capture's handle.
+    """Read keys from the terminal, as the standard input is the capture. Return the capture's handle.
 
-    Raises OSError where there is no terminal.
+    Raises OSError if there is no terminal.
     """
     terminal = os.open("/dev/tty", os.O_RDWR)
     capture = os.dup(0)

@@ -65,7 +65,9 @@ def _progress(session: Session) -> Text:
 
 
 def _causes(session: Session) -> Text:
-    """How much is wrong, once it is known; of a stream so far. The view of causes has the rest."""
+    """Return the number of causes, once known, or for a stream the number so far. The view of causes lists
+    them.
+    """
     diagnosis = session.results.get(CAUSES)
     if diagnosis is None or (CAUSES not in session.final and not diagnosis.causes):
         return Text()
@@ -75,7 +77,7 @@ def _causes(session: Session) -> Text:
 
 
 class ViewBar(Widget):
-    """The views, each with its key; a click shows it."""
+    """The views, each with its key. A click shows the view."""
 
     current: reactive[str] = reactive("")
 
@@ -91,7 +93,7 @@ class ViewBar(Widget):
         return line
 
     def _fitting(self) -> tuple[str, list[str]]:
-        """What stands between two titles, and the titles: the longest for which there is room."""
+        """Return the text between two titles, and the titles: the longest that fit."""
         full, short = [spec.title for spec in VIEWS], [spec.short or spec.title for spec in VIEWS]
         here = [spec.title if spec.name == self.current else spec.short or spec.title for spec in VIEWS]
         alone = [spec.title if spec.name == self.current else "" for spec in VIEWS]

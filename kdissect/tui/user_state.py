@@ -1,7 +1,7 @@
-"""What is kept from one run to the next: theme, columns, filters used before; nothing from the wire.
+"""Settings that last from one run to the next: theme, columns, earlier filters, no content from the wire.
 
-A small JSON file in the user's configuration directory (`XDG_CONFIG_HOME`, and what other systems have in its
-place). A file that is damaged or cannot be written costs what stands in it, and nothing else.
+A small JSON file in the user's configuration directory (`XDG_CONFIG_HOME`, and its equivalent on other
+systems). A file that is damaged or cannot be written costs only its own content.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from kdissect.capture.whole_file import WholeFile
 
 
 class State:
-    """Values to begin with; the app changes them as the user does, and calls `save` at the end.
+    """Initial values. The app changes them as the user does, and calls `save` at the end.
 
-    This one forgets. One that keeps them in the user's configuration directory overrides `load` and `save`,
-    both of which raise nothing.
+    This class forgets them. A subclass that stores them in the user's configuration directory overrides
+    `load` and `save`. Neither of them raises an exception.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class State:
         self.load()
 
     def load(self) -> None:
-        """Fill in what was kept."""
+        """Load the stored values."""
 
     def save(self) -> None:
         """Keep it."""
@@ -42,14 +42,14 @@ class State:
 APPLICATION = "kdissect"
 _FILE_NAME = "tui.json"
 FILTERS_KEPT = 100
-# Of one filter, and of the file: nobody types more, and whatever else stands there is not ours.
+# Characters of one filter, and bytes of the file. Users do not type more, and a larger file is not ours.
 LONGEST_FILTER = 4096
 LARGEST_FILE = 1 << 20
 _VERSION = 1
 
 
 def state_path() -> Path:
-    """Where the state is kept."""
+    """Return the path of the state file."""
     return user_config_path(APPLICATION, appauthor=False) / _FILE_NAME
 
 
@@ -62,7 +62,7 @@ class KeptState(State):
         super().__init__()
 
     def load(self) -> None:
-        """Take what was saved; nothing where there is none, or none that can be read."""
+        """Read the stored values, if there are any that can be read."""
         with suppress(OSError, ValueError, RecursionError):
             with self.path.open("rb") as file:
                 data = file.read(LARGEST_FILE + 1)
@@ -88,7 +88,7 @@ class KeptState(State):
         }
 
     def _take(self, found: Any) -> None:
-        """Take what is of the right type, and nothing else."""
+        """Take the values of the right type only."""
         if not isinstance(found, dict):
             return
         theme, columns, filters = found.get("theme"), found.get("columns"), found.get("filters")
@@ -101,7 +101,7 @@ class KeptState(State):
 
 
 def _worth_keeping(filters: Iterable[str]) -> list[str]:
-    """The latest filters, each once, where it was used last."""
+    """Return the latest filters, each once, in the order of their last use."""
     found: dict[str, None] = {}
     for text in filters:
         if text.strip() and len(text) <= LONGEST_FILTER:

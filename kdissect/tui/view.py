@@ -32,7 +32,7 @@ Action = TypeVar("Action", bound=Callable[..., Any])
 def uses_files(action: Action) -> Action:
     """Declare that an action of the app reads or writes files that its user names.
 
-    If the app may not use files, the action gives a notice instead.
+    If the app may not use files, the action shows a notice instead.
     """
 
     @wraps(action)
@@ -68,7 +68,7 @@ class ViewApp(App[None]):
 
 
 class View(Container):
-    """Base of views; they stand in a `ViewApp`. Its bindings are shown while it is on screen."""
+    """Base of views in a `ViewApp`. Its bindings appear while it is on screen."""
 
     can_focus = False
     first_focus: ClassVar[str] = ""
@@ -78,12 +78,12 @@ class View(Container):
     def view_app(self) -> ViewApp:
         """The app around it."""
         app = self.app
-        assert isinstance(app, ViewApp)  # nothing else makes views
+        assert isinstance(app, ViewApp)  # only a `ViewApp` makes views
         return app
 
     @property
     def session(self) -> Session:
-        """What is known of the inputs."""
+        """The session of the app."""
         return self.view_app.session
 
     @property
@@ -97,7 +97,7 @@ class View(Container):
         return None
 
     def shown(self) -> None:
-        """The view came to the front: show what the session knows by now."""
+        """Show the session's present data: the view came to the front."""
 
     def session_changed(self, change: Change, what: str) -> None:
         """Something is new, and the view is on screen. `what` is the study's name for `Change.RESULT`."""
@@ -106,22 +106,22 @@ class View(Container):
         """Put the cursor on what has this identity, as soon as it is there. For views that others lead to."""
 
     def result(self, study: str) -> Any:
-        """What a study returned last; None before that."""
+        """Return a study's last result, or None before the first."""
         return self.session.results.get(study)
 
 
 def new_view(spec: Spec) -> View:
-    """Make a view; its `id` is `view-NAME`."""
+    """Make a view with the `id` `view-NAME`."""
     module, _, class_name = spec.where.partition(":")
     view: View = getattr(import_module(module), class_name)(id=f"view-{spec.name}")
     return view
 
 
 class GoTo(Message):
-    """Show an exchange in the exchanges view, and select it.
+    """Message to show an exchange in the exchanges view, and to select it.
 
-    With `side` (`request`, `response`) and `start`, `end` (offsets behind the frame's size, as in findings)
-    the field that stands there, too; `inside` names a piece below it (`records[3]` of a batch).
+    With `side` (`request`, `response`) and `start`, `end` (offsets from the end of the frame's size, as in
+    findings) also the field at these offsets. `inside` names a piece below it (`records[3]` of a batch).
     """
 
     def __init__(self, row: int, side: str = "", start: int = -1, end: int = -1, inside: str = "") -> None:
@@ -168,7 +168,7 @@ class Notice(Message):
 
 
 class Selected(Message):
-    """An exchange was selected; the app passes it to all views as `selected_row`."""
+    """Message that an exchange was selected. The app passes it to all views as `selected_row`."""
 
     def __init__(self, row: int) -> None:
         self.row = row

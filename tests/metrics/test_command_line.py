@@ -137,7 +137,7 @@ def test_a_port_in_use_ends_the_command() -> None:
 def test_no_address_is_a_usage_error() -> None:
     ran = run("stats", TXN, "--metrics", "::1:80")
     assert ran.code == 2
-    assert "an IPv6 address stands in brackets" in ran.err
+    assert "an IPv6 address requires brackets" in ran.err
 
 
 def test_the_library_is_imported_when_asked_for() -> None:

@@ -31,7 +31,7 @@ def error_of(text: str) -> FilterError:
         ("error and 'x'", 10, 13, "a field must stand here, not 'x'"),
         ("any(topic", 0, 3, "any( is never closed"),
         ("error and count('x')", 16, 19, "count() takes a field"),
-        ("topic not == x", 6, 9, "'not' behind a field goes with 'in'"),
+        ("topic not == x", 6, 9, "'not' after a field goes with 'in'"),
         ("api in (Fetch", 7, 8, "this parenthesis is never closed"),
         ("api in (Fetch Produce)", 14, 21, "values are separated by commas"),
         ("api == )", 7, 8, "a value is missing before ')'"),

@@ -156,7 +156,7 @@ def test_what_follows_a_process_id() -> None:
 
 @pytest.mark.parametrize("name", ["tap:", "tap:x", "tap:-1", "tap:0", "tap:²", "tap:99999999999999999999"])
 def test_interfaces_that_name_no_process(name: str) -> None:
-    with pytest.raises(TapError, match="needs a process id"):
+    with pytest.raises(TapError, match="requires a process id"):
         process_of(name)
 
 

@@ -152,7 +152,7 @@ def test_a_cause_without_an_exchange_leads_to_its_connection(monkeypatch: pytest
         await driven.press("p")
         await driven.until(lambda: len(view.table.rows) == len(known), "for problems alone")
         assert {row["connection"]: (row["reason"], row["sentence"]) for row in view.table.rows} == known
-        assert f"{len(known)} came to nothing" in driven.screen()[3]
+        assert f"{len(known)} failed" in driven.screen()[3]
 
     drive(play, NOT_REACHED, size=(80, 24), monkeypatch=monkeypatch, studies=("findings",))
 

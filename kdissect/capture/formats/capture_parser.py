@@ -1,13 +1,13 @@
-"""What the pcap and pcapng parsers share: bytes in, packets out, damage written down instead of raised.
+"""The base of the pcap and pcapng parsers: bytes in, packets out, damage recorded instead of raised.
 
 Rules of a parser:
-- `feed(data)` takes any cut of the input, one byte or a whole file, and returns the packets that are complete
-  by it.
-- Damage never raises. A file that ends inside a packet is an anomaly (`cut_capture`); a file whose bytes make
+- `feed(data)` takes any cut of the input, one byte or a whole file, and returns the packets that it
+  completes.
+- Damage never raises. A file that ends inside a packet is an anomaly (`cut_capture`). A file whose bytes make
   no sense is an anomaly (`corrupt_capture`) and sets `error`. After a fault `stopped` is true and `feed`
-  returns nothing more.
-- `feed_block(data)` gives the same packets where they lie: they keep the bytes given alive. Nothing that
-  `feed` returns does: `Packet.data` is owned.
+  returns no more packets.
+- `feed_block(data)` returns the same packets in place: they keep the input bytes alive. The packets of `feed`
+  do not: `Packet.data` is owned.
 """
 
 from bisect import bisect_left
@@ -21,9 +21,10 @@ from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.packet import PacketBlock, PlacedPacket, PlainPacket, packet_ref
 from kdissect.model.wording import plural
 
-PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"  # draft-ietf-opsawg-pcapng section 4.1: the same in both byte orders
+PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"  # draft-ietf-opsawg-pcapng section 4.1: equal in both byte orders
 _ref_of = attrgetter("ref")
-# So often in a chunk the compiled reading goes on behind a piece that is no packet; then it is Python's.
+# Turns in a chunk in which the native reading goes on after a piece that is no packet. Then Python reads the
+# chunk.
 _TURNS = 16
 
 
@@ -41,11 +42,11 @@ class CaptureParser:
     """Base of the parsers. `file` is the index of the input that packet references carry.
 
     Counts so far: `packets`, `captured_bytes` (bytes of packet data, link layer included), `drops` (packets
-    the capturing side says it lost, pcapng only). `link_types` are those the file declares. `error` says why
-    reading is not clean, None when it is; `anomalies` are the first (`Limits.anomalies`) and
-    `anomaly_counts` all; `secrets` holds (type, bytes) of pcapng Decryption Secrets Blocks.
-    `interfaces` are the first that the file describes (pcapng only).
-    `preamble` is what a new parser must be fed to read on from `offset`: headers without packets.
+    the capturing side reports as lost, pcapng only). `link_types` are those the file declares. `error` is the
+    reason why reading is not clean, None when it is. `anomalies` are the first (`Limits.anomalies`) and
+    `anomaly_counts` all. `secrets` holds (type, bytes) of pcapng Decryption Secrets Blocks. `interfaces` are
+    the first that the file describes (pcapng only). `preamble` are the bytes that a new parser needs before
+    it reads on from `offset`: headers without packets.
     """
 
     __slots__ = (
@@ -72,14 +73,14 @@ class CaptureParser:
         self._parts: list[bytes] = []  # bytes of the packet or block that is not complete yet
         self._have = 0  # bytes in _parts
         self._need = 0  # bytes _parts must hold before parsing again makes sense
-        self._offset = 0  # offset in the input of the first byte of _parts
+        self._offset = 0  # input offset of the first byte in _parts
 
     def feed(self, data: bytes) -> list[PlainPacket]:
-        """The packets completed by `data`, the next bytes of the input. Never raises on bad input."""
+        """Return the packets completed by `data`, the next bytes of the input. Never raises on bad input."""
         return list(self.feed_block(data))
 
     def feed_block(self, data: bytes) -> PacketBlock:
-        """The same packets as they lie in the bytes, without a copy of each."""
+        """Return the same packets in place in the bytes, without a copy of each."""
         first_ref = packet_ref(self.file, self.packets + 1)
         if self.stopped:
             return PacketBlock(b"", first_ref, [])
@@ -96,7 +97,7 @@ class CaptureParser:
         return block
 
     def _block_of(self, data: bytes, first_ref: int) -> tuple[PacketBlock, int]:
-        """The packets that are complete in `data`, and the bytes they took."""
+        """Return the packets that are complete in `data`, and the bytes they took."""
         if is_compiled:
             return self._packed_block(data, first_ref)
         places: list[PlacedPacket] = []
@@ -104,7 +105,7 @@ class CaptureParser:
         return PacketBlock(data, first_ref, places), used
 
     def _packed_block(self, data: bytes, first_ref: int) -> tuple[PacketBlock, int]:
-        """The same by the compiled hot path, as far as everything is plain, and `_parse` in turns."""
+        """Return the same by the native hot path, as far as everything is plain, and `_parse` in turns."""
         packed = native.Places([])
         position, turn, self._need = 0, 0, 0
         while True:
@@ -125,7 +126,7 @@ class CaptureParser:
         return self._need > 0 or self.stopped
 
     def _plain_places(self, data: bytes, position: int) -> "tuple[native.Places, int]":
-        """What `_plain` finds, counted."""
+        """Return the result of `_plain`, and count it."""
         found, position, self._need = self._plain(data, position) or (native.Places([]), position, 0)
         self.packets += len(found)
         self.captured_bytes += found.captured()
@@ -137,13 +138,13 @@ class CaptureParser:
         return self._offset
 
     def resume(self, packets: int, offset: int, preamble: bytes) -> None:
-        """Stand where another parser of the same input stood. For a new parser, once."""
+        """Continue at the position of another parser of the same input. For a new parser, once."""
         self.feed(preamble)
         self.packets = packets
         self._offset = offset
 
     def close(self) -> None:
-        """The input ended. Notes a cut packet or block."""
+        """End the input. Note a cut packet or block."""
         if self._have and not self.stopped:
             self.note_cut(
                 f"{self._pending()}: {self._have} of {plural(self._need, 'byte')}, at offset {self._offset}"
@@ -152,35 +153,35 @@ class CaptureParser:
         self._parts = []
 
     def note_cut(self, why: str) -> None:
-        """Note that the input ended too early; what came before stays good. Stops the parser."""
+        """Note that the input ended too early. Earlier packets stay good. Stops the parser."""
         self._note(AnomalyKind.CUT_CAPTURE, why)
         self.stopped = True
 
     def note_corrupt(self, why: str) -> None:
-        """Note that nothing can be read from here on. Stops the parser."""
+        """Note that the input is unreadable from here on. Stops the parser."""
         self._flaw(why)
         self.error = why  # the reason to stop matters more than an earlier flaw
         self.stopped = True
 
     def note_step_back(self, ref: int, time_ns: int, step_ns: int) -> None:
-        """Note that the clock went backwards by `step_ns` with a packet; room stays for what is worse."""
+        """Note that the clock went backwards by `step_ns` with a packet. Space stays for worse anomalies."""
         self.anomaly_counts[AnomalyKind.TIME_STEP_BACK] += 1
         if len(self.anomalies) < (self._most + 1) // 2:
             detail = f"the clock went backwards by {step_ns / 1e9:.3f} s"
-            at = bisect_left(self.anomalies, ref, key=_ref_of)  # what is behind it may be known already
+            at = bisect_left(self.anomalies, ref, key=_ref_of)  # later anomalies may be known already
             self.anomalies.insert(at, Anomaly(AnomalyKind.TIME_STEP_BACK, detail, ref, time_ns))
 
     def _parse(self, data: bytes, position: int, places: list[PlacedPacket], once: bool = False) -> int:
         """Append the complete packets of `data` from `position` on to `places`, which is empty.
 
-        Returns the position behind them, and sets `_need` for the rest. With `once` it may return behind a
-        piece that is no packet, without setting `_need`.
+        Returns the position after them, and sets `_need` for the remaining bytes. With `once` it may return
+        after a piece that is no packet, without setting `_need`.
         """
         raise NotImplementedError
 
     def _plain(self, data: bytes, position: int) -> "tuple[native.Places, int, int] | None":
-        """What `_parse` finds up to the first piece that is not plain, by the compiled hot path: places, the
-        position behind them, and `_need`, 0 before such a piece. None where only `_parse` may look.
+        """Return what `_parse` finds up to the first piece that is not plain, by the native hot path: places,
+        the position after them, and `_need`, 0 before such a piece. None if only `_parse` can read it.
         """
         raise NotImplementedError
 

@@ -1,4 +1,4 @@
-"""Writes pcapng files: what is kept of live captures, and extracted packets.
+"""Writes pcapng files: recorded live captures, and extracted packets.
 
 Source: draft-ietf-opsawg-pcapng section 4.
 """
@@ -23,7 +23,7 @@ _SECTION, _INTERFACE, _STATISTICS, _ENHANCED, _SECRETS = 0x0A0D0D0A, 1, 5, 6, 10
 # Option codes, pcapng sections 4.1, 4.2, 4.6.
 _APPLICATION, _IF_NAME, _IF_TSRESOL, _IF_FILTER, _IF_TSOFFSET, _IF_DROPS = 4, 2, 9, 11, 14, 5
 _BPF_TEXT = b"\x00"  # if_filter's first byte: the filter follows as libpcap's text, section 4.2
-# The length of an option is 16 bits (pcapng section 3.5); a comment that is longer is cut.
+# The length of an option is 16 bits (pcapng section 3.5). A longer comment is cut.
 _MAX_OPTION = 0xFFFF
 _MICROSECONDS = 6
 # An if_tsoffset from which nanoseconds in 64 bits reach every packet time there is before 1970.
@@ -31,7 +31,9 @@ BEFORE_1970 = MIN_TIME_NS // SECOND_NS
 
 
 class PcapngWriter:
-    """Writes a pcapng file to a binary stream; a section is begun at once, a block written when given."""
+    """Writer of a pcapng file to a binary stream. It begins a section at once, and writes each block
+    immediately.
+    """
 
     def __init__(
         self,
@@ -46,10 +48,10 @@ class PcapngWriter:
         self.section(byte_order, comment=comment, application=application)
 
     def section(self, byte_order: ByteOrder = "little", *, comment: str = "", application: str = "") -> None:
-        """Begin a section: interfaces must be added anew. `application` is the program that writes."""
+        """Begin a section: interfaces must be added again. `application` is the program that writes."""
         self._order = _ORDERS[byte_order]
         self._resolutions = []
-        head = self._pack("IHHq", 0x1A2B3C4D, 1, 0, -1)  # section 4.1: version 1.0, length not given
+        head = self._pack("IHHq", 0x1A2B3C4D, 1, 0, -1)  # section 4.1: version 1.0, unknown length
         options = [(OPT_COMMENT, _text(comment)), (_APPLICATION, _text(application))]
         self.block(_SECTION, head + self._options(options))
 
@@ -90,10 +92,10 @@ class PcapngWriter:
         comment: str = "",
         commented: Commented | None = None,
     ) -> None:
-        """Write an Enhanced Packet Block, with a comment, and those of `commented`; the time is cut to the
-        resolution of the interface.
+        """Write an Enhanced Packet Block, with a comment, and the comments of `commented`. The time is cut to
+        the resolution of the interface.
 
-        Raises ValueError for one that its 64 bits do not reach: before 1970, more so its `offset`.
+        Raises ValueError for a time that its 64 bits do not reach: before 1970, plus its `offset`.
         """
         units, offset = self._resolutions[interface]
         stamp = (time_ns - offset * SECOND_NS) * units // SECOND_NS
@@ -121,17 +123,17 @@ class PcapngWriter:
         self.block(_STATISTICS, head + self._options([(_IF_DROPS, self._pack("Q", drops))]))
 
     def secrets(self, kind: int, data: bytes) -> None:
-        """Write a Decryption Secrets Block; kind 0x544C534B is a TLS key log (section 4.7)."""
+        """Write a Decryption Secrets Block. Kind 0x544C534B is a TLS key log (section 4.7)."""
         self.block(_SECRETS, self._pack("II", kind, len(data)) + _padded(data))
 
     def block(self, kind: int, body: bytes) -> None:
-        """Write any block; the body is padded to 32 bits."""
+        """Write any block. The body is padded to 32 bits."""
         body = _padded(body)
         length = self._pack("I", len(body) + 12)
         self._write(self._pack("I", kind) + length + body + length)
 
     def _options(self, options: list[tuple[int, bytes]]) -> bytes:
-        """An option list without the empty ones; nothing when none is left."""
+        """Return an option list without the empty options, or no bytes if none is left."""
         written = [self._pack("HH", code, len(value)) + _padded(value) for code, value in options if value]
         return b"".join([*written, bytes(4)]) if written else b""
 

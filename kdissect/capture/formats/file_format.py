@@ -1,4 +1,4 @@
-"""What kind of file the first bytes say a file is."""
+"""The kind of a file by its first bytes."""
 
 from kdissect.capture.formats.capture_parser import PCAPNG_MAGIC, CaptureParser
 from kdissect.capture.formats.pcap import MAGICS, PcapParser
@@ -22,7 +22,9 @@ _OTHER_KINDS = (
 
 
 def parser_for(head: bytes) -> type[CaptureParser] | None:
-    """The parser for a file that begins with `head` (4 bytes are enough), None when it is no capture."""
+    """Return the parser for a file that begins with `head` (4 bytes are enough), None when it is no
+    capture.
+    """
     if head[:MAGIC_BYTES] == PCAPNG_MAGIC:
         # Start-up: a capture is one or the other.
         from kdissect.capture.formats.pcapng import PcapngParser

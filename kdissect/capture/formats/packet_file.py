@@ -1,4 +1,4 @@
-"""A pcapng file of packets of any link types, with comments: complete, or not there at all."""
+"""A pcapng file of packets with any link type, with comments: complete, or not there at all."""
 
 import os
 import sys
@@ -16,10 +16,10 @@ _STDOUT = 1
 
 
 class PacketFile:
-    """Writes packets with nanoseconds; an interface is added for each link type when its first packet comes,
-    and another for times before 1970, which timestamps reach only from an earlier beginning.
+    """Writer of packets with nanoseconds. It adds an interface for each link type when its first packet
+    comes, and another for times before 1970, which timestamps reach only from an earlier beginning.
 
-    Used with `with`: the file is moved to its place at the end, an error leaves what was there before. `-` is
+    Used with `with`: the file is moved to its place at the end, an error leaves the former file. `-` is
     standard output. Raises OSError. `comment` is about the file.
     """
 
@@ -43,20 +43,21 @@ class PacketFile:
         self._file.__exit__(kind, error, trace)
 
     def secrets(self, kind: int, data: bytes) -> None:
-        """Write secrets (`capture.key_logs`); they stand before the packets that need them."""
+        """Write secrets (`capture.key_logs`), before the packets that need them."""
         assert self._writer is not None, "used without with"
         self._writer.secrets(kind, data)
 
     def write(self, packet: Packet, comment: str = "", interface: str = "") -> None:
-        """Write a packet as it is, with its comments and another; `interface` names where it was captured,
-        one for each link type."""
+        """Write a packet as it is, with its comments and another. `interface` names its capture point, one
+        for each link type.
+        """
         offset = BEFORE_1970 if packet.time_ns < 0 else 0
         number = self.interface(plain_link(packet.link_type), interface, offset)
         assert self._writer is not None, "used without with"
         self._writer.write_packet(packet, interface=number, comment=comment)
 
     def interface(self, link_type: int, name: str = "", offset: int = 0) -> int:
-        """The number of an interface, which is written if it is new."""
+        """Return the number of an interface, which is written if it is new."""
         assert self._writer is not None, "used without with"
         key = link_type, name, offset
         number = self._interfaces.get(key)
@@ -85,5 +86,5 @@ class _StandardOutput:
         if error is None:
             self._stream.close()
             return
-        with suppress(OSError):  # it is told already
+        with suppress(OSError):  # it was reported already
             self._stream.close()

@@ -28,7 +28,7 @@ MAGICS = {
     b"\x34\xcd\xb2\xa1": ("<", 1000, MODIFIED_PACKET_HEADER),
 }
 
-# A longer packet is taken as damage: the largest segment the Linux stack hands to a tap is 512 KiB (BIG TCP),
+# A longer packet counts as damage: the largest segment the Linux stack hands to a tap is 512 KiB (BIG TCP),
 # libpcap's own MAXIMUM_SNAPLEN 256 KiB. Of random headers one in 4096 passes.
 MAX_PACKET = 1 << 20
 # A snap length in the file header raises that bound, up to here: it may itself be damaged.
@@ -45,7 +45,7 @@ _LINK_ALIASES = {12: _RAW, 14: _RAW}
 
 
 def plain_link_type(field: int) -> int:
-    """The link type in a header's field, without FCS bits and aliases of single systems."""
+    """Return the link type in a header's field, without FCS bits and aliases of single systems."""
     link_type = field & _LINK_MASK
     return _LINK_ALIASES.get(link_type, link_type)
 
@@ -143,14 +143,14 @@ class PcapParser(CaptureParser):
         return position
 
     def _odd_lengths(self, position: int, time: int, length: int, wire: int) -> int:
-        """The wire length to use for lengths that are not plainly sane, -1 to stop."""
+        """Return the wire length to use for lengths that are not plainly sane, -1 to stop."""
         where = f"packet {self.packets + 1} at offset {self._offset + position}"
         if length > self._limit:
             self.note_corrupt(f"{where}: implausible captured length {length}")
             return -1
-        if length:  # some writers fill in a wire length that is too small or nonsense: nothing is lost by it
+        if length:  # some writers fill in a wire length that is too small or nonsense: it loses no bytes
             return max(length, wire)
-        if wire or not time:  # a run of zeros is what a lost disk block leaves
+        if wire or not time:  # a lost disk block leaves a run of zeros
             self.note_corrupt(f"{where}: captured length 0, wire length {wire}")
             return -1
         if not self._zero_noted:

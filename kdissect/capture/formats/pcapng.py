@@ -31,11 +31,11 @@ _ISB_OSDROP = 7  # section 4.6
 # Source: draft-ietf-opsawg-pcapng, sections 4.2 "Interface Description Block", 4.6 "Interface
 # Statistics Block".
 class Interface:
-    """One interface: its link type, snap length (0: none), and how its clock becomes nanoseconds.
+    """One interface: its link type, snap length (0: none), and the conversion of its clock to nanoseconds.
 
     A timestamp `t` since 1970 UTC is `t * multiplier // divisor + offset_ns`. `is_unusual`: divisor or offset
-    count. `drops` is what its latest statistics say was lost. `texts` has name, description and capture
-    filter as they are written in the file; None for what is not there.
+    count. `drops` is the loss in its latest statistics. `texts` has name, description and capture filter as
+    they are written in the file, None if they are missing.
     """
 
     __slots__ = (
@@ -63,7 +63,7 @@ class Interface:
 
     @property
     def plain_multiplier(self) -> int:
-        """What makes nanoseconds of a timestamp, 0 where it takes more (`time_ns`)."""
+        """The factor from a timestamp to nanoseconds, 0 if it takes more (`time_ns`)."""
         return 0 if self.is_unusual else self.multiplier
 
     def time_ns(self, stamp: int) -> int:
@@ -72,7 +72,7 @@ class Interface:
 
 
 def parse_interface(body: bytes, order: str) -> Interface:
-    """The interface that the body of an Interface Description Block describes; at least 8 bytes."""
+    """Return the interface that the body of an Interface Description Block describes, at least 8 bytes."""
     link, _, snaplen = Struct(order + "HHI").unpack_from(body)
     interface = Interface(plain_link_type(link), snaplen)
     texts: dict[int, str] = {}
@@ -91,7 +91,7 @@ def parse_interface(body: bytes, order: str) -> Interface:
 
 
 def _text(value: bytes) -> str:
-    """The text of an option, which some writers end with a zero."""
+    """Return the text of an option, which some writers end with a zero."""
     return value[:MAX_TEXT].rstrip(b"\0").decode("utf-8", "replace")
 
 
@@ -105,7 +105,7 @@ def parse_drops(body: bytes, order: str) -> int:
     )
 
 
-# Block types, section 11.1 of the draft; every other one is skipped.
+# Block types, section 11.1 of the draft. Every other one is skipped.
 INTERFACE = 1
 PACKET = 2  # appendix A: obsolete, but old captures have it
 SIMPLE_PACKET = 3
@@ -114,12 +114,12 @@ ENHANCED_PACKET = 6
 SECRETS = 10
 SECTION = 0x0A0D0D0A
 
-# A block must be held whole to check its trailing length. Packets stay far below; a longer block is taken as
-# damage.
+# A block must be buffered whole to check its trailing length. Packets stay far below. A longer block counts
+# as damage.
 MAX_BLOCK = 1 << 24
 # Interfaces a section may describe: numbers of the obsolete Packet Block are 16 bits wide.
 MAX_INTERFACES = 1 << 16
-# Bytes of a name, a description or a filter that are kept, and interfaces of all sections that `info` lists.
+# Bytes stored of a name, a description or a filter, and interfaces of all sections that `info` lists.
 MAX_TEXT = 1000
 MAX_LISTED = 64
 # Headers kept to read on from the middle: an interface takes some 100 bytes, and few captures have ten.
@@ -127,12 +127,12 @@ _MAX_PREAMBLE = 1 << 20
 # Kept secrets of a file: a TLS session's key log lines are under 1 KB, so these are thousands of sessions.
 MAX_SECRET_BYTES = 1 << 22
 
-_FRAME = 12  # type and length before the body, length behind it
+_FRAME = 12  # type and length before the body, length after it
 _ENHANCED_FRAME = 32  # an Enhanced Packet Block less its packet data, padding and options
-_HAS_OPTIONS = _ENHANCED_FRAME + 4  # with less than this beside data and padding there are none
-_LENGTHS_AT = 12  # captured and wire length, in the body of both kinds of packet block with a time
+_HAS_OPTIONS = _ENHANCED_FRAME + 4  # with less than this besides data and padding there are none
+_LENGTHS_AT = 12  # captured and wire length, in both kinds of packet block with a time
 _ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}  # section 4.1 Byte-Order Magic
-# With more the compiled reading would be told of them all for each chunk.
+# With more interfaces, each chunk would have to pass all of them to the native reading.
 _FEW_INTERFACES = 64
 _UNKNOWN_DROPS = 0xFFFF  # appendix A "drops_count"
 _NOTHING = -1  # no type a block can have
@@ -162,7 +162,7 @@ class PcapngParser(CaptureParser):
         self._body_at = 0  # where the body of the block in hand begins in the bytes given
         self._secret_bytes = 0
         self._time_ns = 0
-        self._noted: set[str] = set()  # kinds of oddity that are told once
+        self._noted: set[str] = set()  # kinds of oddity that are reported once
         self._use_order("")
         self._handlers: dict[int, tuple[int, _Handler]] = {
             # block type: (least bytes of a body, method that says what is wrong, if anything)
@@ -194,7 +194,7 @@ class PcapngParser(CaptureParser):
         return found
 
     def _parse(self, data: bytes, position: int, places: list[PlacedPacket], once: bool = False) -> int:
-        # Hot for Enhanced Packet Blocks that are whole and sane; everything else goes through _block, which
+        # Hot for Enhanced Packet Blocks that are whole and sane. Everything else goes through _block, which
         # judges.
         append, most_ns = places.append, MAX_TIME_NS
         unpack, trailer = self._enhanced.unpack_from, self._trailer.unpack_from
@@ -243,7 +243,7 @@ class PcapngParser(CaptureParser):
         return has_comment(data[options : position + total - 4], 0, self._order)
 
     def _block(self, data: bytes, position: int, places: list[PlacedPacket]) -> int:
-        """Take one block of any type; return its bytes, 0 when it is not whole or cannot be a block."""
+        """Take one block of any type. Return its bytes, 0 when it is not whole or cannot be a block."""
         if len(data) - position < _FRAME:
             self._need = _FRAME
             return 0
@@ -272,7 +272,7 @@ class PcapngParser(CaptureParser):
             self.preamble = known + block
 
     def _block_head(self, data: bytes, position: int) -> tuple[int, int]:
-        """Type and total length; a section header says in which byte order, from its own length on."""
+        """Return type and total length. A section header defines its byte order, from its own length on."""
         if data[position : position + 4] == PCAPNG_MAGIC:
             self._use_order(_ORDERS.get(data[position + 8 : position + 12], ""))
         kind, total = self._head.unpack_from(data, position)
@@ -338,7 +338,9 @@ class PcapngParser(CaptureParser):
         return ""
 
     def _odd_time(self, interface: Interface, stamp: int, packets: int) -> int:
-        """The time of the packet behind `packets` others; one that nanoseconds cannot tell is noted."""
+        """Return the time of the packet after `packets` other packets. Note a time that nanoseconds cannot
+        express.
+        """
         time_ns = interface.time_ns(stamp)
         if _FAR not in self._noted and not MIN_TIME_NS < time_ns < MAX_TIME_NS:
             self._noted.add(_FAR)

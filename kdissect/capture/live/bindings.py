@@ -11,8 +11,8 @@ from kdissect.capture.live.libpcap import ERROR_SIZE, TAKER, Counts, Interface, 
 from kdissect.capture.live.live_settings import SNAPLEN, BadFilterError, LiveError, NotPermittedError
 from kdissect.model.packets.link_types import LinkType
 
-# How long the kernel may gather packets before it hands them over: what a line is late by at most. 5 ms cost
-# nothing measurable where nothing happens, and a loaded machine fills the blocks earlier.
+# Time for which the kernel may gather packets before it hands them over: the maximum delay of a line. 5 ms
+# cost no measurable time on an idle machine, and a loaded machine fills the blocks earlier.
 TIMEOUT_MS = 5
 _LOOPBACK = 1  # PCAP_IF_LOOPBACK, pcap_findalldevs(3PCAP)
 _UP = 2  # PCAP_IF_UP
@@ -20,7 +20,7 @@ _NANOSECONDS = 1  # PCAP_TSTAMP_PRECISION_NANO, pcap_set_tstamp_precision(3PCAP)
 _PERMISSION = (-8, -11)  # PCAP_ERROR_PERM_DENIED, PCAP_ERROR_PROMISC_PERM_DENIED
 _NO_DEVICE = -5  # PCAP_ERROR_NO_SUCH_DEVICE
 _DLT = {LinkType.RAW: 12}  # of Linux, where taps are
-_RAW = {12: LinkType.RAW, 14: LinkType.RAW}  # DLT_RAW of single systems; elsewhere DLT and LINKTYPE agree
+_RAW = {12: LinkType.RAW, 14: LinkType.RAW}  # DLT_RAW of single systems. Elsewhere DLT and LINKTYPE agree
 
 
 class InterfaceInfo(NamedTuple):
@@ -33,7 +33,7 @@ class InterfaceInfo(NamedTuple):
 
 
 def list_interfaces() -> list[InterfaceInfo]:
-    """The interfaces, in libpcap's order. Raises LiveError."""
+    """Return the interfaces, in libpcap's order. Raises LiveError."""
     pcap = library()
     why = ctypes.create_string_buffer(ERROR_SIZE)
     first = ctypes.POINTER(Interface)()
@@ -56,9 +56,10 @@ def list_interfaces() -> list[InterfaceInfo]:
 
 
 def check_filter(expression: str) -> None:
-    """Compile a capture filter. Raises BadFilterError, or MissingError where nothing can compile it.
+    """Compile a capture filter. Raises BadFilterError, or MissingError if there is no compiler for it.
 
-    It is compiled for Ethernet and, if that fails, for what `any` gives: some words need one or the other.
+    It is compiled for Ethernet and, if that fails, for the link type of `any`: some words need one or the
+    other.
     """
     pcap, why = library(), ""
     for link_type in (LinkType.ETHERNET, LinkType.LINUX_SLL2):
@@ -75,7 +76,7 @@ def check_filter(expression: str) -> None:
 
 
 class PacketFilter:
-    """Tells which packets of one link type a capture filter takes. Raises BadFilterError, MissingError."""
+    """Test of packets of one link type by a capture filter. Raises BadFilterError, MissingError."""
 
     def __init__(self, expression: str, link_type: LinkType) -> None:
         self._pcap, self._program = library(), Program()
@@ -114,10 +115,11 @@ class PcapHandle:
         self.link_type = int(_RAW.get(number, number))
 
     def dispatch(self, take: Callable[[int, bytes, int], None]) -> int:
-        """Give the packets of one kernel buffer to `take` (time in ns, data, wire length); waits for some.
+        """Hand the packets of one kernel buffer to `take` (time in ns, data, wire length), after waiting for
+        some.
 
-        Returns their number, 0 after a while without any, -2 after `stop`. Raises LiveError, and what `take`
-        raises.
+        Returns their number, 0 after a while without any, -2 after `stop`. Raises LiveError, and the
+        exceptions of `take`.
         """
         multiplier, string_at = self.multiplier, ctypes.string_at
         failures: list[Exception] = []
@@ -151,7 +153,7 @@ class PcapHandle:
         return int(counts.dropped) + int(counts.dropped_by_interface)
 
     def stop(self) -> None:
-        """Have `dispatch` return; from any thread."""
+        """Make `dispatch` return. Any thread may call it."""
         self._pcap.pcap_breakloop(self._handle)
 
     def do_not_wait(self) -> None:
@@ -160,7 +162,7 @@ class PcapHandle:
         self._pcap.pcap_setnonblock(self._handle, 1, why)
 
     def close(self) -> None:
-        """Close it; not while `dispatch` runs."""
+        """Close the handle. Do not call it while `dispatch` runs."""
         self._pcap.pcap_close(self._handle)
 
     def _set(self, snaplen: int, promiscuous: bool, buffer_mib: int) -> None:
@@ -170,7 +172,7 @@ class PcapHandle:
         self._pcap.pcap_set_buffer_size(self._handle, buffer_mib << 20)
 
     def _ask_for_nanoseconds(self) -> int:
-        """Nanoseconds in a unit of the fraction of a second."""
+        """Request nanoseconds. Return the nanoseconds per unit of a second's fraction."""
         precise = self._pcap.pcap_set_tstamp_precision(self._handle, _NANOSECONDS)
         return 1 if precise == 0 else 1000
 

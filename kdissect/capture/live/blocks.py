@@ -1,8 +1,8 @@
 """A stream of capture bytes, cut into whole pcapng blocks.
 
-A file that is to be rotated, or to be sound when the disk is full, is written by whole blocks; and a file
+A file that is rotated, or that must be sound when the disk is full, is written by whole blocks. Each file
 begins with the section and interfaces that its packets refer to. pcapng in the byte order of nearly every
-machine goes through as it is; classic pcap, and pcapng of the other order, are written anew.
+machine passes unchanged. Classic pcap, and pcapng of the other order, are converted.
 """
 
 from io import BytesIO
@@ -50,7 +50,7 @@ class Cutter(Protocol):
     """Why nothing more can be made of the stream."""
 
     def feed(self, data: bytes) -> list[Blocks]:
-        """The blocks that are complete by now."""
+        """Return the blocks that are complete by now."""
 
 
 class BlockCutter:
@@ -65,7 +65,7 @@ class BlockCutter:
         self.error: str | None = None
 
     def feed(self, data: bytes) -> list[Blocks]:
-        """The blocks that are complete by now, in pieces that hold packets or begin a section."""
+        """Return the blocks that are complete by now, in pieces that hold packets or begin a section."""
         if self.error is not None:
             return []
         data = self._rest + data if self._rest else data
@@ -94,7 +94,7 @@ class BlockCutter:
         return pieces
 
     def _note(self, kind: int, block: bytes, pieces: list[Blocks]) -> None:
-        """A section, an interface, or statistics."""
+        """Note a section, an interface, or statistics."""
         if kind == STATISTICS:
             (interface,) = _NUMBER.unpack_from(block, 8)
             self.drops[interface] = parse_drops(block[8:-4], "<")
@@ -112,7 +112,7 @@ class BlockCutter:
 
 
 class Converter:
-    """Whatever a parser reads, as pcapng with an interface for each link type."""
+    """Converter of a parser's packets to pcapng with an interface for each link type."""
 
     def __init__(self, parser: CaptureParser, comment: str) -> None:
         self._parser = parser
@@ -126,7 +126,7 @@ class Converter:
         self.error: str | None = None
 
     def feed(self, data: bytes) -> list[Blocks]:
-        """The packets that are complete by now, as blocks."""
+        """Return the packets that are complete by now, as blocks."""
         packets = self._parser.feed(data)
         if self._parser.stopped:
             self.error = self._parser.error or "the stream is damaged"
@@ -160,7 +160,7 @@ class Converter:
 
 
 def cutter_for(head: bytes, comment: str) -> Cutter | str:
-    """The cutter for a stream that begins with `head`, or what is wrong with it; 12 bytes are enough."""
+    """Return the cutter for a stream that begins with `head`, or its error. 12 bytes are enough."""
     if head[:MAGIC_BYTES] == PCAPNG_MAGIC and head[8:_SECTION_HEAD] == _LITTLE:
         return BlockCutter(comment)
     kind = parser_for(head)
@@ -168,7 +168,7 @@ def cutter_for(head: bytes, comment: str) -> Cutter | str:
 
 
 def _with_comment(block: bytes, comment: str) -> bytes:
-    """A section header block with one more comment in front of its options."""
+    """Return a section header block with one more comment in front of its options."""
     if not comment:
         return block
     text = comment.encode("utf-8", "replace")[:0xFFF0]

@@ -1,10 +1,9 @@
 """Our own dumpcap: a process that captures with libpcap or scapy, and writes pcapng to files or stdout.
 
-A process and not a thread, because analysis holds the interpreter for milliseconds at a time, and a ring of
-the kernel that nobody empties drops packets. Run as `python -m kdissect.capture.live.capture_child SETTINGS`
-with a JSON object of `LiveSettings`, whose `source` is libpcap or scapy. On stderr it names each file it
-begins, says `ready` when it captures, and what keeps it from going on. It ends when its standard input is
-closed.
+A process and not a thread, because analysis holds the interpreter for milliseconds at a time, and a kernel
+ring that is not emptied drops packets. Run as `python -m kdissect.capture.live.capture_child SETTINGS` with a
+JSON object of `LiveSettings`, whose `source` is libpcap or scapy. On stderr it names each file it begins,
+prints `ready` when it captures, and the reason if it cannot go on. It ends when its standard input is closed.
 """
 
 import json
@@ -27,8 +26,8 @@ _Handle = PcapHandle | ScapyHandle
 
 _STDOUT = 1
 _STATISTICS_S = 1.0
-_DRAIN_S = 2.0  # at most, for what a full kernel buffer holds when the end is asked for
-# What is gathered before it is written while packets keep coming; a pipe holds 1 MiB at most.
+_DRAIN_S = 2.0  # at most, for the content of a full kernel buffer at the end
+# Bytes gathered before a write while packets keep coming. A pipe holds 1 MiB at most.
 _BATCH = 1 << 18
 
 
@@ -59,13 +58,13 @@ class _Output:
                 rest = rest[os.write(_STDOUT, rest) :]
 
     def note_drops(self, interface: int, drops: int) -> None:
-        """Tell of losses; a file has them at its end."""
+        """Report losses. A file has them at its end."""
         self.drops[interface] = drops
         if self._ring is None:
             self.put(Blocks(statistics_block(interface, drops, time.time_ns()), 0))
 
     def close(self) -> None:
-        """The end. Raises OSError."""
+        """End the output. Raises OSError."""
         if self._ring is not None:
             self._ring.close(self.drops)
 
@@ -97,7 +96,7 @@ class _Reader:
         self._output.note_drops(self._number, self._handle.drops())
 
     def _drain(self) -> None:
-        """What the kernel still holds of the time before the end was asked for."""
+        """Read the packets that the kernel still has from the time before the end was requested."""
         end_ns, until = time.time_ns(), time.monotonic() + _DRAIN_S
         self._handle.do_not_wait()
         while True:
@@ -124,7 +123,7 @@ class _Reader:
 
 
 def main() -> int:
-    """Capture until standard input ends; gives the exit code."""
+    """Capture until standard input ends. Return the exit code."""
     settings = LiveSettings(**json.loads(sys.argv[1]))
     settings = settings._replace(ring=Ring(*settings.ring))
     failures: list[Exception] = []
@@ -161,7 +160,7 @@ def _open(name: str, settings: LiveSettings) -> _Handle:
 
 
 def _begin(handles: list[_Handle], settings: LiveSettings, output: _Output) -> tuple[bytes, list[_Reader]]:
-    """What every file begins with, and a reader for each interface."""
+    """Return the beginning of every file, and a reader for each interface."""
     preamble, readers = b"", []
     for number, handle in enumerate(handles):
         out = BytesIO()
@@ -186,7 +185,7 @@ def _run(read: Callable[[], None], handles: list[_Handle], failures: list[Except
     try:
         read()
     except BrokenPipeError:
-        pass  # whoever started us is gone
+        pass  # the process that started us has ended
     except (LiveError, OSError) as error:
         failures.append(error)
     for handle in handles:  # one gone interface ends the capture: what is missing would not be seen

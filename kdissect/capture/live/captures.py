@@ -33,7 +33,7 @@ _WAIT_S = 0.5  # Python on Windows cannot interrupt a wait without an end
 
 
 class _Backend(Protocol):
-    """Who puts packets on tapes: a `Recorder` in a thread, or a `Recording` in another process."""
+    """Writer of packets to tapes: a `Recorder` in a thread, or a `Recording` in another process."""
 
     name: str
     trouble: str
@@ -51,7 +51,7 @@ class _Backend(Protocol):
         """Begin. Called once."""
 
     def stop(self) -> None:
-        """End. Safe in a signal handler; more than once is fine."""
+        """End the capture. Safe in a signal handler. More than once is fine."""
 
     def join(self) -> None:
         """Wait for the end."""
@@ -87,7 +87,7 @@ class LiveCaptures:
 
     @property
     def source_name(self) -> str:
-        """What captures."""
+        """Name of the capturing program."""
         return self._backend.name
 
     def start(self) -> None:
@@ -99,7 +99,7 @@ class LiveCaptures:
             self._timer.start()
 
     def stop(self) -> None:
-        """Capture no further. What is recorded is still given by `batches`, which ends behind it."""
+        """Stop capturing. `batches` still yields the recorded packets and ends after them."""
         self._backend.stop()
 
     def close(self) -> None:
@@ -112,7 +112,7 @@ class LiveCaptures:
         self._backend.join()
 
     def discard(self) -> None:
-        """Close it without analysis; for one whose `batches` nobody reads."""
+        """Close the captures without analysis, if their `batches` are not read."""
         self.close()
         while (tape := self._next()) is not None:
             if not isinstance(tape, Spool):
@@ -140,7 +140,9 @@ class LiveCaptures:
         self._tapes.put(None)
 
     def batches(self) -> Iterator[Sequence[PlainPacket]]:
-        """The packets, in non-empty sequences, as they come; ends when the capture does. Raises nothing."""
+        """Yield the packets, in non-empty sequences, as they come, until the capture ends. Raises no
+        exception.
+        """
         while (tape := self._next()) is not None:
             if not isinstance(tape, Spool) and tape.is_removed:
                 self.unanalysed += tape.skip()
@@ -153,7 +155,7 @@ class LiveCaptures:
         self.is_drained = True
 
     def packets(self) -> Iterator[Packet]:
-        """The same, one by one, with names."""
+        """Yield the same packets, one by one, with names."""
         for batch in self.batches():
             yield from map(Packet._make, batch)
 
@@ -164,7 +166,7 @@ class LiveCaptures:
 
     @property
     def drops(self) -> int:
-        """Packets that the kernel or the interface dropped, as far as the source has told."""
+        """Packets that the kernel or the interface dropped, as far as the source has reported."""
         return max(self._backend.drops, sum(file.drops for file in self.files))
 
     @property
@@ -174,12 +176,12 @@ class LiveCaptures:
 
     @property
     def trouble(self) -> str:
-        """Why the capture ended before anybody asked for it; empty else."""
+        """The reason why the capture ended without a request, else empty."""
         return self._backend.trouble
 
     @property
     def errors(self) -> list[CaptureError]:
-        """What went wrong so far. All that could be captured was delivered."""
+        """Errors so far. All captured packets were delivered."""
         found = [file.error for file in self.files if file.error is not None]
         return [CaptureError("live", self.trouble), *found] if self.trouble else found
 
@@ -207,7 +209,7 @@ class LiveCaptures:
 
 
 def open_live(settings: LiveSettings) -> LiveCaptures:
-    """Start a live capture; interfaces are a default where none is named. Raises LiveError."""
+    """Start a live capture, on a default interface if none is named. Raises LiveError."""
     source: ByteSource | None = None
     if settings.source == STDIN:
         source = PipeSource()
@@ -259,7 +261,7 @@ def is_tap(settings: LiveSettings) -> bool:
 def tapped(settings: LiveSettings) -> ByteSource:
     """Tap the JVM that the interface names. Raises LiveError."""
     from kdissect.capture.live.filtered import narrowing
-    from kdissect.tap.tap_source import attach, process_of  # start-up: nothing that other captures need
+    from kdissect.tap.tap_source import attach, process_of  # start-up: other captures do not need it
 
     if len(settings.interfaces) > 1:
         raise LiveError("tap:PID is captured alone, without other interfaces")

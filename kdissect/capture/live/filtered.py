@@ -1,4 +1,4 @@
-"""A capture filter over a stream that nobody filtered before: what a tapped JVM writes."""
+"""A capture filter over an unfiltered stream: the stream of a tapped JVM."""
 
 import time
 from collections.abc import Callable
@@ -11,12 +11,12 @@ from kdissect.capture.live.recorder import ByteSource
 from kdissect.model.packets.link_types import LinkType
 
 _HEAD = Struct("<II").unpack_from
-_LENGTHS = Struct("<II").unpack_from  # captured, original; section 4.3
+_LENGTHS = Struct("<II").unpack_from  # captured, original: section 4.3
 _LENGTHS_AT, _DATA_AT = 20, 28
 
 
 def narrowing(expression: str) -> Callable[[ByteSource], ByteSource]:
-    """What leaves of a source the packets that the filter takes: all where it is empty.
+    """Return a function that limits a source to the packets that the filter takes: to all if it is empty.
 
     Raises BadFilterError, MissingError.
     """
@@ -37,7 +37,9 @@ class FilteredSource:
         self._is_over = False
 
     def read(self) -> bytes:
-        """The next bytes, waits for them; empty at the end, before which drops are told. Raises OSError."""
+        """Return the next bytes, after waiting for them, or no bytes at the end, after the drops. Raises
+        OSError.
+        """
         while not self._is_over and (data := self._source.read()):
             kept = b"".join(map(self._kept, self._cutter.feed(data)))
             if self._cutter.error is not None:
@@ -59,7 +61,7 @@ class FilteredSource:
         return self._source.failure()
 
     def drops(self) -> int:
-        """What the source says was lost."""
+        """Return the losses that the source reports."""
         return self._source.drops()
 
     def _kept(self, blocks: Blocks) -> bytes:

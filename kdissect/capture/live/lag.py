@@ -11,16 +11,17 @@ _MARK_S = 0.05
 
 
 class Behind(NamedTuple):
-    """What is recorded and not yet analysed: bytes, and the seconds since the oldest of them came."""
+    """Recorded data that are not yet analysed: bytes, and the seconds since the oldest of them came."""
 
     bytes: int
     seconds: float
 
 
 class Lag:
-    """The recorder calls `wrote`, the analysis `read`; each from its own thread.
+    """Lag between recorder and analysis. The recorder calls `wrote`, the analysis `read`, each from its own
+    thread.
 
-    The analysis calls `between` when it is through with all that it was given, also while it waits for more.
+    The analysis calls `between` when it has finished its input, also while it waits for more.
     """
 
     def __init__(self) -> None:
@@ -46,7 +47,7 @@ class Lag:
         self.analysed += count
 
     def pause(self) -> None:
-        """The analysis is through with what it was given."""
+        """Note that the analysis has finished its input."""
         if self.between is not None:
             self.between()
 

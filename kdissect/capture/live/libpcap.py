@@ -14,7 +14,7 @@ from kdissect.capture.live.live_settings import MissingError
 
 ERROR_SIZE = 256  # PCAP_ERRBUF_SIZE
 
-# Names of the library by platform; several where releases differ. Debian's 0.8 is libpcap 1.x, too.
+# Names of the library by platform, several if releases differ. Debian's 0.8 is libpcap 1.x, too.
 _NAMES = {
     "darwin": ("/usr/lib/libpcap.A.dylib", "libpcap.dylib"),
     "win32": ("wpcap.dll",),
@@ -42,7 +42,7 @@ class Program(Structure):
 
 
 class PacketHeader(Structure):
-    """struct pcap_pkthdr, pcap_loop(3PCAP); `fraction` is in the units that were asked for."""
+    """struct pcap_pkthdr, pcap_loop(3PCAP). `fraction` is in the requested units."""
 
     _fields_ = (
         ("seconds", c_long),
@@ -65,7 +65,7 @@ class Counts(Structure):
 
 TAKER: Any = ctypes.CFUNCTYPE(None, c_void_p, POINTER(PacketHeader), c_void_p)  # pcap_handler
 
-# Each call with its result and its arguments; a handle is an opaque pointer.
+# Each call with its result and its arguments. A handle is an opaque pointer.
 _CALLS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "pcap_findalldevs": (c_int, (POINTER(POINTER(Interface)), c_char_p)),
     "pcap_freealldevs": (None, (POINTER(Interface),)),
@@ -94,7 +94,9 @@ _CALLS: dict[str, tuple[Any, tuple[Any, ...]]] = {
 
 @cache
 def library() -> Any:
-    """The library, its calls declared. Raises MissingError where there is none, or one before 1.5 (2013)."""
+    """Return the library, its calls declared. Raises MissingError if there is none, or one before 1.5
+    (2013).
+    """
     pcap = _load()
     for name, (result, arguments) in _CALLS.items():
         try:

@@ -1,4 +1,4 @@
-"""What to capture and where to put it."""
+"""The settings of a live capture: its packets and its target."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from kdissect.model.errors import KdissectError
 
 # Kernel buffer in MiB. dumpcap's own default of 2 MiB is 20 ms of 100 MB/s: less than a scheduler may take.
 BUFFER_MIB = 64
-# libpcap MAXIMUM_SNAPLEN: whole packets, also the 64 KiB ones of loopback and of segmentation offload.
+# libpcap MAXIMUM_SNAPLEN: whole packets, also 64 KiB packets of loopback and segmentation offload.
 SNAPLEN = 262144
 
 AUTO, STDIN = "auto", "stdin"
@@ -29,11 +29,11 @@ class Ring(NamedTuple):
 
 
 class LiveSettings(NamedTuple):
-    """Everything a live capture is asked for.
+    """Settings of a live capture.
 
-    `interfaces` by name, none for a default; `capture_filter` in libpcap's language; `path` of the capture
-    file to write (None: none is kept); `duration` in seconds (0: until it is ended). `program` is
-    who captures, with its version, for the comment of the file.
+    `interfaces` by name, none for a default. `capture_filter` in libpcap's language. `path` of the capture
+    file to write (None: no file). `duration` in seconds (0: until it is ended). `program` is the capturing
+    program, with its version, for the comment of the file.
     """
 
     interfaces: Sequence[str] = ()
@@ -48,7 +48,9 @@ class LiveSettings(NamedTuple):
     program: str = "kdissect"
 
     def comment(self, source: str) -> str:
-        """For the capture file: who captured what, so that the file alone tells how to do it again."""
+        """Return the comment of the capture file with the settings, so that the capture can be repeated from
+        the file alone.
+        """
         parts = [
             f"{self.program} live",
             f"interfaces: {', '.join(self.interfaces) or 'standard input'}",
@@ -61,7 +63,7 @@ class LiveSettings(NamedTuple):
 
 
 class LiveError(KdissectError):
-    """A capture cannot be started; the message is one line and says what to do where that is known."""
+    """A capture cannot be started. The message is one line with the fix if it is known."""
 
 
 class BadFilterError(LiveError):

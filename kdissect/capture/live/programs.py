@@ -1,6 +1,6 @@
-"""Programs that capture: their command lines, when they are ready, and what their last words mean.
+"""Programs that capture: their command lines, when they are ready, and the meaning of their last words.
 
-dumpcap and our own child write the files of `-w` themselves: nothing of ours then stands between the
+dumpcap and our own child write the files of `-w` themselves: no code of the analysis is then between the
 kernel and the disk. Sources: dumpcap(1) of Wireshark 4, tcpdump(1) of tcpdump 4.99.
 """
 
@@ -29,16 +29,16 @@ from kdissect.capture.live.live_settings import (
 READY = "ready"
 FILE = "File: "
 # Measured (docs/live.md): libpcap shows an exchange after 5 ms, dumpcap, which lets the kernel gather packets
-# for 250 ms, after 200; where packets come at their fastest dumpcap is the one that still takes them all.
-# A ring is written by our own child: dumpcap puts no comment into files of a ring.
-# scapy needs nothing but Python, and is the slowest.
+# for 250 ms, after 200. At the highest packet rates dumpcap is the only one that still takes all packets. A
+# ring is written by our own child: dumpcap puts no comment into files of a ring. scapy needs only Python, and
+# is the slowest.
 _WATCHING = (LIBPCAP, DUMPCAP, TCPDUMP, SCAPY)
 _KEEPING = (DUMPCAP, LIBPCAP, TCPDUMP, SCAPY)
 
 T = TypeVar("T")
 
 
-"""What stands before the name of a file that is begun: dumpcap's word, and our child's."""
+"""Words before the name of a file that is begun: dumpcap's word, and our child's."""
 
 _PERMISSION = re.compile(r"(?i)permi(?:ssion|tted)|EACCES|EPERM|CAP_NET_RAW")
 _FILTER = re.compile(r"(?i)invalid capture filter|syntax error|can't parse filter|BadFilterError")
@@ -68,7 +68,7 @@ def _dumpcap(settings: LiveSettings) -> Sequence[str]:
         command += ["-w", "-"]
     else:
         command += ["-w", settings.path, "--capture-comment", settings.comment(DUMPCAP)]
-    # What stands before the first -i is for all interfaces.
+    # Options before the first -i are for all interfaces.
     command += ["-s", str(settings.snaplen), "-B", str(settings.buffer_mib)]
     if len(settings.interfaces) > 1:
         # A thread reads each interface into a queue, which drops what comes while 1000 packets are in it.
@@ -116,7 +116,7 @@ PROGRAMS = {
 
 
 def _find(name: str) -> str:
-    """The program on the path; on Debian tcpdump stands where only root's path leads."""
+    """Return the program on the path. On Debian tcpdump is only on root's path."""
     beside = os.pathsep.join(("/usr/sbin", "/sbin", "/usr/local/sbin"))
     path = shutil.which(name) or shutil.which(name, path=beside)
     if path is None:
@@ -125,7 +125,7 @@ def _find(name: str) -> str:
 
 
 def error_of(name: str, words: Sequence[str]) -> LiveError:
-    """What the last words of a program that did not start, or did not go on, say."""
+    """Return the error in the last words of a program that did not start, or did not go on."""
     text = " ".join(line for line in words if not line.startswith(_CHATTER))
     said = re.sub(r"^(?:\w+Error|dumpcap|tcpdump): ", "", text) or "ended without a word"
     if _FILTER.search(text):
@@ -142,11 +142,11 @@ def lost_packets(words: Sequence[str]) -> int:
     return sum(int(count) for line in words for count in _LOST.findall(line))
 
 
-# Which source captures: the one that was asked for, or the first that works.
+# The source that captures: the requested one, or the first that works.
 def first_that_works(settings: LiveSettings, start: Callable[[Program], T]) -> T:
-    """What `start` makes of the first program that captures. Raises LiveError.
+    """Call `start` with the first program that captures. Return its result. Raises LiveError.
 
-    A bad filter is bad for all of them; of several that do not work, the reason is told that can be mended.
+    A bad filter is bad for all of them. If several do not work, the error is the one that the user can fix.
     """
     names = _KEEPING if settings.path is not None and not settings.ring.is_rotated else _WATCHING
     reasons: list[LiveError] = []
@@ -171,7 +171,7 @@ def _worst(reasons: list[LiveError], settings: LiveSettings) -> LiveError:
 
 
 def _how_to_permit(settings: LiveSettings) -> str:
-    """What grants the right to capture, or does without, in one line."""
+    """Return how to grant the right to capture, or do without it, in one line."""
     if sys.platform in ("darwin", "win32"):
         return how_to_grant()
     interface = settings.interfaces[0] if settings.interfaces else "any"
@@ -179,7 +179,7 @@ def _how_to_permit(settings: LiveSettings) -> str:
 
 
 def how_to_grant() -> str:
-    """What grants the right to capture, in one line."""
+    """Return how to grant the right to capture, in one line."""
     if sys.platform == "darwin":
         return "/dev/bpf* must be readable: install Wireshark's ChmodBPF, or use sudo"
     if sys.platform == "win32":

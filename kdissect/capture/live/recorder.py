@@ -1,4 +1,4 @@
-"""The thread between a source and the analysis: takes bytes, and does nothing but write them."""
+"""The thread between a source and the analysis: it takes bytes, and only writes them."""
 
 import os
 import select
@@ -15,7 +15,7 @@ from kdissect.capture.live.programs import Program
 from kdissect.capture.live.running_program import Child
 from kdissect.capture.live.tapes import FollowedFile, Spool
 
-_HEAD = 12  # bytes that tell what kind of stream it is
+_HEAD = 12  # bytes that identify the kind of stream
 
 
 class ByteSource(Protocol):
@@ -24,16 +24,16 @@ class ByteSource(Protocol):
     name: str
 
     def read(self) -> bytes:
-        """The next bytes, waits for them; empty at the end. Raises OSError."""
+        """Return the next bytes, after waiting for them, or no bytes at the end. Raises OSError."""
 
     def stop(self) -> None:
-        """Ask it to end. Safe in a signal handler; more than once is fine."""
+        """Ask the source to end. Safe in a signal handler. More than once is fine."""
 
     def failure(self) -> str:
-        """Why it ended, once it has and nobody asked it to; empty else."""
+        """Return the reason why it ended, if it was not asked to end, else an empty text."""
 
     def drops(self) -> int:
-        """Packets it says were lost, where the stream does not tell."""
+        """Return the packets it reports as lost, if the stream does not."""
 
 
 class Sink(Protocol):
@@ -45,7 +45,7 @@ class Sink(Protocol):
         """Take blocks. Raises OSError."""
 
     def close(self, drops: dict[int, int]) -> None:
-        """The end. Raises OSError."""
+        """End the output. Raises OSError."""
 
 
 class SpoolSink:
@@ -56,11 +56,11 @@ class SpoolSink:
         self.paths: list[str] = []
 
     def write(self, blocks: Blocks, _preamble: bytes, _drops: dict[int, int]) -> None:
-        """Take blocks; waits while there is no room."""
+        """Take blocks, after waiting for space."""
         self._spool.put(blocks.data)
 
     def close(self, drops: dict[int, int]) -> None:
-        """The end."""
+        """End the output."""
         for interface, count in drops.items():
             self._spool.put(statistics_block(interface, count, time.time_ns()))
         self._spool.close()
@@ -83,7 +83,7 @@ class Recorder:
 
     @property
     def drops(self) -> int:
-        """Packets lost so far, as far as the source has told."""
+        """Packets lost so far, as far as the source has reported."""
         cutter = self._cutter
         told = cutter.drops_before + sum(cutter.drops.copy().values()) if cutter is not None else 0
         return max(told, self._source.drops())
@@ -140,7 +140,7 @@ class Recorder:
                 return
 
     def _begin(self, data: bytes) -> Cutter | None:
-        """The cutter, once enough is there to tell which."""
+        """Return the cutter, once the first bytes show which one."""
         self._head += data
         if len(self._head) < _HEAD:
             return None
@@ -152,7 +152,7 @@ class Recorder:
         return found
 
     def _last_drops(self) -> dict[int, int]:
-        """Drops by interface; those that only the program told, on the first."""
+        """Return drops by interface. Drops that only the program reported count for the first interface."""
         if self._cutter is None:
             return {}
         drops = dict(self._cutter.drops)
@@ -176,7 +176,7 @@ class PipeSource:
         self._can_wait = sys.platform != "win32"  # select on Windows knows sockets alone
 
     def read(self) -> bytes:
-        """The next bytes, waits for them; empty at the end. Raises OSError."""
+        """Return the next bytes, after waiting for them, or no bytes at the end. Raises OSError."""
         if self._can_wait:
             ready, _, _ = select.select([self._handle, self._wake_read], [], [])
             if self._wake_read in ready:
@@ -188,11 +188,11 @@ class PipeSource:
         os.write(self._wake_write, b"x")
 
     def failure(self) -> str:
-        """A pipe that ends is no failure."""
+        """Return no failure: a pipe that ends is none."""
         return ""
 
     def drops(self) -> int:
-        """Only what the stream itself tells."""
+        """Return no drops: the stream itself reports them."""
         return 0
 
     def _fileno(self) -> int:
@@ -225,7 +225,7 @@ class Recording:
         self._keep = settings.ring.keep
         self._opened = opened
         self._ended = ended
-        self._files: list[FollowedFile] = []  # those that may still be there, oldest first
+        self._files: list[FollowedFile] = []  # files that may still exist, oldest first
         self._child = Child(program, settings, self._new_file)
         self._waiter = threading.Thread(target=self._wait, name="kdissect-recording", daemon=True)
 
@@ -236,7 +236,7 @@ class Recording:
 
     @property
     def drops(self) -> int:
-        """Packets lost, where the files do not tell."""
+        """Return no drops: the files report them."""
         return 0
 
     def start(self) -> None:

@@ -1,8 +1,8 @@
 """The files of `-w`: one, or a ring of them.
 
 Names of a ring are dumpcap's: `NAME_00001_20260401120000.EXT`, number and UTC, so that `rotation` knows them
-for one capture. Whole blocks are written, each file begins with the section and interfaces of its packets and
-ends with statistics; what the disk has no room for is cut off behind the last whole block.
+for one capture. Whole blocks are written. Each file begins with the section and interfaces of its packets and
+ends with statistics. If the disk is full, the file is cut after its last whole block.
 """
 
 import os
@@ -36,14 +36,14 @@ class FileRing:
         self._file: GrowingFile | None = None
         self._kept: deque[GrowingFile] = deque()
         self._to_remove: list[GrowingFile] = []
-        self._drops: dict[int, int] = {}  # told in earlier files
+        self._drops: dict[int, int] = {}  # reported in earlier files
         self.paths: list[str] = []
         """The files there are."""
         self.open_file: Callable[[str], int] = _open_file
         """Opens or creates a file to write from its start. Raises OSError."""
 
     def write(self, blocks: Blocks, preamble: bytes, drops: dict[int, int]) -> None:
-        """Write blocks; `preamble` is what a file with them has to begin with. Raises OSError."""
+        """Write blocks. `preamble` is the beginning of a file with them. Raises OSError."""
         rest: Blocks | None = blocks
         while rest is not None:
             if self._file is not None and rest.packets and self._is_over(self._file, rest.data):
@@ -57,7 +57,7 @@ class FileRing:
             self._put(file, part.data, part.packets)
 
     def close(self, drops: dict[int, int]) -> None:
-        """The capture is over. Raises OSError where the last block found no room."""
+        """End the capture. Raises OSError if the last block found no space."""
         if self._file is not None:
             self._finish(drops)
 
@@ -69,7 +69,7 @@ class FileRing:
         return bool(too_long or (self._ring.bytes and file.written + _first_length(data) > self._ring.bytes))
 
     def _fitting(self, file: GrowingFile, blocks: Blocks) -> tuple[Blocks, Blocks | None]:
-        """What still goes into the file, one block at least, and the rest."""
+        """Return the part that still goes into the file, one block at least, and the remaining part."""
         if not self._ring.bytes or not blocks.packets:
             return blocks, None
         room = max(self._ring.bytes - file.written, _first_length(blocks.data))

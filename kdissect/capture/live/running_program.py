@@ -14,7 +14,7 @@ from kdissect.capture.live.programs import FILE, Program, error_of, lost_packets
 if sys.platform == "linux":
     import fcntl
 
-# Seconds until a program that does not say that it captures is given up; dumpcap takes 0.3 s.
+# Seconds of waiting for a program that does not report that it captures. dumpcap takes 0.3 s.
 _START_S = 30.0
 # Seconds until a program that does not end when asked is killed.
 _END_S = 10.0
@@ -22,11 +22,11 @@ _END_S = 10.0
 _LOOK_S = 0.05
 _READ = 1 << 20
 _PIPE = 1 << 20  # fcntl(2) F_SETPIPE_SZ: the most that is allowed without privilege
-_WORDS = 40  # lines of stderr that are kept: the last ones say what went wrong
+_WORDS = 40  # lines of stderr that are stored: the last ones name the error
 
 
 class Child:
-    """Runs a program; constructed when it captures. Raises LiveError where it does not.
+    """A running program, constructed when it captures. Raises LiveError if it does not.
 
     `new_file` is called, from a thread, with the path of each file that it begins to write.
     """
@@ -46,14 +46,14 @@ class Child:
         self._wait_until_ready()
 
     def stop(self) -> None:
-        """Ask it to end; kill it if it does not. Safe in a signal handler; more than once is fine."""
+        """Ask it to end, and kill it if it does not. Safe in a signal handler. More than once is fine."""
         if self._asked:
             return
         self._asked = True
         threading.Thread(target=self._end, name=f"kdissect-end-{self.name}", daemon=True).start()
 
     def wait(self) -> None:
-        """Wait until it has ended by itself, or because it was asked to."""
+        """Wait until it has ended."""
         self._process.wait()
         self._listener.join(_END_S)
 
@@ -68,7 +68,9 @@ class Child:
         return lost_packets(list(self._words)) if self.name == "tcpdump" else 0
 
     def _end(self) -> None:
-        """Let it take what the kernel gathered for it: at a signal it forgets that, and counts it nowhere."""
+        """Let it take the packets that the kernel gathered for it: at a signal it forgets them, and does not
+        count them.
+        """
         until = time.monotonic() + _END_S
         time.sleep(self._program.gathers_s)
         while self._program.gathers_s and _is_busy(self._process.pid) and time.monotonic() < until:
@@ -139,12 +141,12 @@ class ChildSource(Child):
         _widen(self._stdout)
 
     def read(self) -> bytes:
-        """The next bytes, waits for them; empty at the end."""
+        """Return the next bytes, after waiting for them, or no bytes at the end."""
         return os.read(self._stdout, _READ)
 
 
 def _is_busy(pid: int) -> bool:
-    """Whether a thread of a process runs or waits for a processor; Linux, elsewhere nobody tells."""
+    """Return whether a thread of a process runs or waits for a processor. Only Linux shows it."""
     try:
         for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208  paths stay strings here
             with open(f"/proc/{pid}/task/{task}/stat", "rb") as facts:  # noqa: PTH123
@@ -156,7 +158,7 @@ def _is_busy(pid: int) -> bool:
 
 
 def _widen(handle: int) -> None:
-    """Let the pipe hold more, where that can be asked for: fewer changes between the processes."""
+    """Enlarge the pipe if the system allows it: fewer switches between the processes."""
     if sys.platform == "linux":
         try:
             fcntl.fcntl(handle, fcntl.F_SETPIPE_SZ, _PIPE)

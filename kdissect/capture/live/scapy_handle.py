@@ -1,7 +1,7 @@
-"""Packets of one interface by scapy's own sockets, for a Linux on which nothing but Python is installed.
+"""Packets of one interface by scapy's own sockets, for a Linux with Python only.
 
-scapy needs neither libpcap nor a program; a capture filter is compiled by libpcap, and cannot be had without.
-Source of the numbers: packet(7), socket(7) and <linux/if_packet.h>.
+scapy needs neither libpcap nor a program. A capture filter requires libpcap, which compiles it. Source of the
+numbers: packet(7), socket(7) and <linux/if_packet.h>.
 """
 
 import select
@@ -21,7 +21,7 @@ from kdissect.model.packets.link_types import LinkType
 
 _SOL_PACKET, _PACKET_STATISTICS = 263, 6
 _SO_RCVBUFFORCE = 33  # beyond net.core.rmem_max, for who may
-_COUNTS = struct.Struct("=II")  # struct tpacket_stats: packets, drops; both begin anew when they are read
+_COUNTS = struct.Struct("=II")  # struct tpacket_stats: packets and drops, which a read resets
 _WAIT_S = 0.1
 # Packets in one turn, so that what came is written and the end is seen while more come.
 _TURN = 1000
@@ -48,7 +48,7 @@ class ScapyHandle:
         self._wait_s = _WAIT_S
         self._socket = _open(name, expression, promiscuous)
         _widen(self._socket.ins, buffer_mib << 20)
-        self.drops()  # begins anew: until now it had no room, and heard every interface
+        self.drops()  # resets the counts: until now it had no space, and heard every interface
         self._lost = 0
         kind = self._socket.ins.getsockname()[3]
         if kind not in _LINK_TYPES:
@@ -56,7 +56,7 @@ class ScapyHandle:
         self.link_type = int(_LINK_TYPES[kind])
 
     def dispatch(self, take: Callable[[int, bytes, int], None]) -> int:
-        """Give the packets that are there to `take` (time in ns, data, wire length); waits for some.
+        """Hand the available packets to `take` (time in ns, data, wire length), after waiting for some.
 
         Returns their number, 0 after a while without any, -2 after `stop`. Raises LiveError.
         """
@@ -83,7 +83,7 @@ class ScapyHandle:
         return self._lost
 
     def stop(self) -> None:
-        """Have `dispatch` return; from any thread."""
+        """Make `dispatch` return. Any thread may call it."""
         self._stopped = True
 
     def do_not_wait(self) -> None:
@@ -92,7 +92,7 @@ class ScapyHandle:
         self._wait_s = 0
 
     def close(self) -> None:
-        """Close it; not while `dispatch` runs."""
+        """Close the handle. Do not call it while `dispatch` runs."""
         self._socket.close()
 
 
@@ -118,7 +118,7 @@ def _open(name: str, expression: str, promiscuous: bool) -> Any:
 def _scapy() -> Any:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # scapy imports what others have deprecated
+            warnings.simplefilter("ignore")  # scapy imports deprecated names of other packages
             import scapy.arch.linux as module  # an extra
     except ImportError:
         raise MissingError(f"scapy is not installed: {how_to_install('live-scapy')}") from None
@@ -126,7 +126,7 @@ def _scapy() -> Any:
 
 
 def _widen(receiver: Any, size: int) -> None:
-    """Let the kernel hold that much: more than its own limit where that is allowed. It counts double."""
+    """Let the kernel buffer `size` bytes: more than its own limit if that is allowed. It counts double."""
     for option in (_SO_RCVBUFFORCE, socket.SO_RCVBUF):
         try:
             receiver.setsockopt(socket.SOL_SOCKET, option, min(size, 0x3FFFFFFF))

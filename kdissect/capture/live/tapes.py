@@ -1,4 +1,4 @@
-"""What the recorder writes and the analysis reads behind it: a growing file, or a bounded spool in memory.
+"""Tapes that the recorder writes and the analysis reads: a growing file, or a bounded spool in memory.
 
 Both are a `Source` of `capture_file`: `chunks` waits for more until the recorder has closed them.
 """
@@ -11,8 +11,8 @@ from threading import Condition, Event, Lock
 from kdissect.capture.byte_source import CHUNK
 from kdissect.capture.live.lag import Lag
 
-# Without -w this much waits in memory for an analysis that lags: a second of 1 Gbit/s. Behind it the pipe
-# fills, and then the kernel drops packets and counts them.
+# Without -w this much waits in memory for an analysis that lags: a second of 1 Gbit/s. When it is full, the
+# pipe fills, and then the kernel drops packets and counts them.
 _MAX_SPOOL = 128 << 20
 # How often a file that another process writes is looked at.
 _POLL_S = 0.01
@@ -37,7 +37,7 @@ class GrowingFile:
         self._grown = Condition()
 
     def wrote(self, size: int, packets: int) -> None:
-        """The recorder wrote whole blocks."""
+        """Count whole blocks that the recorder wrote."""
         with self._grown:
             self.written += size
             self.packets += packets
@@ -51,12 +51,12 @@ class GrowingFile:
             self._grown.notify()
 
     def skip(self) -> int:
-        """The file is gone unread; gives the number of its bytes."""
+        """Skip the unread, removed file. Return the number of its bytes."""
         self._lag.read(self.written)
         return self.written
 
     def chunks(self) -> Iterator[bytes]:
-        """What is written, as it comes. Raises OSError."""
+        """Yield the written bytes, as they come. Raises OSError."""
         handle = os.open(self.path, _READ_ONLY)
         try:
             while size := self._wait():
@@ -82,7 +82,7 @@ class GrowingFile:
 
 
 class FollowedFile:
-    """A file that another process writes: how far it is, is asked of the file system.
+    """A file that another process writes. Its size comes from the file system.
 
     It is opened at once, for a ring may delete it before the analysis comes to it.
     """
@@ -99,7 +99,7 @@ class FollowedFile:
         self._closed = Event()
         try:
             self._handle = os.open(path, _READ_ONLY)
-        except OSError:  # told by whoever writes it
+        except OSError:  # its writer reports it
             self._handle = -1
 
     def close(self) -> None:
@@ -116,13 +116,13 @@ class FollowedFile:
             return self.written
 
     def skip(self) -> int:
-        """The file is gone unread; gives the number of its bytes."""
+        """Skip the unread, removed file. Return the number of its bytes."""
         self._lag.read(self.measure())
         self._forget()
         return self.written
 
     def chunks(self) -> Iterator[bytes]:
-        """What is written, as it comes. Raises OSError."""
+        """Yield the written bytes, as they come. Raises OSError."""
         try:
             while size := self._wait():
                 data = os.read(self._handle, min(size, self.chunk_size))
@@ -153,7 +153,7 @@ class FollowedFile:
 
 
 class Spool:
-    """Bytes in memory, at most `limit` of them; whoever writes more waits."""
+    """Bytes in memory, at most `limit` of them. A writer of more bytes waits."""
 
     def __init__(self, path: str, lag: Lag, limit: int = _MAX_SPOOL) -> None:
         self.path = path
@@ -168,7 +168,7 @@ class Spool:
         self._changed = Condition()
 
     def put(self, data: bytes) -> None:
-        """Take bytes; waits while there is no room. After `close` they go nowhere."""
+        """Take bytes, after waiting for space. Drop them after `close`."""
         with self._changed:
             while self._held >= self._limit and not self._is_closed:
                 self._changed.wait(_WAIT_S)
@@ -186,7 +186,7 @@ class Spool:
             self._changed.notify_all()
 
     def chunks(self) -> Iterator[bytes]:
-        """What was put, as it comes."""
+        """Yield the bytes of `put`, as they come."""
         while data := self._take():
             self.bytes_read += len(data)
             yield data

@@ -1,7 +1,7 @@
-"""What capture tools put before a packet, and tell of it: taken off before its link layer is read.
+"""Headers and comments of capture tools: they are removed before a packet's link layer is read.
 
-Sources: LINKTYPE_PKTAP and LINKTYPE_NFLOG of tcpdump.org; bsd/net/pktap.h of Apple's XNU (`struct
-pktap_header`); linux/netfilter/nfnetlink_log.h; the packet comments that ptcpdump writes, one each for
+Sources: LINKTYPE_PKTAP and LINKTYPE_NFLOG of tcpdump.org, bsd/net/pktap.h of Apple's XNU (`struct
+pktap_header`), linux/netfilter/nfnetlink_log.h, and the packet comments that ptcpdump writes, one each for
 process, container and pod.
 """
 
@@ -18,10 +18,10 @@ from kdissect.model.packets.process import LocalEnd, Process
 from kdissect.model.wording import plural
 from kdissect.net.headers.datagram import MalformedPacketError
 
-# DLT_USER2 is what macOS wrote before LINKTYPE_PKTAP was assigned; it may be anything else, too.
+# macOS wrote DLT_USER2 before LINKTYPE_PKTAP was assigned. It may be anything else, too.
 _USER2 = 149
 _WRAPPERS = frozenset((LinkType.PKTAP, _USER2, LinkType.NFLOG))
-_PKTAP_HEADER = 108  # bytes of struct pktap_header; later ones may be longer
+_PKTAP_HEADER = 108  # bytes of struct pktap_header, which later versions may extend
 # Length, what follows, its link type, interface, flags, family, lengths of the link layer's header and
 # trailer, pid, name. In the byte order of the capturing host: all that have it are little-endian.
 _PKTAP = Struct("<III24sIIIIi20s").unpack_from
@@ -37,7 +37,7 @@ _LINES = re.compile(
     r"^(PID|Cmd|ContainerName|ContainerId|PodName|PodNamespace): (.+)$", re.MULTILINE | re.ASCII
 )
 _LONGEST = 1024  # characters of a value: paths and names are shorter
-# Packets of a process have equal options. Longer ones are read again, which needs less memory.
+# Packets of a process have equal options. Longer options are parsed again, which needs less memory.
 _CACHED_BYTES = 8192
 
 
@@ -47,9 +47,9 @@ def is_wrapped(link_type: int) -> bool:
 
 
 def unwrapped(packet: Packet) -> tuple[Packet, LocalEnd | None]:
-    """The packet as it was on its link, and whose it is, where that is told; one that `is_wrapped`.
+    """Return a packet that `is_wrapped` as it was on its link, and its owner, if the wrapper names it.
 
-    Raises MalformedPacketError or struct.error where a header is cut or makes no sense.
+    Raises MalformedPacketError or struct.error if a header is cut or makes no sense.
     """
     if is_commented(packet.link_type):
         parts = taken_apart(packet.link_type, packet.data)

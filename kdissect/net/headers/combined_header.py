@@ -66,7 +66,9 @@ LENGTHS_BELOW = 0x600  # smaller numbers are lengths, IEEE 802.3 clause 3.2.6: L
 
 
 def read_plain(data: bytes, at: int) -> PlainSegment | None:
-    """The segment of the IP packet at `data[at:]`, None if anything about its headers is unusual or cut."""
+    """Return the segment of the IP packet at `data[at:]`, None if anything about its headers is unusual or
+    cut.
+    """
     try:
         if data[at] == PLAIN_IPV4:
             _, total, ip_id, fragment_ttl_protocol, flow, seq, ack, flags, window = _unpack_ipv4(data, at)
@@ -88,9 +90,9 @@ def read_plain(data: bytes, at: int) -> PlainSegment | None:
 
 
 def segment_flags(offset_flags: int, ack: int, data: bytes, tcp: int, start: int, end: int) -> int:
-    """The flags of a segment whose header stands at `tcp`, its payload from `start` to `end`.
+    """Return the flags of a segment whose header is at `tcp`, its payload from `start` to `end`.
 
-    `DSACK`, where the options have one, is in the place of CWR.
+    `DSACK`, if the options have one, replaces CWR.
     """
     flags = offset_flags & 0xFF & ~DSACK
     if start == end or offset_flags >= _DATA_HAS_SACK:
@@ -99,10 +101,10 @@ def segment_flags(offset_flags: int, ack: int, data: bytes, tcp: int, start: int
 
 
 def with_dsack(flags: int, ack: int, options: bytes) -> int:
-    """The flags with `DSACK` where the options have one.
+    """Return the flags with `DSACK` if the options have one.
 
-    The first block of SACK is that of bytes that came twice if they are acknowledged, or are part of the
-    second block (RFC 2883 section 4).
+    SACK's first block reports bytes that came twice if they are acknowledged, or are part of the second block
+    (RFC 2883 section 4).
     """
     at = 0
     while at + 1 < len(options) and options[at]:
@@ -120,7 +122,7 @@ def with_dsack(flags: int, ack: int, options: bytes) -> int:
     return flags
 
 
-# Names of the protocols a capture holds beside TCP.
+# Names of the protocols in a capture besides TCP.
 def protocol_name(protocol: int) -> str:
     """Name of an IP protocol number (IANA keywords), `ip-253` for one without."""
     return _PROTOCOLS.get(protocol, f"ip-{protocol}")

@@ -24,7 +24,9 @@ class Datagram(NamedTuple):
 
 
 class Fragment(NamedTuple):
-    """A fragment of an IP payload: `length` bytes at `offset`, `payload` captured; whether `more` follow."""
+    """A fragment of an IP payload: `length` bytes at `offset`, `payload` captured, and whether `more`
+    follow.
+    """
 
     addresses: bytes
     protocol: int

@@ -29,17 +29,18 @@ def is_known(link_type: int) -> bool:
 
 
 def network_layer(link_type: int, data: bytes) -> tuple[int, int]:
-    """EtherType and offset of the IP packet in a packet of a link type that `is_known`; EtherType 0 for none.
+    """Return EtherType and offset of the IP packet in a packet of a link type that `is_known`, EtherType 0
+    for none.
 
-    Raises MalformedPacketError where dpkt gives up.
+    Raises MalformedPacketError if dpkt cannot read the packet.
     """
     return _find_ip(_CLASSES[link_type], data) or (0, 0)
 
 
 def behind_ethertype(data: bytes, ethertype: int, at: int) -> tuple[int, int]:
-    """The same for what `data[at:]` holds behind a header with this EtherType.
+    """Return EtherType and offset for the bytes `data[at:]` after a header with this EtherType.
 
-    EtherType and offset come back for no IP, and where dpkt is not needed.
+    For other protocols than IP, and if dpkt is not needed, the arguments come back.
     """
     if ethertype not in _CARRIERS and ethertype >= LENGTHS_BELOW:
         return ethertype, at

@@ -6,7 +6,7 @@ from kdissect.model.wording import plural
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.headers.datagram import Datagram, Fragment
 
-# Linux gives a fragmented packet 30 s (net.ipv4.ipfrag_time), RFC 8200 section 4.5 allows 60 s.
+# Linux waits 30 s for a fragmented packet (net.ipv4.ipfrag_time), RFC 8200 section 4.5 allows 60 s.
 LIFETIME_NS = 30_000_000_000
 # An identification is not used again this soon: later fragments with it are copies of ones already used.
 COPY_WINDOW_NS = 1_000_000_000
@@ -20,7 +20,7 @@ class _Partial:
 
     def __init__(self, ref: int, time_ns: int, ip_id: int) -> None:
         self.pieces: dict[int, tuple[bytes, int]] = {}  # offset -> captured bytes, length
-        self.bytes = 0  # of all pieces, those that overlap counted twice
+        self.bytes = 0  # sum of all pieces, with overlapping bytes counted twice
         self.length = -1  # of the whole payload, known from the last fragment
         self.ref = ref
         self.time_ns = time_ns
@@ -29,7 +29,9 @@ class _Partial:
 
 
 class FragmentTable:
-    """Collects fragments until a packet is whole; gives up by age or number with FRAGMENT_INCOMPLETE."""
+    """Table of fragments until a packet is whole. It drops packets by age or number with
+    FRAGMENT_INCOMPLETE.
+    """
 
     __slots__ = ("_limits", "_log", "_partials")
 
@@ -39,7 +41,7 @@ class FragmentTable:
         self._log = log
 
     def add(self, fragment: Fragment, ref: int, time_ns: int) -> Datagram | None:
-        """Take one fragment; the whole payload when it was the last one missing."""
+        """Take one fragment. Return the whole payload if it was the last one missing."""
         key = (fragment.addresses, fragment.protocol, fragment.identification)
         partial = self._partial(key, fragment.ip_id, ref, time_ns)
         if partial.done or fragment.offset + fragment.length > MAX_PAYLOAD:
@@ -92,7 +94,9 @@ class FragmentTable:
 
 
 def _join(partial: _Partial) -> bytes | None:
-    """The captured start of the payload if every byte is accounted for, captured or cut by a snap length."""
+    """Return the captured start of the payload if every byte is accounted for, captured or cut by a snap
+    length.
+    """
     if partial.length < 0:
         return None
     joined = bytearray()

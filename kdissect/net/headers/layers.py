@@ -76,7 +76,7 @@ class Layers:
         self._fragments = FragmentTable(log, limits)
 
     def segment(self, packet: Packet) -> PlainSegment | None:
-        """The TCP segment in a packet, None if there is none. Never raises, whatever the bytes are."""
+        """Return the TCP segment in a packet, None if there is none. Never raises, whatever the bytes are."""
         try:
             return self._segment(packet)
         except (MalformedPacketError, struct.error, IndexError) as error:
@@ -146,9 +146,9 @@ class Layers:
 
 # TCP headers: the general path.
 def read_tcp(datagram: Datagram) -> Segment:
-    """The TCP segment in an IP payload.
+    """Return the TCP segment in an IP payload.
 
-    Raises MalformedPacketError, or struct.error where its header is cut.
+    Raises MalformedPacketError, or struct.error if its header is cut.
     """
     addresses, _, data, at, end, ip_id = datagram
     ports, seq, ack, offset_flags, window = _TCP(data, at)
@@ -162,7 +162,7 @@ def read_tcp(datagram: Datagram) -> Segment:
 
 # IPv4 and IPv6 headers with options, extension headers and fragments: the general path.
 def read_ip(data: bytes, at: int, limit: int) -> Datagram | Fragment:
-    """The IP packet at `data[at:]`; `limit` is where it ends at the latest, used where its length field is 0.
+    """Return the IP packet at `data[at:]`. `limit` is its latest end, used if its length field is 0.
 
     Raises MalformedPacketError or struct.error.
     """

@@ -23,8 +23,8 @@ _RAW = frozenset((LinkType.RAW, LinkType.IPV4, LinkType.IPV6))
 # LINKTYPE_RAW was written as DLT_RAW, 12 or 14, by some systems (tcpdump's link-layer header types page).
 _OLD_RAW = frozenset((12, 14))
 _LOOPBACK = frozenset((LinkType.NULL, LinkType.LOOP))
-# Address families as the loopback header carries them: AF_INET is 2 everywhere, AF_INET6 is 24 (NetBSD,
-# OpenBSD), 28 (FreeBSD), 30 (macOS), 10 (Linux), 23 (Windows); tcpdump's LINKTYPE_NULL page.
+# Address families as the loopback header carries them: AF_INET is 2 everywhere. AF_INET6 is 24 (NetBSD,
+# OpenBSD), 28 (FreeBSD), 30 (macOS), 10 (Linux), 23 (Windows). Source: tcpdump's LINKTYPE_NULL page.
 _FAMILIES = {2: IPV4, 10: IPV6, 23: IPV6, 24: IPV6, 28: IPV6, 30: IPV6}
 
 
@@ -62,7 +62,7 @@ def ip_by_version(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _loopback(data: bytes) -> tuple[int, int]:
-    # NULL stands in the byte order of the capturing host, LOOP in network order; files disagree. Families are
+    # NULL is in the byte order of the capturing host, LOOP in network order, and files disagree. Families are
     # small numbers: the byte order that makes more of them is the wrong one.
     family = min(int.from_bytes(data[:4], "little"), int.from_bytes(data[:4], "big"))
     if family not in _FAMILIES:

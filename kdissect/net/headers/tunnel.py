@@ -10,7 +10,7 @@ _GRE = 47
 _UDP = 17
 _ETHERNET_BRIDGED = 0x6558  # transparent Ethernet bridging, RFC 1701
 _ERSPAN = 0x88BE  # draft-foschiano-erspan: Ethernet behind an 8-byte header
-# draft-foschiano-erspan section 4.3: Ethernet behind 12 bytes, and 8 more where the O bit is set; or IP.
+# draft-foschiano-erspan section 4.3: Ethernet after 12 bytes, and 8 more if the O bit is set, or IP.
 _ERSPAN_III, _ERSPAN_III_HEADER, _SUBHEADER = 0x22EB, 12, 8
 _FRAME_IS_IP = 2  # in the frame type, FT
 _GTP_PORT = 2152  # 3GPP TS 29.281 section 4.4.2.3
@@ -49,7 +49,7 @@ def inner_network_layer(datagram: Datagram) -> tuple[int, int] | None:
 
 
 def unread_tunnel(datagram: Datagram) -> str | None:
-    """The name of an encapsulation over UDP that is not read; None if this is none."""
+    """Return the name of an encapsulation over UDP that is not read, or None if this is none."""
     _, protocol, data, at, _, _ = datagram
     if protocol != _UDP or len(data) < at + 12:
         return None
@@ -94,8 +94,9 @@ def _udp(data: bytes, at: int) -> tuple[int, int] | None:
 
 
 def _gtp(data: bytes, at: int) -> tuple[int, int] | None:
-    """A packet of a user (3GPP TS 29.281 section 5.1); None for what is between the tunnel's ends, and other
-    versions."""
+    """Return a packet of a user (3GPP TS 29.281 section 5.1), or None for packets between the tunnel's ends,
+    and other versions.
+    """
     flags, inner = data[at], at + 8
     if flags & 0xF0 != _GTP_VERSION_1 or data[at + 1] != _G_PDU:
         return None

@@ -1,4 +1,4 @@
-"""What is unusual about one direction of a connection: most directions have nothing of it."""
+"""Unusual facts of one direction of a connection: most directions have none."""
 
 from typing import NamedTuple, NoReturn
 
@@ -8,7 +8,7 @@ from kdissect.model.packets.stream import Hole
 from kdissect.net.streams.recent import Delivered
 from kdissect.net.streams.round_trips import DELAYS_KEPT, Delay
 
-# Declared gaps kept to tell a segment that came too late from a retransmission.
+# Declared gaps stored to distinguish a segment that came too late from a retransmission.
 RECENT_GAPS = 64
 # Of these the last ones may be filled: around each of them a reader holds bytes.
 FILLABLE_GAPS = 8
@@ -17,7 +17,7 @@ _BATCH_NS = 1_000_000
 
 
 class LatePart(NamedTuple):
-    """Bytes of a gap that came after it was given up."""
+    """Bytes of a gap that came after the gap was declared."""
 
     offset: int
     payload: bytes
@@ -28,7 +28,7 @@ class LatePart(NamedTuple):
 class Gap:
     """Bytes from one stream offset to another that were declared lost, as `noted`.
 
-    `hole` is the reader's while it may be filled, by `parts` that do not overlap, in stream order.
+    `hole` is the reader's while `parts` may fill it. They do not overlap and are in stream order.
     """
 
     __slots__ = ("end", "hole", "noted", "parts", "start")
@@ -42,8 +42,9 @@ class Gap:
 
 
 class Oddities:
-    """State of a direction that not all went well with; `Reassembly` and `Repair` alone change it.
+    """State of a direction with problems. Only `Reassembly` and `Repair` change it.
 
+<<<<<<< HEAD
     `out_of_order_segments` wait, by offset. `acked` is the highest offset the other side acknowledged
     beyond what was delivered, first at `acked_ns`, `waived` what it acknowledged and nobody waits for any
     more. `wait_until`,
@@ -52,6 +53,15 @@ class Oddities:
     of them were together, the last one until `delayed_until_ns`. `after_ack` counts segments that stand in
     the capture long after their acknowledgment, `after_ack_ns` is the longest such time. The counters are
     those of `Health`.
+=======
+    `out_of_order_segments` wait, by offset. `acked` is the highest offset the other side acknowledged beyond
+    the delivered bytes, `waived` is an acknowledged offset for which the reader no longer waits.
+    `wait_until`, `wait_packets` and `wait_time_ns` are the current grace (`Repair`). `resent` is the last
+    segment that was sent again, `delays` are delays by such segments that no exchange has yet, `delayed_ns`
+    is their total, the last one until `delayed_until_ns`. `after_ack` counts segments that the capture has
+    long after their acknowledgment, `after_ack_ns` is the longest such time. The counters are those of
+    `Health`.
+>>>>>>> prose10
     """
 
     __slots__ = (
@@ -107,7 +117,7 @@ class Oddities:
             self.acked, self.acked_ns = reached, time_ns
 
     def keep_gap(self, gap: Gap) -> Gap | None:
-        """Bytes were declared lost; gives the gap that can be filled no more."""
+        """Store bytes that were declared lost. Return the gap that can be filled no more."""
         gaps = self.recent_gaps
         gaps.append(gap)
         if len(gaps) > RECENT_GAPS:
@@ -115,20 +125,20 @@ class Oddities:
         return gaps[-FILLABLE_GAPS - 1] if len(gaps) > FILLABLE_GAPS else None
 
     def came_after_ack(self, late_ns: int) -> None:
-        """A segment stands in the capture this long after the acknowledgment of its bytes."""
+        """Count a segment that the capture has this long after the acknowledgment of its bytes."""
         if late_ns > _BATCH_NS:
             self.after_ack += 1
             self.after_ack_ns = max(self.after_ack_ns, late_ns)
 
     def keep_delay(self, delay: Delay) -> None:
-        """A segment that was sent again held something up."""
+        """Store a delay by a segment that was sent again."""
         self.delays.append(delay)
         if len(self.delays) > DELAYS_KEPT:
             del self.delays[0]
 
 
 class _Nothing(Oddities):
-    """What all directions share that went well: nobody may change it."""
+    """State that all directions without problems share. It cannot be changed."""
 
     __slots__ = ("_is_made",)
 
@@ -156,8 +166,8 @@ class OutOfOrderSegment(NamedTuple):
     """A segment with bytes or a FIN, placed in its stream.
 
     It occupies `len(payload) + missing` bytes from stream offset `offset` on. `needs` is the offset its
-    sender had received from the other direction when it sent it: it belongs after those bytes, wherever it
-    stands in the capture.
+    sender had received from the other direction when it sent it: it belongs after those bytes, at any
+    position in the capture.
     """
 
     offset: int
@@ -171,5 +181,5 @@ class OutOfOrderSegment(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Stream offset behind its last byte."""
+        """Stream offset after its last byte."""
         return self.offset + len(self.payload) + self.missing

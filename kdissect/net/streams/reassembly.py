@@ -1,7 +1,7 @@
 """One direction of a TCP connection: segments in any order become bytes in stream order.
 
-A stream offset counts from the first byte after the SYN, or from the first byte seen where the capture starts
-in the middle; the sequence number of offset `o` is `(start_seq + o) mod 2**32`.
+A stream offset counts from the first byte after the SYN, or from the first byte seen if the capture starts in
+the middle. The sequence number of offset `o` is `(start_seq + o) mod 2**32`.
 """
 
 from bisect import bisect_left, insort
@@ -28,11 +28,12 @@ from kdissect.net.streams.sequence import MASK, add
 
 # OutOfOrderSegment segments compared with a new one for the same place: one is usual, a few differ in length.
 OUT_OF_ORDER_COPIES = 4
-# Nothing is sent further ahead than the largest window, RFC 7323 section 2.3.
+# The largest window limits how far ahead a segment may be, RFC 7323 section 2.3.
 PLAUSIBLE_AHEAD = 1 << 30
 # A retransmission is not older than what any real host keeps unacknowledged.
 PLAUSIBLE_BEHIND = 1 << 28
-# So many contiguous segments beyond both mean that the capture lost gigabytes, not that a packet is broken.
+# This number of contiguous segments beyond both means that the capture lost gigabytes, not that a packet is
+# broken.
 STRAYS_BELIEVED = 4
 # A segment that fills a hole this soon was overtaken, a later one was sent again: Wireshark's threshold too.
 REORDER_WINDOW_NS = 3_000_000
@@ -44,15 +45,15 @@ _by_offset = attrgetter("offset")
 _NOTHING: Recent = []  # of all that do not remember
 
 
-# TCP health of one direction of a connection.
+# TCP health of one direction.
 class Health(NamedTuple):
-    """Counters of one direction; they describe the packets its sender sent.
+    """Counters of one direction. They describe its sender's packets.
 
     `bytes` counts stream bytes captured and delivered, each once. `retransmissions` are segments with bytes
-    seen before (keep-alives and copies left out), `out_of_order` those overtaken by a later one, `duplicates`
-    copies of one packet captured twice. `zero_windows` counts packets that closed the receive window,
-    `resets` those with RST. `gaps` holes of together `gap_bytes` bytes the capture never saw, `snapped_bytes`
-    bytes that a snap length cut.
+    seen before (keep-alives and copies left out), `out_of_order` are segments overtaken by a later one,
+    `duplicates` are copies of one packet captured twice. `zero_windows` counts packets that closed the
+    receive window, `resets` packets with RST. `gaps` are holes of together `gap_bytes` bytes the capture
+    never saw, `snapped_bytes` are bytes that a snap length cut.
     """
 
     packets: int = 0
@@ -68,7 +69,7 @@ class Health(NamedTuple):
 
 
 class StreamState(NamedTuple):
-    """What the compiled engine needs of a direction: the attributes of `Reassembly` with these names."""
+    """State of a direction for the native engine: the attributes of `Reassembly` with these names."""
 
     next_seq: int
     offset: int
@@ -85,13 +86,12 @@ class Reassembly:
     """State of one direction. `TcpConnection` alone drives it and reads its attributes.
 
     `next_seq` is the sequence number of the next byte, -1 while there is no start and after the end, so that
-    nothing else need be compared; `offset` is its stream offset. `recent` is what was delivered last, due for
-    trimming when `offset` passes `trim_at`. `packets` counts those of this direction. `start_seq` is the
-    number of its first byte (-1: not known); `syn_id` and `syn_time_ns` are those of the packet with its SYN.
-    `acks` times what the other side acknowledges of it.
-    One that does not remember counts copies as retransmissions and compares nothing.
-    What few directions have is in `odd`: shared by all that have nothing of it, and changed by way of
-    `oddities` alone.
+    one comparison is enough. `offset` is its stream offset. `recent` is the data delivered last, due for
+    trimming when `offset` passes `trim_at`. `packets` counts the packets of this direction. `start_seq` is
+    the number of its first byte (-1: not known). `syn_id` and `syn_time_ns` are of the packet with its SYN.
+    `acks` times the other side's acknowledgments of it. A direction that does not remember counts copies as
+    retransmissions and compares no bytes. Unusual facts are in `odd`: all directions without any share it,
+    and only `oddities` changes it.
     """
 
     __slots__ = (
@@ -126,7 +126,7 @@ class Reassembly:
         self.acks = AckTimes()
 
     def state(self) -> StreamState:
-        """What the compiled engine needs of it."""
+        """Return the state for the native engine."""
         return StreamState(
             self.next_seq, self.offset, self.packets, self.trim_at, self.start_seq, self.syn_id,
             self.syn_time_ns, self.recent, self.acks.state(),
@@ -150,7 +150,7 @@ class Reassembly:
         self._advance(len(payload))
 
     def oddities(self) -> Oddities:
-        """What is unusual about the direction, to be changed."""
+        """Return the unusual facts of the direction, to be changed."""
         if self.odd is NOTHING_ODD:
             self.odd = Oddities()
         return self.odd
@@ -206,7 +206,7 @@ class Reassembly:
         self.next_seq = -1 if self.ended else seq
 
     def reopen(self, seq: int) -> None:
-        """A SYN was seen before any byte; a second SYN with another number replaces the first."""
+        """Open the stream with a SYN before any byte. A second SYN with another number replaces the first."""
         self.start(seq)
         self._clear_out_of_order()
         if self.odd is not NOTHING_ODD:
@@ -216,14 +216,18 @@ class Reassembly:
             self.sink.opened()
 
     def miss_beginning(self, length: int, ref: int, time_ns: int) -> None:
-        """The SYN was captured after data: so many bytes between it and the data were not delivered."""
+        """Count a SYN that was captured after data: `length` bytes between it and the data were not
+        delivered.
+        """
         odd = self.oddities()
         odd.gaps += 1  # not their bytes: `offset` is without them
         detail = f"{plural(length, 'byte')} at the beginning of the stream were not captured in time"
         self._log.note(AnomalyKind.GAP, detail, ref, time_ns)
 
     def count_syn_again(self, ip_id: int, time_ns: int) -> None:
-        """A SYN with the number this stream has: a copy, a retransmission, or the first one after data."""
+        """Count a SYN with the number of this stream: a copy, a retransmission, or the first one after
+        data.
+        """
         if self.syn_time_ns == NEVER_NS:
             return
         copied = is_copy(ip_id, time_ns, self.syn_id, self.syn_time_ns)
@@ -236,7 +240,7 @@ class Reassembly:
                 odd.came_after_ack(time_ns - self.syn_time_ns)
 
     def finish(self, how: CloseKind, ref: int, time_ns: int) -> None:
-        """No more bytes: tell the sink, the first time."""
+        """End the stream, and the sink the first time."""
         if self.ended:
             return
         self.ended = True
@@ -290,7 +294,7 @@ class Reassembly:
         return delivered
 
     def deliver(self, segment: OutOfOrderSegment) -> None:
-        """Hand the new part of a segment to the sink; it does not start beyond `offset`."""
+        """Hand the new part of a segment to the sink. It does not start beyond `offset`."""
         start, payload, missing, fin, _, ref, time_ns, ip_id = segment
         known = self.offset - start
         if known > 0:
@@ -347,7 +351,8 @@ class Reassembly:
             self._count_repeat(is_copy(segment.ip_id, segment.time_ns, copy.ip_id, copy.time_ns), segment)
             return
         if waiting and segment.offset < waiting[-1].offset:
-            # What had arrived already, as an acknowledgment says, was captured late and held nothing up.
+            # A segment that had arrived already, as an acknowledgment shows, was captured late and caused no
+            # delay.
             is_late = segment.end <= odd.acked
             overtaken = is_late or segment.time_ns - waiting[-1].time_ns <= REORDER_WINDOW_NS
             odd.out_of_order += overtaken
@@ -426,7 +431,7 @@ class Reassembly:
         return True
 
     def _put_back(self, gap: Gap) -> None:
-        """The reader has the bytes of a gap now: it is none."""
+        """Retract a gap whose bytes the reader now has."""
         odd, length = self.odd, gap.end - gap.start
         odd.recent_gaps.remove(gap)
         odd.gaps -= 1
@@ -467,7 +472,9 @@ class Reassembly:
         odd.keep_delay(Delay(from_ns, until_ns, took_ns))
 
     def came_twice(self) -> None:
-        """The other side says so: what was sent again last had arrived, and nothing waited for it."""
+        """Retract the delay of the last segment sent again: the other side reports that its bytes had arrived
+        before.
+        """
         odd = self.odd
         if odd.delays:
             odd.delayed_ns -= odd.delays.pop().took_ns

@@ -1,4 +1,5 @@
-"""What a direction delivered last, to tell copies and retransmissions apart and to compare overlaps.
+"""The data that a direction delivered last, to distinguish copies from retransmissions and to compare
+overlaps.
 
 Entries are `(offset, payload, ip_id, time_ns)`, references to the payloads delivered, oldest first.
 """
@@ -8,14 +9,14 @@ from collections.abc import Sequence
 Delivered = tuple[int, bytes, int, int]
 Recent = list[Delivered]
 
-# How much stays beside the last segment, per direction of an open connection: ten thousand connections hold a
-# few hundred MB at most.
-# A copy follows its packet at once; a retransmission from further back is counted, but not compared.
+# Bytes stored besides the last segment, per direction of an open connection: ten thousand connections store a
+# few hundred MB at most. A copy follows its packet at once. A retransmission from further back is counted,
+# but not compared.
 RECENT_BYTES = 0x4000
 RECENT_SEGMENTS = 16
 
-# A copy of a packet carries its IP identification; those wrap after 65536 packets, so look back no longer
-# than this.
+# A copy of a packet carries its IP identification. Identifications wrap after 65536 packets, so look back no
+# longer than this.
 COPY_WINDOW_NS = 1_000_000_000
 # Without one (IPv6, or 0 as RFC 6864 allows) only what comes sooner than any retransmission timer is a copy:
 # RFC 6298 section 2.4 asks for 1 s, Linux takes 200 ms, its tail loss probes two round trips.
@@ -59,9 +60,10 @@ def _is_repacked(recent: Sequence[Delivered], offset: int, payload: bytes, ip_id
 
 
 def _may_be_piece(ip_id: int, other_id: int, ahead: int) -> bool:
-    """Whether two packets, the first `ahead` bytes before the other, may be parts of one by their numbers.
+    """Return whether two packets, the first `ahead` bytes before the other, may be parts of one by their
+    numbers.
 
-    A packet that is sent again gets the next number of all, beyond those of the pieces.
+    A packet that is sent again gets the next number of all, beyond the numbers of the pieces.
     """
     if ip_id <= 0 or other_id <= 0:
         return ip_id == other_id
@@ -70,7 +72,9 @@ def _may_be_piece(ip_id: int, other_id: int, ahead: int) -> bool:
 
 
 def first_difference(recent: Recent, offset: int, payload: bytes) -> int:
-    """Stream offset of the first byte of `payload` unlike what was delivered at its place, -1 for none."""
+    """Return the stream offset of the first byte of `payload` unlike the delivered one at its offset, -1 for
+    none.
+    """
     end = offset + len(payload)
     for start, data, _, _ in recent:
         low, high = max(start, offset), min(start + len(data), end)

@@ -1,8 +1,8 @@
-"""Holes of a connection's two streams: who waits for what, how long, and what is given up.
+"""Holes of a connection's two streams: what waits for them, how long, and when they become gaps.
 
 A hole in one stream is known to be a loss of the capture, not of the network, once the other side
-acknowledged past it. It is still not given up at once: the packet may merely stand later in the capture than
-the acknowledgment does.
+acknowledged past it. It still does not become a gap at once: the packet may merely be later in the capture
+than its acknowledgment.
 """
 
 from kdissect.model.anomaly import AnomalyKind
@@ -16,17 +16,17 @@ from kdissect.net.streams.sequence import distance
 # pass within a millisecond, and 50 ms pass within few packets of a quiet connection. So both are waited for.
 GRACE_PACKETS = 64
 GRACE_NS = 50_000_000
-# A quiet connection does not have 64 packets soon, and a live view shows nothing of what is behind the hole.
+# A quiet connection does not have 64 packets soon, and a live view does not show the bytes after the hole.
 # tcpdump leaves packets in a kernel's buffer for a second at most, and the clocks of two merged captures
 # differ by seconds. Fewer than 64 packets wait here: that costs little memory.
 QUIET_GRACE_NS = 5_000_000_000
-# Where next to nothing is said, time passes without a packet that could have come: so many must be seen too.
+# On a quiet connection, time passes without a packet that could have come: this number of packets must be
+# seen too.
 GRACE_FEW_PACKETS = 4
-# Where only one direction was captured nothing is acknowledged: by now the sender would have sent it again
+# If only one direction was captured, there are no acknowledgments: by now the sender would have sent it again
 # (RFC 6298 section 2.4: 1 s).
 ONE_WAY_GRACE_NS = 1_000_000_000
-# Acknowledged bytes with nothing seen behind them to prove them: more than any usual window is a broken
-# packet.
+# Acknowledged bytes without a later byte that proves them: more than any usual window is a broken packet.
 TAIL_LIMIT = 16 << 20
 
 Pair = tuple[Reassembly, Reassembly]
@@ -57,7 +57,9 @@ class Repair:
         return reached
 
     def settle(self, ref: int, time_ns: int) -> bool:
-        """Deliver what can be, give up what was awaited for long enough; whether anything still waits."""
+        """Deliver ready bytes, declare gaps that waited for long enough. Return whether some bytes still
+        wait.
+        """
         self._drain()
         for stream, peer in self._pairs:
             self._check_bounds(stream, peer, ref, time_ns)
@@ -143,14 +145,16 @@ class Repair:
         self._drain()
 
     def _give_up_hole(self, stream: Reassembly, until: int, ref: int, time_ns: int) -> None:
-        """Declare a gap up to `until` or what waits there; waive `until` where it would be a guess."""
+        """Declare a gap up to `until` or the first waiting byte. Waive `until` if the gap would be a
+        guess.
+        """
         if stream.odd.out_of_order_segments:
             head = stream.odd.out_of_order_segments[0]
             length = min(until, head.offset) - stream.offset
             ref, time_ns = head.ref, head.time_ns
         else:
             length = until - stream.offset
-            # One acknowledged number with nothing behind it is a lost FIN: Kafka sends more bytes.
+            # One acknowledged number without later bytes is a lost FIN: Kafka sends more bytes.
             length = 0 if length == 1 else length
         if length > 0:
             stream.skip(length, ref, time_ns)

@@ -1,16 +1,17 @@
-"""Round trips of a connection, and what retransmissions held up, as seen from where it was captured.
+"""Round trips of a connection, and delays by retransmissions, as seen from the capture point.
 
 Rules:
-- What one end sends is timed until the other end acknowledges it: from the capture to that end and back.
-- One segment of a direction is timed at a time, as RFC 6298 section 3 has it for who sends. A SYN counts as
+- A packet of one end is timed until the other end acknowledges it: from the capture to that end and back.
+- One segment of a direction is timed at a time, as RFC 6298 section 3 requires of the sender. A SYN counts as
   one.
-- Only a bare acknowledgment ends a measure: one that comes with data waited for whoever made these.
-- What was sent again is not timed: nobody knows which of the two was acknowledged (RFC 6298 section 3, Karn's
-  algorithm).
-- What is sent again holds up what its sender sent since, unless the other end had it already: it had
-  acknowledged it, says so by D-SACK (RFC 2883), or answered sooner than a round trip takes.
-- An end may wait with its acknowledgment (RFC 9293 section 3.8.6.3): the shortest measure says most. Those
-  of the handshake come at once.
+- Only a bare acknowledgment ends a measure: one that comes with data waited for the program that made them.
+- A segment that was sent again is not timed: the acknowledgment may be of either copy (RFC 6298 section 3,
+  Karn's algorithm).
+- A segment that is sent again delays all data that its sender sent since, unless the other end had it
+  already:
+  it had acknowledged it, reports it by D-SACK (RFC 2883), or answered sooner than a round trip takes.
+- An end may wait with its acknowledgment (RFC 9293 section 3.8.6.3): the shortest measure is the best one.
+  Acknowledgments of the handshake come at once.
 """
 
 from typing import NamedTuple
@@ -23,7 +24,7 @@ DELAYS_KEPT = 16
 
 
 class AckState(NamedTuple):
-    """What the compiled engine needs of `AckTimes`: the attributes with these names."""
+    """State of `AckTimes` for the native engine: the attributes with these names."""
 
     due_seq: int
     due_ns: int
@@ -33,10 +34,10 @@ class AckState(NamedTuple):
 
 
 class AckTimes:
-    """How long the other end took to acknowledge what a direction sent. Numbers are -1 where there is none.
+    """Times of the other end's acknowledgments of a direction. Numbers are -1 if there is none.
 
-    `due_seq` and `due_ns` are of the segment that is timed; `acked` is the number that the other end
-    acknowledged last. `least_ns` is the shortest measure; `by_handshake`: that of the SYN is among them.
+    `due_seq` and `due_ns` are of the segment that is timed. `acked` is the number that the other end
+    acknowledged last. `least_ns` is the shortest measure. `by_handshake`: that of the SYN is among them.
     """
 
     __slots__ = AckState._fields
@@ -46,7 +47,7 @@ class AckTimes:
         self.by_handshake = False
 
     def state(self) -> AckState:
-        """What the compiled engine needs of it."""
+        """Return the state for the native engine."""
         return AckState(self.due_seq, self.due_ns, self.acked, self.least_ns, self.by_handshake)
 
     def take_over(self, state: AckState) -> None:
@@ -63,14 +64,17 @@ class AckTimes:
         self.due_seq = self.due_ns = -1
 
     def acknowledge(self, ack: int, time_ns: int, is_bare: bool, start_seq: int) -> None:
-        """The other end has all up to a number, of a stream whose first byte has the number `start_seq`."""
+        """Take an acknowledgment of all bytes up to a number, of a stream whose first byte has the number
+        `start_seq`.
+        """
         self.acked = ack if ack != MASK else -1  # the compiled engine has 32 bits for it
         due_seq = self.due_seq
         if due_seq < 0 or (ack - due_seq) & MASK >= HALF:
             return
         took_ns = min(time_ns - self.due_ns, _MOST_NS)
         self.due_seq = self.due_ns = -1
-        # Clocks that step back, and tools that write all packets of a handshake at one time, tell nothing.
+        # Clocks that step back, and tools that write all packets of a handshake at one time, have no usable
+        # times.
         if not is_bare or took_ns <= 0:
             return
         if self.least_ns < 0:
@@ -84,9 +88,9 @@ class AckTimes:
 
 
 class Delay(NamedTuple):
-    """Bytes of a direction were sent again: what is behind them waited from one time until the other.
+    """Bytes of a direction were sent again: the bytes after them waited from one time until the other.
 
-    `took_ns` of that no delay before was under way.
+    `took_ns` is the part of that time in which no earlier delay was active.
     """
 
     from_ns: int
@@ -95,9 +99,9 @@ class Delay(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The way to one end and back: the shortest measure, None where there is none.
+    """The network path to one end and back: the shortest measure, None if there is none.
 
-    Without that of the handshake the true one may be shorter.
+    Without the handshake's measure the true one may be shorter.
     """
 
     least_ns: int | None
@@ -118,26 +122,26 @@ class RoundTrips(NamedTuple):
 
 
 def part_of(times: AckTimes) -> Part:
-    """The measures as they are told."""
+    """Return the measures as reports show them."""
     return Part(known(times.least_ns), times.by_handshake)
 
 
 def known(time_ns: int) -> int | None:
-    """A time, or None for -1."""
+    """Return a time, or None for -1."""
     return None if time_ns < 0 else time_ns
 
 
-# One end is near where its part is at most this part of the other one.
+# One end is near if its part is at most this part of the other end's.
 _NEAR = 10
-# Shorter round trips are those of one machine, or of the same rack: what the kernel needs hides the way.
+# Shorter round trips occur within one machine or one rack: the kernel's time hides the network path.
 _TOO_SHORT_NS = 100_000
 
 
 def captured_near(trips: RoundTrips, *, is_one_host: bool) -> str | None:
-    """Which end the capture stands near to: `client`, `broker`, `between`, or `both` ends of one host.
+    """Return the end that the capture is near to: `client`, `broker`, `between`, or `both` ends of one host.
 
-    None where nobody can tell. Acknowledgments without a handshake may have waited: of them only one end that
-    answers at once tells anything.
+    None if it is unknown. Acknowledgments without a handshake may have waited: of them only one end that
+    answers at once is evidence.
     """
     if is_one_host:
         return "both"

@@ -2,12 +2,12 @@
 
 MASK = 0xFFFFFFFF  # a sequence number is 32 bits, RFC 9293 section 3.1
 HALF = 0x80000000  # numbers up to half the space ahead count as later, RFC 9293 section 3.4
-# Sequence numbers below are those of tools that write packets: a real stream begins at a random one.
+# Sequence numbers below this come from tools that write packets: a real stream begins at a random one.
 SMALL = 1 << 16
 
 
 def add(sequence: int, length: int) -> int:
-    """The sequence number `length` bytes behind `sequence`."""
+    """Return the sequence number `length` bytes after `sequence`."""
     return (sequence + length) & MASK
 
 

@@ -2,14 +2,14 @@
 
 Rules:
 - In order is the fast path. Everything else goes through `Reassembly.accept` and then `Repair.settle`.
-- A segment that acknowledges bytes of the other direction is delivered after those bytes, even where the
+- A segment that acknowledges bytes of the other direction is delivered after those bytes, even if the
   capture has it before them: a reader of both streams never sees an answer before its question.
-- A hole is given up, as a gap, when the other side acknowledged past it and a grace has passed, when too much
-  waits behind it, or at the end. Until then it can be filled: by a segment captured late, or by a
-  retransmission. Later it can still be filled where the reader has use for it.
-- A RST ends both streams once nothing is awaited any more: a client that closed answers what comes then with
-  RST, and this may stand in the capture before what it answers.
-- A connection has one incarnation. Who demultiplexes asks `opens_new_incarnation` about each SYN.
+- A hole becomes a gap when the other side acknowledged past it and a grace has passed, when too many bytes
+  wait after it, or at the end. Until then it can be filled: by a segment captured late, or by a
+  retransmission. Later it can still be filled if the reader has use for it.
+- A RST ends both streams once no bytes are awaited any more: a client that closed answers later packets with
+  RST, and the capture may have the RST before the packets that it answers.
+- A connection has one incarnation. The demultiplexer asks `opens_new_incarnation` about each SYN.
 """
 
 from collections import Counter
@@ -35,7 +35,7 @@ TWO_MSL_NS = 240_000_000_000
 
 
 class Lender(Protocol):
-    """Who lent the streams of a connection to the compiled engine."""
+    """Owner that handed the streams of a connection over to the native engine."""
 
     @property
     def last_ns(self) -> int:
@@ -46,13 +46,13 @@ class Lender(Protocol):
 
 
 class TcpConnection:
-    """Reassembles one connection. `sinks[d]` receives what direction `d` (0 or 1) sends.
+    """Reassembler of one connection. `sinks[d]` receives the bytes of direction `d` (0 or 1).
 
-    `store` counts what waits in all connections together, `log` notes what is wrong (None: one of its own).
-    Without `remembers` what was delivered is not compared with what comes again. `initiator` is the direction
-    that sent the first SYN (None: not seen). `troubled`: something waits or is awaited, so that no segment
-    is in order. Between calls the state is plain and can be pickled if the sinks can. While a `lender` has
-    lent the streams there are none here: who asks for them has them taken back.
+    `store` counts waiting data in all connections together. `log` notes anomalies (None: its own log).
+    Without `remembers`, delivered bytes are not compared with repeated ones. `initiator` is the direction
+    that sent the first SYN (None: not seen). `troubled`: some bytes wait or are awaited, so that no segment
+    is in order. Between calls the state is plain and can be pickled if the sinks can. While the streams are
+    native-owned, `lender` is set and there are none here: reading `streams` reclaims them.
     """
 
     __slots__ = (
@@ -122,7 +122,7 @@ class TcpConnection:
     def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
         """Take the next captured segment of a direction.
 
-        Never raises by itself; the sinks are called from here.
+        Never raises by itself. It calls the sinks.
         """
         # Hot, once a packet: a plain segment or acknowledgment in order is recognised and done with here.
         _, seq, ack, flags, window, payload, missing, ip_id = segment
@@ -180,6 +180,7 @@ class TcpConnection:
         return first.ended and second.ended
 
     @property
+<<<<<<< HEAD
     def closed_by(self) -> tuple[int | None, CloseKind, int] | None:
         """Which direction sent the first FIN or RST, which of them, and when; None while nobody did.
 
@@ -192,6 +193,14 @@ class TcpConnection:
                 ends.append((stream.odd.acked_ns, False, side))
             if stream.odd.fin_time_ns > NEVER_NS:
                 ends.append((stream.odd.fin_time_ns, True, side))
+=======
+    def closed_by(self) -> tuple[int, CloseKind, int] | None:
+        """Return the direction that sent the first FIN or RST, which of them, and when, or None before
+        either.
+        """
+        fins = [(each.odd.fin_time_ns, side) for side, each in enumerate(self.streams)]
+        ends = [fin for fin in fins if fin[0] > NEVER_NS]
+>>>>>>> prose10
         if ends:
             time_ns, _, side = min(ends)
             how = CloseKind.FIN
@@ -206,7 +215,9 @@ class TcpConnection:
         return None if is_doubtful else side, how, time_ns
 
     def span(self, direction: int) -> tuple[int, int, bool]:
-        """Sequence numbers of a direction: first byte (-1: not known), next one; whether its SYN was seen."""
+        """Return sequence numbers of a direction: first byte (-1: not known), next one, and whether its SYN
+        was seen.
+        """
         stream = self.streams[direction]
         return stream.start_seq, (stream.start_seq + stream.offset) & MASK, stream.opened
 
@@ -261,8 +272,7 @@ class TcpConnection:
             peer.acks.acknowledge(segment.ack, time_ns, not size, peer.start_seq)
             if segment.flags & DSACK:
                 peer.came_twice()
-        # What fills a hole may be sent again, and what was acknowledged before stands in the capture too
-        # late.
+        # A segment that fills a hole may be sent again. An acknowledged one is too late in the capture.
         is_first = segment.seq == mine.next_seq and not mine.odd.out_of_order_segments
         if size and is_first and mine.odd.acked <= mine.offset:
             mine.acks.sent((segment.seq + size) & MASK, time_ns)
@@ -281,7 +291,8 @@ class TcpConnection:
             self._open_peer(direction, segment.ack)
 
     def _open_peer(self, direction: int, ack: int, is_sure: bool = False) -> None:
-        """The other SYN was not captured, or not yet: this acknowledges it and nothing more.
+        """Open the other stream, whose SYN was not captured, or not yet: this segment acknowledges only the
+        SYN.
 
         A SYN `is_sure`: it shows the number of the first byte although later packets were captured before it.
         """
@@ -329,9 +340,8 @@ class TcpConnection:
 
 
 def _first_byte(segment: Segment) -> int:
-    """Sequence number of the first byte of a stream whose start was not captured."""
-    # One zero byte that nobody pushed is a keep-alive probe, which repeats the byte before (RFC 9293 section
-    # 3.8.4).
+    """Return the sequence number of a stream's first byte if its start was not captured."""
+    # One zero byte without PSH is a keep-alive probe, which repeats the byte before (RFC 9293 section 3.8.4).
     probe = segment.payload == b"\0" and not segment.flags & PSH
     return add(segment.seq, 1) if probe else segment.seq
 

@@ -1,7 +1,7 @@
-"""Who is told of findings: a file of JSON lines, or a webhook.
+"""Receivers of findings: a file of JSON lines, or a webhook.
 
-A target takes all alerts it is given, or raises `NotSentError`; what it may have taken before it failed is
-given to it again. Its name in messages has nothing of a URL but the host: the path often is a token.
+A target takes all alerts of a call, or raises `NotSentError`. It receives alerts that it may have taken
+before it failed again. Its name in messages has only the host of a URL: the path often is a token.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Reque
 from kdissect.model.version import __version__
 
 Alert = dict[str, Any]
-"""A finding as others are told of it."""
+"""A finding as receivers get it."""
 
 # A person waits for the alert, a stream for the person's webhook: less than the batches of most.
 TIMEOUT_S = 5.0
@@ -38,12 +38,12 @@ class NotSentError(Exception):
 
 
 class Target(Protocol):
-    """Somebody who is told."""
+    """A receiver of findings."""
 
     name: str
-    """What messages call it."""
+    """Its name in messages."""
     identity: str
-    """What tells it from other targets: may hold a secret."""
+    """Its identity among targets. May contain a secret."""
 
     def send(self, alerts: Sequence[Alert]) -> None:
         """Send some. Raises NotSentError."""
@@ -58,7 +58,7 @@ class JsonLines:
         self._path = path
 
     def send(self, alerts: Sequence[Alert]) -> None:
-        """Write and flush to disk. A line that a kill cut off is taken away first."""
+        """Write and flush to disk. First remove a line that a kill cut off."""
         lines = "".join(json.dumps(alert, ensure_ascii=True) + "\n" for alert in alerts).encode()
         try:
             with open(self._path, "a+b") as file:  # noqa: PTH123
@@ -72,10 +72,11 @@ class JsonLines:
 
 
 class Webhook:
-    """Posts a JSON list of alerts. Redirections are not followed: they would lead where nobody asked for.
+    """Sender that posts a JSON list of alerts. It follows no redirections: they would lead to hosts that the
+    user did not name.
 
-    `timeout_s` is that of an attempt, from the name of the host to the headers of the answer. Its body is
-    not read.
+    `timeout_s` is the limit of an attempt in seconds, from the name lookup to the headers of the answer. It
+    does not read the answer's body.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class Webhook:
         self._sleep = sleep
 
     def send(self, alerts: Sequence[Alert]) -> None:
-        """Post; try again where that may help."""
+        """Post the alerts. Try again if that may help."""
         body = json.dumps(list(alerts), ensure_ascii=True).encode()
         for pause in self._pauses_s:
             why, may_help = self._post(body)
@@ -131,7 +132,8 @@ class _Attempt:
             return self._result
         for connection in self._connections:
             if connection.sock is not None:
-                # What waits for bytes gets the end of the stream. That of TLS would say goodbye first.
+                # A read that waits for bytes gets the end of the stream. The shutdown of TLS would send a
+                # goodbye first.
                 with suppress(OSError):
                     socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
         return _TOO_LATE
@@ -160,7 +162,7 @@ class _Attempt:
         return left
 
     def _timed(self, kind: type[HTTPConnection]) -> type[HTTPConnection]:
-        """A class of connections that are known here, and that send nothing after the end."""
+        """Make a class of connections that are known here, and that send no bytes after the end."""
         attempt = self
 
         class Timed(kind):  # type: ignore[valid-type, misc]
@@ -184,7 +186,7 @@ def target_of(text: str) -> Target:
 
 
 def _checked(url: str) -> SplitResult:
-    """The parts of a URL. The messages do not repeat it."""
+    """Return the parts of a URL. The messages do not repeat it."""
     try:
         parts = urlsplit(url)
         is_whole = bool(parts.hostname) and (parts.port is None or parts.port > 0)
@@ -226,7 +228,7 @@ class _Secure(HTTPSHandler):
 
 
 def _reason(error: object) -> str:
-    """What went wrong, without anything of the URL or of what the server said."""
+    """Return the reason of a failure, without parts of the URL or the server's text."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     if isinstance(error, TimeoutError):
@@ -235,7 +237,7 @@ def _reason(error: object) -> str:
 
 
 def _end_of_lines(file: Any) -> None:
-    """Cut a file behind its last whole line."""
+    """Cut a file after its last whole line."""
     if not file.seekable():
         return  # a pipe or a terminal
     end = position = file.seek(0, os.SEEK_END)

@@ -1,10 +1,11 @@
-"""Tells findings to targets, each finding once to each, also across restarts and kills.
+"""Sends findings to targets, each finding once to each target, also across restarts and kills.
 
 Rules:
-- What was told to whom stands in `_alerts.json` beside the tables, written behind the telling: a kill between
-  the two has it told again, with the same id. A batch that is tried again tells nothing new.
-- What a target does not take waits and is told with the next batch, also by the next process.
-- Nothing here stops a stream: what fails is said, once until it works again.
+- `_alerts.json` next to the tables lists the findings that each target received. It is written after sending:
+  if a kill comes between the two, the finding is sent again with the same id. A batch that is tried again
+  sends no alert twice.
+- An alert that a target does not take waits and is sent with the next batch, also by the next process.
+- A failure here stops no stream: it is reported once until sending works again.
 """
 
 from __future__ import annotations
@@ -23,23 +24,24 @@ from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Once
 from kdissect.stages.rows.judgement_rows import finding_of_row
 
-# Columns of `findings`; not the bytes, which those who are told have no use for.
+# Columns of `findings`, without the bytes, for which receivers have no use.
 _TOLD = (
     "severity", "code", "name", "level", "claim", "expected", "seen", "consequence", "role", "address",
     "software", "version", "client_id", "label", "capture_set", "connection", "exchange", "api",
     "api_version", "side", "path", "file", "first_packet", "last_packet", "count", "fingerprint",
 )  # fmt: skip
-# Bytes of an id, in hex; it tells apart the findings of one directory.
+# Bytes of an id, in hex. It distinguishes the findings of one directory.
 _ID_BYTES = 16
 _ONCE = {rule.code: rule.once for rule in ALL_RULES}
 
 
 def alert_of(row: Mapping[str, Any]) -> Alert:
-    """What is told of a row of `findings`, as one JSON object. Secrets are not in it: rows have none.
+    """Return the alert for a row of `findings`, as one JSON object. It has no secrets, because rows have
+    none.
 
-    `id` is the same whenever the same finding is told, so that receivers drop doubles. It is made of what
-    makes findings equal (`rules.findings`), not of where the first of them stands: a file that comes late may
-    have an earlier one.
+    `id` is equal whenever the same finding is sent, so that receivers drop doubles. It is made of the values
+    that make findings equal (`rules.findings`), not of the first finding's position: a file that comes late
+    may have an earlier one.
     """
     time_ns = row["time_ns"]
     time = None if time_ns is None else rfc3339(time_ns)
@@ -55,14 +57,14 @@ def _id(row: Mapping[str, Any]) -> str:
 STATE = "_alerts.json"
 # Alerts of one request: some hundred kilobytes of JSON.
 _MAX_TOGETHER = 100
-# For each target. The judge keeps ten thousand findings; an id is 35 bytes in the file.
+# Maximum for each target. The judge stores ten thousand findings, and an id is 35 bytes in the file.
 MAX_REMEMBERED = 50_000
 # Some megabytes in the file, which is written with each batch while a target is away.
 MAX_WAITING = 1_000
 
 
 class Alerts:
-    """The targets of a stream. Give `tell` the findings of each batch, behind its commit and within it.
+    """The targets of a stream. Call `send` with the findings of each batch, after its commit and within it.
 
     `warn` takes one line for people.
     """
@@ -77,9 +79,10 @@ class Alerts:
         self._run: str | None = None
 
     def send(self, batch: int, findings_rows: Iterable[Mapping[str, Any]]) -> None:
-        """Tell rows of `findings`, those that were not told before, and what waits. Raises nothing.
+        """Send the rows of `findings` that were not sent before, and the alerts that wait. Raises no
+        exception.
 
-        The rows may be those of the batch or of all batches so far.
+        The rows may come from the batch or from all batches so far.
         """
         if not self._targets:
             return
@@ -93,7 +96,9 @@ class Alerts:
             self._warn(f"alerts of batch {batch}: {error}")
 
     def _begun(self) -> list[_Mail]:
-        """The state of another stream, in a directory that was written anew, is none."""
+        """Return the mails. State of another stream, in a directory that was written again, does not
+        count.
+        """
         if self._mails is None:
             self._run = (self._directory.manifest() or {}).get("run")
             held = self._read()
@@ -110,7 +115,7 @@ class Alerts:
             found = json.loads(text or b'{"targets": {}}')
             return found if isinstance(found["targets"], dict) else {"targets": {}}
         except (ValueError, KeyError, TypeError):
-            self._warn(f"{STATE} is damaged: findings are told again")
+            self._warn(f"{STATE} is damaged: findings are sent again")
             return {"targets": {}}
 
     def _keep(self, mails: Iterable[_Mail]) -> None:
@@ -124,7 +129,7 @@ class Alerts:
 
 
 class _Mail:
-    """What one target was told, and what waits for it."""
+    """One target's received findings, and the alerts that wait for it."""
 
     def __init__(self, target: Target, held: Mapping[str, Any]) -> None:
         self.target = target
@@ -133,11 +138,11 @@ class _Mail:
         self._is_away = False
 
     def state(self) -> dict[str, Any]:
-        """What `_Mail` is made from."""
+        """Return the values that `_Mail` is made from."""
         return {"told": list(self._told), "waiting": list(self._waiting.values())}
 
     def deliver(self, alerts: Iterable[Alert], warn: Callable[[str], None]) -> bool:
-        """Tell what is new and what waits; gives whether the state has changed."""
+        """Send the new alerts and the waiting ones. Return whether the state has changed."""
         before = len(self._told), len(self._waiting)
         for alert in alerts:
             if alert["id"] not in self._told:
@@ -175,5 +180,5 @@ class _Mail:
 
 
 def _key(target: Target) -> str:
-    """Tells targets apart without writing down their URLs, which may hold secrets."""
+    """Distinguish targets without storing their URLs, which may contain secrets."""
     return blake2b(target.identity.encode("utf-8", "backslashreplace"), digest_size=8).hexdigest()

@@ -1,12 +1,12 @@
-"""Small files that batches left become large ones. Rows and their order within a partition stay.
+"""Compaction of small files that batches left into large ones. Rows and their order within a partition stay.
 
 Rules:
-- Files of the last batch are left alone: it may be committed again, and what it wrote is to be found then.
-- So are those of parts, which the next batch replaces.
-- Only files that stand one behind the other are joined, else rows would change their order.
-- A file that outweighs all smaller ones behind it waits until they have caught up: rewriting it for every
-  handful of rows would write it a hundred times until it is large; so it is some seven times.
-- Groups are swapped in portions: a crash in the middle of a large directory costs one of them.
+- Files of the last batch are left alone: it may be committed again and must find its files then.
+- Files of parts are left alone too, because the next batch replaces them.
+- Only consecutive files are joined, else rows would change their order.
+- A file that outweighs all smaller ones after it waits until they have caught up: rewriting it for every
+  handful of rows would write it a hundred times until it is large. This way it is written some seven times.
+- Groups are swapped in portions: a crash in the middle of a large directory costs one portion.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 from kdissect.pipeline.table_files.small_files import LARGE_BYTES, plan
 
-# What is staged at a time: as much disk again, and as much work lost if it is killed.
+# Bytes staged at a time: as much disk space again, and as much work lost if the process is killed.
 _PORTION_BYTES = 1 << 30
 _FACT = "compacted"
-"""What the manifest calls the batch that was the last one at the latest compaction."""
+"""The manifest's name for the last batch at the latest compaction."""
 
 
 class Compacted(NamedTuple):
@@ -38,7 +38,9 @@ class Compacted(NamedTuple):
 
 
 def compact(directory: StreamDirectory, whole: bool = True) -> Compacted:
-    """Join the small files of a directory. `whole` also those that would wait for more. Raises OSError."""
+    """Join the small files of a directory. With `whole`, join also files that would wait for more. Raises
+    OSError.
+    """
     manifest = directory.manifest() or {}
     last = manifest.get("batch")
     entries = [
@@ -56,10 +58,11 @@ def compact(directory: StreamDirectory, whole: bool = True) -> Compacted:
 def compact_every(
     directory: StreamDirectory, batches: int, warn: Callable[[str], None] | None = None
 ) -> Compacted | None:
-    """Compact if that was not done for so many batches; None if it was, or did not work.
+    """Compact if that was not done for `batches` batches. Return None if it was, or if it failed.
 
-    For streams, behind `commit_batch`. What fails leaves the tables as they were and is tried again as many
-    batches later; `warn` gets one line about it. Raises OSError where the manifest cannot be written.
+    For streams, after `commit_batch`. After a failure the tables are as before, and the next attempt comes
+    `batches` batches later. `warn` receives one line about it. Raises OSError if the manifest cannot be
+    written.
     """
     manifest = directory.manifest() or {}
     last = manifest.get("batch", -1)
@@ -70,7 +73,7 @@ def compact_every(
         done = compact(directory, whole=False)
     except BusyError:  # by hand, or by a cron job: next time
         return None
-    except (OSError, ValueError) as error:  # ValueError is what Arrow raises, too: a file that is damaged
+    except (OSError, ValueError) as error:  # Arrow also raises ValueError: for a damaged file
         done = None
         if warn is not None:
             warn(f"small files were not joined: {error}")
@@ -98,9 +101,10 @@ def _groups_of_run(run: list[Entry], whole: bool) -> Iterator[Sequence[Entry]]:
 
 
 def _caught_up(run: list[Entry]) -> list[Entry]:
-    """Without files at the beginning that outweigh what follows, of which there are few: each is the double.
+    """Return a run without files at its beginning that outweigh all files after them.
 
-    Rows are weighed: most of the bytes of a small file are no rows.
+    Such files are few, because each has more than half of the remaining rows. Rows are weighed: most of the
+    bytes of a small file are no rows.
     """
     while run and run[0].rows > sum(entry.rows for entry in run[1:]):
         run = run[1:]

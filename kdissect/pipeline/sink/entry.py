@@ -9,9 +9,9 @@ from kdissect.pipeline.table_files.manifest_file import Manifest
 
 
 class Entry(NamedTuple):
-    """A committed file: its path stands below the root, `batch` is the last one that has rows in it.
+    """A committed file. `path` is below the root, and `batch` is the last batch that has rows in it.
 
-    `batch` is None for what a run wrote that knows no batches. `part` names what is replaced together.
+    `batch` is None for a file of a run without batches. `part` names the files that are replaced together.
     """
 
     table: str
@@ -23,12 +23,12 @@ class Entry(NamedTuple):
 
     @property
     def directory(self) -> str:
-        """The directory of its partition below that of its table; empty without partitions."""
+        """The directory of its partition below the table's directory, empty without partitions."""
         return "/".join(self.path.split("/")[1:-1])
 
     @property
     def replaced_as(self) -> str:
-        """What `commit_batch` calls that of which it is all, or one of several."""
+        """The name under which `commit_batch` replaces it: its part, or its table."""
         return self.part or self.table
 
     def manifest_row(self) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def swapped(entries: Iterable[Entry], swaps: Sequence[Swap]) -> list[Entry]:
 
 
 def entries_of(manifest: Manifest) -> list[Entry]:
-    """The files of a manifest, in its order, which is the order of their rows."""
+    """Return the files of a manifest, in its order, which is the order of their rows."""
     return [Entry(*(file.get(name) for name in Entry._fields)) for file in manifest["files"]]
 
 

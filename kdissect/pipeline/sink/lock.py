@@ -29,7 +29,7 @@ class BusyError(OSError):
 def locked(filesystem: Any, root: str, name: str = _LOCK, busy: str = "") -> Iterator[bool]:
     """Hold a lock of a directory: wait for it, or raise BusyError with the text `busy`.
 
-    Gives whether there is a lock at all.
+    Yields whether there is a lock at all.
     """
     if sys.platform == "win32" or not isinstance(filesystem, fs.LocalFileSystem):
         yield False

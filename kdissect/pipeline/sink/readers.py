@@ -1,11 +1,11 @@
-"""What others read: the committed files of tables, and nothing else that lies beside them.
+"""Readers of the committed files of tables. They ignore every other file in the directory.
 
     from kdissect.pipeline.sink.readers import committed_files, dataset_of
     dataset_of("out", "exchanges").to_table(filter=pc.field("api") == "Fetch")
     duckdb.read_parquet(committed_files("out", "rates"), hive_partitioning=True, union_by_name=True)
 
-For tables of `kdissect tables`, of `pipeline run` and of `pipeline watch` alike. A list of files stays good
-for a while after other files took their place (`table_directory.GRACE_S`): ask again for each query.
+For tables of `kdissect tables`, `pipeline run` and `pipeline watch`. A list of files stays good for a while
+after other files took their place (`table_directory.GRACE_S`): ask again for each query.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from kdissect.pipeline.table_files.hive_partitions import values_of
 
 
 def committed(output: str, table: str | None = None) -> list[Entry]:
-    """The files of a directory or URL, of all tables or one; none if nothing was committed.
+    """Return the files of a directory or URL, of all tables or one, or no files if none was committed.
 
-    Raises OSError; NewerTablesError where a newer kdissect wrote them.
+    Raises OSError, or NewerTablesError if a newer kdissect wrote them.
     """
     return StreamDirectory(*filesystem_of(output)).entries(table)
 
 
 def committed_files(output: str, table: str) -> list[str]:
-    """Paths of the files of a table, as `output` is written: what DuckDB and pandas take. Raises OSError."""
+    """Return paths of a table's files, as `output` is written, for DuckDB and pandas. Raises OSError."""
     return [f"{output.rstrip('/')}/{entry.path}" for entry in committed(output, table)]
 
 
 def dataset_of(output: str, table: str) -> Any:
-    """A `pyarrow.dataset.Dataset` of a table, with the columns that this version has. Raises OSError.
+    """Return a `pyarrow.dataset.Dataset` of a table, with this version's columns. Raises OSError.
 
-    Columns that older files lack are null, those that directories tell have their types.
+    Columns that older files lack are null. Columns from the names of directories have their types.
     """
     filesystem, root = filesystem_of(output)
     entries = StreamDirectory(filesystem, root).entries(table)
@@ -48,7 +48,7 @@ def dataset_of(output: str, table: str) -> Any:
 
 
 def _dataset_of_files(filesystem: Any, root: str, entries: list[Entry], schema: Any) -> Any:
-    """A dataset of some files below a root; without a schema it is that of the first file."""
+    """Return a dataset of some files below a root. Without a schema it has the schema of the first file."""
     told = {name: None for entry in entries for name in values_of(entry.directory)}
     partitions: Any = "hive"
     if schema is not None:

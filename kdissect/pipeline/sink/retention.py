@@ -1,8 +1,8 @@
-"""Days that are no longer kept: whole partitions go, files without partitions are written again without them.
+"""Removal of old days: whole partitions go, files without partitions are written again without these days.
 
-What counts is the day of a row's own time, UTC: `day` where a table has it, else `time_ns` (anomalies),
-`last_time_ns` (files). Rows without a time stay, as do tables without any: those of topics, groups,
-producers, transactions and coverage describe the whole.
+The day of a row's own time counts, in UTC: `day` if a table has it, else `time_ns` (anomalies) or
+`last_time_ns` (files). Rows without a time stay. Tables without a time stay, too: topics, groups, producers,
+transactions and coverage describe the whole.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _EPOCH = date(1970, 1, 1)
 
 
 class Retained(NamedTuple):
-    """What went: rows, files that went as a whole, and files that were written again."""
+    """Removed data: rows, files that were removed as a whole, and files that were written again."""
 
     rows: int = 0
     files: int = 0
@@ -56,7 +56,7 @@ def _swaps(directory: StreamDirectory, rewriting: Rewriting, before: date) -> It
 def _without_old_rows(
     directory: StreamDirectory, rewriting: Rewriting, entry: Entry, before: date
 ) -> Iterator[Swap]:
-    """The file without rows of days before; nothing if it has none."""
+    """Yield the file without rows of days before `before`, or no swap if it has no such rows."""
 
     path = f"{directory.root}/{entry.path}"
     schema = pq.read_schema(path, filesystem=directory.filesystem)

@@ -1,9 +1,9 @@
-"""Files of a table written again: joined, or without some rows. Readers see those before or those after.
+"""Files of a table written again: joined, or without some rows. Readers see the old files or the new ones.
 
 Rules:
-- New files are staged; under the lock they are moved and named, and the old ones are gone. Whoever changed
-  the tables in between wins: what is no longer named is not replaced.
-- Rows get the columns that this version has; their order stays.
+- New files are staged. Under the lock they are moved and named, and the old ones are removed. If another
+  process changed the tables in between, its change wins: a file that is no longer named is not replaced.
+- Rows get the columns of this version. Their order stays.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ class Rewriting:
         filesystem.create_dir(staged.rpartition("/")[0], recursive=True)
         count, size = write_rows(filesystem, staged, schema, batches)
         if rows is None and count != sum(entry.rows for entry in old):
-            raise ManifestError(f"{first.path} and those behind it have not the rows that the manifest tells")
+            raise ManifestError(f"{first.path} and the files after it differ from the manifest's row count")
         batch = max((entry.batch for entry in old if entry.batch is not None), default=None)
         return Swap(tuple(old), Entry(first.table, path, count, size, batch, first.part))
 
     def swap(self, swaps: Sequence[Swap], **facts: Any) -> list[Swap]:
-        """Put what is staged in its place, all at once; gives the swaps that were made."""
+        """Put the staged files in their place, all at once. Return the swaps that were made."""
         return self.directory.swap(self.run, swaps, facts)
 
 
@@ -94,7 +94,9 @@ def waiting_for(rewriting: Rewriting) -> Iterator[Rewriting]:
 
 
 def _schema(filesystem: Any, paths: Sequence[str], entry: Entry) -> Any:
-    """The columns that this version writes to a partition; for tables of others those of their last file."""
+    """Return this version's columns for a partition, or for tables of other programs those of their last
+    file.
+    """
     if entry.table not in TABLES:
         return pq.read_schema(paths[-1], filesystem=filesystem)
     told = values_of(entry.directory)

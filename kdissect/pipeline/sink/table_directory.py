@@ -1,12 +1,13 @@
-"""A directory of tables that grows by batches, each of which counts once, whatever is killed when.
+"""A directory of tables that grows by batches. Each batch counts once, whatever process is killed at any
+time.
 
 Rules:
-- What belongs to the tables is what the manifest names. A batch moves its files to their places first and
-  names them then, all in one moment; files that are there without being named are orphans of a crash.
-- A batch that is committed again takes the place of what it wrote before. Only the last one can be: batches
-  before it are joined into larger files (`compaction`).
-- Names of files hold the batch and a token of the attempt: nothing that was named is ever written over, so a
-  reader with an older manifest reads what it was promised. What no manifest names any more waits for
+- The manifest names the files of the tables. A batch moves its files to their places first and then names all
+  of them at once. Files that are there without a name in the manifest are orphans of a crash.
+- A batch that is committed again replaces its earlier files. Only the last batch can be committed again:
+  earlier batches are joined into larger files (`compaction`).
+- Names of files contain the batch and a token of the attempt. A file that was named is never overwritten, so
+  a reader with an older manifest reads what it was promised. A file that no manifest names any more waits for
   `grace_s` in its place, as `gone`.
 - Names sort as rows do.
 """
@@ -42,7 +43,7 @@ class ForeignTablesError(ManifestError):
 
 
 class Recovered(NamedTuple):
-    """What a crash left and `recover` deleted: files moved but not named, and files staged."""
+    """Files that a crash left and `recover` deleted: files moved but not named, and files staged."""
 
     orphans: int = 0
     orphan_bytes: int = 0
@@ -60,12 +61,12 @@ _NOT_REWRITTEN = Rewritten("", ())
 
 
 def _batch_name(batch: int) -> str:
-    """What names of a batch begin with, and what its directory below `_staging` is called."""
+    """Return the beginning of a batch's names, which is also its directory below `_staging`."""
     return f"b{batch:08}"
 
 
 def rewritten_path(path: str) -> str:
-    """A path for what takes the place of a file: another one each time, sorted where it was."""
+    """Return a path for the replacement of a file: a new one each time, sorted in the file's place."""
     return f"{_REWRITTEN.sub('', path.removesuffix('.parquet'))}-c{uuid4().hex[:8]}.parquet"
 
 
@@ -87,12 +88,12 @@ class StreamDirectory(OutputDirectory):
         return self.staging_of(_batch_name(batch))
 
     def last_batch(self) -> int | None:
-        """The batch that was committed last; None before the first. Raises ForeignTablesError."""
+        """Return the last committed batch, or None before the first. Raises ForeignTablesError."""
         manifest = self._of_stream()
         return None if manifest is None else int(manifest["batch"])
 
     def entries(self, table: str | None = None) -> list[Entry]:
-        """The committed files, of all tables or one, in the order of their rows."""
+        """Return the committed files, of all tables or one, in the order of their rows."""
         found = entries_of(self.manifest() or {"files": []})
         return found if table is None else [entry for entry in found if entry.table == table]
 
@@ -106,12 +107,12 @@ class StreamDirectory(OutputDirectory):
     ) -> None:
         """Make staged files part of the tables, all at once.
 
-        `appended` files add rows; those of `replaced`, by the name of a table or of a part, are all that it
-        has from now on, also when there are none. A part has files of any tables, whose rows stand beside
-        others. What an earlier attempt of this batch committed is gone; it has to have replaced the same
-        tables and parts, as what they were before is forgotten. `facts` stand in the manifest beside those of
-        earlier batches. `rewritten` files of earlier batches, which nobody else may rewrite in the meantime,
-        take their places with it. Raises ValueError for a batch before the last.
+        `appended` files add rows. `replaced` maps the name of a table or a part to all its files from now on,
+        also if there are none. A part has files of any tables, whose rows are next to other rows. An earlier
+        attempt's files of this batch are removed. The earlier attempt has to have replaced the same tables
+        and parts, as their former state is forgotten. `facts` are in the manifest next to the facts of
+        earlier batches. `rewritten` files of earlier batches, which no other process may rewrite in the
+        meantime, are swapped with the commit. Raises ValueError for a batch before the last.
         """
         with locked(self.filesystem, self.root):
             before = self._of_stream() or {"files": []}
@@ -128,9 +129,9 @@ class StreamDirectory(OutputDirectory):
         self.discard(_batch_name(batch))
 
     def swap(self, run: str, swaps: Sequence[Swap], facts: Mapping[str, Any]) -> list[Swap]:
-        """Put files that were staged under the name `run` in the place of others, all at once.
+        """Put files that were staged under the name `run` in the place of other files, all at once.
 
-        Gives what was swapped: not what somebody replaced in the meantime.
+        Returns the swaps made. A file that another process replaced in the meantime is not swapped.
         """
         with locked(self.filesystem, self.root):
             before = self.manifest() or {"files": []}
@@ -142,12 +143,12 @@ class StreamDirectory(OutputDirectory):
             return made
 
     def tidy(self) -> None:
-        """Delete what is gone and for which readers had their time, as every commit does."""
+        """Delete removed files whose grace time is over, as every commit does."""
         if (self.manifest() or {}).get("gone"):
             self.swap("", (), {})
 
     def _replace(self, facts: Manifest, before: Manifest, entries: Sequence[Entry]) -> None:
-        """Name other files than before, whose rest is gone: deleted now, or when readers had their time."""
+        """Name other files than before. Delete the former files now, or after the readers' grace time."""
         names = {entry.path for entry in entries}
         now = self._clock()
         gone = [file for file in before.get("gone", ()) if file["path"] not in names]
@@ -158,9 +159,9 @@ class StreamDirectory(OutputDirectory):
         self._delete(due)
 
     def recover(self) -> Recovered:
-        """Delete what crashes left behind. Call it at the start, before anything is staged.
+        """Delete files that crashes left. Call it at the start, before any file is staged.
 
-        Files that others put beside the tables stay. Raises ForeignTablesError.
+        Other files in the directory stay. Raises ForeignTablesError.
         """
         with locked(self.filesystem, self.root):
             forget_next(self.filesystem, self.root)
@@ -171,7 +172,9 @@ class StreamDirectory(OutputDirectory):
             return Recovered(len(orphans), sum(info.size for info in orphans), len(staged))
 
     def sweep(self, staged: str) -> None:
-        """Delete what crashes left, beside another writer: of what is staged only what is named so."""
+        """Delete files that crashes left while another writer works. Of staged files, delete only those with
+        this name.
+        """
         with locked(self.filesystem, self.root):
             self._delete_orphans()
         selector = FileSelector(f"{self.root}/{STAGING}", allow_not_found=True)
@@ -180,7 +183,7 @@ class StreamDirectory(OutputDirectory):
                 self.discard(info.base_name)
 
     def _delete_orphans(self) -> list[Any]:
-        """Delete what is named as we name files and stands in no manifest; gives what it was."""
+        """Delete files that have our names and that no manifest names. Return them."""
         manifest = self.manifest() or {"files": []}
         known = {file["path"] for file in (*manifest["files"], *manifest.get("gone", ()))}
         at = len(self.root) + 1
@@ -228,5 +231,5 @@ class StreamDirectory(OutputDirectory):
 
 
 def _in_parts(replaced: Mapping[str, Sequence[WrittenFile]]) -> list[tuple[str | None, WrittenFile]]:
-    """Files with the parts they are in; those that replace a whole table are in none."""
+    """Return files with their parts. Files that replace a whole table have no part."""
     return [(None if name in TABLES else name, file) for name, files in replaced.items() for file in files]

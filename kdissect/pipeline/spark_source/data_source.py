@@ -3,16 +3,16 @@
     spark.dataSource.register(KdissectDataSource)
     spark.read.format("kdissect").option("table", "exchanges").load("captures/")
 
-A Python data source gives its partitions no way to exchange rows. `packets`, `segments` and `files` need
-none: they are read file by file. The other tables need all files of a capture set (one capture point): a
-partition reads them all and analyses its share of the flows, so that connections that cross files are
-whole. Tables of what crosses connections (findings, groups ...) are made by one partition. That is exact, and
-right for what one machine reads in minutes; tasks of `kdissect pipeline run` share what they learn.
+The partitions of a Python data source cannot exchange rows. `packets`, `segments` and `files` do not need
+that: they are read file by file. The other tables need all files of a capture set (one capture point): a
+partition reads them all and analyses its share of the flows, so that connections that cross files are whole.
+One partition makes the tables across connections (findings, groups ...). That is exact, and right for inputs
+that one machine reads in minutes. Tasks of `kdissect pipeline run` share their facts.
 
 Rules:
-- Nothing in a capture makes a job fail: what cannot be read stands in the table `files`.
-- The schema is that of docs/tables.md; filters on its columns are applied before a row reaches Spark, those
-  on `capture_set` and `file` before a file is opened.
+- The content of a capture never makes a job fail: the table `files` lists the errors.
+- The schema is that of docs/tables.md. Filters on its columns are applied before a row reaches Spark, and
+  filters on `capture_set` and `file` before a file is opened.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # Bytes of a capture set that one partition should analyse.
 _SHARD_BYTES = 256 << 20
 _MAX_SHARDS = 64  # each reads the whole capture set
-# Columns that say which files are worth reading: all rows of a file have the same.
+# Columns whose filters select files: all rows of a file have the same value.
 _OF_FILES = ("capture_set", "file")
 _COMPARISONS = {
     "EqualTo": "__eq__",
@@ -55,7 +55,7 @@ _TEXT = {
 
 
 class KdissectDataSource(DataSource):
-    """The source; see the module. Options are those of `SourceOptions`."""
+    """The data source of the module. Its options are the fields of `SourceOptions`."""
 
     @classmethod
     def name(cls) -> str:
@@ -67,7 +67,7 @@ class KdissectDataSource(DataSource):
         return spark_ddl(table_of(SourceOptions.of(self.options).table))
 
     def reader(self, schema: Any) -> KdissectReader:
-        """A reader of the whole table."""
+        """Return a reader of the whole table."""
         return KdissectReader(SourceOptions.of(self.options))
 
 
@@ -79,7 +79,7 @@ class KdissectReader(DataSourceReader):
         self._filters: list[Filter] = []
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  Spark's name
-        """Take the filters that an Arrow expression can say; all others are given back."""
+        """Take the filters that an Arrow expression can express, and return all other filters."""
         schema = arrow_schema(table_of(self._options.table))
         for found in filters:
             if can_say(found, schema):
@@ -88,7 +88,9 @@ class KdissectReader(DataSourceReader):
                 yield found
 
     def partitions(self) -> Sequence[InputPartition]:
-        """The shares of all tasks; an empty one where nothing is left, as Spark wants at least one."""
+        """Return the shares of all tasks. If no file is left, return an empty share, as Spark wants at least
+        one.
+        """
         inputs = find(self._options.paths, self._options.recursive)
         keeps = file_test(self._filters)
         if self._options.table in BY_FILE:
@@ -136,7 +138,7 @@ def _shards_for(files: Sequence[Input]) -> int:
 
 # Filters that Spark leaves to the source, as an Arrow expression, and the files they leave out.
 def expression(found: Filter) -> Any:
-    """A filter as a `pyarrow.compute` expression; None for one that is left to Spark."""
+    """Return a filter as a `pyarrow.compute` expression, or None for one that is left to Spark."""
 
     name = type(found).__name__
     if name == "Not":

@@ -46,7 +46,7 @@ SEGMENTS = Table(
         RowField("seq", "int64", "sequence number"),
         RowField("ack", "int64", "acknowledgment number"),
         RowField("flags", "int16", "flags, RFC 9293 section 3.1: FIN 1, SYN 2, RST 4, PSH 8, ACK 16, URG 32"),
-        RowField("window", "int32", "window as it stands in the header"),
+        RowField("window", "int32", "window as it is in the header"),
         RowField("missing", "int32", "bytes of the payload that a snap length cut"),
         RowField("payload", "binary", "the payload as far as it was captured"),
     ),
@@ -59,14 +59,14 @@ _US = 1000  # nanoseconds
 
 
 def packet_batches(file: CaptureFile, name: str) -> Iterator[Any]:
-    """The packets of a file; what is wrong with it stands in the table of files."""
+    """Yield the packets of a file. The table of files lists its errors."""
     schema = arrow_schema(PACKETS)
     for packets in file.batches():
         yield _batch(schema, [_packet(file, name, packet) for packet in packets])
 
 
 def segment_batches(file: CaptureFile, name: str) -> Iterator[Any]:
-    """The TCP segments of a file. IP fragments of another file are not joined to those of this one."""
+    """Yield the TCP segments of a file. IP fragments are joined only within one file."""
     schema = arrow_schema(SEGMENTS)
     parser = SegmentParser()
     for packets in file.batches():

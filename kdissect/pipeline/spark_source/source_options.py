@@ -12,9 +12,9 @@ from kdissect.model.limits import DEFAULT_LIMITS, Limits, in_force
 
 
 class SourceOptions(NamedTuple):
-    """`table` (default `exchanges`), `path` or `paths` (what `load` was given), `recursive`, `port`,
-    `only_port` and `keylog` (several with commas), `shards`: tasks for each capture set (0: by its size),
-    `limits` as `--limits` takes them.
+    """Options: `table` (default `exchanges`), `path` or `paths` (of `load`), `recursive`, `port`, `only_port`
+    and `keylog` (several with commas), `shards`: tasks for each capture set (0: by its size), `limits` as
+    `--limits` takes them.
     """
 
     table: str

@@ -22,7 +22,7 @@ from kdissect.stages.rows.table_rows import batch_of
 
 
 class Share(InputPartition):
-    """What one task reads: `files`, and of their flows those whose number is `shard` modulo `shards`.
+    """The input of one task: `files`, and of their flows those whose number is `shard` modulo `shards`.
 
     `others` are the paths of the files that other tasks read.
     """
@@ -49,7 +49,7 @@ _SOURCES = {"packets": packet_batches, "segments": segment_batches}
 
 
 def table_of(name: str) -> Table:
-    """A table by its name. Raises ValueError."""
+    """Return a table by its name. Raises ValueError."""
     found = {"packets": PACKETS, "segments": SEGMENTS} | TABLES
     if name not in found:
         raise ValueError(f"no table {name!r}; there are {', '.join(found)}")
@@ -78,13 +78,13 @@ def _of_files(share: Share, table: str) -> Iterator[Any]:
 
 
 def _dissection(share: Share, options: SourceOptions) -> Dissection:
-    """The files of a share. They keep the capture sets that they have among all files."""
+    """Open the files of a share. They keep the capture sets that they have among all files."""
     paths = [file.path for file in share.files]
     dissection = _opened(paths, options, Shard(share.shard, share.shards) if share.shards > 1 else None)
     sets = {file.path: file.set_name for file in share.files}
     for file in dissection.captures.files:
         file.capture_set = sets.get(file.path, file.capture_set)
-    if not share.is_whole:  # names of topic ids may be told on any connection, in any file
+    if not share.is_whole:  # any connection, in any file, may contain names of topic ids
         everything = _opened([*paths, *share.others], options)
         dissection.topics = TopicNames(None, lambda: iter(everything))
     return dissection

@@ -24,8 +24,9 @@ _WITH_MARKS = frozenset({"connections", "exchanges"})
 
 
 class Amendment(NamedTuple):
-    """`roots` are connections with those that count instead of them, None: themselves. `ids` are topic ids,
-    as rows have them, whose names are known now. Rows of batches before `since` are right.
+    """Facts that change rows of earlier batches. `roots` maps connections to those that count instead, None:
+    themselves. `ids` are topic ids, as rows have them, whose names are known now. Rows of batches before
+    `since` are right.
     """
 
     since: int
@@ -35,7 +36,7 @@ class Amendment(NamedTuple):
 
 
 def amended(rewriting: Rewriting, entries: Iterable[Entry], amendment: Amendment) -> Iterator[Swap]:
-    """Stage the files in the place of those that have such rows. Raises OSError."""
+    """Stage replacements of the files that have rows to amend. Raises OSError."""
     for entry in entries:
         if entry.batch is None or entry.batch < amendment.since:
             continue
@@ -53,7 +54,7 @@ class _Change(NamedTuple):
     names: bool
 
     def rows(self, batch: Any) -> Any:
-        """A record batch with what is known now."""
+        """Return a record batch with the facts that are known now."""
         if self.marks:
             batch = marked(batch, self.amendment.roots)
         if self.names:
@@ -92,7 +93,7 @@ def marked(batch: Any, roots: Mapping[str, str | None]) -> Any:
 def marked_files(
     filesystem: Any, root: str, files: Iterable[WrittenFile], roots: Mapping[str, str | None]
 ) -> list[WrittenFile]:
-    """Staged files, those with connections that do not count written again."""
+    """Write staged files with uncounted connections again. Return all files."""
 
     found = []
     for file in files:
@@ -112,13 +113,14 @@ TopicRow = tuple[str, str, str]
 """Capture set, broker and topic id, as rows have them."""
 Unnamed = dict[TopicRow, int]
 """With the first batch that has rows of it."""
-# Some 200 bytes each. A cluster has fewer topics; ids of more stay without names that are told later.
+# Topic ids without names, some 200 bytes each. A cluster has fewer topics. Ids beyond the bound stay without
+# later names.
 _MAX_UNNAMED = 100_000
 _COLUMNS = ("capture_set", "broker")
 
 
 def unnamed_in(filesystem: Any, root: str, files: Iterable[WrittenFile], names: Names) -> set[TopicRow]:
-    """The ids in staged files that have no name."""
+    """Return the ids in staged files that have no name."""
     found: set[TopicRow] = set()
     for file in files:
         if file.table in WITH_NAMES and file.has_ids:
@@ -127,12 +129,12 @@ def unnamed_in(filesystem: Any, root: str, files: Iterable[WrittenFile], names: 
 
 
 def named_now(unnamed: Unnamed, names: Names) -> Unnamed:
-    """Those whose names were told."""
+    """Return the ids whose names are known now."""
     return {place: since for place, since in unnamed.items() if names.name(*place) is not None}
 
 
 def with_more(unnamed: Unnamed, found: Iterable[TopicRow], batch: int) -> Unnamed:
-    """Those that are known, and those of a batch."""
+    """Return the known ids and those of a batch."""
     more = dict(unnamed)
     for place in found:
         if len(more) >= _MAX_UNNAMED:
@@ -142,7 +144,7 @@ def with_more(unnamed: Unnamed, found: Iterable[TopicRow], batch: int) -> Unname
 
 
 def _places(filesystem: Any, path: str, file: WrittenFile) -> set[TopicRow]:
-    """What a file has, each once."""
+    """Return the topic ids of a file, each once."""
 
     told = values_of(file.directory)
     column = "topic_ids" if file.table == "exchanges" else "topic_id"

@@ -1,4 +1,4 @@
-"""What shards must know of files and batches, beside `flow_shuffle.sent_to_all`: rows with the empty key."""
+"""Facts about files and batches for shards, besides `flow_shuffle.sent_to_all`: rows with the empty key."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _END = Struct("<q")
 class BatchFacts(NamedTuple):
     """A micro-batch as one capture set sees it.
 
-    `first_ns` are the times before which no new packet of a file stands, by its index; None: it has none.
-    `is_last` says that nothing more of the set waits: then what is open is told as if the capture ended here.
-    `has_taps`: other sets may have the same traffic.
+    `first_ns` maps the index of a file to a time: no new packet of the file is earlier. None means that it
+    has no packets. `is_last` means that no file of the set waits: open connections are then reported as if
+    the capture ended here. `has_taps`: other sets may have the same traffic.
     """
 
     batch: int
@@ -35,14 +35,14 @@ class BatchFacts(NamedTuple):
     has_taps: bool = False
 
     def runs(self, shards: int) -> Iterator[Run]:
-        """A row for each shard of the set."""
+        """Yield a row for each shard of the set."""
         told = BATCH + pickle.dumps(self)
         for part in _parts_of(self.capture_set, shards):
             yield Run(part, KEY, 0, 0, told)
 
 
 def _parts_of(capture_set: int, shards: int) -> range:
-    """The numbers of the shards of a capture set: each has flows of one set only."""
+    """Return the shard numbers of a capture set: each has flows of one set only."""
     return range(capture_set * shards, (capture_set + 1) * shards)
 
 
@@ -53,7 +53,7 @@ class StreamMapping:
         self._shards = shards
 
     def runs(self, entries: Iterable[Taken]) -> Iterator[Run]:
-        """The runs of files, and what the files tell."""
+        """Yield the runs of files, and the facts of the files."""
         for entry in entries:
             found = entry.input()
             file = found.open()
@@ -72,17 +72,17 @@ class StreamMapping:
             yield facts_of(file, found.name, bool(reader.is_tap))._replace(part=first)
 
     def part_of(self, capture_set: int, key: bytes) -> int:
-        """The shard of a flow in a capture set."""
+        """Return the shard of a flow in a capture set."""
         return _parts_of(capture_set, self._shards)[crc32(key) % self._shards]
 
 
 def end_of(data: bytes) -> int:
-    """The time in the data of a row that begins with `END`."""
+    """Return the time in the data of a row that begins with `END`."""
     return int(_END.unpack(data[1:])[0])
 
 
 def _behind(run: Run, packets: int) -> Iterator[Run]:
-    """The part of a run behind so many packets of its file."""
+    """Yield the part of a run after the first `packets` packets of its file."""
     placed = [one for one in unpack(run.key, run.data) if one[1] & NUMBER_MASK > packets]
     if placed:
         yield packed(run.part, run.key, placed)
@@ -98,5 +98,5 @@ def packed(part: int, key: bytes, placed: Sequence[tuple[int, int, tuple, int]])
 
 
 def in_order(runs: Iterable[Run]) -> list[tuple[int, int, tuple, int]]:  # type: ignore[type-arg]
-    """The segments of one flow in canonical order, from runs in any order."""
+    """Return the segments of one flow in canonical order, from runs in any order."""
     return list(merged(iter(sorted(runs, key=lambda run: (run.order_ns, run.ref)))))

@@ -1,4 +1,6 @@
-"""What a checkpoint was begun with, and that only one stream uses it, and only with its own tables."""
+"""The settings that a checkpoint was begun with, and its lock: one stream uses it, with its own tables
+only.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,9 @@ class PledgeError(ValueError):
 
 @contextmanager
 def pledged(settings: Settings) -> Iterator[Recovered]:
-    """Hold the checkpoint. Gives what a crash had left in the tables, which is gone now.
+    """Hold the checkpoint. Yields the files that a crash had left in the tables and that are now deleted.
 
-    Raises PledgeError; BusyError where another stream holds it; OSError.
+    Raises PledgeError, BusyError if another stream holds it, or OSError.
     """
     filesystem, root = filesystem_of(settings.own)
     with locked(filesystem, root, busy=f"{settings.checkpoint}: another stream uses this checkpoint"):
@@ -56,7 +58,7 @@ def _pledge(settings: Settings, directory: StreamDirectory) -> dict[str, object]
 
 
 def shards_of(settings: Settings) -> int | None:
-    """The shards that a checkpoint was begun with; None for a new one. Raises OSError."""
+    """Return the number of shards of a checkpoint, or None for a new one. Raises OSError."""
     filesystem, root = filesystem_of(settings.own)
     before = json.loads(read_whole(filesystem, f"{root}/{_NAME}") or b"{}")
     shards: int | None = before.get("shards")

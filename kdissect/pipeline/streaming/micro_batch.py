@@ -1,7 +1,8 @@
-"""What makes a micro-batch count: its state, its files, one manifest.
+"""A committed micro-batch: its state, its files, one manifest.
 
-A batch that Spark repeats after a crash reads the state of the batch before, which stays until the next one
-is through, and takes the place of all that it had written. So what was done how far does not matter.
+A batch that Spark repeats after a crash reads the state of the batch before, which stays until the next batch
+is complete, and replaces all files that it had written. So it does not matter how far the crashed attempt
+got.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 ALWAYS = "files"
 _EMPTY_TABLES = "empty tables"
 _INDEX = ".index"
-# What a capture set has in the checkpoint, in the order in which a `SetTask` takes the paths.
+# Files of a capture set in the checkpoint, in the order in which a `SetTask` takes the paths.
 _OF_SETS = (".state", ".silent", ".segment", ".open", ".judgement")
 
 
@@ -70,7 +71,9 @@ class Index(NamedTuple):
 
 
 class _Amends(NamedTuple):
-    """What a batch shows of batches before: connections and ids, and since when each capture set is wrong."""
+    """Facts of a batch about earlier batches: connections and ids, and the first wrong batch of each capture
+    set.
+    """
 
     amendment: Amendment
     since: dict[int, int]
@@ -93,7 +96,7 @@ class Done(NamedTuple):
 
 
 class Batches:
-    """Commits batches. Keeps nothing between two of them but what stands in the checkpoint."""
+    """Committer of batches. Between two batches its state is in the checkpoint only."""
 
     def __init__(self, settings: Settings, directory: StreamDirectory, alerts: Alerts | None = None) -> None:
         self._settings = settings
@@ -163,7 +166,7 @@ class Batches:
     # work
 
     def _learned(self, reports: Sequence[Report], staging: str, before: Index) -> Names:
-        """All names of topic ids that were told up to now."""
+        """Return all names of topic ids that are known up to now."""
         data = None if before.names is None else read_named(self._filesystem, before.names)
         names: Names = Names(TopicNames(self._settings.topic_ids)) if data is None else pickle.loads(data)
         filesystem, root = filesystem_of(staging)
@@ -178,7 +181,7 @@ class Batches:
     ) -> list[SetTask]:
         """One for each set that the batch has files of, or shows to be wrong."""
         by_set: dict[int, list[Report]] = {number: [] for number in since}
-        for report in sorted(reports, key=lambda report: not report.told):  # the one told of files is first
+        for report in sorted(reports, key=lambda report: not report.told):  # the report about files is first
             by_set.setdefault(report.facts.capture_set, []).append(report)
         tasks = []
         for number, held in sorted(by_set.items()):
@@ -244,7 +247,7 @@ class Batches:
         return marked_files(*filesystem_of(staging), found, roots) if roots else found
 
     def _judged(self, staging: str, after: Index) -> tuple[list[Row], dict[str, list[WrittenFile]]]:
-        """Findings, and the tables of what all judges together came to."""
+        """Return findings, and the tables of all judges together."""
         judgement = Judgement()
         for record in after.sets.values():
             if record.judgement is not None:
@@ -266,7 +269,7 @@ class Batches:
     def _empty(
         self, batch: int, new: Iterable[WrittenFile], replaced: dict[str, list[WrittenFile]]
     ) -> list[WrittenFile]:
-        """A file for each table without rows: who queries it finds its columns."""
+        """Write a file for each table without rows, so that a query finds its columns."""
         gone = {_EMPTY_TABLES, *replaced}
         there = {
             entry.table
@@ -303,7 +306,7 @@ def staging_url(settings: Settings, directory: StreamDirectory, batch: int) -> s
 
 
 def _records(before: Index, reports: Sequence[Report]) -> dict[int, SetRecord]:
-    """The capture sets before a batch, with the marks that it tells."""
+    """Return the capture sets before a batch, with the batch's marks."""
     records = dict(before.sets)
     for report in reports:
         facts = report.facts
@@ -327,7 +330,7 @@ def _last_times(reports: Iterable[Report]) -> dict[int, int | None]:
 def _amends(
     batch: int, records: dict[int, SetRecord], reports: Sequence[Report], unnamed: Unnamed, names: Names
 ) -> _Amends:
-    """What of batches before is wrong by now."""
+    """Return the facts that change rows of earlier batches."""
     changed = [mark for report in reports for mark in report.marks if mark.is_changed]
     named = named_now(unnamed, names)
     numbers = {record.set_name: number for number, record in records.items()}
@@ -342,7 +345,7 @@ def _amends(
 
 
 def _stepped(task: SetTask, report: SetReport) -> SetRecord:
-    """A capture set behind a batch."""
+    """Return a capture set after a batch."""
     record, last = task.record, task.record.steps[-1]
     last_ns = _last_times(task.reports).get(task.capture_set, last.last_ns)
     segment = task.segment if task.reports else None

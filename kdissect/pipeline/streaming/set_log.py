@@ -1,13 +1,13 @@
-"""What a capture set went through, for as long as it may have to be gone through again.
+"""The steps of a capture set, for as long as it may have to repeat them.
 
-Histories and statistics take events in their order, and none of them back. Where it turns out that another
-set counts a connection, or what a topic is called, the state of the set begins again from an older one, with
-what every batch brought since (`Segment`).
+Histories and statistics take events in their order and cannot remove one. If a later batch shows that another
+set counts a connection, or names a topic, the state of the set begins again from an older one, with the
+segments of every batch since (`Segment`).
 
 Rules:
-- States stay of the last batches, and of ever fewer before them; segments since the oldest state.
-- Both go when the set's capture is `KEPT_NS` further, or when segments have more than `_LOG_BYTES`: what
-  turns out later changes rows, and leaves counts as they are.
+- States stay of the last batches, and of ever fewer before them. Segments stay since the oldest state.
+- Both are removed when the set's capture is `KEPT_NS` further, or when segments have more than `_LOG_BYTES`:
+  later facts then change rows, and leave counts as they are.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FAST = 1  # of zlib
 
 
 class Segment(NamedTuple):
-    """What a batch brought: forwarded events in their order, and connections that are over."""
+    """The events of a batch: forwarded events in their order, and connections that are over."""
 
     forwarded: tuple[Ordered, ...] = ()
     judged: tuple[Judged, ...] = ()
@@ -39,13 +39,14 @@ class Segment(NamedTuple):
 
     @classmethod
     def unpacked(cls, data: bytes) -> Segment:
-        """What `packed` gave: it comes out of the checkpoint."""
+        """Unpack the result of `packed`, which comes from the checkpoint."""
         return cls(*pickle.loads(zlib.decompress(data)))
 
 
 class Step(NamedTuple):
-    """One batch of a capture set: where the state behind it is, None where it is kept no more or was none,
-    and what it brought. `last_ns` is how far the capture was. `silent` are the files that the state names.
+    """One batch of a capture set: the file of the state after it, None if there is none any more or was none,
+    and the file of its segment. `last_ns` is the time up to which the capture was read. `silent` are the
+    files that the state names.
     """
 
     batch: int
@@ -57,13 +58,13 @@ class Step(NamedTuple):
 
 
 class SetRecord(NamedTuple):
-    """A capture set between two batches. `steps` are those that are remembered: the first has a state, or is
-    the beginning; what it brought is in it.
+    """A capture set between two batches. `steps` are the steps that are still stored: the first one has a
+    state, or is the beginning, and its state includes its segment.
 
-    `open_` is what was open when the set had caught up, None while it has not. `marks` are connections that
-    others count instead, with those, and how far the capture was when something of them came last: one that
-    is open has a packet, or comes to its end, within half an hour. `flows` are all files of its shards, and
-    `settled` the groups of flows among them of which nothing comes.
+    `open_` is the file of open flows when the set had caught up, None while it has not. `marks` maps
+    connections to those that other sets count instead, with the time of the capture when a mark last came. An
+    open connection has a packet, or comes to its end, within half an hour. `flows` are all files of its
+    shards, and `settled` the groups of flows among them without new packets.
     """
 
     set_name: str
@@ -82,7 +83,7 @@ class SetRecord(NamedTuple):
         return {path for path in (*found, *self.flows, self.open_, self.judgement) if path is not None}
 
     def begin(self, since: int | None) -> tuple[Step, tuple[Step, ...]]:
-        """The step to begin from so that all of the batches from `since` on come again, and those behind."""
+        """Return the step to begin from to repeat all batches from `since` on, and the steps after it."""
         at = len(self.steps) - 1
         if since is not None:
             fitting = [
@@ -93,7 +94,7 @@ class SetRecord(NamedTuple):
         return self.steps[at], self.steps[at + 1 :]
 
     def stepped(self, step: Step, since: int | None) -> SetRecord:
-        """With one more batch; states that were behind `since` are wrong and go."""
+        """Return the record with one more batch. States after `since` are wrong and are removed."""
         steps = self.steps
         if since is not None:
             first, rest = self.begin(since)
@@ -105,7 +106,7 @@ class SetRecord(NamedTuple):
         return self._replace(steps=steps, marks=marks)
 
     def marked(self, marks: Iterable[Mark], last_ns: int | None) -> SetRecord:
-        """With the marks of its connections that a batch tells."""
+        """Return the record with a batch's marks of its connections."""
         found = dict(self.marks)
         for mark in marks:
             found.pop(mark.connection, None)
@@ -129,7 +130,7 @@ def _remembered(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
 
 def _first(steps: list[Step]) -> int:
-    """The newest state behind which all is that may have to come again."""
+    """Return the newest state with all batches after it that may have to be repeated."""
     newest_ns, found = steps[-1].last_ns, 0
     for at, step in enumerate(steps):
         if step.state is None:
@@ -141,6 +142,6 @@ def _first(steps: list[Step]) -> int:
 
 
 def _stays(step: Step, newest: int) -> bool:
-    """Whether a state is kept: of n batches ago it is one of some n / 4."""
+    """Return whether a state stays: n batches ago, about one in n / 4 does."""
     every = 1 << max(0, (newest - step.batch).bit_length() - 2)
     return step.batch % every == 0

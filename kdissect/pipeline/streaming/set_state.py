@@ -1,7 +1,8 @@
-"""What of a capture set goes on from batch to batch beside its flows: its stage, and its files.
+"""The state of a capture set from batch to batch, besides its flows: its stage, and its files.
 
-Events come in their order: all of a batch stand behind all of the batch before (`shard`), so that machines
-and statistics see what one process would show them. What is open is told to a state that is used up by that.
+Events come in their order: all events of a batch follow all events of the batch before (`shard`), so that
+machines and statistics see what one process would show them. Open flows are reported to a state that is used
+up by that.
 """
 
 from __future__ import annotations
@@ -31,14 +32,16 @@ _BEHIND_ALL = b"\xff" * 32
 
 
 class _FileTurns:
-    """Rows of files. That of the newest file may change yet, and so may those of files without packets."""
+    """Rows of files. The row of the newest file may change yet, and rows of files without packets may,
+    too.
+    """
 
     def __init__(self) -> None:
         self._is_alive = False
         self._waiting: dict[str, FileRows] = {}
 
     def take(self, told: Iterable[FileRows], late: frozenset[str]) -> list[FileRows]:
-        """Take the rows of a batch, in the order of the files; gives those that are final now."""
+        """Take the rows of a batch, in the order of the files. Return the rows that are final now."""
         final: list[FileRows] = []
         for rows in told:
             name = rows.file["file"]
@@ -79,7 +82,7 @@ class SetState:
 
     @staticmethod
     def thawed(data: bytes, freezer: Freezer) -> SetState:
-        """What `frozen` gave."""
+        """Thaw the result of `frozen`."""
         found: SetState
         _, found = freezer.thaw(data)
         for info, aside in found.silent.take_woken():
@@ -91,8 +94,8 @@ class SetState:
         return freezer.freeze((self.silent, self), {ConnectionInfo: self.silent.reduced})
 
     def set_aside(self, path: str) -> bytes | None:
-        """Set open connections aside that said nothing since this was called last; gives what is to be
-        written as `path`, None where that is nothing.
+        """Set open connections aside that were silent since the last call. Return the content to write as
+        `path`, or None.
         """
         found = {}
         for connection in [one for one in self._replay.open if one not in self._heard]:
@@ -114,7 +117,7 @@ class SetState:
         self._stage.take_up(info.id, aside)
 
     def take(self, segment: Segment, uncounted: Collection[str]) -> None:
-        """Take what a batch brought, but for connections that another set counts; names were learned."""
+        """Take a batch's segment, without connections that another set counts. Names were learned before."""
         blobs = (blob for order, blob in segment.forwarded if not order.startswith(NAMES))
         self._stage.asks(self._wake)
         for event, silenced in self._replay.events(blobs, uncounted, self._wake):

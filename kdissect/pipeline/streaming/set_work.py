@@ -1,4 +1,4 @@
-"""What is done for a capture set in a batch when its shards are through: one task for each set."""
+"""The work for a capture set in a batch after its shards: one task for each set."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ from kdissect.stages.topic_id_names import Names
 
 
 class SetTask(NamedTuple):
-    """`reports` are those of the set's shards; none where only `since` makes it go again from that batch.
+    """A task for a set. `reports` are the reports of the set's shards, empty if only `since` makes the set go
+    again from that batch.
 
-    `record` is the set before the batch, with the marks from now on; the paths are where things go.
+    `record` is the set before the batch, with the marks from now on. The paths are targets.
     """
 
     batch: int
@@ -49,7 +50,7 @@ class SetTask(NamedTuple):
 
     @property
     def is_last(self) -> bool:
-        """Whether it is told what is open: nothing more of the set waits."""
+        """Whether the set also receives open flows, because no file of it waits."""
         return self.reports[0].facts.is_last if self.reports else self.record.open_ is not None
 
     @property
@@ -61,9 +62,10 @@ class SetTask(NamedTuple):
 
 
 class SetReport(NamedTuple):
-    """Files that add rows, and those that hold until the next batch of the set; what could not be read.
+    """Files that add rows, and files that hold until the next batch of the set. `unread` lists what could not
+    be read.
 
-    `segment_bytes` are those of what the batch brought; `silent` are the files that the state names.
+    `segment_bytes` is the size of the batch's segment. `silent` are the files that the state names.
     """
 
     capture_set: int
@@ -109,7 +111,7 @@ class SetWork:
         )  # fmt: skip
 
     def _begun(self, task: SetTask, freezer: Freezer) -> SetState:
-        """The state behind the batch before, with the marks and names of now."""
+        """Return the state after the batch before, with the marks and names of now."""
         filesystem, _ = filesystem_of(self._settings.own)
         first, rest = task.record.begin(task.since)
         state = self._state(task, freezer, first)
@@ -129,19 +131,19 @@ class SetWork:
         return SetState.thawed(read_named(filesystem, step.state), freezer)
 
     def _read(self, path: str) -> bytes:
-        """A file of silent connections."""
+        """Read a file of silent connections."""
         filesystem, _ = filesystem_of(self._settings.own)
         return read_named(filesystem, path)
 
     def _go_on(self, task: SetTask, state: SetState, uncounted: Collection[str]) -> int:
-        """Take what the batch brought, and keep it; gives its bytes."""
+        """Take the batch's segment, and store it. Return its size in bytes."""
         files = [file for report in task.reports for file in report.files]
         segment = self._segment(files, (one for report in task.reports for one in report.judged))
         state.take(segment, uncounted)
         return self._kept(task.segment, segment)
 
     def _open(self, task: SetTask, state: SetState, uncounted: Collection[str]) -> tuple[WrittenFile, ...]:
-        """What holds until the next batch; it uses the state up."""
+        """Return the files that hold until the next batch. This uses the state up."""
         filesystem, _ = filesystem_of(self._settings.own)
         parts = self._parts()
         if task.reports:
@@ -173,7 +175,7 @@ class SetWork:
         return Segment(tuple(self._forwarded(files)) if wanted else (), tuple(judged))
 
     def _told(self, task: SetTask) -> tuple[list[FileRows], frozenset[str]]:
-        """The rows of the batch's files in their order, and names of those that came too late."""
+        """Return the rows of the batch's files in their order, and names of late files."""
         filesystem, root = filesystem_of(self._settings.own)
         catalogue = Catalogue(filesystem, root)
         late = frozenset(catalogue[file] for file in task.reports[0].late)

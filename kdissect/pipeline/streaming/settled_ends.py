@@ -1,4 +1,4 @@
-"""The ends of settled flows of a capture set, as far as a batch asks for them."""
+"""The ends of a capture set's settled flows, as far as a batch asks for them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class SettledEnds:
 
     @property
     def rest(self) -> list[Ordered]:
-        """Events of those whose ends complete more than themselves."""
+        """Events of connections whose ends complete more than themselves."""
         return [event for digest in self.digests for event in digest.rest]
 
     def __contains__(self, connection: str) -> bool:
         return any(connection in names for digest in self.digests for names in digest.plain.values())
 
     def events(self, connections: Iterable[str]) -> list[Ordered]:
-        """The events of some."""
+        """Return the events of some connections."""
         return [event for connection in connections for event in self._of_all()[connection]]
 
     def order(self, connection: str) -> bytes:
@@ -39,7 +39,7 @@ class SettledEnds:
         return self._of_all()[connection][-1][0]
 
     def _of_all(self) -> dict[str, list[Ordered]]:
-        """The events of all by connection: rarely asked for."""
+        """Return the events of all connections, which is rarely needed."""
         if self._events is None:
             self._events = {}
             for group, _ in self._digests:
@@ -50,7 +50,9 @@ class SettledEnds:
 
 
 def settled_ends(groups: Iterable[Group], uncounted: Collection[str], read: Read) -> SettledEnds:
-    """What the digests of groups say; one with connections that another set counts is made without these."""
+    """Return the content of the groups' digests. A digest with connections that another set counts is made
+    again without them.
+    """
     digests = []
     for group in groups:
         digest = digest_in(read(group.digest))

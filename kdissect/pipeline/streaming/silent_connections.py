@@ -1,10 +1,11 @@
-"""Open connections of a capture set that say nothing: what is kept of each, frozen, in the checkpoint.
+"""Open connections of a capture set that are silent: the frozen state of each, in the checkpoint.
 
 Rules:
-- A batch sets aside what its capture set keeps of a connection alone, once a batch brought nothing of it, and
-  takes it up when something comes, or when a fact is about it. So a batch reads and writes what speaks.
-- Files are never changed, as older states name them too. One that is no larger than what is written, or of
-  which most was taken up, goes into the next one.
+- A batch sets a connection's state in the capture set aside, once a batch had no event of it. It takes the
+  state up when an event comes, or when a fact is about it. So a batch reads and writes only connections that
+  speak.
+- Files are never changed, as older states name them too. A file that is no larger than the new one, or most
+  of whose connections were taken up, is merged into the new one.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from kdissect.session.info import ConnectionInfo
 from kdissect.stages.per_capture_set import Aside
 
 Read = Callable[[str], bytes]
-"""Gives the content of a file."""
+"""Returns the content of a file."""
 Silent = tuple[ConnectionInfo, Aside]
 _FREEZER = Freezer({})
 
@@ -60,7 +61,7 @@ class SilentConnections:
         return found
 
     def add(self, connections: Mapping[str, Silent], path: str) -> bytes | None:
-        """Add connections; gives what is to be written as `path`, None where that is nothing."""
+        """Add connections. Return the content to write as `path`, or None if there is none."""
         alive = Counter(self._in.values())
         whole = {name: _FREEZER.freeze(silent) for name, silent in connections.items()}
         for number, (_, size) in sorted(self._files.items(), key=lambda file: alive[file[0]]):
@@ -76,21 +77,23 @@ class SilentConnections:
         return pickle.dumps(whole)
 
     def reduced(self, info: ConnectionInfo) -> tuple[Any, ...]:
-        """How a connection is pickled beside these: one of them by its name."""
+        """Return how a connection is pickled next to these: a silent one by its name."""
         if info.id in self._in:
             return _woken, (self, info.id)
         found: tuple[Any, ...] = info.__reduce_ex__(5)  # type: ignore[assignment]
         return found
 
     def wake(self, connection: str) -> ConnectionInfo:
-        """A connection of which something else in the same pickle speaks: it is taken out."""
+        """Take out a connection that another object in the same pickle refers to."""
         found = self.take(connection)
         assert found is not None, f"connection {connection} is named twice"
         self._woken.append(found)
         return found[0]
 
     def take_woken(self) -> list[Silent]:
-        """Those that were taken out because something speaks of them: they are to be taken up."""
+        """Return the connections that were taken out because an object refers to them. The caller takes them
+        up.
+        """
         woken, self._woken = self._woken, []
         return woken
 

@@ -1,4 +1,4 @@
-"""What a stream is told once, and what every task of it needs: small and picklable."""
+"""The settings of a stream, which every task of it needs: small and picklable."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 # Batches after which small files are joined.
 _COMPACT_EVERY = 32
 _POLL_S = 1
-# Of a session for streams. Spark takes transformWithState with RocksDB only; changes are logged, so that a
-# batch uploads what it changed and not the whole store.
+# Settings of a session for streams. Spark takes transformWithState with RocksDB only. Changes are logged, so
+# that a batch uploads only its changes, not the whole store.
 STREAM_CONF = {
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -37,17 +37,18 @@ STREAM_CONF = {
 
 
 class Pace(NamedTuple):
-    """`once`: catch up and end. Otherwise directories are looked into every so many seconds."""
+    """Timing of a stream. `once`: catch up and end. Otherwise directories are scanned every `interval_s`
+    seconds.
+    """
 
     once: bool = False
     interval_s: float = 10.0
 
 
 class Watch:
-    """A running stream. `on_batch` hears of each batch that counts, with the seconds it took to commit it.
+    """A running stream. It calls `on_batch` for each committed batch, with the seconds that the commit took.
 
-    `alerts` are told of findings; `warn` takes one line for people. Files that others took the place of stay
-    for `grace_s` seconds.
+    `alerts` receive findings. `warn` takes one line for people. Replaced files stay for `grace_s` seconds.
     """
 
     def __init__(
@@ -88,7 +89,9 @@ class Watch:
 
 
 def follow(query: StreamingQuery, is_over: Callable[[], bool], on_progress: Callable[[Any], None]) -> None:
-    """Wait until the query ends or is to end; hears of Spark's own progress. Raises what the query raises."""
+    """Wait until the query ends or is to end, and pass on Spark's own progress. Raises the query's
+    exceptions.
+    """
     told = -1
     while True:
         ended = query.awaitTermination(_POLL_S)

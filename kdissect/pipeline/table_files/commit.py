@@ -1,11 +1,11 @@
-"""Makes what tasks wrote the tables of a run: staged files move to their place, and a manifest says which.
+"""Turns staged files of tasks into the tables of a run: it moves them to their place and writes a manifest.
 
 Rules:
-- Tasks write below `_staging/RUN`, which readers of Parquet pass over as they do all names with an
-  underscore. A task that was tried twice wrote twice; only what the attempt that counts has told is moved.
-- The manifest is written last: with it, the tables are complete. What an earlier run wrote is known by its
-  own.
-- Files that are being moved in, or deleted, are named by a file of their own before the first of them is
+- Tasks write below `_staging/RUN`, which readers of Parquet skip, as they do all names with an underscore. A
+  task that was tried twice wrote twice. Only files that the successful attempt reported are moved.
+- The manifest is written last: with it, the tables are complete. An earlier run's manifest names that run's
+  files.
+- Files that are being moved in, or deleted, are listed in a file of their own before the first of them is
   touched: a run that is killed leaves tables that are whole, or files that the next run deletes.
 """
 
@@ -50,16 +50,18 @@ class OutputDirectory:
         return f"{self.root}/{STAGING}/{run}"
 
     def manifest(self) -> Manifest | None:
-        """The manifest that is there; None if there is none."""
+        """Return the manifest, or None if there is none."""
         return read_manifest(self.filesystem, self.root)
 
     def clear(self, manifest: Manifest) -> None:
-        """Delete what an earlier run wrote, and nothing else: its manifest first."""
+        """Delete only the files that an earlier run wrote: its manifest first."""
         self.filesystem.move(f"{self.root}/{MANIFEST}", f"{self.root}/{PENDING}")
         self._delete_all(manifest)
 
     def undo_killed(self) -> None:
-        """Delete what a run that was killed left half-way, if one did. Before anything else is asked."""
+        """Delete the files that a killed run left half-way, if there are any. Call it before any other
+        method.
+        """
         forget_next(self.filesystem, self.root)
         self._forget_staged()
         pending = read_manifest(self.filesystem, self.root, PENDING)
@@ -89,7 +91,9 @@ class OutputDirectory:
 
     @contextmanager
     def staged(self, run: str) -> Iterator[str]:
-        """A directory in which a run writes; forgotten afterwards, by the next run if this one is killed."""
+        """Make a directory in which a run writes. It is removed afterwards, or by the next run if this one is
+        killed.
+        """
         staging = self.staging_of(run)
         try:
             if self._is_local:
@@ -123,7 +127,7 @@ class OutputDirectory:
         write_manifest(self.filesystem, self.root, manifest | versions)
 
     def delete_files(self, paths: Iterable[str]) -> None:
-        """Delete files below the root, those that are there."""
+        """Delete the files below the root that exist."""
         for path in paths:
             try:
                 self.filesystem.delete_file(f"{self.root}/{path}")
@@ -135,7 +139,7 @@ class OutputDirectory:
         for directory in (self.staging_of(run), f"{self.root}/{STAGING}"):
             selector = fs.FileSelector(directory, allow_not_found=True)
             is_run = directory.endswith(run)
-            if is_run or not self.filesystem.get_file_info(selector):  # another run may be under way
+            if is_run or not self.filesystem.get_file_info(selector):  # another run may be in progress
                 self.delete_directory(directory)
 
     def delete_directory(self, directory: str) -> None:
@@ -145,5 +149,5 @@ class OutputDirectory:
 
 
 def manifest_row(file: WrittenFile) -> dict[str, Any]:
-    """A file as manifests have it."""
+    """Return a file as manifests list it."""
     return {"table": file.table, "path": file.path, "rows": file.rows, "bytes": file.bytes}

@@ -1,4 +1,4 @@
-"""What tasks tell others, staged as files like tables: events, names of topics, judgements."""
+"""Facts that tasks forward, staged as files like tables: events, names of topics, judgements."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ STAGED = frozenset({FORWARDED, NAMES, JUDGEMENT})
 
 
 def split_forwarded(batch: Any) -> tuple[Any, Any]:
-    """The rows that tell names of topics, and the events."""
+    """Return the rows that contain names of topics, and the events."""
 
     tells = pc.starts_with(batch.column("event_order"), forwarding.NAMES)
     return batch.filter(tells), batch.filter(pc.invert(tells))
 
 
 def names_in(filesystem: Any, root: str, files: Iterable[WrittenFile], known: TopicNames) -> Names:
-    """All names that were told, learned in the order in which one process learns them."""
+    """Return all forwarded names, learned in the order in which one process learns them."""
     names = Names(known)
     learn_names(filesystem, root, files, names)
     return names
 
 
 def learn_names(filesystem: Any, root: str, files: Iterable[WrittenFile], names: Names) -> None:
-    """Learn more names that were told."""
+    """Learn more forwarded names."""
     told = [
         (row["event_order"], row["blob"])
         for batch in _batches(filesystem, root, files, NAMES)
@@ -46,7 +46,7 @@ def learn_names(filesystem: Any, root: str, files: Iterable[WrittenFile], names:
 
 
 def judgements_in(filesystem: Any, root: str, files: Iterable[WrittenFile]) -> Judgement:
-    """What all judges came to."""
+    """Merge the judgements of all judges."""
     whole = Judgement()
     for batch in _batches(filesystem, root, files, JUDGEMENT):
         for blob in batch.column("blob").to_pylist():

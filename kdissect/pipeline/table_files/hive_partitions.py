@@ -7,12 +7,12 @@ from urllib.parse import quote, unquote
 
 import pyarrow as pa
 
-# What Hive writes for null (org.apache.hadoop.hive.conf.HiveConf, DEFAULTPARTITIONNAME).
+# Hive's text for null (org.apache.hadoop.hive.conf.HiveConf, DEFAULTPARTITIONNAME).
 NULL = "__HIVE_DEFAULT_PARTITION__"
-_PLAIN = "-_.,+@[]() "  # beside letters and digits
+_PLAIN = "-_.,+@[]() "  # besides letters and digits
 # Characters of a value in the name of a directory. Names on the wire may have 32 KB, names of files 255 bytes
-# (NAME_MAX of Linux), of which the column takes some. A longer one is cut, with a checksum to tell it by: one
-# client must not make a run fail for all.
+# (NAME_MAX of Linux), of which the column takes some. A longer name is cut, with a checksum that identifies
+# it: one client must not make a run fail for all.
 LONGEST = 200
 _CHECKSUM = 16  # hex digits
 
@@ -23,15 +23,15 @@ def directory_of(names: Sequence[str], values: Sequence[Any]) -> str:
 
 
 def values_of(directory: str) -> dict[str, str | None]:
-    """The columns that a directory tells, as text."""
+    """Return the columns that a directory's name contains, as text."""
     pairs = [part.partition("=") for part in directory.split("/") if part]
     return {name: None if value == NULL else unquote(value) for name, _, value in pairs}
 
 
 def split(batch: Any, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    """The rows of a record batch by directory, without the columns that the directory tells."""
+    """Split the rows of a record batch by directory, without the columns in the directory's name."""
     if not names or not batch.num_rows:
-        yield "", batch  # rows that are not there are in no partition: the file tells the columns
+        yield "", batch  # rows that are not there are in no partition: the file has the columns
         return
     rest = batch.drop_columns(list(names))
     columns = [batch.column(name).dictionary_encode() for name in names]

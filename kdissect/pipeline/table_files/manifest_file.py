@@ -1,7 +1,7 @@
-"""The file that names what belongs to the tables of a directory: `_kdissect.json`.
+"""The file that names the files of a directory's tables: `_kdissect.json`.
 
-It is there as a whole (`whole_object`). What a newer kdissect wrote is not touched, as nobody here knows what
-it means.
+It is there as a whole (`whole_object`). A newer kdissect's manifest is not touched, because its meaning is
+unknown here.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class OlderTablesError(ManifestError):
 
 
 def read_manifest(filesystem: Any, root: str, name: str = MANIFEST) -> Manifest | None:
-    """The manifest of a directory; None if there is none.
+    """Read the manifest of a directory. Return None if there is none.
 
-    Raises OSError; ManifestError where it is damaged, or of a kdissect that is newer or of no release.
+    Raises OSError, or ManifestError if it is damaged, or of a kdissect that is newer or of no release.
     """
     path = f"{root}/{name}"
     text = read_whole(filesystem, path)

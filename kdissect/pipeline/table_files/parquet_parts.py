@@ -1,13 +1,14 @@
-"""The Parquet files that one task writes of one table.
+"""The Parquet files that one task writes for one table.
 
 Rules:
-- Batches wait for a row group of `GROUP_BYTES`: readers skip and decompress by row groups, and small ones are
-  what makes small files slow. Larger ones make no smaller files, and take more memory while they wait and
-  while they are written.
-- What waits, of all tables of a task, is bounded by `WAITING_BYTES`; the largest is written first.
-- A file that grew to `FILE_BYTES` is closed and another begun.
-- Names hold the attempt: two attempts of one task never write the same file. What counts is what is told at
-  the end (`WrittenFile`).
+- Batches wait for a row group of `GROUP_BYTES`: readers skip and decompress by row groups, and small ones
+  make small files slow. Larger ones make no smaller files, and take more memory while they wait and while
+  they are written.
+- The waiting batches of all tables of a task are bounded by `WAITING_BYTES`. The largest table is written
+  first.
+- A file that grew to `FILE_BYTES` is closed and another one begun.
+- Names contain the attempt: two attempts of one task never write the same file. Only the files reported at
+  the end count (`WrittenFile`).
 """
 
 from collections.abc import Iterator
@@ -23,8 +24,8 @@ from kdissect.pipeline.table_files.hive_partitions import split
 GROUP_BYTES = 6 << 20
 WAITING_BYTES = 64 << 20
 FILE_BYTES = 256 << 20
-# Written between two times that memory is given back: a row group is much more than what waits for it, and to
-# give its pages back and take them again is time of the system.
+# Bytes written between two releases of memory: a row group is much larger than the rows that wait for it, and
+# returning its pages and taking them again is system time.
 _RELEASE_BYTES = 48 << 20
 # Open at a time: each holds the footers of its row groups, and a handle.
 _MAX_OPEN = 64
@@ -33,8 +34,8 @@ _MAX_OPEN = 64
 class WrittenFile(NamedTuple):
     """A file that is complete.
 
-    `directory` is that of its partition below its table's, `path` stands below the root. `has_ids` says that
-    rows have ids of topics, whose names may not stand with them.
+    `directory` is that of its partition below its table's, and `path` is below the root. `has_ids` means that
+    rows have ids of topics, possibly without their names.
     """
 
     table: str
@@ -64,9 +65,9 @@ class _Part:
 
 
 class ParquetParts:
-    """Takes record batches, gives the files written at `close`.
+    """Writer of record batches. `close` returns the files written.
 
-    `root` is a directory of `filesystem` (`pyarrow.fs`); `partition_by` are columns, of which a table uses
+    `root` is a directory of `filesystem` (`pyarrow.fs`). `partition_by` are columns, of which a table uses
     those it has.
     """
 
@@ -98,7 +99,7 @@ class ParquetParts:
             self._write(max(self._parts.values(), key=lambda part: part.bytes))
 
     def close(self) -> list[WrittenFile]:
-        """Write what waits; all files that were written."""
+        """Write the waiting batches. Return all files that were written."""
         for part in list(self._parts.values()):
             self._write(part)
             self._finish(part)
@@ -151,13 +152,13 @@ class ParquetParts:
 
 
 def parts_in(staging: str, partition_by: tuple[str, ...]) -> ParquetParts:
-    """Files of an attempt of its own, below a directory that a path or URL names."""
+    """Return a writer for a new attempt, below a directory that a path or URL names."""
     filesystem, root = filesystem_of(staging)
     return ParquetParts(filesystem, root, partition_by, uuid4().hex[:12])
 
 
 def table_writer(stream: Any, schema: Any) -> Any:
-    """What writes rows of a table to a stream.
+    """Return the writer of a table's rows to a stream.
 
     Texts repeat and have dictionaries. Numbers and times rise or hardly repeat: they are written as
     differences (DELTA_BINARY_PACKED), and have statistics, by which readers skip row groups.

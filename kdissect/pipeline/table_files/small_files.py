@@ -1,7 +1,7 @@
-"""Small files of one partition become large ones before they are committed, and names of topics get in.
+"""Small files of one partition become large ones before they are committed, and get names of topics.
 
-Every reducing task writes to every partition it has rows for: with many tasks and few rows that is what
-people call a data lake of splinters. Rows keep their files' order.
+Every reducing task writes to every partition it has rows for: many tasks with few rows make a data lake of
+splinters. Rows keep their files' order.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Group(NamedTuple):
 
 
 def plan(files: Iterable[WrittenFile]) -> tuple[list[WrittenFile], list[Group]]:
-    """Files that stay as they are, and those that are to be written again."""
+    """Return files that stay as they are, and groups of files to write again."""
     stay: list[WrittenFile] = []
     small: dict[tuple[str, str], list[WrittenFile]] = defaultdict(list)
     large: list[Group] = []
@@ -77,7 +77,7 @@ def join(filesystem: Any, root: str, group: Group, names: Names) -> WrittenFile:
 
 
 def write_rows(filesystem: Any, path: str, schema: Any, batches: Iterable[Any]) -> tuple[int, int]:
-    """Write record batches as one file of large row groups; gives (rows, bytes)."""
+    """Write record batches as one file of large row groups. Return (rows, bytes)."""
 
     rows = 0
     with filesystem.open_output_stream(path) as stream:
@@ -91,16 +91,16 @@ def write_rows(filesystem: Any, path: str, schema: Any, batches: Iterable[Any]) 
 
 
 def batches_of(filesystem: Any, paths: Iterable[str]) -> Iterator[Any]:
-    """The rows of files, one after the other, as record batches."""
+    """Yield the rows of files, one after the other, as record batches."""
     for path in paths:
         with pq.ParquetFile(path, filesystem=filesystem) as opened:
             yield from opened.iter_batches()
 
 
 def named_rows(batch: Any, table: str, directory: str, names: Names, again: bool = False) -> Any:
-    """Rows with the names of their topic ids; what the directory tells is needed to find them.
+    """Return rows with the names of their topic ids. Columns of the directory's name are needed to find them.
 
-    `again`: they have those that were known before.
+    `again`: the rows already have the names that were known before.
     """
     if table not in WITH_NAMES:
         return batch
@@ -152,7 +152,7 @@ class Joining:
 
 
 def joined(spark: SparkSession, groups: Sequence[Group], staging: str, names: Names) -> list[WrittenFile]:
-    """The files that groups became."""
+    """Join groups of files. Return the new files."""
     join_one = Joining(staging, names)
     if sum(group.bytes for group in groups) <= _HERE_BYTES:
         return [join_one(group) for group in groups]

@@ -1,9 +1,9 @@
 """Small files that are there as a whole, before and after they are written.
 
 Rules:
-- A file is written under another name and renamed, so that who reads it finds the old one or the new one.
-  Object stores show an object when it is complete and cannot rename: there it is written at once.
-- Where renaming replaces nothing (HDFS) there is none for a moment; then the other name holds it.
+- A file is written under another name and renamed, so that a reader finds the old one or the new one. Object
+  stores show an object when it is complete and cannot rename: there it is written at once.
+- If renaming cannot replace a file (HDFS), there is none for a moment. Then the other name has it.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any
 from pyarrow import fs
 
 NEXT = ".next"
-# As `type_name` of file systems of pyarrow.
+# As `type_name` in pyarrow's file systems.
 _OBJECT_STORES = frozenset({"s3", "gcs", "abfs"})
 
 
 def read_whole(filesystem: Any, path: str) -> bytes | None:
-    """The content of a file; None if there is none. Raises OSError."""
+    """Return the content of a file, or None if there is none. Raises OSError."""
     return _read(filesystem, path) if is_file(filesystem, path) else None
 
 
 def read_named(filesystem: Any, path: str) -> bytes:
-    """The content of a file that must be there, as another one names it. Raises OSError."""
+    """Return the content of a file that must exist, as another file names it. Raises OSError."""
     return _read(filesystem, path)
 
 
@@ -57,7 +57,7 @@ def is_file(filesystem: Any, path: str) -> bool:
 
 
 def names_in(filesystem: Any, directory: str, suffix: str) -> list[str]:
-    """Names of the files of a directory with a suffix, sorted; none where there is no directory."""
+    """Return a directory's file names with a suffix, sorted, or none if there is no directory."""
 
     found = filesystem.get_file_info(fs.FileSelector(directory, allow_not_found=True))
     return sorted(info.base_name for info in found if info.base_name.endswith(suffix))

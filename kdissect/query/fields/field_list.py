@@ -11,7 +11,7 @@ from kdissect.query.fields.schema_fields import SIDES, BodyField, all_body_field
 from kdissect.query.values.value_kinds import ValueKind
 from kdissect.schema.protocol_messages import api_name
 
-_MAX_APIS = 5  # named in a line; the others are counted
+_MAX_APIS = 5  # named in a line, which counts further ones
 
 
 class FieldInfo(NamedTuple):
@@ -24,7 +24,7 @@ class FieldInfo(NamedTuple):
 
 
 def fields(prefix: str = "") -> list[FieldInfo]:
-    """The fields whose names begin with `prefix`; those of bodies only for `request.` or `response.`."""
+    """Return the fields whose names begin with `prefix`, body fields only for `request.` or `response.`."""
     found = [info for info in _others() if info.name.startswith(prefix)]
     side, dot, _ = prefix.partition(".")
     if side in SIDES and dot:

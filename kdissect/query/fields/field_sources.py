@@ -20,7 +20,7 @@ Many = Callable[[Exchange], Sequence[Any]]
 
 
 class Cost(IntEnum):
-    """What a test of one exchange costs, in steps of about ten."""
+    """Cost of a test of one exchange, in steps of about ten."""
 
     HEADER = auto()
     SUMMARY = auto()
@@ -43,15 +43,15 @@ class Source:
         self.cost = cost
 
     def refined(self, values: Sequence[tuple[Any, ...] | None]) -> Source:
-        """The source to compare with some values (for each kind; None: not of that kind)."""
+        """Return the source to compare with some values (for each kind, None: not of that kind)."""
         return self
 
     def one(self, binding: Binding) -> One:
-        """The getter of a field with one value."""
+        """Return the getter of a field with one value."""
         raise NotImplementedError
 
     def many(self, binding: Binding) -> tuple[Many, ...]:
-        """The getters of a field with several values, one for each kind."""
+        """Return the getters of a field with several values, one for each kind."""
         raise NotImplementedError
 
     def presence(self, binding: Binding) -> Callable[[Exchange], bool]:
@@ -71,10 +71,10 @@ class Source:
 
 
 class RowSource(Source):
-    """A field of the row schema, or one that belongs beside it.
+    """A field of the row schema, or a further field of a row.
 
-    `make` gives the getter. `has` says otherwise than by the values whether the field is there. `refine`
-    gives the source for some values, None for this one.
+    `make` returns the getter. `has` decides whether the field is there, if the values do not. `refine`
+    returns the source for some values, None for this one.
     """
 
     def __init__(
@@ -99,15 +99,15 @@ class RowSource(Source):
         return self if better is None else better
 
     def named(self, name: str, kind: ValueKind) -> RowSource:
-        """The same under another name."""
+        """Return the same source under another name."""
         return RowSource(name, kind, self._make, self.is_many, self.cost, self._has, self._refine)
 
     def one(self, binding: Binding) -> One:
-        """The getter."""
+        """Return the getter."""
         return self._make(binding)
 
     def many(self, binding: Binding) -> tuple[Many, ...]:
-        """The getter."""
+        """Return the getter."""
         return (self._make(binding),)
 
     def presence(self, binding: Binding) -> Callable[[Exchange], bool]:
@@ -115,7 +115,7 @@ class RowSource(Source):
         return self._has or super().presence(binding)
 
     def counter(self, binding: Binding) -> Callable[[Exchange], int]:
-        """How many values there are; none where the field is not there."""
+        """Return a function that counts values, 0 if the field is not there."""
         count, has = super().counter(binding), self._has
         return count if has is None else lambda exchange: count(exchange) if has(exchange) else 0
 
@@ -127,7 +127,8 @@ Groups = Mapping[ValueKind, Mapping[str, Mapping[int, Sequence[Path]]]]
 class BodySource(Source):
     """Fields of bodies, in any number of APIs.
 
-    `fits_only`: there are none in a response that does not fit to its last byte, whose layout is another.
+    `fits_only`: a response that does not fit to its last byte has no such field, because its layout is
+    different.
     """
 
     def __init__(self, name: str, groups: Groups, fits_only: bool) -> None:
@@ -147,7 +148,9 @@ class BodySource(Source):
 
 
 def _of_fitting(getter: Many) -> Many:
-    """The same where the response fits. Asked only of values that are not 0, which are few."""
+    """Return a getter for responses that fit. It checks the fit only for values that are not 0, which are
+    few.
+    """
 
     def many(exchange: Exchange) -> Sequence[Any]:
         values = getter(exchange)

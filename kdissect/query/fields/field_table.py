@@ -26,7 +26,7 @@ _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
 class Chosen(NamedTuple):
-    """A column, and what its values are brought to."""
+    """A column, with its type and the conversion of its values."""
 
     column: Column
     type: str
@@ -34,8 +34,8 @@ class Chosen(NamedTuple):
 
 
 def field_table(names: Sequence[str]) -> Table:
-    """The table of such names: what stands behind a dot is inside of a struct. Raises UnknownFieldError for a
-    name that no exchange has, ValueError for one that is of no table.
+    """Return the table of such names: a name after a dot is a field of a struct. Raises UnknownFieldError for
+    a name that no exchange has, ValueError for one that no table has.
     """
     chosen = {one.column.name: one.type for one in chosen_fields(names)}
     structs = dict.fromkeys(parent for name in chosen for parent in _parents(name))
@@ -61,7 +61,7 @@ def _parents(name: str) -> list[str]:
 
 
 def chosen_fields(names: Sequence[str]) -> list[Chosen]:
-    """The columns that every row of the table does not have by itself. Raises as `field_table`."""
+    """Return the columns that not every row of the table has. Raises as `field_table`."""
     return [_choose(name) for name in dict.fromkeys(names) if name not in _GIVEN]
 
 
@@ -79,7 +79,7 @@ def _choose(name: str) -> Chosen:
 
 
 def type_of_column(column: Column) -> str:
-    """The type of a column that `-e` names, as `RowField` writes it. Structs are text: JSON."""
+    """Return the type of a column that `-e` names, as `RowField` writes it. Structs are text: JSON."""
     type_ = _TYPES.get(column.place) or type_of(column.name)
     if type_ in ("struct", "list<struct>"):
         return "string"

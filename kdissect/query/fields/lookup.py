@@ -1,4 +1,4 @@
-"""Names of fields to sources of their values."""
+"""Sources of values by the names of fields."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Apis = frozenset[int] | None
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.(?:[A-Za-z_][A-Za-z0-9_]*|\*\*?))*")
 _SHOWN_APIS = 4  # in a message
-MAX_PARTS = 16  # of a name; the deepest field of the schema has half as many
+MAX_PARTS = 16  # of a name, twice the parts of the schema's deepest field
 _PARTITIONS = ("partition", "partition_index", "partition_indexes", "partition_id", "partitions")
 
 
 class EntityField:
-    """A name for all fields of bodies that mean the same, whatever each message calls it."""
+    """A name for all body fields with one meaning, with any name in each message."""
 
     def __init__(
         self,
@@ -105,8 +105,8 @@ class UnknownFieldError(LookupError):
 
 
 def look_up(name: str, apis: Apis = None) -> Source:
-    """The field of a name, for exchanges of some APIs. Raises UnknownFieldError."""
-    apis = apis or None  # tests that exclude each other: no exchange passes, whatever is asked of it
+    """Return the field of a name, for exchanges of some APIs. Raises UnknownFieldError."""
+    apis = apis or None  # tests that exclude each other: no exchange passes, with any further test
     entry = row_fields().get(name)
     if entry is not None:
         return entry.source
@@ -131,7 +131,7 @@ def look_up(name: str, apis: Apis = None) -> Source:
 
 
 def _decoded(name: str, side: str, rest: str, payload_path: Path, apis: Apis) -> Source:
-    """What the bytes at a payload_path hold."""
+    """Return the content of the bytes at a payload_path."""
     path = rest.removeprefix("body.").split(".")
     wanted = ".".join(payload_path).removeprefix("body.")
     keys = frozenset(field.api_key for field in matching(side, wanted, apis) if field.field.payload)
@@ -141,7 +141,9 @@ def _decoded(name: str, side: str, rest: str, payload_path: Path, apis: Apis) ->
 
 
 def matching(side: str, pattern: str, apis: Apis = None) -> Iterable[BodyField]:
-    """The fields of one side whose path a pattern means: `*` is one name, `**` any number of names."""
+    """Yield the fields of one side whose path matches a pattern: `*` is one name, `**` any number of
+    names.
+    """
     if "*" not in pattern:
         path = tuple(pattern.split("."))
         return (field for field in all_body_fields(side, apis) if field.path == path)
@@ -178,7 +180,7 @@ def _api_text(key: int) -> str:
     return api_name(key) or f"API {key}"
 
 
-# What people call fields elsewhere, Wireshark first of all.
+# Names of fields in other tools, Wireshark first of all.
 _HABITS = {
     "duration": "latency",
     "frame.number": "request.packets.first",
@@ -197,7 +199,7 @@ _ALL = "kdissect fields lists them all"
 
 
 def _suggest_field(name: str, apis: Apis) -> str:
-    """`did you mean NAME?`; where to look if nothing is near."""
+    """Return `did you mean NAME?`, or a hint if no name is near."""
     if name in _HABITS:
         return f"did you mean {_HABITS[name]}?"
     for side in SIDES:
@@ -224,7 +226,7 @@ class Decoded(ValueKind):
     textual = True
 
     def parse(self, literal: Literal) -> str:
-        """The text."""
+        """Return the text."""
         return literal.text
 
     def text(self, raw: Any) -> str:
@@ -245,7 +247,7 @@ _DECODED = Decoded()
 
 
 class DecodedSource(Source):
-    """What stands at a path of the decoded body, with its payloads; structs are there, and no more."""
+    """The values at a path of the decoded body, with its payloads. For structs only their presence counts."""
 
     def __init__(self, name: str, side: str, path: Sequence[str], keys: frozenset[int]) -> None:
         super().__init__(name, (_DECODED,), True, Cost.WHOLE_BODY)
@@ -254,7 +256,7 @@ class DecodedSource(Source):
         self._keys = keys
 
     def many(self, binding: Binding) -> tuple[Many, ...]:
-        """The values, from the body as rows have it, secrets masked."""
+        """Return the getter of the values, from the body as rows have it, secrets masked."""
 
         def get(exchange: Exchange) -> Sequence[Any]:
             if exchange.api_key not in self._keys:
@@ -265,7 +267,7 @@ class DecodedSource(Source):
 
 
 def payload_place(path: Sequence[str]) -> tuple[str, ...] | None:
-    """The path of the bytes field whose payload a path leads into; None if it leads into none."""
+    """Return the path of the bytes field whose payload a path leads into, or None if it leads into none."""
     for index, part in enumerate(path):
         if part.endswith(PAYLOAD_SUFFIX):
             return (*path[:index], part.removesuffix(PAYLOAD_SUFFIX))

@@ -17,7 +17,7 @@ NO_ERROR = 0  # org.apache.kafka.common.protocol.Errors#NONE
 
 
 class ApiName(ValueKind):
-    """APIs; values are their keys."""
+    """APIs. Values are their keys."""
 
     name = "api"
     doc = "an API by its name in any case, or by its key: Produce, fetch, 18"
@@ -25,7 +25,7 @@ class ApiName(ValueKind):
     textual = True
 
     def parse(self, literal: Literal) -> int:
-        """The key. Somebody may send a key that Kafka never had: any number is one."""
+        """Return the key. Any number is a key, because a client may send a key that Kafka never had."""
         number = whole(literal.text)
         if number is not None:
             return number
@@ -35,7 +35,7 @@ class ApiName(ValueKind):
         return found.key
 
     def text(self, raw: int) -> str:
-        """The name."""
+        """Return the name."""
         return api_name(raw) or str(raw)
 
     def choices(self) -> Sequence[tuple[str, str]]:
@@ -52,7 +52,7 @@ class ErrorName(ValueKind):
     textual = True
 
     def parse(self, literal: Literal) -> int:
-        """The code."""
+        """Return the code."""
         number = whole(literal.text)
         if number is not None:
             return number
@@ -63,7 +63,7 @@ class ErrorName(ValueKind):
         return found.code
 
     def text(self, raw: int) -> str:
-        """The name."""
+        """Return the name."""
         return error_name(raw)
 
     def choices(self) -> Sequence[tuple[str, str]]:
@@ -74,7 +74,7 @@ class ErrorName(ValueKind):
 
 
 class Choice(ValueKind):
-    """One of some names. `values` maps what stands in the field to its name; `is_open`: others are legal."""
+    """One of some names. `values` maps the field's content to its name. `is_open`: other values are legal."""
 
     name = "enum"
     textual = True
@@ -89,7 +89,7 @@ class Choice(ValueKind):
         self.example = next(iter(self._names.values()), "")
 
     def parse(self, literal: Literal) -> Any:
-        """What stands in the field."""
+        """Return the content of the field."""
         found = self._by_name.get(literal.text.casefold())
         if found is not None:
             return found
@@ -101,7 +101,7 @@ class Choice(ValueKind):
         raise ValueError(f"no value {literal.text!r}{suggest(literal.text, self._names.values())}")
 
     def text(self, raw: Any) -> str:
-        """The name."""
+        """Return the name."""
         name = self._names.get(raw)
         return str(raw) if name is None else name
 
@@ -118,12 +118,12 @@ class NamedFlag(Flag):
         self._shown = tuple(names.values())
 
     def parse(self, literal: Literal) -> bool:
-        """A bool."""
+        """Return a bool."""
         found = self._names.get(literal.text.casefold())
         return super().parse(literal) if found is None else found
 
     def choices(self) -> Sequence[tuple[str, str]]:
-        """The names, and the values."""
+        """Return the names, and the values."""
         return (*((name, "") for name in self._shown), *super().choices())
 
 
@@ -132,14 +132,14 @@ API, ERROR = ApiName(), ErrorName()
 
 @cache
 def flag_kind(name: str) -> NamedFlag:
-    """The kind of truth values that an enumeration of the schema names."""
+    """Return the kind of truth values that an enumeration of the schema names."""
     found = enumeration(name)
     return NamedFlag(found.values if found else {})
 
 
 @cache
 def enum_kind(name: str, is_number: bool) -> Choice | None:
-    """The kind of an enumeration of the schema; None if it has no names for such values."""
+    """Return the kind of a schema enumeration, or None if it has no names for such values."""
     found = enumeration(name)
     if found is None:
         return None
@@ -150,7 +150,7 @@ def enum_kind(name: str, is_number: bool) -> Choice | None:
 
 
 def members(kind: type[StrEnum]) -> Choice:
-    """The kind of a field whose values are the members of an enumeration of ours."""
+    """Return the kind of a field whose values are the members of one of our enumerations."""
     return Choice({str(member): str(member) for member in kind}, False, False)
 
 

@@ -23,7 +23,7 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
 _BODY, _BATCH = "body", "batch"
-# What belongs to a connection.
+# Names of fields of a connection.
 _OF_CONNECTION = frozenset(
     {
         "client.proxied",
@@ -56,7 +56,7 @@ class PrintedField(NamedTuple):
 
 
 class Behind(StrEnum):
-    """What stands behind a row, so that more can be told of it than it holds."""
+    """Source of a row's facts, from which further fields can be computed."""
 
     NOTHING = "nothing"
     CONNECTION = "connection"
@@ -65,7 +65,7 @@ class Behind(StrEnum):
 
 
 def names_behind(behind: Behind) -> Collection[str]:
-    """Names that can be worked out for rows of some kind, without those of bodies."""
+    """Return names that can be computed for rows of some kind, without names of body fields."""
     if behind is Behind.NOTHING:
         return ()
     if behind is Behind.CONNECTION:
@@ -77,7 +77,7 @@ def names_behind(behind: Behind) -> Collection[str]:
 
 
 def printed_field(name: str, known: Collection[str], behind: Behind) -> PrintedField:
-    """The column of a name, for rows that have the fields `known`. Raises UnknownFieldError."""
+    """Return the column of a name, for rows that have the fields `known`. Raises UnknownFieldError."""
     if name in known:
         return PrintedField(name, tuple(name.split(".")))
     entry = row_fields().get(name)
@@ -125,9 +125,9 @@ def places_of(name: str) -> tuple[str, ...]:
 
 
 def type_of(name: str) -> str:
-    """The type of what a row with bodies, or `FieldValues`, has under a name, as `RowField` writes it.
+    """Return the type of a name's value in a row with bodies, or in `FieldValues`, as `RowField` writes it.
 
-    Numbers are int64, what is neither number nor truth value is text. Raises UnknownFieldError.
+    Numbers are int64. A value that is neither number nor truth value is text. Raises UnknownFieldError.
     """
     side, _, rest = name.partition(".")
     path = rest.removeprefix("body.")
@@ -186,7 +186,7 @@ class FieldValues:
         return {name: get(exchange) for name, get in self._getters}
 
     def of_connection(self, info: ConnectionInfo) -> dict[str, Any]:
-        """The same of a connection, for names that belong to it."""
+        """Return the values of a connection, for names that belong to it."""
         return self(cast(Exchange, OfConnection(info)))
 
 

@@ -1,4 +1,4 @@
-"""Fields of exchanges that filters can name: those of the row schema, and some beside them for daily use."""
+"""Fields of exchanges that filters can name: fields of the row schema, and further ones for daily use."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ _FIELDS: tuple[tuple[str, ValueKind, str, _Get], ...] = (
 
 
 class RowEntry(NamedTuple):
-    """One name, its documentation, and where its values come from.
+    """One name, its documentation, and the source of its values.
 
     `alias_of` names the field that it is another name of. `header` is the field's name for readers that can
-    leave out exchanges by themselves (`query.predicate`); empty where they cannot.
+    leave out exchanges themselves (`query.predicate`), empty if they cannot.
     """
 
     source: RowSource
@@ -91,12 +91,12 @@ class RowEntry(NamedTuple):
 
     @property
     def kind(self) -> ValueKind:
-        """What its values are."""
+        """The kind of its values."""
         (kind,) = self.source.kinds
         return kind
 
 
-# Names for daily use of fields of the row schema.
+# Names for daily use, for fields of the row schema.
 _ALIASES = {
     "latency": "latency_ns",
     "rtt": "rtt_ns",
@@ -128,7 +128,7 @@ def row_fields() -> dict[str, RowEntry]:
 
 
 def _renamed(alias: str, source: RowSource) -> RowSource:
-    # a bare number of nanoseconds is what latency_ns is for: by its short name a span of time has a unit
+    # latency_ns takes a bare number of nanoseconds. Under its short name a span of time has a unit.
     return source.named(alias, LATENCY if source.kinds[0] is NANOSECONDS else source.kinds[0])
 
 
@@ -211,7 +211,7 @@ def _plain() -> Sequence[tuple[RowSource, str]]:
 
 
 def _processes() -> Iterator[tuple[RowSource, str]]:
-    """Who holds the ends: those of either end, and of one."""
+    """Yield the processes that hold the ends: for either end, and for one."""
     yield RowSource("processes", STRUCTURE, values.plain(values.processes), is_many=True), ""
     end = Choice({n: n for n in ("client", "broker")}, False, False)
     yield RowSource("processes.end", end, values.plain(values.known_ends), is_many=True), ""
@@ -255,7 +255,7 @@ def batch_fields() -> Sequence[tuple[RowSource, str]]:
 
 
 def batch_parts() -> Iterator[tuple[str, Callable[[RecordBatch], Any]]]:
-    """Name and getter of each part of a batch, the values as JSON has them."""
+    """Yield name and getter for each part of a batch, the values as JSON has them."""
     for name, kind, _, get in _FIELDS:
         if name:
             yield name[1:], _named(get) if kind is _CODEC else get

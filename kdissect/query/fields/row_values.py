@@ -1,4 +1,4 @@
-"""Values of the fields of exchanges, taken from the exchange itself: most of them never become a row."""
+"""Field values of an exchange, taken from the exchange itself: most of them never become a row."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from kdissect.session.identities import cluster_of, learn_identities
 Get = Callable[[Exchange], Any]
 
 ANOMALY_KINDS = members(AnomalyKind)
-# What an anomaly can be only once bodies are decoded: that is done for filters that name one of these.
+# Kinds of anomalies that exist only once bodies are decoded. Filters that name one of these decode bodies.
 _OF_BODIES = (AnomalyKind.MALFORMED_BODY, AnomalyKind.TRAILING_BYTES, AnomalyKind.MALFORMED_PAYLOAD)
 
 
 def plain(get: Get) -> Callable[[Binding], Get]:
-    """A getter that needs nothing but the exchange."""
+    """Return a getter that needs only the exchange."""
     return lambda _: get
 
 
 def guarded(side: str, get: Callable[[Frame], Any]) -> Get:
-    """The value of one side's frame, None where there is none."""
+    """Return a getter of one side's frame, None if there is none."""
     if side == "request":
         return lambda e: None if e.request is None else get(e.request)
     return lambda e: None if e.response is None else get(e.response)
 
 
 def file_getter(side: str, first: bool) -> Callable[[Binding], Get]:
-    """The file of the frame's first byte, or of its last where that is another one."""
+    """Return a getter of the file with the frame's first byte, or its last one if that file is different."""
 
     def make(binding: Binding) -> Get:
         names = binding.context.file_names
@@ -53,12 +53,12 @@ def file_getter(side: str, first: bool) -> Callable[[Binding], Get]:
 
 
 def whole(side: str, part: int) -> Callable[[Binding], Get]:
-    """The decoded body (part 0) or why there is none (1), as rows have them."""
+    """Return a getter of the decoded body (part 0) or the reason why there is none (1), as rows have them."""
     return plain(lambda e: body_of(e, side, show_secrets=False)[part])
 
 
 def number(binding: Binding) -> Get:
-    """The number of the exchange that the filter is asked about (`Predicate.needs_all`)."""
+    """Return a getter of the number of the exchange under test (`Predicate.needs_all`)."""
     return lambda _: binding.number
 
 
@@ -67,7 +67,7 @@ def ends(e: Exchange) -> Sequence[Any]:
     return e.connection.client, e.connection.broker
 
 
-# What is known of a process, in words.
+# Facts about a process, in words.
 PROCESS_PARTS = {
     "process": "the process", "pid": "its id", "pod": "its pod", "namespace": "its namespace",
     "container": "its container",
@@ -75,17 +75,17 @@ PROCESS_PARTS = {
 
 
 def processes(e: Exchange) -> Sequence[Any]:
-    """Processes of either end."""
+    """Return the processes of either end."""
     return e.connection.processes
 
 
 def known_ends(e: Exchange) -> Sequence[str]:
-    """The ends whose processes are known to be theirs."""
+    """Return the ends whose processes are known."""
     return [end for end, _ in e.connection.processes_of() if end is not None]
 
 
 def part_of_processes(part: str, role: str | None) -> Get:
-    """A getter of one thing that is known of the processes of an end, or of both."""
+    """Return a getter of one fact about the processes of an end, or of both."""
     get = attrgetter(part)
 
     def values(e: Exchange) -> Sequence[Any]:
@@ -101,7 +101,7 @@ def part_of_processes(part: str, role: str | None) -> Get:
 def cluster(e: Exchange) -> str | None:
     """Id of the broker's cluster, as far as it is known by now."""
     if isinstance(e, Exchange):  # of a connection alone there is none
-        learn_identities(e)  # nothing else may look at it
+        learn_identities(e)  # only this function may read it
     return cluster_of(e.connection)
 
 
@@ -111,7 +111,7 @@ def software(e: Exchange) -> str | None:
 
 
 def time(e: Exchange) -> int | None:
-    """Time of the first byte of the request, or of the response alone."""
+    """Return the time of the request's first byte, or of the response alone."""
     frame = e.request or e.response
     return None if frame is None else frame.time_ns
 
@@ -141,7 +141,7 @@ def topic_ids(e: Exchange) -> Sequence[str]:
 
 
 def closed_by(e: Exchange) -> str | None:
-    """Who ended the connection of an unanswered request."""
+    """Return the end that closed the connection of an unanswered request."""
     return e.close.by if e.close else None
 
 
@@ -153,7 +153,7 @@ def closed_after(e: Exchange) -> int | None:
 
 
 def anomalies(e: Exchange) -> Sequence[Any]:
-    """The anomalies of exchange and frames."""
+    """Return the anomalies of exchange and frames."""
     return e.all_anomalies() if has_anomalies(e) else ()
 
 
@@ -175,6 +175,6 @@ def refined(kinds: tuple[str, ...]) -> RowSource | None:
 
 
 def _deep_kinds(e: Exchange) -> Sequence[str]:
-    """Kinds of anomalies, those of the bodies too."""
+    """Return kinds of anomalies, including those of the bodies."""
     asked, answered = (body_of(e, side, show_secrets=False).anomalies for side in ("request", "response"))
     return [str(anomaly.kind) for anomaly in (*anomalies(e), *asked, *answered)]

@@ -27,7 +27,9 @@ _PLAIN: dict[Primitive, ValueKind] = {
 
 
 class BodyField(NamedTuple):
-    """One field of one API's request or response. `is_many`: an array stands on the way to it, or is it."""
+    """One field of one API's request or response. `is_many`: its path contains an array, or it is an
+    array.
+    """
 
     side: str
     api_key: int
@@ -44,7 +46,7 @@ class BodyField(NamedTuple):
 
 @cache
 def body_fields(api_key: int, side: str) -> tuple[BodyField, ...]:
-    """Every field of a request or response, in the schema's order; empty for an API nobody knows."""
+    """Return every field of a request or response, in the schema's order, empty for an unknown API."""
     found = api(api_key)
     if found is None:
         return ()
@@ -53,7 +55,7 @@ def body_fields(api_key: int, side: str) -> tuple[BodyField, ...]:
 
 
 def all_body_fields(side: str, keys: frozenset[int] | None = None) -> Iterator[BodyField]:
-    """The fields of some APIs, or of all of them."""
+    """Yield the fields of some APIs, or of every API."""
     for key in sorted(api_keys() if keys is None else keys & api_keys()):
         yield from body_fields(key, side)
 
@@ -70,7 +72,7 @@ def _fields_of(key: int, side: str, struct: Struct, path: Path, is_many: bool) -
 
 
 def kind_of(field: Field) -> ValueKind:
-    """What a field's values are: of an array its elements'."""
+    """Return the kind of a field's values: for an array that of its elements."""
     element = field.type.element if isinstance(field.type, Array) else field.type
     if isinstance(element, Struct):
         return STRUCTURE

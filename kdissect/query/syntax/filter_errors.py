@@ -1,4 +1,4 @@
-"""What a filter that cannot be used says: one line, and the position in the expression."""
+"""The error of a filter that cannot be used: one line, and the position in the expression."""
 
 from unicodedata import combining, east_asian_width
 
@@ -30,7 +30,7 @@ class FilterError(ValueError):
         return FilterError, (self.why, self.text, self.start, self.end, self.hint)
 
     def render(self) -> str:
-        """The message, the expression, and carets below the position. Safe for a terminal."""
+        """Return the message, the expression, and carets below the position. Safe for a terminal."""
         first = max(0, self.start - SHOWN // 2)
         line = inert(self.text[first : first + SHOWN])
         before = inert(self.text[first : self.start])
@@ -40,7 +40,7 @@ class FilterError(ValueError):
 
 
 def inert(text: str) -> str:
-    """The text with every character that does not print as `?`, so that nothing moves the cursor."""
+    """Return the text with `?` for every character that does not print, so that none moves the cursor."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 

@@ -1,4 +1,4 @@
-"""Tokens to nodes, by recursive descent; docs/filter.md has the grammar."""
+"""Tokens to nodes, by recursive descent. docs/filter.md has the grammar."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kdissect.query.values.units import DURATIONS, SIZES
 
 
 class Expected(StrEnum):
-    """What the parser waits for."""
+    """The token that the parser expects."""
 
     FIELD = "field"
     OPERATOR = "operator"
@@ -28,7 +28,7 @@ class Expected(StrEnum):
 
 
 class Expectation(NamedTuple):
-    """What is expected; `field` and `symbol` are the comparison that a value belongs to."""
+    """An expectation. `field` and `symbol` are the comparison that a value belongs to."""
 
     what: Expected
     field: str = ""
@@ -43,12 +43,12 @@ _WIRESHARK = {"eq": "==", "ne": "!=", "gt": ">", "lt": "<", "ge": ">=", "le": "<
 
 
 def parse(text: str) -> Node:
-    """What a filter says. Raises FilterError."""
+    """Parse a filter. Raises FilterError."""
     return Parser(text).whole()
 
 
 class Parser:
-    """Parses one text. `expected` is what could stand behind its last token, for completion."""
+    """Parser of one text. `expected` lists the tokens that could follow its last token, for completion."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -58,7 +58,7 @@ class Parser:
         self.expected: list[Expectation] = []
 
     def whole(self) -> Node:
-        """The whole filter. Raises FilterError."""
+        """Return the whole filter. Raises FilterError."""
         node = self._or()
         if self._now.kind is not TokenKind.END:
             raise self._surplus()
@@ -191,14 +191,14 @@ class Parser:
         return Compare(name, symbol, (value,), name.start, value.end)
 
     def _operator(self, name: Name) -> str | None:
-        """The first spelling of the operator that stands here, if one does."""
+        """Return the first spelling of the operator at the current token, if there is one."""
         token = self._now
         self._may_follow(Expected.OPERATOR, name.text)
         if token.kind is TokenKind.STRING:
             return None
         if self._takes("not"):
             if not self._takes("in"):
-                raise self._error("'not' behind a field goes with 'in'", token, "write: not FIELD ...")
+                raise self._error("'not' after a field goes with 'in'", token, "write: not FIELD ...")
             return "not in"
         found = by_symbol(token.text.lower())
         if found is None:

@@ -13,7 +13,7 @@ from kdissect.query.syntax.filter_errors import FilterError
 
 
 class TokenKind(StrEnum):
-    """What a token is."""
+    """Kind of a token."""
 
     WORD = "word"
     STRING = "string"
@@ -22,7 +22,7 @@ class TokenKind(StrEnum):
 
 
 class Token(NamedTuple):
-    """A piece of the text; of a string `text` is what it stands for, without quotes and escapes."""
+    """A piece of the text. `text` of a string is its content, without quotes and escapes."""
 
     kind: TokenKind
     text: str
@@ -41,7 +41,7 @@ _PLAIN = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "'"}
 
 
 def tokenize(text: str) -> list[Token]:
-    """The tokens of a filter, an END behind them. Raises FilterError."""
+    """Return the tokens of a filter, with an END after them. Raises FilterError."""
     most = in_force().filter_characters
     if len(text) > most:
         raise FilterError(f"a filter has at most {most} characters, not {len(text)}", text, most, most)
@@ -85,7 +85,7 @@ def _string(text: str, start: int) -> Token:
 
 
 def unescape(text: str) -> str:
-    r"""What stands for something else: `\"`, `\'`, `\\`, `\n`, `\t`, `\r`, `\xNN`, `\uNNNN`.
+    r"""Replace escapes by their characters: `\"`, `\'`, `\\`, `\n`, `\t`, `\r`, `\xNN`, `\uNNNN`.
 
     Any other backslash stays, so that patterns need not double theirs.
     """
@@ -100,14 +100,14 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def quote(text: str) -> str:
-    """A text as a filter writes it."""
+    """Return a text as a filter writes it."""
     if _WORD.fullmatch(text):
         return text
     return quoted(text)
 
 
 def quoted(text: str) -> str:
-    """A text in quotes."""
+    """Return a text in quotes."""
     return '"' + "".join(_escaped(letter) for letter in text) + '"'
 
 

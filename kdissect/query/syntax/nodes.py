@@ -1,4 +1,4 @@
-"""What a filter says, as it was written: names and literals, nothing looked up yet."""
+"""The nodes of a filter as it was written: names and literals, before any lookup."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kdissect.query.syntax.filter_tokens import quote, quoted
 
 
 class Literal(NamedTuple):
-    """A value as written; `is_text` where it stood in quotes."""
+    """A value as written. `is_text` if it was in quotes."""
 
     text: str
     is_text: bool
@@ -48,7 +48,7 @@ class Compare(NamedTuple):
 
 
 class Present(NamedTuple):
-    """A field alone: it has a value; a truth value: it is true."""
+    """A field alone: it has a value, or a truth value is true."""
 
     name: Name
 
@@ -57,7 +57,7 @@ class Present(NamedTuple):
 
 
 class HasFinding(NamedTuple):
-    """`has finding CODE`: one of the codes, or any finding where none is named."""
+    """`has finding CODE`: one of the codes, or any finding if none is named."""
 
     codes: tuple[Literal, ...]
     start: int

@@ -1,4 +1,4 @@
-"""Addresses: of one end of a connection with or without its port, and of networks."""
+"""Addresses of a connection's ends with or without the port, and of networks."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kdissect.model.endpoint import Endpoint
 from kdissect.query.syntax.nodes import Literal
 from kdissect.query.values.value_kinds import Test, ValueKind
 
-_HOSTS_KEPT = 4096  # addresses of a capture's ends, parsed once each; some 200 bytes
+_HOSTS_KEPT = 4096  # addresses of a capture's ends, parsed once each, some 200 bytes
 
 
 class AddressRange(NamedTuple):
-    """An address or a network, and a port; port 0 stands for any. `network` is of `ipaddress`."""
+    """An address or a network, and a port. Port 0 means any port. `network` is of `ipaddress`."""
 
     network: Any
     port: int
@@ -36,7 +36,7 @@ class Address(ValueKind):
     textual = True
 
     def parse(self, literal: Literal) -> AddressRange:
-        """An address or a network, and a port."""
+        """Return an address or a network, and a port."""
         text = literal.text
         found = _address_range(text)
         if found is None:

@@ -13,7 +13,7 @@ STRUCT = "is a struct, it has no value to compare"
 
 
 class Operator(ABC):
-    """An operator. `symbols` are its spellings, the first one is what filters are printed with.
+    """An operator. `symbols` are its spellings. Filters are printed with the first one.
 
     `negative`: true only if no value of the field has what the values name.
     """
@@ -26,7 +26,7 @@ class Operator(ABC):
     """Whether the value is a text whatever the field holds."""
 
     def refuses(self, kind: ValueKind) -> str:
-        """Why the operator cannot be used on a kind of field; empty where it can."""
+        """Return why the operator cannot be used on a kind of field, or an empty text if it can."""
         return STRUCT if isinstance(kind, Structure) else ""
 
     @property
@@ -36,10 +36,10 @@ class Operator(ABC):
 
     @abstractmethod
     def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
-        """The test of one value of the field, which is not null."""
+        """Return the test of one field value, which is not null."""
 
     def check(self, values: Sequence[Any]) -> None:  # noqa: B027  most operators use all values
-        """Raises ValueError for values that cannot be used."""
+        """Raise ValueError for values that cannot be used."""
 
 
 class Equal(Operator):
@@ -237,15 +237,15 @@ _BY_SYMBOL = {symbol: operator for operator in OPERATORS for symbol in operator.
 
 
 def by_symbol(symbol: str) -> Operator | None:
-    """The operator of a spelling."""
+    """Return the operator of a spelling."""
     return _BY_SYMBOL.get(symbol)
 
 
 def symbols() -> tuple[str, ...]:
-    """The first spelling of every operator."""
+    """Return the first spelling of every operator."""
     return tuple(operator.symbol for operator in OPERATORS)
 
 
 def usable(kind: ValueKind) -> tuple[Operator, ...]:
-    """The operators for a kind of field."""
+    """Return the operators for a kind of field."""
     return tuple(operator for operator in OPERATORS if not operator.refuses(kind))

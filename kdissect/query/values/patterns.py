@@ -27,7 +27,7 @@ _REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
 
 
 def searcher(pattern: str) -> Callable[[str], bool]:
-    """A test whether a pattern occurs in a text. Raises ValueError with a line for people."""
+    """Return a test whether a pattern occurs in a text. Raises ValueError with a line for people."""
     most = in_force().pattern_characters
     if len(pattern) > most:
         raise ValueError(f"a pattern has at most {most} characters, not {len(pattern)}")
@@ -79,7 +79,7 @@ class _Cost:
         self.ways = 1
 
     def add(self, items: Any, inside: bool = False) -> None:
-        """Count what stands in a sequence; `inside` a repetition."""
+        """Count the items of a sequence, `inside` a repetition."""
         for code, argument in items:
             if code in _REPEATS:
                 self._repeat(argument, inside)

@@ -13,7 +13,7 @@ from kdissect.query.values.value_kinds import ValueKind, whole
 
 DAY_NS = 86400 * SECOND_NS
 FORMS = "2024-05-01T10:00:00Z, 10:00:05, +1.5s, +00:01:30"
-# RFC 3339 section 5.6, with the parts a person leaves out made optional; without an offset UTC is meant.
+# RFC 3339 section 5.6, with the parts that people leave out made optional. Without an offset it is UTC.
 _DATE = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)?)?", re.ASCII
 )
@@ -50,7 +50,7 @@ class Time(ValueKind):
         self.unit = unit
 
     def parse(self, literal: Literal) -> Any:
-        """A Moment, or a whole number of the field's own unit."""
+        """Return a Moment, or a whole number of the field's own unit."""
         number = None if literal.text.startswith("+") else whole(literal.text)
         if number is not None:
             return Moment(number * self._scale)
@@ -66,12 +66,12 @@ class Time(ValueKind):
 
 
 def read_moment(text: str) -> Moment | None:
-    """A moment from text, None if it has another form. Raises ValueError where a date does not exist."""
+    """Return a moment from text, None if it has another form. Raises ValueError if a date does not exist."""
     return _later(text) or _clock(text) or _date(text)
 
 
 def part_of(fraction: str | None, factor: int) -> int:
-    """The digits behind a point, in the unit of which `factor` make one: a float could not hold it."""
+    """Return the digits after a point, in the unit of which `factor` make one: a float could not hold it."""
     return int(fraction) * factor // 10 ** len(fraction) if fraction else 0
 
 

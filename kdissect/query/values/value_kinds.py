@@ -1,7 +1,7 @@
-"""Kinds of values: how a filter writes them, and what it may ask of them.
+"""Kinds of values: their form in a filter, and the operations on them.
 
-A kind is a plain object; equal kinds are the same object. `parse` raises ValueError with a line for people,
-and with a hint behind a line end where it has one.
+A kind is a plain object. Equal kinds are the same object. `parse` raises ValueError with a line for people,
+and with a hint after a line end if it has one.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ class ValueKind:
     name = "value"
     doc = ""
     unit = ""
-    """What a bare number counts."""
+    """The unit of a bare number."""
     example = ""
     ordered = False
     textual = False
 
     def parse(self, literal: Literal) -> Any:
-        """The value a literal stands for."""
+        """Return the value of a literal."""
         raise ValueError(f"{self.name} cannot be compared")
 
     def bind(self, value: Any, start_ns: Callable[[], int]) -> Any:
-        """The value once the capture's first packet is known."""
+        """Return the value once the capture's first packet is known."""
         return value
 
     def equals(self, value: Any) -> Test:
-        """A test for that value."""
+        """Return a test for that value."""
         return lambda raw: bool(raw == value)
 
     def one_of(self, values: Sequence[Any]) -> Test:
-        """A test for one of several values."""
+        """Return a test for one of several values."""
         known = frozenset(values)
         return lambda raw: raw in known
 
     def text(self, raw: Any) -> str:
-        """The value as text, for patterns and `contains`."""
+        """Return the value as text, for patterns and `contains`."""
         return str(raw)
 
     def choices(self) -> Sequence[tuple[str, str]]:
@@ -63,7 +63,7 @@ class Number(ValueKind):
     ordered = True
 
     def parse(self, literal: Literal) -> int:
-        """An int."""
+        """Return an int."""
         found = whole(literal.text)
         if found is None:
             raise ValueError(f"{literal.text!r} is no whole number")
@@ -79,7 +79,7 @@ class Real(ValueKind):
     ordered = True
 
     def parse(self, literal: Literal) -> float:
-        """A float."""
+        """Return a float."""
         try:
             return float(literal.text)
         except ValueError:
@@ -94,7 +94,7 @@ class Flag(ValueKind):
     example = "true"
 
     def parse(self, literal: Literal) -> bool:
-        """A bool."""
+        """Return a bool."""
         found = {"true": True, "false": False, "1": True, "0": False}.get(literal.text.lower())
         if found is None:
             raise ValueError(f"{literal.text!r} is neither true nor false")
@@ -114,7 +114,7 @@ class Text(ValueKind):
     textual = True
 
     def parse(self, literal: Literal) -> str:
-        """The text."""
+        """Return the text."""
         return literal.text
 
 
@@ -175,7 +175,7 @@ class Structure(ValueKind):
 
 
 def whole(text: str) -> int | None:
-    """A whole number, None for anything else."""
+    """Return a whole number, None for anything else."""
     try:
         return int(text, 0) if len(text) <= MAX_DIGITS else None
     except ValueError:

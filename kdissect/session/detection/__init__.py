@@ -1,1 +1,1 @@
-"""Whether a connection carries Kafka, told by its bytes, on any port."""
+"""Detection of Kafka in a connection by its bytes, on any port."""

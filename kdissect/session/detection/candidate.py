@@ -24,8 +24,8 @@ from kdissect.session.detection.recognition import (
     request_decodes,
 )
 
-# Bytes of a direction that are judged. A plausible header with a client id before so many bytes of its frame
-# is believed: more cannot be held back.
+# Bytes of a direction that are judged. A plausible header with a client id is believed after this number of
+# bytes of its frame: more bytes cannot be held back.
 JUDGED_BYTES = 32 << 10
 # Requests looked at for the id that an answer carries: a producer that wants no answer has no more in flight
 # (max.in.flight.requests.per.connection is 5, org.apache.kafka.clients.producer.ProducerConfig).
@@ -52,18 +52,18 @@ class Candidate:
         self._is_answered = Verdict.MORE
 
     def more(self, data: bytes) -> None:
-        """The bytes that follow."""
+        """Take the bytes that follow."""
         if not self.is_cut and len(self.data) < JUDGED_BYTES:
             self.data = (self.data + data)[:JUDGED_BYTES]
 
     def answered(self, answer: bytes, is_first: bool) -> None:
-        """What the other end sent: the first of all (`is_first`), which refutes as well, or later."""
+        """Take bytes of the other end: its first bytes (`is_first`), which can also refute, or later ones."""
         if self._is_answered is not Verdict.MORE or len(answer) < _ANSWER.size:
             return
         size, correlation_id = _ANSWER.unpack_from(answer)
         verdict = Verdict.NO
         if MIN_RESPONSE_SIZE <= size <= MAX_FRAME_SIZE and correlation_id in self._ids():
-            # Zeros stand everywhere: with them the body must tell.
+            # Zeros occur everywhere: with them the body must decide.
             is_plain = correlation_id or self._is_strong
             verdict = Verdict.YES if is_plain else self._of_body(answer[_PREFIX : _PREFIX + size], size)
         if is_first or verdict is Verdict.YES:

@@ -2,9 +2,9 @@
 
 Rules:
 - From the start of a connection the verdict depends on the bytes alone, never on how TCP cut them.
-- From the middle, each segment's first byte is tried as the start of a request; one too short to tell waits
-  for the next: some clients write a frame's size alone.
-- What only looks like a request waits for its proof (`candidate`): the rest of the frame, or the answer.
+- From the middle, each segment's first byte is tried as the start of a request. A segment that is too short
+  for a verdict waits for the next: some clients write a frame's size alone.
+- Bytes that only look like a request wait for their proof (`candidate`): the end of the frame, or the answer.
 - Bytes held back are replayed once the kind is known, the client's first: a request must be known before its
   response.
 """
@@ -31,8 +31,8 @@ from kdissect.session.info import ConnectionKind
 if TYPE_CHECKING:
     from kdissect.session.detection.proxy_header import ProxyHeaders
 
-HELD_BYTES = 64 << 10  # bytes held back per connection; the oldest go first
-HELD_PIECES = 4096  # pieces and holes held back: of a capture of headers alone there is no byte to count
+HELD_BYTES = 64 << 10  # bytes held back per connection, of which the oldest go first
+HELD_PIECES = 4096  # pieces and holes held back: a capture with headers only has no byte to count
 GIVE_UP_BYTES = 4 << 20  # bytes from the middle of a connection without one plausible request: not Kafka
 
 
@@ -64,9 +64,9 @@ class Detection:
             None  # the direction of the end that accepted the connection, where that was seen
         )
         self.heard = 0  # a bit for each direction that bytes came of
-        self.proxied: ProxyHeaders | None = None  # PROXY protocol headers that are under way
+        self.proxied: ProxyHeaders | None = None  # PROXY protocol headers that are incomplete
         self._heads = [b"", b""]
-        self._begun = [b"", b""]  # from the middle: what is too short to tell whether it begins a frame
+        self._begun = [b"", b""]  # from the middle: bytes too few to recognize the beginning of a frame
         self._candidates: list[Candidate | None] = [None, None]
         self._headless: tuple[int, ...] = ()  # opened, but bytes were not captured
         self._verdicts = [Verdict.MORE, Verdict.MORE]
@@ -91,7 +91,7 @@ class Detection:
     def feed(
         self, direction: int, payload: bytes, ref: int, time_ns: int, is_open: bool
     ) -> ConnectionKind | None:
-        """The next bytes; the kind as soon as it is certain."""
+        """Take the next bytes. Return the kind as soon as it is certain."""
         if any(self._heads) and self._held_bytes + len(payload) > HELD_BYTES:
             return ConnectionKind.UNKNOWN
         self.hold(direction, payload, ref, time_ns)
@@ -105,7 +105,7 @@ class Detection:
     def feed_gap(
         self, direction: int, length: int, snapped: bool, ref: int, time_ns: int, is_open: bool
     ) -> ConnectionKind | None:
-        """Missing bytes: what stands before them is all there will be."""
+        """Take missing bytes: no more bytes come before them."""
         last = next((held.payload for held in reversed(self._held) if held.direction == direction), b"")
         before = self._begun[direction] or last
         self._begun[direction] = b""
@@ -118,7 +118,7 @@ class Detection:
         return self._from_middle(direction, before, cut=True) if before else None
 
     def _hold_gap(self, direction: int, length: int, snapped: bool, ref: int, time_ns: int) -> None:
-        """Keep a hole for the replay; holes next to each other are one (headers alone were captured)."""
+        """Store a hole for the replay. Adjacent holes become one (headers alone were captured)."""
         if self._held:
             last = self._held[-1]
             if last.direction == direction and last.gap > 0 and length > 0 and not last.payload:
@@ -138,15 +138,15 @@ class Detection:
         return self._decided()
 
     def _answer(self, direction: int, data: bytes, is_first: bool) -> None:
-        """What one direction sends may answer what the other looks to ask."""
+        """Take bytes of one direction, which may answer a request of the other."""
         other = self._candidates[1 - direction]
-        # Who accepted the connection does not ask: no answer proves that it does.
+        # The end that accepted the connection sends no requests: no answer proves that it does.
         if other is not None and self.listener != 1 - direction:
             other.answered(data, is_first)
             self._verdicts[1 - direction] = other.verdict()
 
     def _of_head(self, direction: int, head: bytes, cut: bool) -> Verdict:
-        """What the first bytes of a direction tell about it."""
+        """Judge the first bytes of a direction."""
         candidate = self._candidates[direction]
         if candidate is None:
             verdict = request_at(head, 0, cut, any_bytes=True)
@@ -192,7 +192,7 @@ class Detection:
         return self._decided()
 
     def _decided(self) -> ConnectionKind | None:
-        """The kind, where the verdicts on both directions tell it."""
+        """Return the kind, if the verdicts on both directions decide it."""
         verdicts = self._verdicts
         if Verdict.YES in verdicts:
             self.client = verdicts.index(Verdict.YES)
@@ -204,7 +204,7 @@ class Detection:
         return ConnectionKind.UNKNOWN if is_refuted else None
 
     def conclude(self, client_direction: int) -> tuple[ConnectionKind, int]:
-        """The connection is over: the best verdict there is, and the client's direction."""
+        """End the connection: return the best verdict there is, and the client's direction."""
         sent = self._sent(0), self._sent(1)
         for side, candidate in enumerate(self._candidates):
             if candidate is not None and candidate.is_likely(is_silent=not sent[1 - side]):
@@ -215,11 +215,11 @@ class Detection:
         return ConnectionKind.UNKNOWN, client_direction
 
     def has_response(self, direction: int) -> bool:
-        """Whether what is held of a direction begins with a whole response."""
+        """Return whether the held bytes of a direction begin with a whole response."""
         return response_frames(self._sent(direction)) > 0
 
     def begins_with_token(self, direction: int) -> bool:
-        """Whether what is held of a direction begins with a GSSAPI token."""
+        """Return whether the held bytes of a direction begin with a GSSAPI token."""
         head = b""
         for held in self._held:
             if held.direction == direction:

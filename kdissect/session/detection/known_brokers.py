@@ -1,10 +1,10 @@
-"""Which ends speak Kafka: what one connection proves holds for the others of its capture set.
+"""Ends that speak Kafka: the proof of one connection holds for all connections of its capture set.
 
 Rules:
-- An end is an address and port, in one capture set. Where connections to it were proven to be Kafka by their
-  bytes, one that came to nothing is judged as Kafka too: its first frame is broken, and that is a finding.
-- A proof may come later than what needs it. It is looked for once in all of the inputs, where they can be
-  read again (`rescan`): that costs a second pass, and only captures with an undecided connection pay it.
+- An end is an address and port, in one capture set. If connections to it were proven to be Kafka by their
+  bytes, one that failed is judged as Kafka too: its first frame is broken, and that is a finding.
+- A proof may come later than the connection that needs it. It is searched once in all of the inputs, if they
+  can be read again (`rescan`): that costs a second pass, and only for captures with an undecided connection.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kdissect.model.endpoint import Endpoint
 if TYPE_CHECKING:
     from kdissect.session.info import ConnectionInfo
 
-# Ends that are remembered, of about 300 bytes each; a cluster has some hundred brokers.
+# Ends that are remembered, of about 300 bytes each. A cluster has some hundred brokers.
 MAX_ENDS = 10_000
 
 End = tuple[str, Endpoint]
@@ -26,7 +26,7 @@ Rescan = Callable[[], Iterable[End]]
 
 
 class Brokers:
-    """Ends that were proven. `known` are so beforehand; `rescan` gives those of all inputs."""
+    """Proven ends. `known` are proven beforehand. `rescan` returns the proven ends of all inputs."""
 
     def __init__(self, known: Iterable[End] = (), rescan: Rescan | None = None) -> None:
         self.proven: set[End] = set(known)
@@ -39,14 +39,15 @@ class Brokers:
         self._rescan = None
 
     def prove(self, info: ConnectionInfo) -> None:
-        """The bytes of a connection show that it is Kafka."""
+        """Note that the bytes of a connection prove Kafka."""
         if len(self.proven) < MAX_ENDS:
             self.proven.add((info.capture_set, info.broker))
 
     def client_of(self, info: ConnectionInfo, is_sure: bool) -> int | None:
-        """The direction of the client of a connection with a proven end; None if none is proven.
+        """Return the direction of the client in a connection with a proven end, or None if neither end is
+        proven.
 
-        `is_sure`: it is known which end was connected to, no other can be the broker.
+        `is_sure`: the end that accepted the connection is known, so that only it can be the broker.
         """
         if self._is_proven(info, info.broker):
             return info.client_direction

@@ -3,10 +3,10 @@
 Each proxy of a chain may send one (PROXY 2.1, PROXY 2.2).
 
 Rules:
-- A header is believed where it is the first that one direction sends, and well-formed. Version 1 is a line of
-  text (section 2.1), version 2 is binary (section 2.2).
-- Of version 2 the addresses are read alone. Its other fields (TLVs) are skipped, however long they are.
-- Bytes that begin like a header and are none are left to whatever reads the connection.
+- A header is believed if it is the first content of a direction, and well-formed. Version 1 is a line of text
+  (section 2.1), version 2 is binary (section 2.2).
+- Of version 2 only the addresses are read. Its other fields (TLVs) are skipped, however long they are.
+- Bytes that only begin like a header are left to the reader of the connection.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from kdissect.model.endpoint import Endpoint
 from kdissect.model.packets.segment import flow_source
 
 V1_LIMIT = 107  # bytes of a line with its CRLF (section 2.1)
-MAX_HEADERS = 16  # of a chain of proxies; what follows is read as data
+MAX_HEADERS = 16  # in a chain of proxies, after which bytes are data
 _V1 = b"PROXY "
 _V2 = b"\r\n\r\n\0\r\nQUIT\n"
 # After the signature: version and command, family and transport, length of the rest (section 2.2).
 _V2_FIXED = struct.Struct(">12sBBH")
 _VERSION_2 = 0x20
 _LOCAL, _PROXY = 0, 1
-# Bytes of both addresses with their ports, by family; the last one has paths of UNIX sockets (section 2.2).
+# Bytes of both addresses with their ports, by family. The last one has paths of UNIX sockets (section 2.2).
 _IPV4, _IPV6 = 1, 2
 _ADDRESSES = {0: 0, _IPV4: 12, _IPV6: 36, 3: 216}
 _MOST_TRANSPORT = 2  # unspecified, stream, datagram
@@ -34,9 +34,9 @@ _LINE = re.compile(rb"PROXY (?:UNKNOWN(?: [^\r\n]*)?|TCP([46]) (\S+) (\S+) (\d{1
 
 
 class ProxyHeader(NamedTuple):
-    """What a header contains.
+    """Content of a header.
 
-    `source` is the address of the client that the proxy accepted; None where the header has none. `is_local`:
+    `source` is the address of the client that the proxy accepted, None if the header has none. `is_local`:
     the proxy connected for itself, as it does for a health check.
     """
 
@@ -67,12 +67,12 @@ class ProxyHeaders:
         """The last one that has an address, which is nearest to the client; without one the last."""
         self.count = 0
         self.is_over = False
-        """What comes next belongs to no header."""
+        """Whether the next bytes belong to no header."""
         self._held: tuple[_Piece, ...] = ()  # at most `V1_LIMIT` bytes, the last piece not counted
         self._skip = 0  # bytes that are left of a header that was read
 
     def take(self, payload: bytes, ref: int, time_ns: int) -> tuple[_Piece, ...]:
-        """Read the next bytes of the direction; return what belongs to no header."""
+        """Read the next bytes of the direction. Return the bytes that belong to no header."""
         if self._skip >= len(payload):
             self._skip -= len(payload)
             return ()
@@ -94,7 +94,9 @@ class ProxyHeaders:
         return _without(pieces, len(whole) - len(data))
 
     def gap(self, length: int) -> tuple[tuple[_Piece, ...], int]:
-        """Skip missing bytes; return what was held back, and how many of them belong to no header."""
+        """Skip missing bytes. Return the bytes held back, and how many of the missing ones belong to no
+        header.
+        """
         data = _joined(self._held)
         if length > 0 and len(data) >= _V2_FIXED.size and data.startswith(_V2):
             # The addresses are cut, the size is known.
@@ -108,7 +110,7 @@ class ProxyHeaders:
         return self.flush(), left
 
     def flush(self) -> tuple[_Piece, ...]:
-        """Return what was held back: no more bytes of it come, so that it is no header."""
+        """Return the bytes held back: no more bytes come, so that they are no header."""
         held, self._held, self.is_over = self._held, (), True
         return held
 
@@ -141,7 +143,7 @@ _MORE = _Found(ProxyHeader(0, None), 0)
 
 
 def _header_at(data: bytes) -> _Found | None:
-    """The header that `data` begins with; `_MORE` where bytes of it are missing, None where it is none."""
+    """Return the header that `data` begins with, `_MORE` if bytes of it are missing, None if it is none."""
     if data.startswith(_V2[: len(data)]):
         return _binary(data) if len(data) >= _V2_FIXED.size else _MORE
     if data.startswith(_V1[: len(data)]):
@@ -183,7 +185,7 @@ def _line(data: bytes) -> _Found | None:
 
 
 def _source(family: bytes, host: bytes, other_host: bytes, port: bytes, other_port: bytes) -> Endpoint | None:
-    """The first address of a line; None where one of its fields is malformed."""
+    """Return the first address of a line, or None if one of its fields is malformed."""
     import socket  # start-up: few captures have a header
 
     kind = socket.AF_INET if family == b"4" else socket.AF_INET6

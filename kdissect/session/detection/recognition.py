@@ -1,11 +1,11 @@
-"""Recognises what a connection carries from its bytes, on any port.
+"""Recognises the protocol of a connection from its bytes, on any port.
 
 Rules:
-- A direction whose bytes begin with a plausible request header may be the client's; `candidate` says what
-  proves it.
+- A direction whose bytes begin with a plausible request header may be the client's. `candidate` defines its
+  proof.
 - A first byte that no Kafka size can have, or a known signature, makes a connection opaque with a name.
-- Where bytes are still missing the answer is MORE; nothing is decided by the way TCP cut the stream, except
-  in the middle of a connection, where a segment's first byte is the best guess for a frame's first byte.
+- While bytes are missing the answer is MORE. The way in which TCP cut the stream has no effect, except in the
+  middle of a connection, where a segment's first byte is the best guess for a frame's first byte.
 """
 
 import struct
@@ -18,17 +18,17 @@ from kdissect.model.errors import DecodeError
 from kdissect.schema import protocol_messages
 from kdissect.session.info import ConnectionKind
 
-# Largest size taken for a frame. A broker takes 100 MiB (socket.request.max.bytes, spec/004 "Size
-# Constraints"); responses have no limit in the protocol. Below 256 MiB a first byte of printable text or of a
+# Largest plausible size of a frame. A broker takes 100 MiB (socket.request.max.bytes, spec/004 "Size
+# Constraints"). Responses have no limit in the protocol. Below 256 MiB a first byte of printable text or of a
 # TLS record can never be the start of a size.
 MAX_FRAME_SIZE = (1 << 28) - 1
 MIN_REQUEST_SIZE = (
     8  # header v0: api_key, api_version, correlation_id (RequestHeader v0, ControlledShutdown v0)
 )
 MIN_RESPONSE_SIZE = 4  # correlation_id (spec/004 "Size Constraints")
-MAX_CLIENT_ID = 1024  # no limit in the protocol; longer ones are not taken for a client id when guessing
+MAX_CLIENT_ID = 1024  # no limit in the protocol, but when guessing a longer text is no client id
 MIN_UNKNOWN_CLIENT_ID = 3  # least client id that vouches for an API or version our schema does not know
-# Responses in a row that tell a broker heard without its client.
+# Responses in a row that identify a broker if its client was not captured.
 MIN_LONE_RESPONSES = 3
 ZOOKEEPER_NEEDS = 32  # bytes of its first request up to the length of the password
 FUTURE_VERSIONS = 20  # versions past our schema that still look like Kafka
@@ -57,9 +57,10 @@ class Verdict(IntEnum):
 
 
 def request_at(data: bytes, offset: int, cut: bool = False, any_bytes: bool = False) -> Verdict:
-    """Whether a size-prefixed request begins at `offset`.
+    """Return whether a size-prefixed request begins at `offset`.
 
-    `cut`: no byte will follow (a snap length took the rest). `any_bytes`: the client id need not be UTF-8.
+    `cut`: no byte will follow (a snap length took the later ones). `any_bytes`: the client id need not be
+    UTF-8.
     """
     left = len(data) - offset
     if left < _HEADER_SIZE:
@@ -141,7 +142,7 @@ def printable(raw: bytes, is_cut: bool = False) -> bool:
     try:
         return raw.decode().isprintable()
     except UnicodeDecodeError as error:
-        # Of a character that is cut, no byte is wrong but those that are not there.
+        # Of a character that is cut, only the missing bytes are wrong.
         is_cut_off = is_cut and error.end == len(raw) and error.reason == "unexpected end of data"
         return is_cut_off and raw[: error.start].decode().isprintable()
 
@@ -156,7 +157,7 @@ def is_plausible_request(frame: bytes) -> bool:
 
 
 def foreign_protocol(data: bytes) -> ConnectionKind | None:
-    """The protocol that bytes at the start of a direction belong to, if it is one that is known not to be
+    """Return the protocol of bytes at the start of a direction, if it is one that is known not to be
     Kafka.
     """
     if len(data) >= 3 and 20 <= data[0] <= 24 and data[1] == 3 and data[2] <= 4:
@@ -181,7 +182,7 @@ def _is_zookeeper_connect(data: bytes) -> bool:
 
 
 def may_be_zookeeper(head: bytes) -> bool:
-    """Whether bytes begin like ZooKeeper's first request; `ZOOKEEPER_NEEDS` of them tell."""
+    """Return whether bytes begin like ZooKeeper's first request. `ZOOKEEPER_NEEDS` of them are enough."""
     return head[:3] == b"\0\0\0" and head[3] in (44, 45) and not any(head[4:8])
 
 

@@ -1,1 +1,1 @@
-"""The panes of the view of exchanges: the list, the fields and the bytes."""
+"""The panes of the exchanges view: the list, the fields and the bytes."""

@@ -22,16 +22,16 @@ from kdissect.session.exchange import Exchange, exchange_text
 from kdissect.session.info import ConnectionInfo
 from kdissect.tui.widgets.safe_text import safe
 
-# Children of one node shown at once; the rest stands below groups of as many.
+# Children of one node shown at once. Further children appear below groups of this size.
 GROUP = 100
 _SIDES = ("request", "response")
 
 
 class Buffer:
-    """Bytes for the hex pane: of a frame without its size prefix, or of what was compressed in it.
+    """Bytes for the hex pane: of a frame without its size prefix, or of data that was compressed in it.
 
-    `spans` are the packets of a frame's bytes, counted from behind the size prefix; `hidden` are bytes that
-    must not be shown.
+    `spans` are the packets of a frame's bytes, counted from the end of the size prefix. `hidden` are bytes
+    that the screen must not show.
     """
 
     def __init__(self, data: bytes, title: str, side: str, spans: tuple[Span, ...] = ()) -> None:
@@ -49,12 +49,12 @@ class Buffer:
         self.hidden[start:end] = b"\1" * max(end - start, 0)
 
     def shown(self, start: int, end: int) -> bytes:
-        """Bytes with fillers where they must not be shown."""
+        """Return bytes with fillers in place of hidden ones."""
         pairs = zip(self.data[start:end], self.hidden[start:end], strict=True)
         return bytes(FILLER[0] if hidden else byte for byte, hidden in pairs)
 
     def packet_at(self, offset: int) -> int | None:
-        """Number of the packet that carried a byte; None where nobody knows."""
+        """Return the number of the packet that carried a byte, or None if it is unknown."""
         for span in self.spans:
             if span.start <= offset < span.end:
                 return ref_number(span.ref)
@@ -124,11 +124,11 @@ class Dissected:
                 self.roots.append(self._side(side, frame))
 
     def root(self, side: str) -> Item | None:
-        """The root of a side."""
+        """Return the root of a side."""
         return next((item for item in self.roots if item.side == side), None)
 
     def item_at(self, buffer: Buffer, offset: int) -> Item | None:
-        """The innermost line that stands for a byte of a buffer."""
+        """Return the innermost line that shows a byte of a buffer."""
         item = buffer.root
         if item is None or not 0 <= offset < len(buffer.data):
             return None
@@ -194,7 +194,7 @@ class Dissected:
 
 
 class _Branches:
-    """Makes the lines of a tree of nodes."""
+    """Maker of the lines for a tree of nodes."""
 
     def __init__(self, text: TreeText, side: str, secret: frozenset[int]) -> None:
         self._text = text
@@ -202,7 +202,7 @@ class _Branches:
         self._side = side
 
     def fill(self, item: Item, node: Node, buffer: Buffer) -> None:
-        """Have the children of a line made when they are wanted; open what is small."""
+        """Let a line make its children when they are wanted, and open it if they are few."""
         shown = [child for child in node.children if self._text.is_shown(node, child)]
         error = node.own_error
         if not shown and error is None:
@@ -266,7 +266,7 @@ def _below(item: Item, buffer: Buffer, offset: int) -> Item | None:
 
 
 def inner_item(item: Item, label: str) -> Item | None:
-    """The first line below that has a label."""
+    """Return the first line below that has a label."""
     for child in item.children:
         found = child if child.label == label else inner_item(child, label)
         if found is not None:
@@ -275,7 +275,7 @@ def inner_item(item: Item, label: str) -> Item | None:
 
 
 def open_lines(items: list[Item]) -> Iterator[Item]:
-    """Lines that are on screen: those below open ones."""
+    """Yield the lines on screen, including the lines below open ones."""
     for item in items:
         yield item
         if item.is_open and item.can_open:

@@ -1,4 +1,4 @@
-"""The columns of the list of exchanges: what stands in them, how wide they are, which give way."""
+"""The columns of the exchange list: their content, their widths, and the order in which they give way."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ Cell = tuple[str, str]
 class ExchangeColumn(NamedTuple):
     """A column.
 
-    `least` to `width` cells, and with `grows` what is left; `priority` 0 stays longest in a narrow terminal.
-    A text is cut without a sign where it `clips`; its last word stays where it `keeps_end`.
+    It is `least` to `width` cells wide, and with `grows` it takes the space that is left. Priority 0 stays
+    longest in a narrow terminal. A text is cut without a sign if the column `clips`. Its last word stays if
+    the column `keeps_end`.
 
-    `field` is what a quick filter on a cell names, `value` the cell's text in the filter language.
+    A quick filter on a cell names `field`. `value` is the cell's text in the filter language.
     """
 
     name: str
@@ -42,7 +43,7 @@ class ExchangeColumn(NamedTuple):
     keeps_end: bool = False
 
     def fitted(self, text: str, cells: int) -> str:
-        """A cell's text in exactly so many cells."""
+        """Return a cell's text in exactly `cells` cells."""
         if self.clips:
             text = text[:cells]
         begin, _, end = text.rpartition(" ")
@@ -52,7 +53,9 @@ class ExchangeColumn(NamedTuple):
 
 
 def _time(log: ExchangeLog, row: int) -> Cell:
-    """Of the day; with the date in place of parts of a second where that is not the day of the first row."""
+    """Return the time of day, with the date in place of parts of a second on a later day than the first
+    row.
+    """
     time_ns = log.time_ns(row)
     text = rfc3339(time_ns)
     is_same_day = time_ns // _DAY_NS == log.time_ns(0) // _DAY_NS
@@ -124,7 +127,7 @@ def _findings(log: ExchangeLog, row: int) -> Cell:
 
 
 def _quoted(text: str | None) -> str | None:
-    """A value of the filter language; None where that has no way to write it that is safe on a screen."""
+    """Return a value of the filter language, or None if it cannot be written safely for a screen."""
     value = None if text is None else quoted(text)
     return value if value is not None and value.isprintable() else None
 
@@ -210,17 +213,17 @@ COLUMNS: tuple[ExchangeColumn, ...] = (
 )
 
 GUTTER = 2
-# Of what is left over, a column that grows takes so much at most: names of errors are no longer.
+# The cells that a growing column may add: error names are no longer.
 _MOST_GROWTH = 24
 
 
 def known(names: Sequence[str]) -> tuple[str, ...]:
-    """Those of the names that columns have: what was kept may be of another version."""
+    """Return the names that columns have: saved names may be of another version."""
     return tuple(column.name for column in COLUMNS if column.name in names)
 
 
 def fitting(names: Sequence[str], width: int) -> list[tuple[ExchangeColumn, int]]:
-    """The columns of these names that fit, with the widths they get."""
+    """Return the columns of these names that fit, with their widths in cells."""
     chosen = [column for column in COLUMNS if not names or column.name in names]
     while len(chosen) > 1 and _room(chosen, width) < 0:
         chosen.remove(max(chosen, key=lambda column: column.priority))

@@ -1,4 +1,4 @@
-"""The list of exchanges: a window on the log. It draws the lines on screen; a row has no object."""
+"""The list of exchanges: a window on the log. It draws the lines on screen and makes no object for a row."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ class ExchangeList(LineView):
         self._row: int | None = None
         self.row_colors: RowColors | None = None
         self.why_empty: Callable[[], str] = str
-        """What an empty list shows."""
+        """Returns the text of an empty list."""
 
     # content
 
     @property
     def shown(self) -> Shown | Ordered:
-        """What the list shows."""
+        """The rows in the list."""
         return self._shown
 
     @property
@@ -81,7 +81,7 @@ class ExchangeList(LineView):
         return self._shown[self.cursor] if 0 <= self.cursor < len(self._shown) else None
 
     def show(self, shown: Shown | Ordered) -> None:
-        """Show other rows; the cursor stays with its exchange where it can."""
+        """Show other rows. The cursor stays with its exchange if it can."""
         self._shown = shown
         if self._row is not None and len(shown):
             self.set_reactive(ExchangeList.cursor, shown.near(self._row))
@@ -140,7 +140,7 @@ class ExchangeList(LineView):
         return tuple(column.name for column, _ in self._widths)
 
     def choose_columns(self, names: tuple[str, ...]) -> None:
-        """Show these columns; none: all that fit."""
+        """Show these columns. An empty tuple means all that fit."""
         self.column_names = names
         self._fit()
         self.refresh()
@@ -169,11 +169,11 @@ class ExchangeList(LineView):
         return Strip(segments).adjust_cell_length(width, plain).crop(0, width)
 
     def head_of(self, column: ExchangeColumn) -> str:
-        """What stands over a column."""
+        """Return the title over a column."""
         return column.title
 
     def _empty(self, y: int, width: int) -> Strip:
-        """A line behind the last exchange; without any it says why."""
+        """Return a line after the last exchange. Without any exchange the line explains why."""
         lines = () if len(self._shown) else wrap(safe(self.why_empty()), max(width - 2 * GUTTER, 1))
         if y >= len(lines):
             return Strip.blank(width, self.base_style)
@@ -204,7 +204,7 @@ class ExchangeList(LineView):
         self.go_to(self.cursor + step)
 
     def action_page(self, step: int) -> None:
-        """A screenful up or down."""
+        """Move a screenful up or down."""
         self.follows = False
         self.go_to(self.cursor + step * max(self.visible_lines - 1, 1))
 
@@ -231,10 +231,10 @@ class ExchangeList(LineView):
         return self._widths[self.column][0] if self._widths else None
 
     def head_clicked(self) -> None:
-        """The mouse was on a title; the column is chosen."""
+        """Handle a click on a title. The column is already chosen."""
 
     def on_click(self, event: events.Click) -> None:
-        """Move the cursor; a second click opens; one on a title chooses its column."""
+        """Move the cursor. A second click opens the exchange, and a click on a title chooses its column."""
         x, y = event.x, event.y
         at = GUTTER
         for index, (_, cells) in enumerate(self._widths):

@@ -57,7 +57,7 @@ class FieldTree(LineView):
 
     @property
     def dissected(self) -> Dissected | None:
-        """The exchange that is shown."""
+        """The exchange on screen."""
         return self._dissected
 
     @property
@@ -145,7 +145,7 @@ class FieldTree(LineView):
         return self._draw(item, base, is_here, width)
 
     def _indent(self, item: Item) -> int:
-        """Cells before a line; less where all lines on screen stand deep, so that there is room for them."""
+        """Return the cells before a line, fewer if all lines on screen are deep, so that they fit."""
         return max(item.depth - self._shift, 0) * _INDENT
 
     def _measure(self) -> None:
@@ -187,7 +187,7 @@ class FieldTree(LineView):
         self.go_to(self.cursor + step)
 
     def action_page(self, step: int) -> None:
-        """A screenful up or down."""
+        """Move a screenful up or down."""
         self.go_to(self.cursor + step * max(self.visible_lines - 1, 1))
 
     def action_go(self, index: int) -> None:
@@ -202,7 +202,7 @@ class FieldTree(LineView):
             self._layout()
 
     def action_open(self) -> None:
-        """Open; to the first line below where it is open."""
+        """Open the line, or move to the first line below it if it is open."""
         item = self.item
         if item is None or not item.can_open:
             return
@@ -212,7 +212,7 @@ class FieldTree(LineView):
             self.action_open_or_close()
 
     def action_close(self) -> None:
-        """Close; to the line around it where it is closed."""
+        """Close the line, or move to the line around it if it is closed."""
         item = self.item
         if item is None:
             return
@@ -235,7 +235,7 @@ class FieldTree(LineView):
         self._layout()
 
     def on_click(self, event: events.Click) -> None:
-        """Move the cursor; on an arrow, open or close."""
+        """Move the cursor. A click on an arrow opens or closes the line."""
         index = self.top + event.y
         if index >= len(self._lines):
             return

@@ -1,4 +1,4 @@
-"""Bytes of a frame across its packets, or of what was compressed in it; the chosen field stands out."""
+"""Bytes of a frame across its packets, or of data that was compressed in it, with the chosen field marked."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class HexPane(LineView):
 
     @property
     def buffer(self) -> Buffer | None:
-        """What is shown."""
+        """The buffer on screen."""
         return self._buffer
 
     @property
     def field(self) -> tuple[int, int]:
-        """First byte of the chosen field, and the one behind its last."""
+        """First byte of the chosen field, and the byte after its last."""
         return self._start, self._end
 
     # content
@@ -87,7 +87,7 @@ class HexPane(LineView):
 
     @property
     def title(self) -> str:
-        """What is shown, and where the cursor is."""
+        """The title, the packet at the cursor and the chosen field."""
         buffer = self._buffer
         if buffer is None:
             return "bytes"
@@ -102,7 +102,7 @@ class HexPane(LineView):
         self.set_lines(max(-(-count // self.columns), 1))
 
     def _show(self, start: int, end: int) -> None:
-        """Scroll so that the beginning is in sight, and the end where there is room."""
+        """Scroll so that the beginning is in sight, and the end too if it fits."""
         first, last = start // self.columns, max(end - 1, start) // self.columns
         if first < self.top or first >= self.top + self.visible_lines:
             self.scroll_to(y=max(first - 1, 0), animate=False, immediate=True)
@@ -171,7 +171,7 @@ class HexPane(LineView):
         self.pick(self.cursor + step * self.columns)
 
     def action_page(self, step: int) -> None:
-        """A screenful up or down."""
+        """Move a screenful up or down."""
         self.pick(self.cursor + step * self.columns * max(self.visible_lines - 1, 1))
 
     def action_go(self, offset: int) -> None:
@@ -190,7 +190,7 @@ class HexPane(LineView):
 
 
 def octet(buffer: Buffer, offset: int) -> tuple[str, str]:
-    """A byte in hex and as a letter; secrets as stars."""
+    """Return a byte in hex and as a letter, with stars for secrets."""
     if buffer.hidden[offset]:
         return "**", "*"
     value = buffer.data[offset]

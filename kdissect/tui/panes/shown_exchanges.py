@@ -1,4 +1,4 @@
-"""Which exchanges a list shows: all, or those a filter takes; frozen, or growing."""
+"""The exchanges that a list shows: all, or those that a filter takes, frozen or growing."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _COLORS_KEPT = 4096  # some screens full
 class Shown:
     """Rows of the log by their position in the list.
 
-    `predicate` None: all. A filter that looks at headers is asked here, a slice of time at a time
-    (`advance`); for one that `needs_worker` another process reads the inputs and `take` gets its rows.
-    `frozen_at` rows of the log and no more are shown while the list is frozen.
+    `predicate` None means all rows. A filter on headers runs here, a slice of time at a time (`advance`). For
+    one that `needs_worker` another process reads the inputs and `take` gets its rows. While the list is
+    frozen, it shows no more than the first `frozen_at` rows of the log.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Shown:
         return len(self.log) if self._rows is None else len(self._rows)
 
     def __getitem__(self, position: int) -> int:
-        """The row at a position of the list."""
+        """Return the row at a position of the list."""
         return position if self._rows is None else self._rows[position]
 
     @property
@@ -58,18 +58,18 @@ class Shown:
         return self._rows
 
     def position_of(self, row: int) -> int | None:
-        """Where a row stands in the list; None where it is not shown."""
+        """Return the position of a row in the list, or None if the list does not show it."""
         position = row if self._rows is None else bisect_left(self._rows, row)
         return position if position < len(self) and self[position] == row else None
 
     def near(self, row: int) -> int:
-        """The position of a row, or of the first shown one behind it; the last where there is none."""
+        """Return the position of a row, or of the first shown one after it, or else the last position."""
         position = row if self._rows is None else bisect_left(self._rows, row)
         return max(0, min(position, len(self) - 1))
 
     @property
     def is_busy(self) -> bool:
-        """Whether the filter has not been asked about all of the log."""
+        """Whether the filter has not tested all of the log."""
         return self.is_searching or (self._test is not None and self.looked_at < len(self.log))
 
     def take(self, rows: array[int]) -> None:
@@ -78,7 +78,7 @@ class Shown:
             self._rows += rows
 
     def advance(self, budget_s: float) -> bool:
-        """Ask the filter about further exchanges, for so long at most; whether some are left."""
+        """Test further exchanges for at most `budget_s` seconds. Return whether some are left."""
         if self._test is None or self._rows is None:
             return False
         until = time.perf_counter() + budget_s
@@ -96,7 +96,7 @@ class Shown:
 
 
 class RowColors:
-    """Colours of rows of the log by coloring rules; those on the screen are asked for, and remembered."""
+    """Colours of log rows by coloring rules. It computes a colour when the row is on screen and caches it."""
 
     def __init__(self, log: ExchangeLog, rules: CompiledRules, file_names: Sequence[str] = ()) -> None:
         self._log = log

@@ -17,7 +17,7 @@ from kdissect.tui.widgets.row_order import Order, headed, next_order
 
 
 class SortedList(ExchangeList):
-    """`catch_up` with what is shown; `order` is by the name of a column, None for that of completion."""
+    """List in an order. `catch_up` updates it. `order` names a column, None means order of completion."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "sort", "Sort by the chosen column: up, down, as it came", show=False),
@@ -74,7 +74,7 @@ class SortedList(ExchangeList):
             self.show(found)
 
     def head_of(self, column: ExchangeColumn) -> str:
-        """The title, with the order."""
+        """Return the title, with the order."""
         return headed(column.title, self.order, column.name)
 
     def action_sort(self) -> None:
@@ -84,5 +84,5 @@ class SortedList(ExchangeList):
             self.sort_by(next_order(self.order, column.name))
 
     def head_clicked(self) -> None:
-        """The same by the mouse."""
+        """Sort by the column that the mouse chose."""
         self.action_sort()

@@ -1,1 +1,1 @@
-"""The processes beside the screen: what they read and write, what they say, and the frames they leave."""
+"""The processes next to the screen: what they read and write, their messages, and the frames they leave."""

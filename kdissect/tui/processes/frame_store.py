@@ -17,14 +17,14 @@ from kdissect.tui.processes.spool import SpoolReader
 if TYPE_CHECKING:
     from kdissect.engine.exchange_log.log import ExchangeLog
 
-# Frames kept: those of the exchange on screen and of the ones before it.
+# Frames cached: those of the exchange on screen and of the exchanges before it.
 KEPT = 16
 _KEPT_BYTES = 64 << 20
 _NOTHING_THERE = "its file is not known yet"
 
 
 class Frames:
-    """The `FrameStore` of a log. May be asked from any thread."""
+    """The `FrameStore` of a log. Any thread may ask it."""
 
     def __init__(
         self, log: ExchangeLog, paths: Callable[[], Sequence[str]], spool: SpoolReader | None
@@ -36,7 +36,7 @@ class Frames:
         self._lock = Lock()
 
     def find(self, want: Want) -> Found:
-        """The frame, or why it cannot be had."""
+        """Return the frame, or the reason why it is not available."""
         key = want.first_ref, want.mark, want.is_request
         with self._lock:
             known = self._kept.get(key)

@@ -4,7 +4,8 @@
 
 A process and not a thread, because analysis is work for the CPU in pure Python: a thread would take the
 interpreter's lock from the keys (docs/tui.md has the figures). IN and OUT are inherited pipes: an `Order`
-comes in, then what is `Wanted`; messages go out. When IN is closed the screen is gone, and the worker ends.
+comes in, then what is `Wanted`. Messages go out. When IN is closed, the screen has ended, and the worker
+ends.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ from kdissect.tui.studies.study import Study, StudyContext, new_studies
 if TYPE_CHECKING:
     from kdissect.capture.live.live_settings import LiveSettings
 
-# The first rows at once, later ones in larger parcels: each costs the screen about a millisecond.
+# The first rows go at once, later rows in larger parcels: each parcel costs the screen about a millisecond.
 _FIRST_FLUSH_S = 0.02
 _FLUSH_S = 0.15
 _ROWS_A_PARCEL = 4000
@@ -58,7 +59,7 @@ _FIRST_RESULT_S, _RESULT_S = 0.3, 1.0
 
 
 def _cut(captures: Captures) -> Iterator[str]:
-    """Files that end inside a packet, other than those that are captured now."""
+    """Yield anomalies of files that end inside a packet, other than files of a live capture."""
     for file in () if captures.is_live else captures.files:
         if file.error is None:
             yield from file.anomaly_texts(AnomalyKind.CUT_CAPTURE)
@@ -119,7 +120,7 @@ class Worker:
                 self._flush()
 
     def _tick(self) -> None:
-        """What came last is not to wait for the next packet, which may never come."""
+        """Flush the last rows, so that they do not wait for the next packet, which may never come."""
         while not self._is_over:
             time.sleep(_FLUSH_S)
             with self._lock:
@@ -154,7 +155,7 @@ class Worker:
             self._flush()
 
     def _takers(self, first: int) -> list[BlockTaker]:
-        """Who takes a block; `first` is the row of its first exchange."""
+        """Return the takers of a block. `first` is the row of its first exchange."""
         takers = []
         if self._order.rows:
             takers.append(BlockTaker(self._writer.take_block, lambda exchange, _: self._add(exchange)))
@@ -290,7 +291,7 @@ class Worker:
 
 
 def _each(_block: native.ExchangeBlock, start: int) -> int:
-    """Takes no exchange of a block before it is an object."""
+    """Return `start`: no exchange is taken from a block before it is an object."""
     return start
 
 
@@ -329,7 +330,8 @@ def main(arguments: Sequence[str]) -> int:
     order_pipe, out = map(int, arguments)
     order: Order = receive(order_pipe)
     use(order.limits)
-    faults.use(lambda _error: None)  # what an input brings to light does not keep the others off the screen
+    # an exception that an input causes does not keep later ones off the screen
+    faults.use(lambda _error: None)
     if order.stdin >= 0:
         os.dup2(order.stdin, 0)
     os.nice(order.nice)
@@ -341,7 +343,7 @@ def main(arguments: Sequence[str]) -> int:
     except KdissectError as error:  # no live capture
         send(out, Done((str(error),)))
     except OSError:
-        return 1  # the screen is gone
+        return 1  # the screen has ended
     except Exception as error:
         send(out, Failed(f"{type(error).__name__}: {error}", format_exc()))
         return 1

@@ -1,8 +1,8 @@
 """A bounded file for frames that cannot be read again: of streams, compressed captures and TLS.
 
-One process writes, another reads: blocks are numbered for ever and stand at their number modulo the bound, so
-what is new takes the place of what is oldest. Each frame begins with its number and length, by which a reader
-sees whether it still stands there. The file has no name, and is gone with the processes.
+One process writes and another reads. Blocks have ever-increasing numbers, and each block is at its number
+modulo the bound, so a new block overwrites the oldest one. Each frame begins with its number and length, by
+which a reader sees whether the frame is still there. The file has no name and disappears with the processes.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from struct import Struct
 
 from kdissect.engine.exchange_log.logged_frames import Found
 
-_BLOCK = 16  # bytes; block numbers are 32 bits wide: 64 GiB can go by
+_BLOCK = 16  # bytes; block numbers are 32 bits wide, enough for 64 GiB
 # Bytes on disk: an hour of a busy broker's connection at 500 KB/s, and what a /tmp mostly has.
 _SPOOL_BYTES = 2 << 30
-# A larger frame would push out too many others.
+# A larger frame would push out too many other frames.
 _MAX_FRAME = 64 << 20
 _HEAD = Struct("<II")  # number of the frame's first block, bytes of its content
 _NUMBERS = 1 << 32
@@ -26,7 +26,9 @@ _UNKEPT = _NUMBERS - 1
 
 
 class SpoolWriter:
-    """Writes frames to an open file. After an error of the disk nothing more is kept; `error` says why."""
+    """Writer of frames to an open file. After a disk error it stores no more frames, and `error` is the
+    reason.
+    """
 
     def __init__(self, handle: int, bound: int = _SPOOL_BYTES) -> None:
         self._handle = handle
@@ -35,7 +37,7 @@ class SpoolWriter:
         self.error = ""
 
     def put(self, content: bytes) -> int:
-        """Keep a frame's content; gives its number."""
+        """Store a frame's content and return its number."""
         length = _HEAD.size + len(content)
         count = -(-length // _BLOCK)
         if self.error or len(content) > _MAX_FRAME or count > self._blocks or self._next + count >= _UNKEPT:
@@ -63,7 +65,7 @@ class SpoolReader:
         self._blocks = bound // _BLOCK
 
     def get(self, number: int) -> Found:
-        """A frame's content by its number. Raises nothing."""
+        """Return a frame's content by its number. Raises no exception."""
         if number == _UNKEPT:
             return Found(b"", (), TOO_LARGE)
         at = number % self._blocks * _BLOCK

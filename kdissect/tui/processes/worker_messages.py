@@ -1,6 +1,6 @@
-"""What the screen and its processes send each other: length-prefixed pickles over pipes.
+"""Messages between the screen and its processes: length-prefixed pickles over pipes.
 
-Both ends are kdissect on one machine, started by one another; nobody else can write to the pipes.
+Both ends are kdissect on one machine, one started by the other. No other process can write to the pipes.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _LENGTH = Struct("<Q")
 
 
 class Order(NamedTuple):
-    """What a worker is to do. Inputs as `Dissection` takes them.
+    """An order for a worker. Inputs as `Dissection` takes them.
 
-    `rows`: send the exchanges. `studies`: names of the studies to run. `filter`: only exchanges
-    that it takes go into the studies, and with `matches` their rows are sent. `spool` and `stdin` are
-    inherited file descriptors, -1: none. `nice`: how far it gives way to others, 0 to 19. `wanted`: the
-    studies of which results are sent before the end, None: all; `Wanted` adds to them. `live`: capture,
-    instead of reading `paths`. `limits` hold in the worker.
+    `rows`: send the exchanges. `studies`: names of the studies to run. `filter`: only exchanges that it takes
+    go into the studies, and with `matches` their rows are sent. `spool` and `stdin` are inherited file
+    descriptors, -1: none. `nice`: how far the worker gives way to others, 0 to 19. `wanted`: the studies
+    whose results are sent before the end, None: all. `Wanted` adds to them. `live`: capture instead of
+    reading `paths`. `limits` apply in the worker.
     """
 
     paths: tuple[str, ...]
@@ -69,7 +69,7 @@ class Progress(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a study knows now. `is_final`: the input is over."""
+    """A study's current result. `is_final`: the input is over."""
 
     study: str
     value: Any
@@ -83,7 +83,7 @@ class Codes(NamedTuple):
 
 
 class Matches(NamedTuple):
-    """Rows that the filter took, as bytes of an array of uint32."""
+    """Rows that the filter took, as bytes of a uint32 array."""
 
     rows: bytes
 
@@ -108,7 +108,7 @@ Message = Rows | Progress | Result | Codes | Matches | Failed | Done
 
 
 def send(handle: int, message: Any) -> None:
-    """Write one message. Raises OSError where the other end is gone."""
+    """Write one message. Raises OSError if the other end is closed."""
     data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
     view = memoryview(_LENGTH.pack(len(data)) + data)
     while view:
@@ -116,7 +116,7 @@ def send(handle: int, message: Any) -> None:
 
 
 def receive(handle: int) -> Any:
-    """Read one message. Raises EOFError where the other end is gone."""
+    """Read one message. Raises EOFError if the other end is closed."""
     (length,) = _LENGTH.unpack(_pull(handle, _LENGTH.size))
     return pickle.loads(_pull(handle, length))
 
@@ -136,7 +136,7 @@ ExchangeKey = tuple[str, int]
 
 
 class SaveOrder(NamedTuple):
-    """What to write where. `exchanges` are exchanges as (connection, ordinal)."""
+    """An order to save exchanges. `exchanges` are exchanges as (connection, ordinal)."""
 
     inputs: Order
     exchanges: frozenset[ExchangeKey]
@@ -144,7 +144,7 @@ class SaveOrder(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """What came of it. `trouble` says in one line why nothing was written, else what is to be known."""
+    """Result of a `SaveOrder`. `trouble` is one line: the reason if no file was written, else a remark."""
 
     exchanges: int
     path: str

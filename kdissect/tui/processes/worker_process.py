@@ -34,7 +34,7 @@ class WorkerProcess:
         os.close(messages_in)
         self.is_stopped = False
         self._thread: Thread | None = None
-        with suppress(OSError):  # it is gone already: `listen` reports it
+        with suppress(OSError):  # it has ended already: `listen` reports it
             send(self._orders, order)
 
     def listen(self, take: Callable[[Any], None], ended: Callable[[], None]) -> None:

@@ -20,7 +20,7 @@ Names = tuple[str, ...]
 
 
 class ColumnScreen(ModalScreen[Names]):
-    """Gives the names of the columns that are wanted; none: all that fit."""
+    """Screen that returns the names of the chosen columns. An empty tuple means all that fit."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "leave", "Done"),
@@ -43,7 +43,7 @@ class ColumnScreen(ModalScreen[Names]):
         self._fitting = fitting
 
     def compose(self) -> ComposeResult:
-        """A line for each."""
+        """Make a line for each column."""
         with Vertical(id="column-box"):
             yield Static("Columns: Enter turns one, a shows all", markup=False)
             yield OptionList(*(Option(self._line(column), column.name) for column in COLUMNS), id="columns")
@@ -64,7 +64,7 @@ class ColumnScreen(ModalScreen[Names]):
         self.action_turn()
 
     def action_turn(self) -> None:
-        """Show or hide the column of the line; one always stays."""
+        """Show or hide the column of the line. One column always stays."""
         options = self.query_one(OptionList)
         if options.highlighted is None:
             return
@@ -72,7 +72,7 @@ class ColumnScreen(ModalScreen[Names]):
         changed = self._wanted ^ {name}
         if changed:
             self._wanted = changed
-            self._fitting = {*self._fitting, name}  # whether there is room is seen when it is shown
+            self._fitting = {*self._fitting, name}  # its width is checked when it is shown
             self._draw()
 
     def action_all(self) -> None:

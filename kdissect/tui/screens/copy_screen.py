@@ -1,4 +1,4 @@
-"""Copies an exchange, or the field that is chosen, in the form that is asked for."""
+"""Copies an exchange, or the chosen field, in the chosen form."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SIDES = ("request", "response")
 # (MAX_ARG_STRLEN of Linux).
 LONGEST_ARGUMENT = 100_000
 _COLUMNS = 64  # bytes in a line of a here-document
-# Terminals take some 100 kB to a few MB by their clipboard sequence (OSC 52); beyond it nothing arrives.
+# Terminals take some 100 kB to a few MB by their clipboard sequence (OSC 52). Longer texts do not arrive.
 _MOST_CHARACTERS = 1_000_000
 
 
@@ -46,11 +46,11 @@ _MOST_CHARACTERS = 1_000_000
 #
 # Secrets are blanked, as they are masked on the screen.
 class NothingToCopyError(Exception):
-    """There are no such bytes; the message says why, in one line."""
+    """Absence of bytes to copy. The message is the reason, in one line."""
 
 
 class Names(NamedTuple):
-    """What rows need to know: `files` by index, the topics of an exchange, names of topic ids."""
+    """Names that rows need: `files` by index, the topics of an exchange, names of topic ids."""
 
     files: Sequence[str]
     topics_of: TopicsOf
@@ -58,7 +58,7 @@ class Names(NamedTuple):
 
 
 def json_line(exchange: Exchange, number: int, names: Names, show_secrets: bool = False) -> str:
-    """The line of `kdissect inspect --bodies --records --format jsonl`."""
+    """Return the line of `kdissect inspect --bodies --records --format jsonl`."""
 
     def nest(row: dict[str, object], inner: Exchange) -> list[object]:
         return list(nest_batches(row, inner, show_secrets, names.topic_name))
@@ -70,14 +70,14 @@ def json_line(exchange: Exchange, number: int, names: Names, show_secrets: bool 
 
 
 def frame_bytes(exchange: Exchange, side: str, show_secrets: bool = False) -> bytes:
-    """A frame as on the wire, its size first. Raises NothingToCopyError."""
+    """Return a frame as on the wire, its size first. Raises NothingToCopyError."""
     frame = _frame(exchange, side)
     patches = [] if show_secrets else secret_patches(exchange, side)
     return frame.size.to_bytes(4) + patched(frame.data, patches, 0, len(frame.data))
 
 
 def decode_command(exchange: Exchange, side: str, show_secrets: bool = False) -> str:
-    """A command line for a shell that shows the frame as a tree. Raises NothingToCopyError."""
+    """Return a command line for a shell that shows the frame as a tree. Raises NothingToCopyError."""
     if exchange.kind is ExchangeKind.SASL_TOKEN:
         raise NothingToCopyError("a bare SASL token is no frame that `kdissect decode` takes")
     command = ["kdissect", "decode", "--records"]
@@ -111,7 +111,7 @@ FORMS: dict[str, Form] = {"hex": bytes.hex, "Python bytes": repr}
 
 
 class Choice(NamedTuple):
-    """What can be copied: how it is called, and what gives it. May raise NothingToCopyError."""
+    """A form to copy: its title, and the function that makes it. May raise NothingToCopyError."""
 
     title: str
     make: Callable[[], str]
@@ -136,7 +136,7 @@ class CopyScreen(ModalScreen[None]):
         self._row = row
 
     def compose(self) -> ComposeResult:
-        """The forms."""
+        """List the forms."""
         with Vertical(id="copy-box"):
             yield Static(f"Copy of exchange {self._row + 1}. Secrets are blanked.", markup=False)
             yield OptionList(*(Option(text(choice.title)) for choice in self._choices))
@@ -178,7 +178,7 @@ class CopyScreen(ModalScreen[None]):
 
 
 def choices(session: Session, row: int, field: Field | None) -> list[Choice]:
-    """What can be copied of an exchange."""
+    """Return the forms of an exchange that can be copied."""
     log = session.log
     found: list[Choice] = []
     if field is not None and field.data:

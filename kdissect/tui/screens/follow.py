@@ -32,7 +32,7 @@ from kdissect.tui.widgets.key_footer import KeyFooter
 from kdissect.tui.widgets.safe_text import text
 from kdissect.tui.widgets.styled_lines import Line, Lines
 
-# Lines of one message; who wants to see all of it goes to the exchange.
+# Lines of one message. To see all of it, go to the exchange.
 _MESSAGE_LINES = 40
 _HEX_BYTES = 512
 FORMS = ("fields", "hex", "titles")
@@ -49,7 +49,7 @@ class StreamMessage(NamedTuple):
 
 
 def messages_of(log: ExchangeLog, connection: str) -> list[StreamMessage]:
-    """The messages of a connection by the time of their first byte; requests before what answers them."""
+    """Return a connection's messages by the time of their first byte, requests before their responses."""
     found = []
     for row in log.rows_of(connection):
         for order, side in enumerate(("request", "response")):
@@ -59,7 +59,7 @@ def messages_of(log: ExchangeLog, connection: str) -> list[StreamMessage]:
 
 
 def message_lines(log: ExchangeLog, message: StreamMessage, form: str) -> Iterator[Line]:
-    """A heading, then the content in one of `FORMS`. Raises nothing."""
+    """Yield a heading, then the content in one of `FORMS`. Raises no exception."""
     yield _title(log, message)
     if form != "titles":
         yield from _content(log, message, form)
@@ -156,7 +156,7 @@ class FollowScreen(ModalScreen[None]):
         self._form = FORMS[0]
         self._messages = messages_of(session.log, connection)
         rows = [message.row for message in self._messages]
-        # The message that is to be at the top, as soon as it is told.
+        # The message to show at the top as soon as its lines are made.
         self._goal = rows.index(row) if row in rows else None
         self._chosen = self._goal or 0
         self._told = 0
@@ -244,11 +244,11 @@ class FollowScreen(ModalScreen[None]):
             self._more()
 
     def _current(self) -> int:
-        """The message at the top of the screen."""
+        """Return the message at the top of the screen."""
         return max(bisect_right(self._starts, self._lines.scroll_offset.y) - 1, 0)
 
     def _kept(self) -> int:
-        """The same, but for one that cannot come to the top: too few lines are behind it."""
+        """Return the current message, or the chosen one if too few lines follow it to bring it to the top."""
         lines, current = self._lines, self._current()
         is_at_end = lines.scroll_offset.y >= lines.max_scroll_y
         return max(current, self._chosen) if is_at_end else current
@@ -268,7 +268,7 @@ class FollowScreen(ModalScreen[None]):
         self._again()
 
     def action_message(self, step: int) -> None:
-        """The next message at the top."""
+        """Bring the next message to the top."""
         index = self._current() + step
         if 0 <= index < len(self._starts):
             self._chosen = index
@@ -277,7 +277,7 @@ class FollowScreen(ModalScreen[None]):
             self._more()
 
     def action_exchange(self) -> None:
-        """The exchange of the message at the top, in the list."""
+        """Show the exchange of the top message in the list."""
         index = self._current()
         if index < len(self._messages):
             message = self._messages[index]

@@ -19,7 +19,7 @@ _TIME = Time(1, "ns")
 
 
 class GoToScreen(ModalScreen[int | None]):
-    """Gives a row of the log, None if nobody wants to go."""
+    """Screen that returns a row of the log, or None if the user leaves it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back")]
 
@@ -37,7 +37,7 @@ class GoToScreen(ModalScreen[int | None]):
             yield Static("", id="go-to-error", markup=False)
 
     def on_mount(self) -> None:
-        """What is typed goes there."""
+        """Send typed keys to the input."""
         self.query_one(Input).focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -54,7 +54,7 @@ class GoToScreen(ModalScreen[int | None]):
 
 
 def row_named(session: Session, name: str) -> int | None:
-    """The row that a number or a time means. Raises ValueError."""
+    """Return the row that a number or a time means. Raises ValueError."""
     log = session.log
     if not len(log):
         return None

@@ -55,7 +55,7 @@ def _keys(scope: str, where: str) -> Iterable[Key]:
 
 
 def _bindings(owner: type) -> Iterable[Binding]:
-    """Its own and those it inherits from our classes; of two for one key its own."""
+    """Return the bindings of a class and those that it inherits from our classes. Its own one wins a key."""
     found: dict[str, Binding] = {}
     for base in owner.__mro__:
         if base.__module__.startswith("kdissect."):
@@ -75,14 +75,14 @@ _SHORT = {"pageup": "PgUp", "pagedown": "PgDn", "up": "↑", "down": "↓", "lef
 
 
 def keys_table() -> str:
-    """The keys in Markdown, for docs/tui.md."""
+    """Return the keys in Markdown, for docs/tui.md."""
     lines = ["| where | key | what it does |", "|---|---|---|"]
     lines += [f"| {key.scope} | `{key.key}` | {key.what} |" for key in all_keys()]
     return "\n".join(lines)
 
 
 class HelpScreen(ModalScreen[None]):
-    """The keys in a window; any of Esc, ?, q closes it."""
+    """The keys in a window. Esc, ? or q closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,question_mark,q", "leave", "Close")]
 

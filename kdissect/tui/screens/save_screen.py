@@ -30,11 +30,11 @@ from kdissect.tui.view import Notice
 from kdissect.tui.widgets.hand_over import hand_over
 from kdissect.tui.widgets.safe_text import text
 
-MOST = 200_000  # exchanges in one file: more is what `kdissect extract` is for
+MOST = 200_000  # exchanges in one file; `kdissect extract` saves more
 
 
 class SaveScreen(ModalScreen[None]):
-    """One line for a path. `rows` of the log are saved, `what` says which those are."""
+    """One line for a path. It saves the `rows` of the log. `what` describes the rows."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back")]
     DEFAULT_CSS = """
@@ -52,7 +52,7 @@ class SaveScreen(ModalScreen[None]):
         self._agreed = ""
 
     def compose(self) -> ComposeResult:
-        """What, where."""
+        """Show the rows to save, and ask for the path."""
         with Vertical(id="save-box"):
             yield Static(f"Save {self._what} as pcapng. Enter saves, Esc goes back.", markup=False)
             yield Input(_proposal(self._session), compact=True, id="save-path")
@@ -77,7 +77,7 @@ class SaveScreen(ModalScreen[None]):
         self._save(path)
 
     def _trouble(self, path: str) -> str:
-        """Why not to write there; empty: nothing against it."""
+        """Return the reason not to write there, or an empty text."""
         if not path or len(self._rows) > MOST:
             return "a path is needed" if not path else "there are too many"
         target = Path(path).expanduser()
@@ -106,12 +106,12 @@ class SaveScreen(ModalScreen[None]):
         hand_over(self, self.dismiss, None)
 
     def action_leave(self) -> None:
-        """Back; what is being saved goes on."""
+        """Go back. A save in progress goes on."""
         self.dismiss(None)
 
 
 def _proposal(session: Session) -> str:
-    """A name beside none of the captures: in the directory one is in."""
+    """Propose a file name in the current directory, not in that of a capture."""
     names = session.progress.file_names
     stem = Path(names[0]).name.partition(".")[0] if names and names[0] != "-" else "capture"
     return f"{''.join(letter if letter.isprintable() else '_' for letter in stem)}-excerpt.pcapng"
@@ -131,7 +131,7 @@ _STREAM_COMMENT = (
 
 
 def _save_rows(session: Session, rows: Sequence[int], path: str) -> Saved:
-    """Write rows of the log: the packets they came in, or for streams new ones. Raises nothing."""
+    """Write rows of the log: their packets, or new packets for streams. Raises no exception."""
     log = session.log
     if session.is_stream:
         return _save_frames([log.exchange(row) for row in rows], path)

@@ -1,4 +1,4 @@
-"""What is wrong, as `kdissect why` says it."""
+"""The causes of failures, as `kdissect why` reports them."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ class CauseStudy(Study):
         self._gathering.finish()
 
     def result(self) -> Diagnosis:
-        """What is wrong by now."""
+        """Return the diagnosis so far."""
         return diagnose(self._gathering, self.context.file_names, most=CAUSES_KEPT)

@@ -1,4 +1,4 @@
-"""Connections as rows, those that are open too, and why they came to nothing."""
+"""Connections as rows, open ones too, and the reasons why some failed."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from kdissect.stats.passed_blocks import PassedBlocks
 from kdissect.stats.refusals import REFUSING_APIS
 from kdissect.tui.studies.study import Study, StudyContext
 
-# Connections in the table: 2 KB each. Of more the latest are shown, for the first are over for longest.
+# Connections in the table: 2 KB each. Of more the latest stay, because the first ended longest ago.
 _MAX_CONNECTIONS = 20_000
 
 
 class ConnectionStudy(Study):
-    """`connections` in the order of their first packets, `forgotten` those that are too many.
+    """`connections` in the order of their first packets. `forgotten` counts the connections beyond the bound.
 
-    A row has what `kdissect connections --problems` says of it, too: `reason` and `sentence`, both empty
-    where it did not come to nothing. With a filter those that had an exchange that it takes.
+    A row also has what `kdissect connections --problems` reports: `reason` and `sentence`, both empty if the
+    connection did not fail. With a filter, only connections with an exchange that it takes.
     """
 
     name = "connections"
@@ -44,7 +44,7 @@ class ConnectionStudy(Study):
         self.takes_blocks = not context.is_filtered
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Pass by what tells no addresses and no login: connections are known by their own events."""
+        """Skip exchanges without addresses and logins: connections are known by their own events."""
         return self._passed.count(block, start)
 
     def add(self, event: Event) -> None:
@@ -57,7 +57,7 @@ class ConnectionStudy(Study):
             self._passed.forget(info)
 
     def finish(self) -> None:
-        """Tell what waited for the end."""
+        """Add the facts that waited for the end."""
         self._keep(self._diagnosis.finish())
 
     def _keep(self, found: list[ConnectionProblem]) -> None:
@@ -76,7 +76,7 @@ class ConnectionStudy(Study):
         infos[info.id] = info
 
     def result(self) -> dict[str, Any]:
-        """The rows (`engine.connection_rows`)."""
+        """Return the rows (`engine.connection_rows`)."""
         first = self._forgotten + 1
         rows = [self._row(number, info) for number, info in enumerate(self._infos.values(), first)]
         return {"connections": rows, "forgotten": self._forgotten}

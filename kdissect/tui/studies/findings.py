@@ -1,4 +1,4 @@
-"""What `kdissect check` has to say, by finding and by exchange."""
+"""The findings of `kdissect check`, by finding and by exchange."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MANY = 5000
 
 
 class FindingsSoFar(NamedTuple):
-    """The findings so far, first seen first; `dropped` counts those that are too many to keep."""
+    """The findings so far, first seen first. `dropped` counts the findings that exceed the bound."""
 
     findings: list[Finding]
     dropped: int
@@ -28,7 +28,7 @@ class FindingsSoFar(NamedTuple):
 
 
 class FindingStudy(Study):
-    """Runs the judge. Tells the codes of each exchange as soon as they are known."""
+    """Study that runs the judge. It sends the codes of each exchange as soon as they are known."""
 
     name = "findings"
     has_own_filter = True
@@ -45,16 +45,16 @@ class FindingStudy(Study):
         self._log.flush(_MANY)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Judge exchanges of which nothing is to be told."""
+        """Judge exchanges that have no finding."""
         return self._judge.take_block(block, start)
 
     def finish(self) -> None:
-        """Judge what was held back."""
+        """Judge the exchanges that were deferred."""
         self._judge.finish()
         self._log.flush(0)
 
     def result(self) -> Any:
-        """The findings so far."""
+        """Return the findings so far."""
         self._log.flush(0)
         return FindingsSoFar(self._log.all(), self._log.dropped, dict(self._judge.inconclusive))
 

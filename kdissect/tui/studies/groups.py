@@ -13,7 +13,7 @@ from kdissect.tui.studies.study import Study, StudyContext
 
 
 class GroupStudy(Study):
-    """What `kdissect groups --format json` shows."""
+    """The facts of `kdissect groups --format json`."""
 
     name = "groups"
     has_own_filter = True
@@ -34,5 +34,5 @@ class GroupStudy(Study):
         return self._traffic.count_block(block, start)
 
     def result(self) -> dict[str, Any]:
-        """`groups`, and how many were `forgotten`."""
+        """Return `groups`, and the number `forgotten`."""
         return {"groups": group_facts(self._traffic), "forgotten": self._traffic.logs.forgotten}

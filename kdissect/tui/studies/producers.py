@@ -12,7 +12,7 @@ from kdissect.tui.studies.study import Study, StudyContext
 
 
 class ProducerStudy(Study):
-    """What `kdissect producers --format json` shows."""
+    """The facts of `kdissect producers --format json`."""
 
     name = "producers"
     has_own_filter = True
@@ -36,5 +36,5 @@ class ProducerStudy(Study):
         self._traffic.finish()
 
     def result(self) -> dict[str, Any]:
-        """`producers`, `transactional_ids`, `without_id` and how many were `forgotten`."""
+        """Return `producers`, `transactional_ids`, `without_id` and the numbers that were `forgotten`."""
         return producer_facts(self._traffic)

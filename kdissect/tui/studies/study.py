@@ -1,7 +1,7 @@
-"""Studies: what views show beside the list of exchanges, worked out by a worker while the screen stays quick.
+"""Studies: data for the views next to the list of exchanges. A worker computes them so that keys stay fast.
 
-A study sees every event of the inputs in order, in another process, and gives plain values (rows, numbers,
-findings: whatever pickles) for a view to show. It holds no widgets, and a view holds no analysis:
+A study sees every event of the inputs in order, in another process, and returns plain values (rows, numbers,
+findings: whatever pickles) for a view to show. It has no widgets, and a view has no analysis:
 
     class TopicStudy(Study):
         name = "topics"
@@ -10,9 +10,9 @@ findings: whatever pickles) for a view to show. It holds no widgets, and a view 
         def result(self): return topic_rows(self._traffic)
 
 Its module in `studies` bears the first word of its name, so that the worker alone imports it. A view names
-its studies in `views.VIEWS`; they run ahead of it, in a pass that begins at the latest when the view is first
+its studies in `views.VIEWS`. They run ahead of it, in a pass that begins at the latest when the view is first
 shown (`session.AHEAD`), with a filter when it is first shown, for streams from the start, with the exchanges.
-`result()` is asked for at the end, and about once a second while somebody looks; the view learns of it by
+The worker calls `result()` at the end, and about once a second while the view is on screen. The view receives
 `session_changed(Change.RESULT, name)`, and finds the value by `View.result(name)`.
 """
 
@@ -31,10 +31,10 @@ from kdissect.stages.block_takers import BlockTaker
 
 
 class StudyContext(NamedTuple):
-    """What a study may need beside events.
+    """Context that a study may need besides events.
 
-    `topics` are the names of topics, `is_filtered` says whether a filter takes some exchanges only.
-    `send` sends a message of `tui.processes.worker_messages` to the screen at once.
+    `topics` are the names of topics. `is_filtered` means that a filter takes only some exchanges. `send`
+    sends a message of `tui.processes.worker_messages` to the screen at once.
     """
 
     topics: TopicNames
@@ -63,30 +63,32 @@ class Study:
         self.context = context
 
     def meet(self, studies: Sequence[Study]) -> None:
-        """All studies of the pass are made: some may work together."""
+        """Meet the studies of the pass: some may work together."""
 
     def add(self, event: Event) -> None:
         """Take what happened."""
         raise NotImplementedError
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Take exchanges of a block from one on; gives the next one that is for `add`. Compiled only."""
+        """Take exchanges of a block from `start`. Return the next one that is for `add`. Native builds
+        only.
+        """
         return start
 
     def takers(self) -> list[BlockTaker]:
-        """Those that take blocks in its place, where these are several; none: `count_block` and `add` do."""
+        """Return several takers of blocks for it, or none if `count_block` and `add` take them."""
         return []
 
     def finish(self) -> None:
-        """The input is over."""
+        """Take the end of the input."""
 
     def result(self) -> Any:
-        """What is known by now, as plain values that are not changed later."""
+        """Return the result so far, as plain values that are not changed later."""
         raise NotImplementedError
 
 
 def new_study(name: str, context: StudyContext) -> Study:
-    """A study by its name. Raises KeyError where its module has none of this name."""
+    """Make a study by its name. Raises KeyError if its module has no study of this name."""
     module = import_module(f"kdissect.tui.studies.{name.partition(' ')[0]}")
     kinds = (kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Study))
     for kind in kinds:
@@ -96,7 +98,7 @@ def new_study(name: str, context: StudyContext) -> Study:
 
 
 def new_studies(names: Iterable[str], context: StudyContext) -> list[Study]:
-    """The studies of a pass."""
+    """Make the studies of a pass."""
     studies = [new_study(name, context) for name in names]
     for study in studies:
         study.meet(studies)

@@ -14,7 +14,7 @@ from kdissect.tui.studies.study import Study, StudyContext
 
 
 class TopicStudy(Study):
-    """What `kdissect topics --format json` shows."""
+    """The facts of `kdissect topics --format json`."""
 
     name = "topics"
     has_own_filter = True

@@ -26,9 +26,9 @@ _POINTS = 240
 
 
 class TrafficStudy(Study):
-    """What `kdissect stats --over-time --format json` shows, by API, with the stalls of brokers.
+    """The facts of `kdissect stats --over-time --format json`, by API, with the stalls of brokers.
 
-    Its points over time have `latency_ns` too: `count`, `p50`, `p99`, None where nothing was answered.
+    Its points over time have `latency_ns` too: `count`, `p50`, `p99`, None if no request was answered.
     """
 
     name = "traffic"
@@ -48,7 +48,7 @@ class TrafficStudy(Study):
         """Those whose rows are counted with its own, itself first; empty where another one counts for it."""
 
     def meet(self, studies: Sequence[Study]) -> None:
-        """The first of those that count blocks reads each exchange for all of them."""
+        """Let the first study that counts blocks read each exchange for all of them."""
         if not self.may_count_blocks or not self._together:
             return
         alike = [study for study in studies if isinstance(study, TrafficStudy) and study.may_count_blocks]
@@ -66,9 +66,9 @@ class TrafficStudy(Study):
             study._counter = self._counter  # noqa: SLF001  one of us
 
     def follow(self, other: TrafficStudy) -> tuple[Traffic, list[str]]:
-        """Leave the counting to another study, which has the total, the series and what is learned.
+        """Leave the counting to another study, which has the total, the series and the topic names.
 
-        Gives what it counts.
+        Returns what it counts.
         """
         self._together = []
         self._latency, self._stalls = other._latency, other._stalls
@@ -78,7 +78,7 @@ class TrafficStudy(Study):
 
     @property
     def may_count_blocks(self) -> bool:
-        """Whether the compiled part can tell exchanges apart as it does."""
+        """Whether the native engine can distinguish exchanges by the same key."""
         is_asked = self.context.is_filtered and self.context.takes_kind is None
         return is_compiled and BlockCounter.counts([self.by]) and not is_asked
 
@@ -86,7 +86,7 @@ class TrafficStudy(Study):
         return self._key_of(view)
 
     def takers(self) -> list[BlockTaker]:
-        """The counter, and the stalls; nothing where another study counts for it."""
+        """Return the counter and the stalls, or a taker that skips all if another study counts for it."""
         if not self._together:
             return [BlockTaker(lambda block, _: len(block), lambda event, _: None)]
         if self._counter is None:

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 
 class Spec(NamedTuple):
-    """A view before it is made: its title, the key that shows it, and where its class is (`module:Class`).
+    """A view before it is made: its title, the key that shows it, and its class (`module:Class`).
 
-    `studies` are what it shows first, `more` what can be chosen there. `short` is the title where room is
-    scarce.
+    It shows the `studies` first, and `more` are further studies to choose there. `short` is the title for a
+    narrow terminal.
     """
 
     name: str
@@ -42,5 +42,6 @@ VIEWS: tuple[Spec, ...] = (
         "Stats",
     ),
 )  # fmt: skip
-# What the screen opens on: exchanges are there at once, causes when all is read; the top line tells those.
+# The first view on screen: exchanges are there at once, causes when all is read. The top line reports the
+# causes.
 FIRST = "exchanges"

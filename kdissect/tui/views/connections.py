@@ -29,7 +29,7 @@ class ConnectionsView(TablesView):
         Binding("enter", "choose", "Follow stream"),
         Binding("f", "follow", "Follow stream", show=False),
         Binding("x", "exchanges", "Its exchanges"),
-        Binding("p", "problems", "Problems", tooltip="Only connections that came to nothing, or all"),
+        Binding("p", "problems", "Problems", tooltip="Only failed connections, or all"),
     ]
     cell_filters = {  # noqa: RUF012  declared as a class variable above
         "client": lambda row: f"client == {row['client']}" if row["client"][:1].isdigit() else None,
@@ -45,18 +45,18 @@ class ConnectionsView(TablesView):
         self._wanted = ""
 
     def key(self, row: Row) -> object:
-        """The connection's id."""
+        """Return the connection's id."""
         return row["connection"]
 
     def main(self, facts: Any) -> tuple[Sequence[TableColumn], Sequence[Row]]:
-        """The connections in the order of their first packets; on demand those that came to nothing."""
+        """Return the connections in the order of their first packets, or only the failed ones on demand."""
         columns, rows = connection_columns(), facts["connections"]
         kind = next(at for at, column in enumerate(columns) if column.title == "kind")
         columns.insert(kind + 1, _PROBLEM)
         return columns, [row for row in rows if row["reason"]] if self._only_problems else rows
 
     def details(self, row: Row) -> list[Detail]:
-        """Everything of the row that has a value, and before it why the connection came to nothing."""
+        """Return every value of the row, after the reason why the connection failed."""
         told = {name: value for name, value in row.items() if name != "sentence"}
         facts = [{"what": name, "value": value} for name, value in _flat(told)]
         names = max(len(fact["what"]) for fact in facts)
@@ -79,7 +79,7 @@ class ConnectionsView(TablesView):
         left_out = f"; {facts['forgotten']} earlier ones are left out" if facts["forgotten"] else ""
         failed = sum(bool(row["reason"]) for row in facts["connections"])
         what = "p: all connections" if self._only_problems else "p: only these"
-        nothing = f"; {failed} came to nothing ({what})" if failed or self._only_problems else ""
+        nothing = f"; {failed} failed ({what})" if failed or self._only_problems else ""
         total = plural(len(facts["connections"]), "connection")
         return f"{total} ({by_kind}){nothing}{left_out}" if by_kind else "0 connections"
 
@@ -103,13 +103,13 @@ class ConnectionsView(TablesView):
         self._wanted = ""
 
     def action_problems(self) -> None:
-        """Only connections that came to nothing, or all of them."""
+        """Show only failed connections, or all of them."""
         self._only_problems = not self._only_problems
-        self.nothing = "no connection came to nothing" if self._only_problems else type(self).nothing
+        self.nothing = "no connection failed" if self._only_problems else type(self).nothing
         self._show()
 
     def row_filter(self, row: Row) -> str | None:
-        """The exchanges of the connection."""
+        """Select the exchanges of the connection."""
         return f"connection == {quote(row['connection'])}"
 
     def choose(self, table: RowsTable, row: Row) -> None:
@@ -117,7 +117,7 @@ class ConnectionsView(TablesView):
         self.action_follow()
 
     def action_follow(self) -> None:
-        """The whole conversation."""
+        """Show the whole conversation."""
         row = self.table.row
         if row is None:
             return
@@ -125,11 +125,11 @@ class ConnectionsView(TablesView):
 
 
 _PROBLEM = TableColumn("problem", lambda row: Cell(row["reason"], "odd"))
-_AROUND = GUTTER + GAP + 1  # a name and a value on a line, and the bar behind them
+_AROUND = GUTTER + GAP + 1  # a name and a value on a line, and the bar after them
 
 
 def _flat(row: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Names and values, those of structs with dots between."""
+    """Yield names and values, with dots in the names of nested values."""
     for name, value in row.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{prefix}{name}.")

@@ -160,7 +160,7 @@ class ExchangesView(View):
 
     @work(thread=True, exclusive=True, group="dissect")
     def _dissect(self, row: int) -> None:
-        """Read and decode in a thread: a slow disk, or a large body, holds nobody up."""
+        """Read and decode in a thread: a slow disk or a large body does not block the screen."""
         dissected = Dissected(self.session.log, row)
         hand_over(self, self._take, dissected)
 
@@ -296,7 +296,7 @@ class ExchangesView(View):
             self.rows.focus()
 
     def action_filter_cell(self, negation: str) -> None:
-        """Only exchanges with what stands in the chosen column, or none of them."""
+        """Show only exchanges with the value of the chosen column, or exclude them."""
         column, row = self.rows.chosen_column, self.rows.row
         if column is None or row is None or column.value is None:
             self.post_message(Notice("this column cannot be filtered by: choose another with left and right"))
@@ -312,7 +312,7 @@ class ExchangesView(View):
         self.post_message(UseFilter(""))
 
     def action_follow_connection(self) -> None:
-        """The exchanges of this connection alone."""
+        """Show only the exchanges of this connection."""
         row = self.rows.row
         if row is not None:
             self.post_message(Follow(self.session.log.connection(row).id))
@@ -321,7 +321,7 @@ class ExchangesView(View):
         """Stay with the latest exchange, or no more."""
         self.rows.follows = not self.rows.follows
         if self.rows.follows and self.rows.order is not None:
-            self.rows.sort_by(None)  # new ones are last in the order of completion alone
+            self.rows.sort_by(None)  # new rows are last in the order of completion alone
         self.rows.grown()
         self.post_message(Notice("following new exchanges" if self.rows.follows else "no longer following"))
 
@@ -333,7 +333,7 @@ class ExchangesView(View):
         self.session.changed(Change.SHOWN, "")
 
     def action_columns(self) -> None:
-        """Choose what the list shows of an exchange; kept for the next time."""
+        """Choose the columns of the list. The choice is stored for the next run."""
         rows = self.rows
         self.app.push_screen(ColumnScreen(rows.column_names, rows.columns_on_screen), self._use_columns)
 
@@ -355,7 +355,7 @@ _NAMES = {"troubled": "error", "found": "finding", "marked": "mark"}
 
 
 def _bytes_of(item: Item, shown: Buffer | None) -> tuple[Any, int, int]:
-    """The buffer of a line and its span; what has none stands for what is around it."""
+    """Return the buffer of a line and its span. A line without a buffer shows the one around it."""
     if item.buffer is None:
         return (shown, 0, 0) if not item.side else (None, 0, 0)
     return item.buffer, item.start, item.end
@@ -372,7 +372,7 @@ def _path(item: Item) -> str:
 
 
 def quick_filter(field: str, value: str, negated: bool) -> str:
-    """The filter that takes what has a value, or has it not."""
+    """Return the filter that takes exchanges with a value, or without it."""
     if field == "has finding":
         return f"{'not ' if negated else ''}has finding {value}"
     if field in ("topics", "errors"):

@@ -49,7 +49,7 @@ class FindingsView(LinesBelowView):
         return row["code"], row["connection"], row["exchange"], row["finding"].place.path
 
     def main(self, facts: Any) -> tuple[Sequence[TableColumn], Sequence[Row]]:
-        """The findings, worst first."""
+        """Return the findings, worst first."""
         order = {"error": 0, "warning": 1, "info": 2}
         found = sorted(facts.findings, key=lambda finding: order.get(finding.severity, 3))
         return _COLUMNS, [_row(finding) for finding in found]
@@ -77,7 +77,7 @@ class FindingsView(LinesBelowView):
         self.action_evidence()
 
     def action_evidence(self) -> None:
-        """The field in its exchange."""
+        """Show the field in its exchange."""
         row = self.table.row
         if row is None:
             return
@@ -90,7 +90,7 @@ class FindingsView(LinesBelowView):
         self.post_message(GoTo(at, place.side, place.start, place.end))
 
     def lines(self, row: Row) -> Sequence[Line]:
-        """The finding, its bytes, its rule's page."""
+        """Return the finding, its bytes and its rule's page."""
         finding = cast(Finding, row["finding"])
         lines: list[Line] = [((text, ""),) for text in self._text(finding)]
         lines += [(), *self._bytes(finding), ()]
@@ -103,7 +103,7 @@ class FindingsView(LinesBelowView):
         return finding_text(finding, self.session.progress.file_names).splitlines()
 
     def _bytes(self, finding: Finding) -> Iterator[Line]:
-        """Some rows of the frame, the bytes of the finding between brackets."""
+        """Yield some rows of the frame, with the bytes of the finding between brackets."""
         place = finding.place
         log = self.session.log
         row = log.row_of(place.connection, place.exchange) if place.exchange >= 0 else None

@@ -20,7 +20,7 @@ from kdissect.tui.views.tables import Detail, TablesView
 from kdissect.tui.widgets.rows_table import Row
 
 _TIMELINE = 32  # cells
-_BESIDE, _LEAST_LINE = 80, 16  # cells of the columns beside it; of a line that says anything
+_BESIDE, _LEAST_LINE = 80, 16  # cells of the columns next to the line, and of the shortest useful line
 
 
 class GroupsView(TablesView):
@@ -36,15 +36,15 @@ class GroupsView(TablesView):
     }
 
     def key(self, row: Row) -> object:
-        """A converted group has two rows."""
+        """Return id and kind, as a converted group has two rows."""
         return row["group"], row["kind"]
 
     def main(self, facts: Any) -> tuple[Sequence[TableColumn], Sequence[Row]]:
-        """The groups by id."""
+        """Return the groups by id."""
         return group_columns(), facts["groups"]
 
     def details(self, row: Row) -> list[Detail]:
-        """Rebalances first: they are what people look for."""
+        """Return rebalances first: people look for them."""
         own = {"group": row["group"], "kind": row["kind"]}
         return [
             Detail("rebalances", self._rebalance_columns(), [own | each for each in row["rebalances"]]),
@@ -59,7 +59,7 @@ class GroupsView(TablesView):
         return f"{plural(count, 'group')}, {plural(rebalances, 'rebalance')}{left_out}"
 
     def row_filter(self, row: Row) -> str | None:
-        """Requests that name the group."""
+        """Select requests that name the group."""
         return _group_filter(row)
 
     def _rebalance_columns(self) -> list[TableColumn]:
@@ -70,7 +70,7 @@ class GroupsView(TablesView):
         line = Timeline(log.start_ns, end_ns, width)
 
         def drawn(row: Row) -> Cell:
-            at = read_moment(row["time"])  # None of a time that only a damaged file has
+            at = read_moment(row["time"])  # None for a time that only a damaged file has
             return Cell("" if at is None else line.line(at.ns, row["took_ns"]), "name")
 
         when = TableColumn("time", lambda row: Cell(row["time"][11:23]))
@@ -96,12 +96,12 @@ class Timeline:
         self._width = max(width, 1)
 
     def cell(self, time_ns: int) -> int:
-        """The cell of a moment."""
+        """Return the cell of a moment."""
         at = (time_ns - self._start_ns) * self._width // self._span_ns
         return max(0, min(at, self._width - 1))
 
     def line(self, time_ns: int, took_ns: int | None = None) -> str:
-        """A dot where something happens, a bar behind it for as long as it takes."""
+        """Draw a dot at the start of an event, and a bar after it for its duration."""
         first = self.cell(time_ns)
         last = first if took_ns is None else self.cell(time_ns + took_ns)
         return _BEFORE * first + _AT + _LASTS * (last - first) + _BEFORE * (self._width - last - 1)

@@ -16,7 +16,7 @@ from kdissect.tui.widgets.hand_over import hand_over, is_there
 from kdissect.tui.widgets.rows_table import Row, RowsTable
 from kdissect.tui.widgets.styled_lines import Line, Lines
 
-# After the cursor has rested for so long a row is shown: not each one that a held key runs over.
+# Seconds after which a row is shown: a held key runs over rows that it does not show.
 REST_S = 0.05
 
 
@@ -35,11 +35,11 @@ class LinesBelowView(TablesView):
         return False if action == "detail" else super().check_action(action, parameters)
 
     def lines(self, row: Row) -> Sequence[Line]:
-        """What is known of a row. Called in a thread; raises nothing."""
+        """Return the lines about a row. Called in a thread. Raises no exception."""
         raise NotImplementedError
 
     def lines_of_none(self) -> Sequence[Line]:
-        """What stands there while the table has no row."""
+        """Return the lines while the table has no row."""
         return ()
 
     def compose(self) -> ComposeResult:
@@ -55,7 +55,7 @@ class LinesBelowView(TablesView):
         return self.query_one("#below", Lines)
 
     def on_resize(self) -> None:
-        """Lines are made for a width."""
+        """Make the lines for the new width."""
         self._show_details()
 
     def _show_details(self) -> None:

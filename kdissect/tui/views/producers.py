@@ -37,18 +37,18 @@ class ProducersView(TablesView):
         self._facts: dict[str, Any] = {}
 
     def key(self, row: Row) -> object:
-        """A producer id, or a transactional id that has none yet."""
+        """Return the producer id, or the transactional id of a producer without one."""
         return row["producer_id"], row["transactional_id"]
 
     def main(self, facts: Any) -> tuple[Sequence[TableColumn], Sequence[Row]]:
-        """The producers, and transactional ids without one."""
+        """Return the producers, and transactional ids without one."""
         self._facts = facts
         known = {row["transactional_id"] for row in facts["producers"]}
         bare = [row for row in facts["transactional_ids"] if row["transactional_id"] not in known]
         return producer_columns(), [*facts["producers"], *(_NO_BATCHES | row for row in bare)]
 
     def details(self, row: Row) -> list[Detail]:
-        """Of the producer; batches without an id belong to none and are shown beside each."""
+        """Return the tables of the producer. Batches without an id have no producer and appear with each."""
         facts = self._facts
         mine = {
             "producers": [each for each in facts["producers"] if self.key(each) == self.key(row)],

@@ -1,4 +1,4 @@
-"""Filters made of what stands in a row: by its cells, or for all that a row is about."""
+"""Filters made from a row: by its cells, or for all exchanges that the row is about."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def one_of(field: str, values: Sequence[str]) -> str | None:
 
 
 def negated(expression: str) -> str:
-    """The exchanges that an expression leaves out."""
+    """Return the filter for the exchanges that an expression leaves out."""
     if " " in expression and not expression.startswith("("):
         return f"not ({expression})"
     return f"not {expression}"
 
 
 def of_producer(row: Row) -> str | None:
-    """What a producer id is in: batches, and requests that name it."""
+    """Return the filter for batches with a producer id and requests that name it."""
     producer_id = row.get("producer_id")
     if not isinstance(producer_id, int):
         return None

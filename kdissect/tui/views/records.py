@@ -35,7 +35,7 @@ from kdissect.tui.widgets.styled_lines import Line
 
 _RECORDS_AT_ONCE = 200  # some screens full
 _SECONDS_AT_ONCE = 0.25
-# Of one value; who needs more has `kdissect records`.
+# Lines of one value. `kdissect records` has the full value.
 _MOST_LINES = 500
 MOST_BYTES = 16 << 10
 _LONGEST = 1 << 20  # characters that are tried as JSON
@@ -44,9 +44,9 @@ _FACTS = (
     "software", "producer_id", "producer_epoch",
     "sequence", "transactional", "control", "codec", "magic", "leader_epoch",
 )  # fmt: skip
-# Records in the list, some 2 KB each. Nobody pages through more: a filter finds what one looks for.
+# Records in the list, some 2 KB each. To find more of them, use a filter.
 MAX_RECORDS = 20_000
-# Characters of one key, header or value in the list; of the chosen one all is read again.
+# Characters of one key, header or value in the list. The chosen record is read again in full.
 _PREVIEW = 200
 
 
@@ -80,7 +80,7 @@ class RecordsView(LinesBelowView):
         return None
 
     def shown(self) -> None:
-        """Read the first ones, or go on where exchanges came."""
+        """Read the first records, or go on if exchanges came."""
         self._begin()
         self._read()
 
@@ -119,7 +119,7 @@ class RecordsView(LinesBelowView):
 
     @work(thread=True, group="records")
     def _more(self, reader: RecordReader) -> None:
-        """Read and decompress in a thread: a large batch holds nobody up."""
+        """Read and decompress in a thread: a large batch does not block the screen."""
         rows = reader.more(_RECORDS_AT_ONCE, _SECONDS_AT_ONCE)
         hand_over(self, self._add, reader, rows)
 
@@ -155,7 +155,7 @@ class RecordsView(LinesBelowView):
         self.action_record()
 
     def action_record(self) -> None:
-        """The record's bytes."""
+        """Show the record's bytes."""
         row = self.table.row
         if row is not None:
             side = "response" if row["is_response"] else "request"
@@ -163,11 +163,11 @@ class RecordsView(LinesBelowView):
             self.post_message(GoTo(row["row"], side, row["start"], row["end"], inside))
 
     def main(self, facts: Any) -> tuple[Sequence[TableColumn], Sequence[Row]]:
-        """Records come from no study."""
+        """Return the records, which come from no study."""
         return record_columns(), self._records
 
     def summary(self, facts: Any, count: int) -> str:
-        """Records come from no study."""
+        """Return no text: records come from no study."""
         return ""
 
 
@@ -177,7 +177,7 @@ def _api(direction: str) -> str:
 
 # One record in full, as lines.
 def record_lines(row: dict[str, Any], width: int) -> Iterator[Line]:
-    """Where it is, key, headers, value. Values that are JSON are laid out."""
+    """Yield the lines of key, headers and value. Values that are JSON are laid out."""
     yield (("key  ", "bold"), (_size(row["key_bytes"]), "dim"))
     yield from _content(row["key"], width)
     for header in row["headers"]:
@@ -221,7 +221,7 @@ def _content(value: Any, width: int) -> Iterator[Line]:
 
 
 def _parsed(text: str) -> Any:
-    """The object or list that a text is; None for anything else."""
+    """Return the JSON object or list in a text, or None for anything else."""
     if text[:1] not in ("{", "[") or len(text) > _LONGEST:
         return None
     try:
@@ -260,10 +260,11 @@ def _bounded(lines: list[Line]) -> Iterator[Line]:
 
 
 class RecordReader:
-    """`more` gives the next rows (`engine.record_rows`); each also has `row`, its exchange's in the log.
+    """Reader whose `more` returns the next rows (`engine.record_rows`). Each also has `row`, its exchange's
+    in the log.
 
     `section` is the number of the records field in its exchange. `is_over`: all exchanges of the list so far
-    were read, or there are as many records as are kept.
+    were read, or `MAX_RECORDS` was reached.
     """
 
     def __init__(self, log: ExchangeLog, shown: Shown, files: Callable[[], Any]) -> None:
@@ -276,12 +277,12 @@ class RecordReader:
 
     @property
     def is_full(self) -> bool:
-        """Whether there are as many as are kept."""
+        """Whether the list has reached `MAX_RECORDS`."""
         return self._count >= MAX_RECORDS
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to read now."""
+        """Whether no record is left to read now."""
         return self.is_full or (self._current is None and self._place >= len(self._shown))
 
     @property
@@ -290,7 +291,7 @@ class RecordReader:
         return self._place
 
     def more(self, count: int, seconds: float) -> list[Row]:
-        """At most so many rows, and no longer than that. Raises nothing."""
+        """Read at most `count` rows in at most `seconds`. Raises no exception."""
         until = time.monotonic() + seconds
         found: list[Row] = []
         while len(found) < count and not self.is_over and time.monotonic() < until:
@@ -307,7 +308,7 @@ class RecordReader:
         return found
 
     def whole(self, row: Row) -> Row | None:
-        """A row of the list with all of its key, headers and value."""
+        """Return a row of the list with all of its key, headers and value."""
         exchange = self._log.exchange(row["row"])
         for number, records in enumerate(record_sets(exchange)):
             if number == row["section"]:
@@ -317,7 +318,7 @@ class RecordReader:
         return None
 
     def _next(self) -> None:
-        """To the next exchange that may hold records: its API says which those are."""
+        """Go to the next exchange that may contain records, by its API."""
         log, shown = self._log, self._shown
         while self._place < len(shown):
             row = shown[self._place]
@@ -355,7 +356,7 @@ class _Files(Sequence[str]):
 
 
 def _preview(row: Row) -> Row:
-    """The row with texts cut: a value may be a megabyte long."""
+    """Return the row with texts cut: a value may be a megabyte long."""
     short = dict(row)
     short.pop("decoded", None)
     for name in ("key", "value"):

@@ -21,7 +21,7 @@ from kdissect.tui.widgets.plots import latency_plot, percentile_plot, rate_plot
 from kdissect.tui.widgets.rows_table import Row
 from kdissect.tui.widgets.styled_lines import Line
 
-# What rows can be distinguished by, and the field that a filter names.
+# Values that distinguish rows, and the field of each in a filter.
 DIMENSIONS = {
     "api": "api",
     "client_id": "client_id",
@@ -51,19 +51,19 @@ class StatisticsView(LinesBelowView):
         self._facts: Any = None
 
     def on_mount(self) -> None:
-        """Sums stay below."""
+        """Let sums stay below."""
         self.table.stays = lambda row: "title" in row
 
     def key(self, row: Row) -> object:
-        """The value that distinguishes it, or its title."""
+        """Return the value that distinguishes the row, and its title."""
         return row.get("title"), row.get(self._by)
 
     def main(self, facts: Any) -> tuple[Sequence[TableColumn], Sequence[Row]]:
-        """The rows, and all together."""
+        """Return the rows, and the row of all together."""
         self._facts = facts
         by = facts["by"]
         columns = traffic_columns(by, self._span_ns(facts))
-        if self._by == "connection":  # its id says nothing to people
+        if self._by == "connection":  # people cannot use its id
             columns[0] = TableColumn("connection", _ends)
         return columns, list(traffic_rows(facts, by[0]))
 
@@ -74,7 +74,7 @@ class StatisticsView(LinesBelowView):
         return f"{counts}; by {self._by} (b: by something else)"
 
     def row_filter(self, row: Row) -> str | None:
-        """The exchanges of a row."""
+        """Select the exchanges of a row."""
         value = row.get(self._by)
         if value is None or value == "(many)":
             return None
@@ -105,12 +105,12 @@ class StatisticsView(LinesBelowView):
         self._show()
 
     def session_changed(self, change: Change, what: str) -> None:
-        """The next snapshot of the dimension that is shown."""
+        """Show the next snapshot of the chosen dimension."""
         if change is Change.RESULT and what == self.study:
             self._show()
 
     def lines(self, row: Row) -> Sequence[Line]:
-        """Times of the row, then times and rates of all in one interval after the other."""
+        """Return times of the row, then times and rates of all by interval."""
         width = max(self.about.size.width - 2, 20)
         name = printable(str(row.get("title") or row.get("ends") or row.get(self._by) or "-"))
         over_time = self._facts["over_time"]
@@ -154,5 +154,5 @@ def _ends(row: Row) -> Cell:
 
 
 def study_of(by: str) -> str:
-    """The study for a dimension."""
+    """Return the name of the study for a dimension."""
     return "traffic" if by == "api" else f"traffic by {by}"

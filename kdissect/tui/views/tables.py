@@ -20,7 +20,7 @@ from kdissect.tui.widgets.rows_table import Row, RowsTable
 _OF_ALL = "; of all exchanges, whatever the filter takes: a stream is counted once"
 
 
-# Rows that a table has room for at least, and from so many on it takes its part of any screen.
+# Rows that a table shows at least, and the number above which its height has no other limit than the screen.
 _LEAST_ROWS, _MANY_ROWS = 3, 100
 
 
@@ -33,9 +33,9 @@ class Detail(NamedTuple):
 
 
 class TablesView(View):
-    """Subclasses say what stands in the tables; the rows come from a study.
+    """A view of tables. Subclasses choose the tables, and a study has the rows.
 
-    `cell_filters` has, by the title of a column, what to filter by when a cell of it is chosen.
+    `cell_filters` maps the title of a column to the field of a filter on one of its cells.
     """
 
     first_focus = "#main"
@@ -76,15 +76,15 @@ class TablesView(View):
     # what subclasses say
 
     def key(self, row: Row) -> object:
-        """What makes a row of the main table the same in the next snapshot."""
+        """Return the identity of a main table's row, which is equal in the next snapshot."""
         raise NotImplementedError
 
     def main(self, facts: Any) -> tuple[Sequence[TableColumn], Sequence[Row]]:
-        """The main table."""
+        """Return the columns and rows of the main table."""
         raise NotImplementedError
 
     def details(self, row: Row) -> list[Detail]:
-        """The tables below for a row."""
+        """Return the tables below for a row."""
         raise NotImplementedError
 
     def summary(self, facts: Any, count: int) -> str:
@@ -141,12 +141,12 @@ class TablesView(View):
 
     @property
     def is_whole(self) -> bool:
-        """Whether what is shown is that of the whole input."""
+        """Whether the view shows the result of the whole input."""
         return self.study in self.session.final
 
     @property
     def read_text(self) -> str:
-        """How much of the input what is shown is about; empty of a stream."""
+        """The part of the input that the view covers, or an empty text for a stream."""
         return "" if self.session.is_stream else f", {self.session.how_far(self.study):.0%} read"
 
     def _share(self) -> None:
@@ -187,7 +187,7 @@ class TablesView(View):
     # keys
 
     def action_detail(self, step: int) -> None:
-        """The next table below."""
+        """Show the next table below."""
         if self._details:
             self._is_asked = True
             self._detail = (self._detail + step) % len(self._details)
@@ -214,7 +214,7 @@ class TablesView(View):
         self._share()
 
     def action_exchanges(self) -> None:
-        """The exchanges a row is about, in their list."""
+        """Show the exchanges of a row in their list."""
         row = self.table.row
         expression = None if row is None else self.row_filter(row)
         if expression is None:

@@ -32,11 +32,11 @@ class TopicsView(TablesView):
         return row["topic"], row["topic_id"]
 
     def main(self, facts: Any) -> tuple[Sequence[TableColumn], Sequence[Row]]:
-        """The topics by name."""
+        """Return the topics by name."""
         return topic_columns(), facts["topics"]
 
     def details(self, row: Row) -> list[Detail]:
-        """Who uses the topic."""
+        """Return the users of the topic."""
         return [Detail("users", user_columns()[1:], list(user_rows([row])))]
 
     def summary(self, facts: Any, count: int) -> str:

@@ -20,7 +20,8 @@ from kdissect.tui.widgets.rows_table import Row, RowsTable
 from kdissect.tui.widgets.styled_lines import Line
 
 _STYLES = {Severity.STOPS: "bad", Severity.DATA: "bad", Severity.DELAYS: "odd", Severity.WASTES: "dim"}
-# By which kind of party the exchanges of a cause are found, and the field of the filter; the first it has.
+# The field of the filter for each kind of party, by which a cause's exchanges are found. The first one
+# counts.
 _FIELDS = {
     "group": "group", "id": "transactional_id", "topic": "topic", "client": "client_id", "host": "host",
 }  # fmt: skip
@@ -50,12 +51,12 @@ class WhyView(LinesBelowView):
         self._packets_of: object = None
 
     def key(self, row: Row) -> object:
-        """What does not change of a cause while more of it is seen."""
+        """Return the identity of a cause, which does not change while more of it is seen."""
         cause: FoundCause = row["cause"]
         return cause.id, cause.since_ns, cause.evidence[:1]
 
     def main(self, facts: Any) -> tuple[Sequence[TableColumn], Sequence[Row]]:
-        """The causes, the worst first."""
+        """Return the causes, the worst first."""
         self._diagnosis = facts
         self.nothing = f"{self._so_far}{headline(facts)}"
         return _COLUMNS, [{"rank": rank, "cause": cause} for rank, cause in enumerate(facts.causes, 1)]
@@ -71,7 +72,7 @@ class WhyView(LinesBelowView):
         return "" if self.is_whole else "so far: "
 
     def row_filter(self, row: Row) -> str | None:
-        """The exchanges that the command is about, or of those that the cause concerns."""
+        """Select the exchanges of the command, or of the parties of the cause."""
         words = shlex.split(row["cause"].command)
         if "-Y" in words:
             return words[words.index("-Y") + 1]
@@ -89,7 +90,7 @@ class WhyView(LinesBelowView):
             self.post_message(Notice("its exchange is not read yet") if at is None else GoTo(at))
 
     def action_packets(self, step: int) -> None:
-        """The next packets of the chosen cause, or those before."""
+        """Show the next packets of the chosen cause, or the previous ones."""
         row = self.table.row
         if row is None or self._chosen_of(row) is None:
             return
@@ -128,7 +129,7 @@ class WhyView(LinesBelowView):
             )
 
     def lines_of_none(self) -> Sequence[Line]:
-        """What was looked at, and what could not be: beside causes, and beside none."""
+        """List the checks made and the data not seen, with causes or without."""
         diagnosis = self._diagnosis
         if diagnosis is None or not self.is_whole:  # connections count when they are over
             return ()

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 def hand_over(widget: Widget, take: Callable[..., object], *values: Any) -> None:
     """Call `take(*values)` in the application's thread, if `widget` is on a screen by then.
 
-    A thread does not end when its screen is left or the application quits. What it brings afterwards has
-    nowhere to go: the widgets below are taken down one by one, and `take` would look for them in vain.
+    A thread does not end when its screen is left or the application quits. Its later results have no target:
+    the widgets below are removed one by one, and `take` would look for them in vain.
     """
 
     def receive() -> None:

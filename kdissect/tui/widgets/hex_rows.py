@@ -12,10 +12,10 @@ BYTES_A_ROW = 16
 def hex_rows(
     data: bytes, start: int, end: int, marked: tuple[int, int] = (-1, -1), hidden: bytes = b""
 ) -> Iterator[Line]:
-    """Rows from the one with byte `start` up to the one before `end`; offsets count from 0.
+    """Yield rows from the one with byte `start` up to the one before `end`. Offsets count from 0.
 
-    Bytes from `marked[0]` to `marked[1]` stand between brackets and in another style. `hidden` has a byte
-    other than 0 where one must not be shown.
+    Bytes from `marked[0]` to `marked[1]` appear between brackets and in another style. `hidden` has a byte
+    other than 0 for each byte that the screen must not show.
     """
     for at in range(start - start % BYTES_A_ROW, min(end, len(data)), BYTES_A_ROW):
         yield _row(data, at, marked, hidden)
@@ -42,7 +42,7 @@ def _row(data: bytes, at: int, marked: tuple[int, int], hidden: bytes) -> Line:
 
 
 def _between(offset: int, marked: tuple[int, int]) -> Piece:
-    """What stands before a byte: brackets show the marked ones also without colours."""
+    """Return the text before a byte: brackets show the marked ones also without colours."""
     if offset == marked[0] and marked[1] > marked[0]:
         return "[", "mark"
     if offset == marked[1] and offset % BYTES_A_ROW:

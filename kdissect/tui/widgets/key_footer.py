@@ -1,4 +1,4 @@
-"""The keys at the bottom: in a narrow terminal those that fit, and the key that tells all of them."""
+"""The keys at the bottom: in a narrow terminal those that fit, and the key that lists all of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from textual.widgets import Footer
 from textual.widgets._footer import FooterKey
 
 _BLANKS = 3  # around a key and behind what it does
-# What stays when others give way.
+# Actions that stay when other keys give way.
 _KEPT = ("help", "quit", "leave")
 _ALL = "All keys"
 
@@ -21,7 +21,7 @@ class KeyFooter(Footer):
         self._width = 0
 
     def compose(self) -> ComposeResult:
-        """The keys that fit; what is left out is behind the key of the help, which says so."""
+        """Make the keys that fit. If some are left out, the help key is named for them."""
         keys = [key for key in super().compose() if isinstance(key, FooterKey)]
         shown = self._fitting(keys)
         for key in shown:
@@ -40,7 +40,7 @@ class KeyFooter(Footer):
         return shown
 
     async def on_resize(self, event: events.Resize) -> None:
-        """Choose anew in another width."""
+        """Choose again in another width."""
         if self._width and self.app.size.width != self._width:
             await self.recompose()
 

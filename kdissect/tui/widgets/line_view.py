@@ -1,6 +1,6 @@
-"""What lists, trees and bytes on screen have in common: lines that are drawn when they come into sight.
+"""The base of lists, trees and bytes on screen: lines that are drawn when they come into sight.
 
-Textual would lay out the whole screen anew whenever the number of lines changes; a growing list does that
+Textual would lay out the whole screen again whenever the number of lines changes. A growing list does that
 ten times a second. So sizes are set here without a layout, and only the lines that changed are drawn.
 """
 
@@ -14,9 +14,10 @@ from textual.widget import Widget
 
 
 class LineView(ScrollView, can_focus=True):
-    """`prefix` is that of its component classes; `heads` lines at the top stay where they are.
+    """Lines with a cursor. `prefix` is the prefix of its component classes. `heads` lines at the top do not
+    scroll.
 
-    `cursor` is a line, where a subclass does not say otherwise.
+    `cursor` is a line, unless a subclass defines it as something else.
     """
 
     prefix = ""
@@ -39,7 +40,7 @@ class LineView(ScrollView, can_focus=True):
         return max(self.scrollable_content_region.height - self.heads, 1)
 
     def set_lines(self, count: int) -> None:
-        """There are so many lines now, heads not counted."""
+        """Set the number of lines, heads not counted."""
         size = Size(self.size.width, count + self.heads)
         if size == self.virtual_size:
             return
@@ -57,7 +58,7 @@ class LineView(ScrollView, can_focus=True):
             self.scroll_to(y=line - self.visible_lines + 1, animate=False, immediate=True)
 
     def draw_lines(self, first: int, last: int) -> None:
-        """Draw these lines anew, where they are on screen."""
+        """Draw these lines again if they are on screen."""
         self.refresh(Region(0, first - self.top + self.heads, self.size.width, last - first + 1))
 
     def watch_cursor(self, old: int, new: int) -> None:
@@ -70,13 +71,13 @@ class LineView(ScrollView, can_focus=True):
 
     @property
     def base_style(self) -> Style:
-        """Colours of the widget; worked out once, as Textual asks all ancestors each time."""
+        """Colours of the widget, cached because Textual asks all ancestors each time."""
         if self._base is None:
             self._base = self.rich_style
         return self._base
 
     def named_style(self, name: str) -> Style:
-        """The style of a component class, its colours blended with what is behind it."""
+        """Return the style of a component class, its colours blended with the background."""
         found = self._styles_by_name.get(name)
         if found is None:
             found = self.get_component_rich_style(f"{self.prefix}--{name}")

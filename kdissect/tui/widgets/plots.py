@@ -16,8 +16,9 @@ _TITLES = {"p999": "p99.9"}
 
 
 def columns(values: Sequence[float], width: int, height: int) -> list[str]:
-    """Columns in eighths of a cell, the tallest `height` cells; neighbours are joined (their largest is
-    drawn) where there are more values than cells.
+    """Draw columns in eighths of a cell, the tallest `height` cells.
+
+    If there are more values than cells, neighbours are joined and the largest is drawn.
     """
     if not values or width < 1:
         return []
@@ -37,14 +38,14 @@ def _resampled(values: Sequence[float], cells: int) -> list[float]:
 
 
 def bar(value: float, largest: float, width: int) -> str:
-    """A bar in halves of a cell, at least a sliver for anything above 0."""
+    """Draw a bar in halves of a cell, at least a sliver for anything above 0."""
     halves = round(value * width * 2 / largest) if largest > 0 else 0
     halves = max(halves, 1 if value > 0 else 0)
     return "━" * (halves // 2) + ("╸" if halves % 2 else "")
 
 
 def rate_plot(points: Sequence[Facts], interval_ns: int, width: int, height: int) -> Iterator[Line]:
-    """Exchanges over time, errors below them. `points` are those of all intervals, without holes."""
+    """Draw exchanges over time, errors below them. `points` cover all intervals, without holes."""
     if not points:
         return
     counts = [point["exchanges"] for point in points]
@@ -66,7 +67,7 @@ def rate_plot(points: Sequence[Facts], interval_ns: int, width: int, height: int
 
 
 def latency_plot(points: Sequence[Facts], width: int, height: int) -> Iterator[Line]:
-    """The 99th and the 50th percentile of response times over time, each on a scale of its own from 0."""
+    """Draw the 99th and 50th percentile of response times over time, each on its own scale from 0."""
     times = [point.get("latency_ns") for point in points]
     if not any(times):
         return

@@ -16,7 +16,7 @@ _UNITS = {
     "": 1.0, "us": 1e-6, "ms": 1e-3, "s": 1.0, "h": 3600.0,
     "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15,
 }  # fmt: skip
-# What `report.quantities` writes, and plain numbers with words behind them.
+# Texts that `report.quantities` writes, and plain numbers followed by words.
 _QUANTITY = re.compile(
     r"(?:more than )?(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
     r"(?: (us|ms|s|h|B|kB|MB|GB|TB|PB))?(?: (\d\d) m)?(?:/s)?(?![^\s,])"
@@ -32,14 +32,14 @@ class Order(NamedTuple):
 
 
 def headed(title: str, order: Order | None, name: str) -> str:
-    """The title of a column, with the order if it is by that column."""
+    """Return the title of a column, with the order if it is by that column."""
     if order is None or order.title != name:
         return title
     return f"{DOWN if order.is_down else UP}{title}"
 
 
 def next_order(order: Order | None, title: str) -> Order | None:
-    """Pressed once: the least first; twice: the most; three times: as the rows came."""
+    """Return the order after one more press: the least first, then the most, then as the rows came."""
     if order is None or order.title != title:
         return Order(title)
     return None if order.is_down else Order(title, True)
@@ -48,7 +48,7 @@ def next_order(order: Order | None, title: str) -> Order | None:
 def ordered(
     rows: Sequence[Any], columns: Sequence[TableColumn], order: Order | None, stays: Callable[[Any], bool]
 ) -> Sequence[Any]:
-    """Rows in an order; those without a value, then those that `stays` takes, come last either way."""
+    """Order rows. Rows without a value come last either way, then rows that `stays` takes."""
     column = next((each for each in columns if order is not None and each.title == order.title), None)
     if order is None or column is None:
         return rows
@@ -67,7 +67,7 @@ def ordered(
 
 
 def rank(text: str) -> Rank:
-    """Numbers and quantities by their size, then texts; numbers within texts count as such."""
+    """Rank numbers and quantities by their size, then texts. Numbers within texts count as numbers."""
     found = _QUANTITY.match(text)
     parts = tuple((0, int(part), "") if part.isdecimal() and part.isascii() else (1, 0, part.casefold())
                   for part in _DIGITS.split(text[:200]) if part)  # fmt: skip

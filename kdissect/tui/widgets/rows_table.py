@@ -1,7 +1,7 @@
-"""A table of plain rows: only lines on the screen are ever made, so that its length costs nothing.
+"""A table of plain rows: it makes only lines on the screen, so that the table's length costs no time.
 
 Rows and columns (`report.columns`) are those of `kdissect topics`, `groups` ...: the command line and the
-screen show the same table. A cell is chosen, for what a key does with it.
+screen show the same table. A cell is chosen, for the keys that act on it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Row = dict[str, Any]
 Key = Callable[[Row], object]
 R = TypeVar("R")
 GUTTER = 2  # cells before a row, for the mark of the chosen one
-SAMPLE = 200  # rows that widths are taken from, from the top
+SAMPLE = 200  # rows from the top that define the widths
 GAP = 2  # cells between columns
-_WIDEST = 60  # of any column but the last that is shown
+_WIDEST = 60  # of any shown column but the last
 _EASY = 16  # of a text: enough to recognize it
 LEAST = 8
 
@@ -49,7 +49,7 @@ class _OfRow(Message, Generic[R]):
 
 
 class RowsTable(ScrollView, can_focus=True):
-    """`show` rows; `row` and `column` are the chosen ones."""
+    """Table that shows rows. `row` and `column` are the chosen row and column."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", show=False),
@@ -100,7 +100,7 @@ class RowsTable(ScrollView, can_focus=True):
         super().__init__(id=id)
         self._key = key
         self.order: Order | None = None
-        """What the rows are sorted by."""
+        """The order of the rows."""
         self.stays: Callable[[Row], bool] = lambda row: False
         """Rows that stand last in any order: sums."""
         self._given: Sequence[Row] = ()
@@ -113,8 +113,6 @@ class RowsTable(ScrollView, can_focus=True):
         self._at = 0
         self._across = 0
 
-    # what is shown
-
     def show(self, columns: Sequence[TableColumn], rows: Sequence[Row], empty: str | None = None) -> None:
         """Show rows. The cursor stays on the row of the same key, else at its position."""
         before = self.row
@@ -122,7 +120,8 @@ class RowsTable(ScrollView, can_focus=True):
         self._columns, self._rows = columns, ordered(rows, columns, self.order, self.stays)
         if empty is not None:
             self._empty = empty
-        # Nobody chose the first row of a first snapshot: it may be the sum, the last row of the next.
+        # The first row of a first snapshot was not chosen by the user: it may be the sum, the last row of the
+        # next.
         self._at = self._position_of(before) if self._is_moved else 0
         self._measured = -1
         self._lay_out()
@@ -196,7 +195,7 @@ class RowsTable(ScrollView, can_focus=True):
     # drawing
 
     def render_line(self, y: int) -> Strip:
-        """One line of the screen; the first is the heading."""
+        """Return one line of the screen. The first line is the heading."""
         width = self.size.width
         style = self.rich_style
         if not self._rows:
@@ -258,7 +257,7 @@ class RowsTable(ScrollView, can_focus=True):
         self._tell_end()
 
     def action_page(self, pages: int) -> None:
-        """A screen up or down."""
+        """Move a screen up or down."""
         self.action_move(pages * max(self.size.height - 2, 1))
 
     def action_go_to(self, position: int) -> None:
@@ -292,7 +291,7 @@ class RowsTable(ScrollView, can_focus=True):
             self.post_message(self.Chosen(self, row))
 
     def on_click(self, event: events.Click) -> None:
-        """A click chooses a cell, one more opens the row; one on a title sorts."""
+        """Choose a cell at a click, open its row at a second one, sort at one on a title."""
         at = self.scroll_offset.y + event.y - 1
         if event.y >= 1 and not 0 <= at < len(self._rows):
             return
@@ -321,7 +320,7 @@ class RowsTable(ScrollView, can_focus=True):
             self.post_message(self.NearEnd(self))
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """The chosen cell is marked only where keys go."""
+        """Mark the chosen cell only while the table receives keys."""
         super().watch_has_focus(has_focus)
         self.refresh()
 
@@ -336,10 +335,10 @@ class Placed(NamedTuple):
 
 
 def place_columns(columns: Sequence[TableColumn], texts: Sequence[Sequence[str]], width: int) -> list[Placed]:
-    """Columns of a table `width` cells wide, with some of its rows as texts.
+    """Place the columns of a table `width` cells wide, with some of its rows as texts.
 
-    Where there is little room long texts shrink, then columns of the highest rank go, of equal ones the
-    last; then whatever is left shrinks. What is left over belongs to the last column, if it is text.
+    If there is little space, long texts shrink, then columns of the highest rank go, the last of equal rank
+    first. Then all columns shrink. Space that is left over belongs to the last column, if it is text.
     """
     wanted = [_wanted(column, [row[i] for row in texts]) for i, column in enumerate(columns)]
     easy = [_easy(column, own) for column, own in zip(columns, wanted, strict=True)]
@@ -358,7 +357,7 @@ def place_columns(columns: Sequence[TableColumn], texts: Sequence[Sequence[str]]
 
 
 def _wanted(column: TableColumn, texts: Sequence[str]) -> int:
-    """0 for a column in which no row has anything: the room is better used for others."""
+    """Return 0 for a column whose rows are all empty, to use its space for other columns."""
     longest = max(map(cell_len, texts), default=0)
     if texts and not longest:
         return 0
@@ -366,7 +365,7 @@ def _wanted(column: TableColumn, texts: Sequence[str]) -> int:
 
 
 def _easy(column: TableColumn, wanted: int) -> int:
-    """What a column can go down to without hurt: the beginning of a text is often enough."""
+    """Return the width to which a column shrinks without loss: the beginning of a text is often enough."""
     return wanted if column.right else min(wanted, max(cell_len(column.title), column.min_width, _EASY))
 
 

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from kdissect.report.printable import printable
 
-# Characters of one text that are put on screen: nobody reads further, and layout takes time by length.
+# Characters of one text on screen: users do not read further, and layout takes time by length.
 _MOST = 2000
 
 
@@ -19,23 +19,25 @@ def cut(text: str, width: int) -> str:
 
 
 def safe(text: str) -> str:
-    """A string that moves nothing and hides nothing. Still not for widgets that read markup: see `text`."""
+    """Return a string that moves and hides no other text. Not for widgets that read markup: see `text`."""
     if len(text) > _MOST:
         text = text[:_MOST] + "..."
     shown = printable(text)
     if shown.isascii():
         return shown
-    # What prints but takes no cell would join its neighbours: combining marks, joiners.
+    # Characters that print but take no cell would join their neighbours: combining marks, joiners.
     return "".join(letter if cell_len(letter) else _escaped(letter) for letter in shown)
 
 
 def text(value: str, style: str = "") -> Text:
-    """The same as `Text`, whose content no widget takes for markup."""
+    """Return a `Text` of a safe string that no widget reads as markup."""
     return Text(safe(value), style, no_wrap=True, end="")
 
 
 def fitted(value: str, width: int, right: bool = False) -> str:
-    """A string of exactly so many cells: cut with an ellipsis, or filled. The value is inert already."""
+    """Return a string of exactly `width` cells, cut with an ellipsis or filled. The value is inert
+    already.
+    """
     length = len(value) if value.isascii() else cell_len(value)
     if length == width:
         return value

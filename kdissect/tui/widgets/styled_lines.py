@@ -63,7 +63,7 @@ class Lines(ScrollView, can_focus=True):
         self._lines: list[Line] = []
 
     def show(self, lines: Iterable[Line], keep_place: bool = False) -> None:
-        """Show other lines, from the first one unless the place is kept."""
+        """Show other lines, from the first one unless `keep_place`."""
         self._lines = list(lines)
         self._measure()
         if not keep_place:
@@ -91,7 +91,7 @@ class Lines(ScrollView, can_focus=True):
         self.virtual_size = Size(self.scrollable_content_region.width, len(self._lines))
 
     def on_resize(self) -> None:
-        """The width is that of the screen: lines are cut, not scrolled sideways."""
+        """Measure again: lines are cut at the screen's width, not scrolled sideways."""
         self._measure()
 
     def watch_scroll_y(self, old: float, new: float) -> None:

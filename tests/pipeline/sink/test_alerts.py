@@ -258,7 +258,7 @@ def test_a_damaged_state_tells_again(directory: StreamDirectory, tmp_path: Path)
         alerting(directory, JsonLines(str(tmp_path / "alerts")), said=said).send(0, different(1))
     assert len(lines_of(tmp_path / "alerts")) == 3
     assert len(said) == 2
-    assert said[0] == f"{STATE} is damaged: findings are told again"
+    assert said[0] == f"{STATE} is damaged: findings are sent again"
 
 
 def test_what_waits_and_what_is_remembered_is_bounded(

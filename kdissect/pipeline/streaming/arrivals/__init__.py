@@ -1,1 +1,1 @@
-"""Files that keep arriving: which are complete, in which order they are taken, and how Spark counts them."""
+"""Files that keep arriving: the complete ones, their order, and their offsets in Spark."""

@@ -1,4 +1,4 @@
-"""Files that have come and were not taken yet: whether each is complete."""
+"""Files that have arrived and are not yet read: whether each is complete."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.digest import blake2b
 from kdissect.pipeline.streaming.arrivals.known_files import Taken
 
-# A file that ends inside a packet, or has none, and that nothing follows: whoever wrote it is gone by then.
+# Seconds for a file that ends inside a packet, or has none, and that has no successor: its writer has ended
+# by then.
 STALE_S = 600.0
 
 
 class Patience(NamedTuple):
-    """`settle_s`: how long a size must stay the same. `hold_s`: how long a complete file waits for others
-    that should have come before it.
+    """Waiting times in seconds. `settle_s`: how long a size must stay the same. `hold_s`: how long a complete
+    file waits for files that should have come before it.
     """
 
     settle_s: float = 2.0
@@ -33,9 +34,9 @@ class Reading(NamedTuple):
 
 
 class Candidate:
-    """One path. `first_ns` is the time of the first packet, None while there is none.
+    """One path. `first_ns` is the time of the first packet, or None while there is none.
 
-    `taken` is what was taken of the file, where it grew since: then `first_ns` is the time of the last packet
+    `taken` is the part of a grown file that was read before. Then `first_ns` is the time of the last packet
     before.
     """
 
@@ -70,7 +71,7 @@ class Candidate:
             self.first_ns = _opened(self.path, self.size).first_time()
 
     def _was_added_to(self, before: Taken) -> bool:
-        """Whether the path holds what was taken of it, and more."""
+        """Whether the path contains what was read before, and more."""
         if before.first_ns is None or self.size < before.size:
             return False
         try:
@@ -84,7 +85,7 @@ class Candidate:
 
     @property
     def reading(self) -> Reading:
-        """What a look through the whole file shows. Once for each size."""
+        """The result of reading the whole file, once for each size."""
         if self._reading is None:
             file = _opened(self.path, self.size)
             end_ns = None
@@ -95,7 +96,7 @@ class Candidate:
         return self._reading
 
     def is_complete(self, has_successor: bool, settle_s: float, now_s: float) -> bool:
-        """Whether nothing more will be written to it, as far as anybody can tell."""
+        """Return whether the file is complete, as far as its size, its age and its successor show."""
         quiet_s = self.quiet_s(now_s)
         if quiet_s < settle_s and not has_successor:
             return False
@@ -119,7 +120,7 @@ _EDGE = 1 << 16
 
 
 def _content_id(path: str, size: int) -> str:
-    """32 hex digits of the size and of what a file begins and ends with. Raises OSError."""
+    """Return 32 hex digits of the size and of the edges of a file. Raises OSError."""
     digest = blake2b(size.to_bytes(8), digest_size=16)
     digest.update(piece_of(path, 0, _EDGE))
     if size > _EDGE:

@@ -1,13 +1,12 @@
-"""The files that were ever taken, in the order in which they were: what offsets of the stream count.
+"""The files that were ever read, in order. Offsets of the stream count them.
 
 Rules:
-- An entry never changes. Its index stands in references of packets and in the state of connections, its
-  capture set in the identity of connections.
-- A file that grew after it was taken has a second entry, for the packets that came since, with the same
-  index.
-- The registry is written before Spark is told an offset that counts its entries. After a crash there may be
+- An entry never changes. References of packets and the state of connections contain its index, the identity
+  of connections contains its capture set.
+- A file that grew after it was read has a second entry, for the packets that came since, with the same index.
+- The registry is written before Spark receives an offset that counts its entries. After a crash there may be
   entries that no offset counts: they are next.
-- A capture set keeps the name and the number it had when its first file came.
+- A capture set keeps its first name and number.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ _SUFFIX = ".json"
 
 
 class Taken(NamedTuple):
-    """A file that was taken, or what was added to one. `file` is its index.
+    """A file that was read, or a part that was added to one. `file` is its index.
 
-    `number` is its place among the files of its capture set that have packets. `first_ns` is a time at or
-    before that of the first packet taken, None without one; `packets` are those of the whole file, of which
-    `skip` were taken before; `end_ns` is the time of the last one. `mtime_ns` and `size` tell whether the
-    path holds another file by now, `head` whether what it holds was added to.
+    `number` is its position among the files of its capture set that have packets. `first_ns` is a time at or
+    before that of the first packet read, None without one. `packets` counts the packets of the whole file, of
+    which `skip` were read before. `end_ns` is the time of the last one. `mtime_ns` and `size` show whether
+    the path has another file by now, and `head` shows whether the file was added to.
     """
 
     file: int
@@ -55,7 +54,7 @@ class Taken(NamedTuple):
         return path_text(self.path)
 
     def input(self) -> Input:
-        """The file as tasks read it."""
+        """Return the file as tasks read it."""
         return Input(
             self.file, self.path, self.name, self.capture_set, self.set_name, self.size, None, self.path
         )  # fmt: skip
@@ -81,14 +80,14 @@ class Registry:
                 self.entries.append(Taken(*fields))
 
     def add(self, entries: Sequence[Taken]) -> None:
-        """Remember entries for ever, behind those that are there."""
+        """Store entries after the existing ones. They stay for ever."""
         name = f"{len(self.entries):010}{_SUFFIX}"
         write_whole(self._filesystem, f"{self._root}/{name}", json.dumps(entries).encode())
         self._read.add(name)
         self.entries += entries
 
     def sets(self) -> dict[Key, tuple[int, str]]:
-        """Number and name of each capture set by its key."""
+        """Return number and name of each capture set by its key."""
         return {entry.set_key: (entry.capture_set, entry.set_name) for entry in self.entries}
 
     def files_in_sets(self) -> dict[int, int]:
@@ -103,9 +102,9 @@ class Registry:
 def named_sets(
     known: dict[Key, tuple[int, str]], seen: Iterable[Key], chosen: Iterable[Key]
 ) -> dict[Key, tuple[int, str]]:
-    """Number and name of the capture sets that are known, and of those chosen among all that were seen.
+    """Return number and name of the known capture sets, and of the chosen ones among all that were seen.
 
-    New ones are called as `pipeline run` would call them, if nobody has that name yet.
+    A new one gets its name in `pipeline run`, if no other set has that name yet.
     """
     named = dict(known)
     taken = {name for _, name in named.values()}
@@ -120,14 +119,14 @@ def named_sets(
 
 
 class Catalogue(Sequence[str]):
-    """The names of all files by index, and their numbers, read from the registry when they are asked for."""
+    """The names of all files by index, and their numbers. It reads the registry on demand."""
 
     def __init__(self, filesystem: Any, root: str) -> None:
         self._registry = Registry(filesystem, root)
         self._by_index: dict[int, Taken] = {}
 
     def number_of(self, index: int) -> int:
-        """Number of a file within its capture set."""
+        """Return the number of a file within its capture set."""
         return self._entry(index).number
 
     @overload

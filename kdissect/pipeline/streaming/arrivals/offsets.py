@@ -1,8 +1,8 @@
-"""Offsets of the stream: how many entries of the registry a batch takes, and what it tells their capture
+"""Offsets of the stream: how many entries of the registry a batch takes, and its facts for their capture
 sets.
 
-An offset is journaled by Spark before its batch begins, so that a repeated batch has the same files and the
-same facts.
+Spark journals an offset before its batch begins, so that a repeated batch has the same files and the same
+facts.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Offset(NamedTuple):
 
     @classmethod
     def of(cls, journaled: dict[str, object]) -> Offset:
-        """What `journaled` gave."""
+        """Read an offset from the result of `journaled`."""
         last = frozenset(int(number) for number in str(journaled["last"]).split(",") if number)
         return cls(int(str(journaled["taken"])), int(str(journaled["batch"])), last)
 
 
 def next_offset(start: Offset, entries: Sequence[Taken], max_files: int, max_bytes: int) -> Offset:
-    """The end of the batch behind `start`: at least one entry, if there is one."""
+    """Return the end of the batch after `start`: at least one entry, if there is one."""
     taken, size = start.taken, 0
     for entry in entries[start.taken : start.taken + max(1, max_files)]:
         if taken > start.taken and size + entry.size > max_bytes:
@@ -50,7 +50,7 @@ def next_offset(start: Offset, entries: Sequence[Taken], max_files: int, max_byt
 
 
 def facts_of(entries: Sequence[Taken], end: Offset, has_taps: bool = False) -> list[BatchFacts]:
-    """What each capture set of a batch is told."""
+    """Return the facts of a batch for each capture set."""
     by_set: dict[int, list[Taken]] = {}
     for entry in entries:
         by_set.setdefault(entry.capture_set, []).append(entry)
@@ -61,8 +61,8 @@ def facts_of(entries: Sequence[Taken], end: Offset, has_taps: bool = False) -> l
 
 
 def may_have_taps(paths: Sequence[str], entries: Sequence[Taken]) -> bool:
-    """Whether the same traffic may come from several hosts: those who are told of one directory have one,
-    until files of another capture set are there.
+    """Return whether the same traffic may come from several hosts: one directory is one host, until it has
+    files of another capture set.
     """
     return len(paths) > 1 or len({entry.capture_set for entry in entries}) > 1
 
@@ -81,7 +81,7 @@ def tasks_of(entries: Sequence[Taken], task_bytes: int = TASK_BYTES) -> list[lis
 
 
 def _first_times(entries: Sequence[Taken]) -> dict[int, int | None]:
-    """By file; a file that is there twice, as it grew, counts from where it was taken first."""
+    """Return the first time by file. A file with two entries, as it grew, counts from its first one."""
     found: dict[int, int | None] = {}
     for entry in entries:
         found.setdefault(entry.file, entry.first_ns)

@@ -1,11 +1,11 @@
-"""Looks into the directories, and says which files are to be taken next and in which order.
+"""Scans the directories for the files to read next, in order.
 
 Rules:
-- A file is complete when it ends where a packet ends and has not grown for a while, or a later file of its
-  capture set is there.
-- Files of a capture set are taken in the order of their first packets: one that is there and not complete
-  holds back those behind it.
-- What has the content of a file that was taken is that file, whatever it is called now.
+- A file is complete if it ends where a packet ends and has not grown for a while, or if a later file of its
+  capture set exists.
+- Files of a capture set are read in the order of their first packets: an incomplete file delays the files
+  after it.
+- A file with the content of a file that was read is that file, whatever its name is now.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _LATER = 1 << 63  # behind every time
 
 
 class _Scan(NamedTuple):
-    """`ready` are to be taken now, `waiting` are there and not complete, `settles_in_s` is when to look
-    again.
+    """A scan. `ready` files are read now, `waiting` ones are incomplete, `settles_in_s` is the time until the
+    next scan, in seconds.
     """
 
     ready: list[Taken]
@@ -52,7 +52,7 @@ class Scanner:
         self._patience = patience
         self._recursive = recursive
         self._candidates: dict[str, Candidate] = {}
-        # What a path held when it was taken, or found to be taken already.
+        # The state of a path when it was read, or found to have been read already.
         self._settled: dict[str, tuple[int, int]] = {}
         self._known = 0
         self._stored: dict[str, list[Place]] = {}
@@ -115,7 +115,9 @@ class Scanner:
                 yield path, facts.st_size, facts.st_mtime_ns
 
     def _objects(self, url: str) -> list[Place]:
-        """Those of a store; those it had before while it does not answer. Raises OSError if it never did."""
+        """List the objects of a store, or its former ones while it does not answer. Raises OSError if it
+        never did.
+        """
         try:
             self._stored[url] = objects_at(url, self._recursive)[0]
         except OSError:
@@ -124,14 +126,15 @@ class Scanner:
         return self._stored[url]
 
     def _ready(self, held: list[Candidate], now_s: float) -> Iterator[Candidate]:
-        """The files of one capture set that can be taken, in order."""
+        """Yield the files of one capture set that can be read, in order."""
         ordered = sorted(held, key=_order)
         latest = max((natural_order(one.path) for one in held), default=None)
         last_ns = max((one.first_ns for one in held if one.first_ns is not None), default=-_LATER)
         is_blocked = False
         for one in ordered:
             is_earlier = natural_order(one.path) != latest if one.first_ns is None else one.first_ns < last_ns
-            is_ready = self._is_ready(one, is_earlier, now_s)  # asked of all: the time that each is held runs
+            # asked of all files, as it starts the time that each waits
+            is_ready = self._is_ready(one, is_earlier, now_s)
             if is_ready and not is_blocked:
                 yield one
             is_blocked = is_blocked or (not is_ready and one.first_ns is not None)
@@ -145,7 +148,7 @@ class Scanner:
         return now_s - one.complete_since >= self._patience.hold_s
 
     def _is_known(self, one: Candidate) -> bool:
-        """Whether it was taken before, under this name or another. One that is gone is nobody's."""
+        """Return whether the file was read before, under any name. A file that disappeared counts as read."""
         try:
             content = one.content()
         except OSError:
@@ -179,7 +182,7 @@ class Scanner:
 
 
 def _entry(one: Candidate, place: tuple[int, int, int], capture_set: int, name: str, key: Key) -> Taken:
-    """The entry of a file; `place` is its index, its number within the capture set, and what to skip."""
+    """Make the entry of a file. `place` is its index, its number within the capture set, and what to skip."""
     index, number, skip = place
     reading, head = one.reading, head_id(one.path, one.size)
     return Taken(
@@ -189,5 +192,5 @@ def _entry(one: Candidate, place: tuple[int, int, int], capture_set: int, name: 
 
 
 def _order(one: Candidate) -> tuple[int, list[tuple[int, int, str]]]:
-    """By the first packet, as runs read files; those without any last."""
+    """Sort by the first packet, as runs read files, with files without packets last."""
     return _LATER if one.first_ns is None else one.first_ns, natural_order(one.path)

@@ -1,6 +1,6 @@
 """The streaming data source: files that came, as runs for the shards of their capture sets.
 
-The reader lives in a process of its own beside the driver; `read` runs in tasks.
+The reader lives in a process of its own next to the driver. `read` runs in tasks.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LOOKS = 20
 
 
 class _Portion(InputPartition):
-    """What one task reads: entries, and facts for the shards of capture sets."""
+    """The input of one task: entries, and facts for the shards of capture sets."""
 
     def __init__(self, entries: Sequence[Taken], facts: Sequence[BatchFacts] = ()) -> None:
         super().__init__(None)
@@ -53,7 +53,7 @@ class StreamSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The name of the format."""
+        """Return the name of the format."""
         return NAME
 
     def schema(self) -> str:
@@ -61,13 +61,13 @@ class StreamSource(DataSource):
         return RUN_DDL
 
     def streamReader(self, schema: Any) -> StreamReader:  # noqa: N802  Spark's name
-        """A reader of the directories."""
+        """Return a reader of the directories."""
         settings: Settings = pickle.loads(b64decode(self.options["settings"]))
         return StreamReader(settings)
 
 
 def option_of(settings: Settings) -> str:
-    """Settings as text."""
+    """Return settings as text."""
     return b64encode(pickle.dumps(settings)).decode()
 
 
@@ -81,20 +81,20 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._is_over = False
 
     def initialOffset(self) -> dict[str, object]:  # noqa: N802
-        """Nothing is taken."""
+        """Return the offset before the first file."""
         return Offset().journaled()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """The bound of a batch in files; that in bytes is our own."""
+        """Return the bound of a batch in files. The bound in bytes is our own."""
         return ReadMaxFiles(self._settings.max_files)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Take what is there by now, and nothing that comes later."""
+        """Read the files that are there now, without later ones."""
         self._scan(True)
         self._is_over = True
 
     def latestOffset(self, start: dict[str, object], limit: ReadLimit) -> dict[str, object]:  # noqa: N802
-        """The end of the next batch; `start` where nothing is ready."""
+        """Return the end of the next batch, or `start` if no file is ready."""
         if not self._is_over:
             self._scan(False)
         settings, everything = self._settings, 1 << 62
@@ -104,7 +104,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return next_offset(Offset.of(start), self._registry.entries, *bounds).journaled()
 
     def partitions(self, start: dict[str, object], end: dict[str, object]) -> Sequence[InputPartition]:
-        """Portions of a batch; the first one also tells the shards of it."""
+        """Return the portions of a batch. The first one also has the facts for its shards."""
         self._registry.refresh()
         until = Offset.of(end)
         entries = self._registry.entries[Offset.of(start).taken : until.taken]

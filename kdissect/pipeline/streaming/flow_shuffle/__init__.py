@@ -1,1 +1,1 @@
-"""Packets on their way through Spark: runs of segments out of files, to the task of their flow."""
+"""Packets in transit through Spark: runs of segments from files to the task of their flow."""

@@ -1,4 +1,6 @@
-"""SYNs at the borders of files: a rotation may separate those of both sides of a NAT (`engine.nat_sides`)."""
+"""SYNs at the borders of files: a rotation may separate the SYNs of a NAT's two sides
+(`engine.nat_sides`).
+"""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -25,9 +27,9 @@ class BorderSyn(NamedTuple):
 
 
 def sides_of_files(capture_set: str, syns: Iterable[BorderSyn]) -> dict[bytes, list[PlainSegment]]:
-    """What goes in front of flows of which another flow is the other side, by the flow of their sender.
+    """Return the segments that precede flows with another side, by the flow of their sender.
 
-    Takes SYNs of several files of a capture set.
+    Takes SYNs from several files of a capture set.
     """
     sides, found = NatSides(), dict[bytes, list[PlainSegment]]()
     for syn in sorted(set(syns)):

@@ -1,6 +1,6 @@
-"""A run: consecutive segments of one connection out of one file, packed into one row for the shuffle.
+"""A run: consecutive segments of one connection from one file, packed into one row for the shuffle.
 
-A row for each segment would cost Spark more than the bytes do: it sorts and copies rows, whatever is in them.
+A row for each segment would cost Spark more than the bytes do: it sorts and copies rows, whatever their size.
 Source of the order: docs/architecture.md, "Identity".
 """
 
@@ -29,8 +29,8 @@ The first two are its place in the canonical order: file order and number stand 
 class Run(NamedTuple):
     """One row of the shuffle.
 
-    `part` is the partition it goes to, `key` the flow it belongs to (`flow_key`), `order_ns` and `ref` the
-    place of its first segment; rows sorted by (key, order_ns, ref) are ready for `merged`.
+    `part` is its partition, `key` is its flow (`flow_key`), `order_ns` and `ref` are the position of its
+    first segment. Rows sorted by (key, order_ns, ref) are ready for `merged`.
     """
 
     part: int
@@ -41,16 +41,16 @@ class Run(NamedTuple):
 
 
 def flow_key(flow: bytes) -> tuple[bytes, int]:
-    """The key both directions of a flow share, and the direction of this one (0 or 1).
+    """Return the key of both directions of a flow, and the direction of this one (0 or 1).
 
-    It does not tell capture sets apart: one task has what all of them saw between two ends (`engine.taps`).
+    It does not distinguish capture sets: one task has what all of them saw between two ends (`engine.taps`).
     """
     other = reverse_flow(flow)
     return (flow, 0) if flow <= other else (other, 1)
 
 
 def pack(order_ns: int, ref: int, time_ns: int, direction: int, segment: PlainSegment) -> bytes:
-    """A segment as bytes of a run."""
+    """Pack a segment as bytes of a run."""
     _, seq, ack, flags, window, payload, missing, ip_id = segment
     head = _pack_head(
         order_ns, ref, time_ns, seq, ack, flags, direction, window, missing, ip_id, len(payload)
@@ -59,7 +59,7 @@ def pack(order_ns: int, ref: int, time_ns: int, direction: int, segment: PlainSe
 
 
 def unpack(key: bytes, data: bytes) -> list[Placed]:
-    """The segments of a run. Their payloads are owned bytes."""
+    """Unpack the segments of a run. Their payloads are owned bytes."""
     flows = key, reverse_flow(key)
     found: list[Placed] = []
     append, read = found.append, _HEAD.unpack_from
@@ -76,10 +76,10 @@ def unpack(key: bytes, data: bytes) -> list[Placed]:
 
 
 def merged(runs: Iterator[Run]) -> Iterator[Placed]:
-    """The segments of one key in canonical order, from its runs sorted by their first segment.
+    """Merge the segments of one key in canonical order, from its runs sorted by their first segment.
 
-    Runs of one file follow each other; those of files that overlap in time (two taps of one wire) are merged.
-    Holds no more than what overlaps.
+    Runs of one file follow each other. Runs of files that overlap in time (two taps of one wire) are merged.
+    It buffers only the overlap.
     """
     waiting: list[Placed] = []
     for run in runs:
@@ -132,7 +132,7 @@ def to_batches(runs: Iterable[Run]) -> Iterator[Any]:
 
 
 def from_batches(batches: Iterable[Any]) -> Iterator[Run]:
-    """The runs of record batches, one at a time."""
+    """Yield the runs of record batches, one at a time."""
     for batch in batches:
         columns = [batch.column(name).to_pylist() for name in _RUN_SCHEMA.names]
         yield from map(Run._make, zip(*columns, strict=True))

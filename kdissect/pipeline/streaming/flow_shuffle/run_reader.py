@@ -1,10 +1,10 @@
-"""One capture file in, runs of its connections and the facts of the file out: what a mapping task does.
+"""One capture file in, runs of its connections and the facts of the file out: the work of a mapping task.
 
 Rules:
 - The facts of a file, damage included, come from `CaptureFile`, the reader of every other command.
-- No task of a flow sees SYNs of other flows: which of them a NAT translated is known here, file by file.
-- SYNs at the beginning and the end of a file are told besides (`border_syns`): the other side may be in the
-  file before or after.
+- A flow's task sees no SYNs of other flows: the ones that a NAT translated are known here, file by file.
+- SYNs at the beginning and the end of a file are reported besides (`border_syns`): the other side may be in
+  the file before or after.
 - Memory is bounded by `_BUFFERED` and by the number of connections that spoke since the last flush.
 """
 
@@ -74,7 +74,7 @@ class RunReader:
         """Whether `kdissect tap` wrote the file; None while no packet was read."""
 
     def runs(self) -> Iterator[Run]:
-        """The runs of the file, those of one connection in order. Raises nothing on bad input."""
+        """Yield the runs of the file, in order within each connection. Raises no exception on bad input."""
         latest = -(1 << 63)
         for batch in self.file.batches():
             packets = list(batch)
@@ -130,7 +130,7 @@ class RunReader:
     def _root_before(
         self, segment: PlainSegment, order_ns: int, packet: PlainPacket, direction: int
     ) -> bytes:
-        """What goes in front of a SYN that the other side of a NAT had before."""
+        """Return the segments that precede a SYN that the other side of a NAT had before."""
         (ref, time_ns, *_), (flow, seq, _, _, window, _, _, ip_id) = packet, segment
         name = self._set_name
         self._nat_sides.see(name, flow, seq, window, ip_id, time_ns)
@@ -149,7 +149,7 @@ class RunReader:
         return found
 
     def _flush(self) -> Iterator[Run]:
-        """All runs that hold anything. Connections are forgotten: those that go on are opened again."""
+        """Yield all runs that have bytes. Forget the connections: one that goes on is opened again."""
         for run, _ in self._flows.values():
             if run.size:
                 yield run.take()

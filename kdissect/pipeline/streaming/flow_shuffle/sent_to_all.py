@@ -1,6 +1,6 @@
-"""What every partition must know before its first connection: rows that a file sends to all of them.
+"""Facts that every partition needs before its first connection: rows that a file sends to all of them.
 
-Their key is empty, so that they sort before those of any connection.
+Their key is empty, so that they sort before the rows of any connection.
 """
 
 import pickle
@@ -23,7 +23,7 @@ _KIND = Struct("<I")  # of a Decryption Secrets Block
 
 
 class News:
-    """What was told so far. `secrets` as `capture.key_logs` takes them from a capture."""
+    """Facts received so far. `secrets` as `capture.key_logs` takes them from a capture."""
 
     def __init__(self) -> None:
         self.last_times: dict[int, int] = {}
@@ -32,7 +32,7 @@ class News:
         self.syns: list[BorderSyn] = []
         """Of the beginnings and ends of files."""
         self.files: list[FileRows] = []
-        """The first partition is told, no other."""
+        """Only the first partition receives them."""
 
     def take(self, run: Run) -> None:
         """Take a row with the empty key."""
@@ -49,9 +49,9 @@ class News:
 
 
 def news_of(file: CaptureFile, capture_set: int, parts: int, syns: Sequence[BorderSyn]) -> Iterator[Run]:
-    """What a file that was read has to tell: once for each partition, but for its own row.
+    """Yield the facts of a file that was read, once for each partition, without its own row.
 
-    `syns` are those of its beginning and its end.
+    `syns` are the SYNs of its beginning and its end.
     """
     told = [_SECRET + _KIND.pack(kind) + data for kind, data in file.secrets]
     if file.last_time_ns is not None:
@@ -64,6 +64,6 @@ def news_of(file: CaptureFile, capture_set: int, parts: int, syns: Sequence[Bord
 
 
 def facts_of(file: CaptureFile, name: str, is_tap: bool) -> Run:
-    """What the first partition is told of a file that was read, or could not be."""
+    """Return the fact for the first partition: the row of a file that was read, or could not be."""
     told = pickle.dumps(FileRows.of(file, name)._replace(is_tap=is_tap))
     return Run(0, KEY, 0, packet_ref(file.index, 0), _FILE + told)

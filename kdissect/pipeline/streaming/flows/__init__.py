@@ -1,1 +1,1 @@
-"""Flows that go on from batch to batch: shards, their analyzers, and where their state is kept."""
+"""Flows that go on from batch to batch: shards, their analyzers, and the store of their state."""

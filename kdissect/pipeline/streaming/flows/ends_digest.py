@@ -1,7 +1,8 @@
-"""What the ends of many open flows come to for their capture set, told once: merged judgements, ends alike.
+"""A digest of the ends of many open flows for their capture set: merged judgements, equal ends once.
 
-Ends that complete nothing but their connection differ in what they prove of clients and brokers alone
-(`history.connections.connection_problems`). So many of them are told as one, with the names of connections.
+An end that completes only its own connection differs from others only in what it proves of clients and
+brokers (`history.connections.connection_problems`). A plain end is reported once, with the names of its
+connections.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ Ordered = tuple[bytes, bytes]
 
 
 class EndsDigest(NamedTuple):
-    """`plain` are names of connections by what their ends prove; `rest` the events of all others."""
+    """A digest. `plain` maps what ends prove to names of connections. `rest` has the events of all other
+    ends.
+    """
 
     judgement: Judgement
     plain: dict[PlainEnd, frozenset[str]]
@@ -33,7 +36,7 @@ class EndsDigest(NamedTuple):
 
 
 def digest_of(flows: Iterable[Told], without: Collection[str] = ()) -> EndsDigest:
-    """What flows come to, but for the connections named in `without`."""
+    """Digest flows, without the connections named in `without`."""
     judgement, rest, names = Judgement(), list[Ordered](), set[str]()
     plain: dict[PlainEnd, set[str]] = defaultdict(set)
     for told in flows:
@@ -69,7 +72,7 @@ def merged(digests: Iterable[EndsDigest]) -> EndsDigest:
 
 
 def events_of(told: Told) -> dict[str, list[Ordered]]:
-    """The events of a flow by connection, without those that tell names of topics alone."""
+    """Return the events of a flow by connection, without those that contain only names of topics."""
     found: dict[str, list[Ordered]] = defaultdict(list)
     for _, order, blob in told.forwarded:
         if not order.startswith(NAMES):
@@ -79,7 +82,7 @@ def events_of(told: Told) -> dict[str, list[Ordered]]:
 
 
 def _plain_end(events: list[Ordered]) -> PlainEnd | None:
-    """What the only event of a connection proves, if it is an end that completes nothing else."""
+    """Return what a connection's only event proves, if it is an end that completes no other exchange."""
     if len(events) != 1:
         return None
     ((event, silenced),) = Replay().events(blob for _, blob in events)

@@ -38,7 +38,7 @@ class _OneSet(NamedTuple):
 
 
 class Surroundings:
-    """What the flows of a shard share: where their rows go, names of files, secrets."""
+    """Surroundings that the flows of a shard share: the target of their rows, names of files, secrets."""
 
     def __init__(
         self, settings: Settings, set_name: str, catalogue: Catalogue, secrets: KeyLogs, rows: TableRows
@@ -61,7 +61,9 @@ class Surroundings:
         self._new_stage = self.freezer.freeze(FlowStage((), settings.tables, None, self.exchange_tables))
 
     def stage(self) -> FlowStage:
-        """One for a new connection: thawed, it shares what is made of the rules with all others."""
+        """Return a stage for a new connection. A thawed stage shares everything made of the rules with other
+        stages.
+        """
         found: FlowStage = self.freezer.thaw(self._new_stage)
         return found
 
@@ -90,7 +92,9 @@ class Flow:
                 self._add(events, around)
 
     def tell(self, marks: Iterable[PlainSegment], ref: int) -> None:
-        """Take what `engine.nat_sides` has of SYNs that come next; `ref`: of a packet of the capture set."""
+        """Take the marks of `engine.nat_sides` for SYNs that come next. `ref` is of a packet of the capture
+        set.
+        """
         for mark in marks:
             self._ordered.analyzer.feed_segment(mark, ref, 0)
 
@@ -99,16 +103,18 @@ class Flow:
         self._add(self._ordered.advance(ref, now_ns), around)
 
     def close(self, ends: Mapping[str, int], around: Surroundings) -> None:
-        """The capture is over."""
+        """End the flow: the capture is over."""
         self._add(self._ordered.close(ends), around)
 
     @property
     def next_end_ns(self) -> int | None:
-        """When silence ends a connection of it; None if none is open."""
+        """The time at which silence ends a connection of the flow, or None if none is open."""
         return self._ordered.analyzer.next_end_ns()
 
     def sightings(self) -> list[Sighting]:
-        """What was seen of its connections: those that are open, and those that ended since the last call."""
+        """Return the sightings of its connections: the open ones, and those that ended since the last
+        call.
+        """
         return self._sightings.take()
 
     def hand_over(self, around: Surroundings) -> None:

@@ -16,7 +16,7 @@ class Store(Protocol):
     """Entries that go on from batch to batch."""
 
     def get(self, key: bytes) -> tuple[bytes, bytes] | None:
-        """An entry; either half may be empty."""
+        """Return an entry, or None. Either half may be empty."""
 
     def put(self, key: bytes, first: bytes, second: bytes) -> None:
         """Keep an entry."""
@@ -26,7 +26,7 @@ class Store(Protocol):
 
 
 class ShardStore:
-    """What one shard of a capture set has in a store."""
+    """The entries of one shard of a capture set in a store."""
 
     def __init__(self, store: Store, part: int) -> None:
         self._store = store
@@ -34,7 +34,7 @@ class ShardStore:
         self._part = part.to_bytes(4)
 
     def flow(self, key: bytes) -> tuple[bytes, bytes] | None:
-        """The frozen flow, and the run of its segments that wait; either may be empty."""
+        """Return the frozen flow, and the run of its segments that wait. Either may be empty."""
         return self._store.get(_FLOW + self._part + key)
 
     def put_flow(self, key: bytes, flow: bytes, waiting: bytes) -> None:
@@ -46,7 +46,7 @@ class ShardStore:
         self._store.remove(_FLOW + self._part + key)
 
     def head(self) -> bytes | None:
-        """What is known of the shard."""
+        """Return the head of the shard, or None."""
         found = self._store.get(_HEAD + self._part)
         return None if found is None else found[0]
 
@@ -59,7 +59,7 @@ class ShardStore:
         self._store.put(self._timer(number), data, NOTHING)
 
     def take_timer(self, number: int) -> bytes | None:
-        """What is to be done, and is forgotten."""
+        """Return the entry of a timer, and remove it."""
         found = self._store.get(self._timer(number))
         if found is None:
             return None
@@ -71,5 +71,5 @@ class ShardStore:
 
 
 def taps_key(key: bytes) -> bytes:
-    """The key of what capture sets share of a flow."""
+    """Return the key of the data that capture sets share about a flow."""
     return _TAPS + key

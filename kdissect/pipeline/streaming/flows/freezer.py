@@ -1,11 +1,11 @@
 """Pickles of state that goes on in another process, without what every process has anyway.
 
-Rules, the caches that are made from them, names of files and secrets are referred to by name or place. What
-the state holds is put back together with those of whoever thaws it.
+Rules, the caches that are made from them, names of files and secrets are referred to by name or position. The
+process that thaws the state inserts its own ones.
 
-No function of ours is called for each object, which would take longer than all the rest: what is shared
-stands in the memo of pickler and unpickler from the start, in one order, and rules and caches are told by
-their type.
+No function of ours is called for each object, because the calls would take longer than all other work: shared
+objects are in the memo of pickler and unpickler from the start, in one order, and rules and caches are
+recognized by their type.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Freezer:
         self._before = b"".join((pickle.PROTO, b"\5", *memoized, pickle.NONE, pickle.STOP))
 
     def freeze(self, state: object, by_type: Mapping[type, Reduce] = _NO_TYPES) -> bytes:
-        """A state as bytes. `by_type` reduces further types."""
+        """Freeze a state as bytes. `by_type` reduces further types."""
         stream = BytesIO()
         pickler = pickle.Pickler(stream, protocol=5)
         pickler.dispatch_table = {**_BY_TYPE, **by_type} if by_type else _BY_TYPE
@@ -66,7 +66,7 @@ class Freezer:
         return stream.getvalue()
 
     def thaw(self, data: bytes) -> Any:
-        """A state that goes on. The bytes are ours: they come out of the checkpoint."""
+        """Thaw a state. The bytes are ours: they come from the checkpoint."""
         unpickler = _Unpickler(BytesIO(self._before + data), self._shared)
         unpickler.load()
         return unpickler.load()

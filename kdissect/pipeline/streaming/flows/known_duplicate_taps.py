@@ -1,13 +1,14 @@
-"""Which connections of several capture sets are the same, in state by flow that all sets share.
+"""Connections that several capture sets have in common, in state by flow that all sets share.
 
 Rules:
-- An entry for each flow holds what sets saw of its connections. Each time a set saw more of one it is decided
-  again which of them count, by the rules of `engine.taps`: it does not matter whose files come first.
-- What changes about a connection that was told before is told again as changed, with the batch that told it
-  first.
+- An entry for each flow lists what sets saw of its connections. Each time a set saw more of a connection, the
+  rules of `engine.taps` decide again which connections count: the order of the files of the sets does not
+  matter.
+- A connection that was reported before and changes is reported again as changed, with the batch that first
+  reported it.
 - A connection that is over is forgotten when its set is `KEPT_NS` further: no other set can have it later, as
   long as its files come no later than that.
-- What is seen by looking ahead, in segments that wait, holds until the flow goes on.
+- Sightings by looking ahead, in segments that wait, hold until the flow goes on.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from kdissect.net.streams.sequence import MASK
 from kdissect.pipeline.streaming.flows.flow_store import NOTHING, Store, taps_key
 
 KEPT_NS = CLOCK_NS
-# An open connection is written again when it was heard so much later: what is read of it is its time, too.
+# An open connection is written again when its last packet is this much later: readers of the entry use its
+# time, too.
 _STALE_NS = 10 * 60 * 1_000_000_000
 # Bytes a stream may go on before it is written again: a quarter of what a match may be off.
 _MOVED = 1 << 26
@@ -62,9 +64,9 @@ class KnownDuplicateTaps:
     def see(
         self, key: bytes, capture_set: int, sightings: Sequence[Sighting], until_ns: int, is_certain: bool
     ) -> int | None:
-        """A set saw connections of a flow, and is done with all before `until_ns`.
+        """Take the sightings of a set that is done with all packets before `until_ns`.
 
-        Gives the time at which it has to be asked again, to forget what is over; None if there is nothing.
+        Returns the time at which the set has to be asked again, to forget connections that are over, or None.
         """
         before = self._read(key)
         known = {one.sighting.connection: one for one in before}
@@ -90,7 +92,7 @@ class KnownDuplicateTaps:
     def _noted(self, sighting: Sighting, capture_set: int, before: _Known | None, is_certain: bool) -> _Known:
         if before is not None:
             return _Known(sighting, capture_set, before.since, before.root, is_certain)
-        # One that was told before there was another set has rows since nobody knows when.
+        # A connection that was reported before another set existed has rows of an unknown first batch.
         since = self._batch if sighting.is_news else 0
         return _Known(sighting, capture_set, since, None, is_certain)
 
@@ -121,7 +123,7 @@ class KnownDuplicateTaps:
 
 
 def _roots_of(held: Sequence[_Known]) -> dict[str, str | None]:
-    """The connections that count; what counts instead of one stays so when it is forgotten before that."""
+    """Return the connections that count. A root that is forgotten earlier stays the root."""
     there = {one.sighting.connection for one in held}
     gone = {
         one.sighting.connection: one.root for one in held if one.root is not None and one.root not in there

@@ -1,7 +1,7 @@
-"""What comes of flows that are open, as if the capture ended here.
+"""Results of flows that are open, as if the capture ended here.
 
-It is the same until a flow has packets again or its time is up, so that work is for flows with something new
-(`settled_flows`). Rows are kept as Arrow tables, beside what each flow told its capture set.
+They do not change until a flow has packets again or its time is up, so that only flows with new packets cost
+work (`settled_flows`). Rows are stored as Arrow tables, next to each flow's report to its capture set.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FlowBatches = list[tuple[str, Any]]
 
 
 class FlowRows(TableRows):
-    """Rows with the flow they are of: `flow` is that of the next ones."""
+    """Rows with their flow: `flow` is the flow of the next rows."""
 
     def __init__(self, tables: Iterable[str]) -> None:
         super().__init__(tables)
@@ -52,14 +52,14 @@ class FlowRows(TableRows):
 
 
 class Told(NamedTuple):
-    """What an open flow tells its capture set: events, and what the judges of its connections came to."""
+    """An open flow's report to its capture set: events, and the judgements of its connections."""
 
     forwarded: tuple[tuple[str, bytes, bytes], ...]
     judged: tuple[Judged, ...]
 
 
 class OpenFlows:
-    """Rows of flows, and what each told."""
+    """Rows of flows, and the report of each flow."""
 
     def __init__(self, batches: FlowBatches, told: Mapping[bytes, Told]) -> None:
         self.batches = batches
@@ -67,7 +67,7 @@ class OpenFlows:
 
     @classmethod
     def thawed(cls, data: bytes) -> OpenFlows:
-        """What `frozen` gave: it comes out of the checkpoint."""
+        """Thaw the result of `frozen`, which comes from the checkpoint."""
         batches, told = pickle.loads(data)
         return cls(batches, {flow: Told(*fields) for flow, fields in told.items()})
 
@@ -77,20 +77,20 @@ class OpenFlows:
         return pickle.dumps((self.batches, {flow: tuple(told) for flow, told in self.told.items()}))
 
     def only(self, flows: Collection[bytes]) -> OpenFlows:
-        """What is of these flows."""
+        """Return only the results of these flows."""
         return OpenFlows(rows_of(self.batches, flows), {flow: self.told[flow] for flow in flows})
 
     def take(self, flow: bytes, around: Surroundings) -> None:
-        """Take what a flow told its surroundings, but for rows."""
+        """Take a flow's report from its surroundings, without rows."""
         self.told[flow] = Told(tuple((*row,) for row in around.forwarded), tuple(around.judged))
         around.forwarded, around.judged = [], []
 
     def forwarded(self) -> list[ForwardedEvent]:
-        """The events of all."""
+        """Return the events of all flows."""
         return [ForwardedEvent(*row) for told in self.told.values() for row in told.forwarded]
 
     def judged(self) -> tuple[Judged, ...]:
-        """Connections that are over then."""
+        """Return connections that are over then."""
         return tuple(one for told in self.told.values() for one in told.judged)
 
 
@@ -107,7 +107,7 @@ def joined(batches: FlowBatches) -> FlowBatches:
 
 
 def rows_of(batches: FlowBatches, flows: Collection[bytes], others: bool = False) -> FlowBatches:
-    """The rows of flows, or those of all others."""
+    """Return the rows of flows, or with `others` the rows of all other flows."""
     wanted = pa.array(list(flows), pa.binary())
     found = []
     for name, rows in batches:

@@ -1,7 +1,7 @@
 """Shards as Spark runs them: a stateful processor over the RocksDB state store.
 
-A grouping key is one group of flows, of all capture sets; each flow is an entry of a map, so that a batch
-reads and writes the flows it has packets of, and those whose time is up. Grouping by flow was rejected:
+A grouping key is one group of flows, of all capture sets. Each flow is an entry of a map, so that a batch
+reads and writes only the flows with packets, and flows whose time is up. Grouping by flow was rejected:
 silence that ends a connection would need a timer for each, by a watermark that all capture sets share.
 """
 
@@ -27,7 +27,7 @@ REPORTS_DDL = "part INT, report BINARY"
 
 
 class ShardProcessor(StatefulProcessor):
-    """Runs the shards of each key; gives a row with the pickled `Report` of each."""
+    """Processor that runs the shards of each key. It yields a row with the pickled `Report` of each."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -40,13 +40,13 @@ class ShardProcessor(StatefulProcessor):
         self._tables = StreamDirectory(*filesystem_of(self._settings.output))
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
-        """Work through the rows of a group of flows."""
+        """Process the rows of one group."""
         runs = (Run(row.part, bytes(row.key), row.order_ns, row.ref, bytes(row.data)) for row in rows)
         for report in work_through(runs, self._settings, self._store, self._catalogue, self._staging):
             yield Row(part=key[0], report=pickle.dumps(report))
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Close the processor, which has no resources."""
 
     def _staging(self, batch: int) -> str:
         return staging_url(self._settings, self._tables, batch)
@@ -59,7 +59,7 @@ class _SparkStore:
         self._entries = handle.getMapState("entries", "key BINARY", "first BINARY, second BINARY")
 
     def get(self, key: bytes) -> tuple[bytes, bytes] | None:
-        """An entry; None if there is none."""
+        """Return an entry, or None."""
         found: Any = self._entries.getValue((key,))
         return None if found is None else (bytes(found[0]), bytes(found[1]))
 

@@ -1,12 +1,12 @@
-"""Open flows of a shard that have nothing new: what was made of them stays where it is, in the checkpoint and
-in the tables.
+"""Open flows of a shard without new packets: their results stay where they are, in the checkpoint and in the
+tables.
 
 Rules:
-- A flow settles with the first batch that brings nothing of it, and is taken out when it has packets again or
-  its time is up. Only what it stood in is written again.
-- A leaf holds what some flows told their capture set, a group the rows of its leaves, which are one part of
-  the tables, and a digest of what they told. Files are never changed: a batch may be repeated.
-- What a shard reads with each batch are names of leaves, when each is due, and eight bytes a flow.
+- A flow settles with the first batch that has no packets of it. It is taken out when it has packets again or
+  its time is up. Only its leaf and group are written again.
+- A leaf has the reports of some flows to their capture set. A group has the rows of its leaves, which are one
+  part of the tables, and a digest of the reports. Files are never changed: a batch may be repeated.
+- A shard reads with each batch the names of leaves, when each is due, and eight bytes a flow.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from zlib import crc32
 from kdissect.pipeline.streaming.flows.ends_digest import EndsDigest, digest_of, merged
 from kdissect.pipeline.streaming.flows.open_flows import FlowBatches, OpenFlows, Told, joined, rows_of
 
-# A flow that speaks again has those of its leaf judged again, 0.1 ms each, and the rows of its group written,
-# some microseconds each.
+# If a flow speaks again, all flows of its leaf are judged again, 0.1 ms each, and the rows of its group are
+# written, some microseconds each.
 LEAF_FLOWS = 128
 GROUP_FLOWS = 4096
-# Leaves become fewer when there are so many more than their flows need.
+# Leaves beyond the number that the flows need, above which leaves are joined.
 _SPARE_LEAVES = 16
 _LEAF_BITS = 12
 _PLACE = (1 << 32) - 1
 
 
 class Leaf(NamedTuple):
-    """Some flows: where what they told stands, and the digest of it. One of them is due first at `due_ns`;
-    `bytes` are those of their state.
+    """Some flows: the file of their reports, and its digest. The first of the flows is due at `due_ns`.
+    `bytes` is the size of their state.
     """
 
     path: str
@@ -58,7 +58,7 @@ class Group(NamedTuple):
 
     @property
     def told(self) -> tuple[str, ...]:
-        """The files of what its flows told."""
+        """The files of the reports of its flows."""
         return tuple(leaf.path for leaf in self.leaves.values())
 
     @property
@@ -88,7 +88,7 @@ class Index(NamedTuple):
 
 
 class Files(NamedTuple):
-    """How files of the checkpoint are read and written; `name` gives a new path."""
+    """Functions that read and write files of the checkpoint. `name` returns a new path."""
 
     read: Callable[[str], bytes]
     write: Callable[[str, bytes], None]
@@ -96,7 +96,7 @@ class Files(NamedTuple):
 
 
 class _Changing:
-    """A group in a batch that changes it: its leaves, those that changed as flows. `before` are its leaves
+    """A group in a batch that changes it: its leaves, with the changed ones as flows. `before` are its leaves
     before the batch.
     """
 
@@ -123,7 +123,7 @@ class _Changing:
 
 
 class SettledFlows:
-    """Those of a shard in one batch. `close` gives the index for the next one."""
+    """The settled flows of a shard in one batch. `close` returns the index for the next one."""
 
     def __init__(self, index: Index, files: Files) -> None:
         self._groups = dict(index.groups)
@@ -145,7 +145,7 @@ class SettledFlows:
         return found
 
     def take_out(self, keys: Iterable[bytes]) -> dict[bytes, Due]:
-        """Take out flows, those of them that are here."""
+        """Take out the flows that are here."""
         found: dict[bytes, Due] = {}
         gone: dict[int, set[bytes]] = {}
         for key in keys:
@@ -161,7 +161,7 @@ class SettledFlows:
         return found
 
     def add(self, flows: OpenFlows, dues: Mapping[bytes, Due]) -> None:
-        """Add flows, for each of which it is said when it is due."""
+        """Add flows with the time at which each is due."""
         keys = iter(sorted(flows.told))
         while True:
             number, room = self._roomiest()
@@ -175,7 +175,7 @@ class SettledFlows:
             changing.batches = joined([*changing.batches, *held.batches])
 
     def close(self) -> tuple[Index, dict[int, FlowBatches]]:
-        """Write what changed; gives the index, and the rows of each group that changed."""
+        """Write the changes. Return the index, and the rows of each group that changed."""
         moved: list[int] = []
         left: set[int] = set()
         for number, changing in self._changing.items():
@@ -238,7 +238,7 @@ class SettledFlows:
         return found
 
     def _roomiest(self) -> tuple[int, int]:
-        """A group and how many more flows it takes."""
+        """Return a group and how many more flows it takes."""
         sizes = {number: group.flows for number, group in self._groups.items()}
         sizes |= {number: changing.flows for number, changing in self._changing.items()}
         number = min(sizes, key=lambda one: (sizes[one], one), default=0)
@@ -256,7 +256,7 @@ class SettledFlows:
             at += 1
 
     def _leaf_of(self, number: int, at: int, key: bytes) -> LeafFlows | None:
-        """The leaf; None if it has not the flow."""
+        """Return the leaf, or None if it does not have the flow."""
         changing = self._changing.get(number)
         leaf = self._groups[number].leaves[at] if changing is None else changing.leaves[at]
         flows = self._read(leaf) if isinstance(leaf, Leaf) else leaf
@@ -268,11 +268,11 @@ def _place(key: bytes, number: int, at: int) -> int:
 
 
 def digest_in(data: bytes) -> EndsDigest:
-    """The digest of a group, out of its file."""
+    """Read the digest of a group from its file."""
     return EndsDigest(*pickle.loads(data))
 
 
 def told_in(data: bytes) -> list[Told]:
-    """What the flows of a leaf told, out of its file."""
+    """Read the reports of a leaf's flows from its file."""
     leaf: LeafFlows = pickle.loads(data)
     return [told for _, told in leaf.values()]

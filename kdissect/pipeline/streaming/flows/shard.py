@@ -1,16 +1,16 @@
-"""One shard of a capture set in one micro-batch: its flows go on where the batch before left them.
+"""One shard of a capture set in one micro-batch: its flows go on from the batch before.
 
 Rules:
 - The horizon of a capture set is the time of the last packet of its newest file, less `REORDER_NS`. A segment
-  before it is analysed, as every file to come begins behind it; a later one waits in the state, to be sorted
-  among those of the next file. So packets that lie in another file than their order says, at its border, are
+  before it is analysed, as every file to come begins after it. A later segment waits in the state, to be
+  sorted among those of the next file. So packets at a file border that are out of order across files are
   analysed as in one reading.
-- A file that begins before the horizon came too late: it is told, and not analysed.
-- State of a flow without an open connection goes. A flow that is silent is not touched before its time is up.
-- Where there are several capture sets, what they share of a flow outlives its connections for a while
+- A file that begins before the horizon came too late: it is reported, and not analysed.
+- State of a flow without an open connection is deleted. A silent flow is not read before its time is up.
+- If there are several capture sets, the shared state of a flow outlives its connections for a while
   (`known_duplicate_taps`).
-- If nothing more waits for its turn, copies of what is open are closed: what comes of that is told until the
-  next batch tells better. What the batch before made of flows that have nothing new holds still: they settle
+- If no file waits, copies of open connections are closed: the results are reported until the next batch has
+  better ones. The last batch's results of flows without new packets stay valid: these flows settle
   (`settled_flows`).
 """
 
@@ -46,13 +46,13 @@ from kdissect.stages.per_flow import FORWARDED, forwarded_batch
 from kdissect.stages.rows.file_rows import FileRows
 from kdissect.stages.rows.table_rows import TableRows
 
-# Packets of several queues stand milliseconds out of order; a second is a clock that was set
+# Packets of several queues are milliseconds out of order. A step of a second or more is a clock that was set
 # (`capture.capture_file.STEP_NS`).
 REORDER_NS = 1_000_000_000
 # ForwardedEvent events held before they are written: about 1 KB each.
 _FORWARDED = 4096
 OF_FLOWS = ".flows"
-"""What names of files in the checkpoint end with that hold what is open."""
+"""Suffix of the checkpoint's files about open flows."""
 _NO_KEYS = pickle.dumps(())
 TOO_LATE = (
     "came too late: what was captured after its first packet was analysed before; `pipeline run` reads it"
@@ -60,12 +60,12 @@ TOO_LATE = (
 
 
 class Head(NamedTuple):
-    """What a shard knows. `due` says for each flow that did not settle when it must be looked at, whatever
-    comes, and how many bytes its state has.
+    """The state of a shard. `due` maps each flow that did not settle to the time at which it must be
+    processed without packets, and to the size of its state in bytes.
 
-    `timers` are times, each with the number of the entry that says which flows are to be forgotten then.
-    `open_` is where it stands what the batch before made of open ones that did not settle, None if it did
-    not; `settled` are the others.
+    `timers` are times, each with the number of the entry that lists the flows to forget then. `open_` is the
+    file with the last batch's results of open flows that did not settle, or None. `settled` are the other
+    open flows.
     """
 
     horizon_ns: int = -(1 << 63)
@@ -80,10 +80,10 @@ class Head(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What became of a shard in a batch. `judged` are connections that are over; `open_files` and
-    `open_judged` are what holds until the next batch only. `settled` are flows of which nothing came, and
-    `settled_files`, by the name of a part, their rows, where these changed. `kept` are the files that the
-    shard names. `marks` are those of all capture sets, in the last report of a group of flows.
+    """The result of a shard in a batch. `judged` are connections that are over. `open_files` and
+    `open_judged` hold until the next batch only. `settled` are flows without new packets, and `settled_files`
+    maps the name of a part to their rows, if these changed. `kept` are the files that the shard names.
+    `marks` are the marks of all capture sets, in the last report of a group of flows.
     """
 
     facts: BatchFacts
@@ -201,7 +201,7 @@ class Shard:
                 self._news.take(row)
 
     def _horizon(self, head: Head, late: frozenset[int]) -> int:
-        """Before it everything is known: the last packet of the newest file stands behind it."""
+        """Return the time before which all packets are known: the newest file's last packet is later."""
         ends = [(self._catalogue.number_of(file), ns) for file, ns in self._ends.items() if file not in late]
         return head.horizon_ns if not ends else max(head.horizon_ns, max(ends)[1] - REORDER_NS)
 
@@ -229,7 +229,7 @@ class Shard:
         self._keep(key, NOTHING if ends_ns is None else around.freezer.freeze(flow), rest, ends_ns, before)
 
     def _tell_sides(self, key: bytes, flow: Flow, placed: Sequence[tuple[int, int, Any, int]]) -> None:
-        """Tell a flow which of the SYNs to come had another side in another file."""
+        """Report to a flow which of the SYNs to come had another side in another file."""
         if placed and self._sides:
             for sender in (key, reverse_flow(key)):
                 flow.tell(self._sides.get(sender, ()), placed[0][1])
@@ -246,8 +246,8 @@ class Shard:
         self._due[key] = Due(min(due), len(flow) + len(waiting))
 
     def _settle(self, head: Head, visited: Collection[bytes], last_ns: int | None) -> None:
-        """Flows of which the batch brought nothing settle; those whose time is up with the last packet, which
-        nobody knows before that, do so no longer. Those whose segments wait are among the latter.
+        """Settle flows without packets in the batch, and take out flows whose time is up by the last packet.
+        The time of the last packet is unknown before that. Flows whose segments wait are taken out, too.
         """
         until_ns = -(1 << 63) if last_ns is None else last_ns + 1
         self._due |= self._settled.take_out(self._settled.due(until_ns))
@@ -261,7 +261,7 @@ class Shard:
             self._settled.add(held, {key: self._due.pop(key) for key in quiet})
 
     def _close_settled(self) -> tuple[Index, dict[str, tuple[WrittenFile, ...]]]:
-        """Write what changed of settled flows: the files of the parts of the tables that their rows are."""
+        """Write changes of settled flows. Return the files by the part of the tables with their rows."""
         index, changed = self._settled.close()
         files = {}
         for number, batches in changed.items():
@@ -276,7 +276,9 @@ class Shard:
         return settled + sum(due.bytes for due in self._due.values())
 
     def _open(self) -> tuple[tuple[WrittenFile, ...], tuple[Judged, ...], str]:
-        """What is open and did not settle, as if the capture ended here. State of flows stays as it is."""
+        """Return the results of flows that are open and did not settle, as if the capture ended here. The
+        state stays as it is.
+        """
         rows = FlowRows(self._settings.tables)
         around = self._surroundings(rows)
         last_ns = self._news.last_times.get(self._facts.capture_set)
@@ -309,7 +311,7 @@ class Shard:
         self._see(key, [one for one in flow.sightings() if one.is_news], False)
 
     def _own_files(self) -> Files:
-        """The files of the checkpoint that hold what is open."""
+        """Return the functions for the checkpoint's files about open flows."""
         filesystem, root = filesystem_of(self._settings.own)
 
         def name() -> str:
@@ -329,7 +331,7 @@ class Shard:
             self._forget[key] = forget_ns
 
     def _forgotten(self, head: Head, seen: Collection[bytes]) -> list[tuple[int, int]]:
-        """Have what is over for long enough forgotten; gives the timers that are not up."""
+        """Forget connections that are over for long enough. Return the timers that are not up."""
         left = []
         for time_ns, number in head.timers:
             if time_ns >= self._horizon_ns:
@@ -342,7 +344,7 @@ class Shard:
         return left
 
     def _timers(self, left: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-        """The timers from now on: one more for all that came to its end in this batch."""
+        """Return the timers from now on, with one more for all connections that ended in this batch."""
         if self._forget:
             batch = self._facts.batch
             self._store.put_timer(batch, pickle.dumps(sorted(self._forget)))
@@ -382,7 +384,7 @@ class Shard:
 
 
 def _sorted_out(rows: Iterable[Run]) -> tuple[list[Run], dict[bytes, list[Run]]]:
-    """What is told, and the runs of each flow."""
+    """Return the rows with facts, and the runs of each flow."""
     runs: dict[bytes, list[Run]] = defaultdict(list)
     for row in rows:
         runs[row.key].append(row)
@@ -390,7 +392,7 @@ def _sorted_out(rows: Iterable[Run]) -> tuple[list[Run], dict[bytes, list[Run]]]
 
 
 def _facts_in(told: Iterable[Run]) -> BatchFacts:
-    """What a shard is told of its batch."""
+    """Return the facts of the shard's batch."""
     is_told = (row for row in told if row.key == KEY and row.data[:1] == BATCH)
     found: BatchFacts = pickle.loads(next(is_told).data[1:])
     return found
