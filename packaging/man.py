@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kdissect import __version__
-from kdissect.cli import COMMANDS
+from kdissect.cli import COMMANDS, JOBS
 from kdissect.cli.options.examples import examples_of
 from kdissect.cli.reference.completion_command import parser_of
 
@@ -37,12 +37,14 @@ def pages() -> dict[str, str]:
 
 
 def _overview() -> Iterator[str]:
-    yield from _head("kdissect", "takes the Kafka traffic in packet captures apart")
+    yield from _head("kdissect", "decodes Kafka traffic and explains what goes wrong in it")
     yield ".SH SYNOPSIS"
     yield "kdissect COMMAND ... | FILE | \\-t FILE"
     yield ".SH COMMANDS"
-    for name, (_, what) in COMMANDS.items():
-        yield from (".TP", f"\\fBkdissect\\-{_escaped(name)}\\fR(1)", _escaped(what))
+    for job, commands in JOBS.items():
+        yield f".SS {_escaped(job)}"
+        for name, (_, what) in commands.items():
+            yield from (".TP", f"\\fBkdissect\\-{_escaped(name)}\\fR(1)", _escaped(what))
     yield from (".SH EXIT STATUS", _escaped(_GENERAL))
 
 

@@ -56,7 +56,7 @@ def run(lab: Lab) -> None:
 def _row(way: Way, folder: Path, lost: Sequence[dict[str, Any]]) -> str:
     captures = [str(folder / f"{end}.pcapng") for end in ("client", "broker")]
     both = _told("stats", *captures, "--split", "--clocks-within", "0ms")["split"]["one_way"]["total"]
-    trips = [_told("connections", capture) for capture in captures]
+    trips = [_told("connections", capture)["rows"] for capture in captures]
     cells = [
         f"{way.to_broker_ms:g} ms", f"{way.to_client_ms:g} ms", f"{way.loss:.0%}", str(both["exchanges"]),
         str(len(lost)),

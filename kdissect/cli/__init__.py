@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
+from itertools import zip_longest
 from typing import Protocol, cast
 
 from kdissect.cli.diagnostics import DEBUG, INTERRUPTED, OK, UNREADABLE, USAGE, listener_of, say, write_error
@@ -19,54 +20,61 @@ from kdissect.model import extras, faults
 from kdissect.model.limits import in_force, use
 from kdissect.model.run_budget import start_run, take_met
 
-# Name -> the folder of its module `NAME_command`, and what it does. This is the one place of late imports for
-# start-up: a module is imported when its command is called, and imports at its top what the command needs.
-COMMANDS = {
-    "inspect": ("captures", "list the exchanges of captures: who asked what, what came back, how fast"),
-    "tui": (
-        "captures",
-        "look at the exchanges on the screen, with their fields and bytes, while they are read",
-    ),
-    "live": ("captures", "capture from interfaces, and list the exchanges as they complete"),
-    "tap": ("captures", "write the plaintext of a JVM's Kafka connections, also of TLS, while it runs"),
-    "info": ("captures", "what captures hold: files, connections, APIs, gaps, anomalies"),
-    "connections": ("captures", "one line for each TCP connection"),
-    "records": ("captures", "list the records in requests and responses, also inside compressed batches"),
-    "stats": ("statistics", "response times, rates and errors, by API, client, topic, group ..."),
-    "topics": ("statistics", "who writes and who reads each topic, how much, and who was denied"),
-    "groups": ("statistics", "members, rebalances with their causes, assignments and lag"),
-    "producers": ("statistics", "producer ids, epochs, retries, duplicates, transactions and how they ended"),
-    "fetch-sessions": (
-        "statistics",
-        "fetch sessions: how often they are rebuilt, and polls that bring nothing",
-    ),
-    "offsets": ("statistics", "positions that jump and why, readers held back, records written twice"),
-    "logins": ("statistics", "who logged in how and as whom (SASL), and what came of it"),
-    "changes": ("statistics", "who created, altered and deleted topics, configs, ACLs, quotas, users"),
-    "diff": ("statistics", "what clients and brokers do otherwise in one capture than in another"),
-    "why": ("findings", "what is wrong, the worst first: causes with their costs and packets"),
-    "upgrade": ("findings", "which clients break on another Kafka release"),
-    "segments": ("log_segments", "what log segments and snapshots hold, and whether they are sound"),
-    "check": ("findings", "hold the traffic to the rules of the protocol"),
-    "extract": (
-        "captures",
-        "write the packets of some exchanges or connections to a file, also without what is secret",
-    ),
-    "tables": ("parquet_tables", "write everything captures tell as Parquet tables"),
-    "pipeline": ("parquet_tables", "analyse captures larger than one machine on Spark, into tables"),
-    "rules": ("reference", "what check holds it to: the list, or one rule explained"),
-    "fields": ("reference", "what a filter (-Y) can name"),
-    "limits": ("reference", "the bounds on memory and time, and their names for --limits"),
-    "decode": ("reference", "decode one frame or body given as hex"),
-    "schema": ("reference", "print the grammar of a message in one version"),
-    "wireshark-plugin": ("reference", "a plugin by which Wireshark and tshark read every Kafka message"),
-    "completion": ("reference", "a script by which a shell completes commands, options and filters"),
+# Job -> name -> the folder of its module `NAME_command`, and what it is about, short enough for two commands
+# in a line of `--help`. This is the one place of late imports for start-up: a module is imported when its
+# command is called, and imports at its top what the command needs.
+JOBS = {
+    "find what is wrong": {
+        "why": ("findings", "causes, most costly first"),
+        "check": ("findings", "violations of the protocol"),
+        "diff": ("statistics", "two captures compared"),
+        "upgrade": ("findings", "clients a release breaks"),
+    },
+    "see what is on the wire": {
+        "info": ("captures", "summary of captures"),
+        "inspect": ("captures", "requests and responses"),
+        "tui": ("captures", "the same on the screen"),
+        "connections": ("captures", "TCP connections, problems"),
+        "records": ("captures", "records, also compressed"),
+        "segments": ("log_segments", "log segments, snapshots"),
+    },
+    "count by subject": {
+        "stats": ("statistics", "times, rates, errors"),
+        "topics": ("statistics", "who writes and who reads"),
+        "groups": ("statistics", "rebalances, lag, sessions"),
+        "producers": ("statistics", "retries and transactions"),
+        "offsets": ("statistics", "jumps, gaps, duplicates"),
+        "logins": ("statistics", "SASL logins and outcomes"),
+        "changes": ("statistics", "who altered what"),
+    },
+    "capture and share": {
+        "live": ("captures", "capture from interfaces"),
+        "tap": ("captures", "plaintext of a JVM's TLS"),
+        "extract": ("captures", "packets, also redacted"),
+    },
+    "process large captures": {
+        "tables": ("parquet_tables", "Parquet, in one process"),
+        "pipeline": ("parquet_tables", "Parquet, with Spark"),
+    },
+    "reference": {
+        "rules": ("reference", "rules of check"),
+        "fields": ("reference", "fields of filters (-Y)"),
+        "limits": ("reference", "bounds on memory and time"),
+        "schema": ("reference", "grammar of a message"),
+        "decode": ("reference", "a frame or body given as hex"),
+        "wireshark-plugin": ("reference", "every message in Wireshark and tshark"),
+        "completion": ("reference", "completion for shells"),
+    },
 }
+# Old names: they work, and help does not list them.
+_OLD_NAMES = {"fetch-sessions": ("statistics", "now groups --table fetch_sessions")}
+COMMANDS = {name: about for commands in JOBS.values() for name, about in commands.items()} | _OLD_NAMES
 
 # Objects made between two searches for cycles: exchanges and what hangs on them go without cycles, so that a
 # search finds nothing; with Python's 700 such searches take a twentieth of the time, and where thousands of
 # connections are opened even 20 000 take as much. 50 000 hold some 5 MB.
 COLLECT_EVERY = 50_000
+_NAMES_ONLY = "reference"  # a job whose commands `--help` lists by name, in one line
 _USAGE = "usage: kdissect COMMAND ... | FILE | -t FILE | --version | --help"
 # A file without a command: on the screen, and as tshark names it.
 _SCREEN, _READ = "-t", "-r"
@@ -162,7 +170,7 @@ def _dispatch(arguments: list[str]) -> int:
         return OK
     if first not in COMMANDS:
         if not _means_file(arguments):
-            write_error(f"kdissect: {_unknown(first)}\nkdissect --help tells the commands\n")
+            write_error(f"kdissect: {_unknown(first)}\nfor the commands, run 'kdissect --help'\n")
             return USAGE
         first = "tui" if _SCREEN in arguments else "info"
         arguments = [first, *(word for word in arguments if word != _SCREEN)]
@@ -203,13 +211,23 @@ def command_of(name: str) -> Command:
 
 
 def _help() -> str:
-    width = max(map(len, COMMANDS))
-    commands = "\n".join(f"  {name:{width}}  {what}" for name, (_, what) in COMMANDS.items())
+    """Return the commands by job, on one screen of 80 columns and 24 lines."""
+    lines = []
+    for job, commands in JOBS.items():
+        lines.append(f"{job}:")
+        if job == _NAMES_ONLY:
+            lines.append(f"  {'  '.join(commands)}")
+            continue
+        cells = [f"{name:11} {about}" for name, (_, about) in commands.items()]
+        lines += [
+            f"  {left:38}  {right}".rstrip()
+            for left, right in zip_longest(cells[::2], cells[1::2], fillvalue="")
+        ]
     return (
-        "kdissect takes the Kafka traffic in packet captures apart.\n\n"
-        f"{_USAGE}\n\ncommands:\n{commands}\n\n"
-        "'kdissect COMMAND --help' tells the options of a command, with examples.\n"
-        "'kdissect FILE' is 'kdissect info FILE', 'kdissect -t FILE' shows it on the screen.\n"
-        "Exit codes: 0 all read, 1 findings, 2 wrong usage, 3 some input could not be read (the rest is "
-        "printed first), 4 nothing to judge or clients unread, 130 interrupted.\n"
+        "kdissect decodes Kafka traffic and explains what goes wrong in it.\n"
+        f"{_USAGE}\n"
+        + "".join(f"{line}\n" for line in lines)
+        + "'kdissect COMMAND --help' lists the options of a command, with examples.\n"
+        "'kdissect FILE' is 'kdissect info FILE'. 'kdissect -t FILE' opens the screen.\n"
+        "Exit codes: 0 read, 1 findings, 2 wrong usage, 3 unreadable, 4 not judged.\n"
     )

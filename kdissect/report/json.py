@@ -6,9 +6,8 @@ from kdissect.config.suppression import Suppression
 from kdissect.engine.times import rfc3339
 from kdissect.model.finding import Finding, Location, Party
 from kdissect.model.packets.packet import ref_file, ref_number
-from kdissect.model.version import __version__
 from kdissect.report.baseline import Known
-from kdissect.report.json_pages import json_page, schema_beside
+from kdissect.report.json_pages import json_page, schema_beside, versioned
 from kdissect.report.text import command
 from kdissect.report.verdict import Verdict
 from kdissect.rules.fingerprint import fingerprint
@@ -20,7 +19,6 @@ from kdissect.schema.protocol_messages import api_name
 from kdissect.schema.releases import newest_release
 from kdissect.sketches.distribution import Distribution
 
-_REPORT_VERSION = 1
 SCHEMA = "check.schema.json"
 Row = dict[str, Any]
 
@@ -37,9 +35,7 @@ def report_json(verdict: Verdict) -> str:
 
 def report_row(verdict: Verdict) -> Row:
     """The report as plain values."""
-    return {
-        "report_version": _REPORT_VERSION,
-        "kdissect_version": __version__,
+    facts = {
         "kafka_schema_version": newest_release(),
         "ruleset_version": ruleset_version(verdict.rules),
         "rules": len(verdict.rules),
@@ -64,6 +60,7 @@ def report_row(verdict: Verdict) -> Row:
         "capture_quality": verdict.quality._asdict(),
         "software": _software(verdict),
     }
+    return versioned(facts)
 
 
 def finding_row(finding: Finding, verdict: Verdict) -> Row:

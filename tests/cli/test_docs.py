@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from kdissect.cli import command_of, main
+from kdissect.cli import JOBS, command_of, main
 from kdissect.cli.options.command_parser import SHOW_PARSER, ParserShownError
 from kdissect.engine.connection_rows import CONNECTION_FIELDS
 from kdissect.engine.exchange_rows import PROCESS_FIELDS, PROXIED_FIELD, RowField
@@ -87,6 +87,17 @@ def name_of(page: Path) -> str:
 def field_table(fields: Iterable[RowField]) -> str:
     rows = [f"| `{field.name}` | {field.type} | {field.doc} |" for field in fields]
     return "\n".join(["| field | type | meaning |", "|---|---|---|", *rows])
+
+
+def test_the_page_lists_the_commands_by_job() -> None:
+    listed: dict[str, list[str]] = {}
+    text = EXAMPLES_PAGE.read_text().split("## Commands by job")[1].split("\n## ")[0]
+    for section in text.split("\n### ")[1:]:
+        listed[section.splitlines()[0].lower()] = re.findall(r"^- `kdissect ([\w-]+)", section, re.MULTILINE)
+    del listed["in every command"]
+    assert {job: sorted(names) for job, names in listed.items()} == {
+        job: sorted(commands) for job, commands in JOBS.items()
+    }
 
 
 def reason_table() -> str:

@@ -1,5 +1,6 @@
 """The entrance of the command line: help, version, unknown commands, exit codes."""
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -7,14 +8,32 @@ import tomllib
 import pytest
 
 import kdissect
-from kdissect.cli import COMMANDS, main
-from tests.support.console import CHECKOUT, run
+from kdissect.cli import COMMANDS, JOBS, main
+from tests.support.console import CAPTURES, CHECKOUT, run
 
 
 def test_bare_command_prints_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     out = capsys.readouterr().out
-    assert all(f"  {name} " in out for name in COMMANDS)
+    for job, commands in JOBS.items():
+        assert f"{job}:\n" in out
+        assert all(re.search(rf"  {name}\s", out) for name in commands)
+    lines = out.splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_old_name_of_fetch_sessions_works_and_is_not_listed(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    assert "fetch-sessions" not in capfd.readouterr().out
+    path = str(CAPTURES / "kafka44_java_groups.pcapng")
+    printed = []
+    for line in (["fetch-sessions", path], ["groups", path, "--table", "fetch_sessions"]):
+        assert main([*line, "--format", "jsonl"]) == 0
+        printed.append(capfd.readouterr().out)
+    assert printed[0] == printed[1] != ""
+    assert main(["groups", path, "--table", "fetch_sessions", "--group", "x"]) == 2
+    assert "--group selects groups" in capfd.readouterr().err
 
 
 def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,8 +46,7 @@ def test_a_filter_and_a_column_name_the_client(capfd: pytest.CaptureFixture[str]
 
 
 def test_a_header_that_a_broker_refused(capfd: pytest.CaptureFixture[str]) -> None:
-    rows = json.loads(said(capfd, "connections", REFUSED, "--problems", "--format", "json"))
-    problems = rows if isinstance(rows, list) else rows["problems"]
+    problems = json.loads(said(capfd, "connections", REFUSED, "--problems", "--format", "json"))["rows"]
     assert {one["reason"] for one in problems} == {"proxy_refused"}
     assert all(one["sentence"].startswith("PROXY header refused: ") for one in problems)
     assert "no findings" in said(capfd, "check", REFUSED)

@@ -146,6 +146,13 @@ def test_what_cannot_be_read_is_a_row(tmp_path: Path, capfd: pytest.CaptureFixtu
     assert {bool(row["error"]) for row in rows} == {True, False}
 
 
+def test_all_names_every_table(tmp_path: Path) -> None:
+    from kdissect.engine.tables.all_tables import TABLES
+
+    assert main(["tables", str(CAPTURES / NAMES[2]), "--output", str(tmp_path / "t"), "--tables", "all"]) == 0
+    assert {place.parent.name for place in (tmp_path / "t").rglob("*.parquet")} == set(TABLES)
+
+
 def test_describe_prints_the_page(capfd: pytest.CaptureFixture[str]) -> None:
     from kdissect.engine.tables.all_tables import tables_page
 

@@ -204,7 +204,7 @@ def test_length_of_the_way(at_broker: bool, capfd: pytest.CaptureFixture[str]) -
     path = AT_BROKER if at_broker else AT_CLIENT
     expected = WAY["round_trip_ms"] * MS
     assert main(["connections", path, "--format", "json"]) == 0
-    rows = json.loads(capfd.readouterr().out)
+    rows = json.loads(capfd.readouterr().out)["rows"]
     assert len(rows) == 4
     for row in rows:
         assert row["rtt_ns"] == pytest.approx(expected, rel=0.1)

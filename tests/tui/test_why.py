@@ -146,7 +146,7 @@ def test_a_cause_without_an_exchange_leads_to_its_connection(monkeypatch: pytest
         view: Any = app.view
         await driven.until(lambda: view.table.row and view.table.row["connection"] == wanted.connection)
         await driven.until(lambda: "problem the SYN was answered with RST" in told(driven), "for the reason")
-        problems = json.loads(run("connections", "--problems", "--format", "json", NOT_REACHED).out)
+        problems = json.loads(run("connections", "--problems", "--format", "json", NOT_REACHED).out)["rows"]
         known = {row["connection"]: (row["reason"], row["sentence"]) for row in problems}
         assert view.table.row["sentence"] == known[wanted.connection][1]
         await driven.press("p")

@@ -104,9 +104,9 @@ def delimited(
 
         return CsvFormat(columns, header)
     if name == "json":
-        from kdissect.cli.formats.json_array import JsonArrayFormat  # start-up: orjson
+        from kdissect.cli.formats.json_document import JsonDocumentFormat  # start-up: orjson
 
-        return JsonArrayFormat(columns, for_terminal, and_rows)
+        return JsonDocumentFormat(columns, for_terminal, and_rows)
     if name == "jsonl":
         from kdissect.cli.formats.jsonl import JsonFormat  # start-up: orjson
 

@@ -60,7 +60,7 @@ def add_tables(
 def write_tables(
     options: Namespace,
     output: Output,
-    facts: object,
+    facts: Facts,
     tables: Sequence[RowTable],
     write_text: Callable[[], None],
 ) -> None:
@@ -80,12 +80,11 @@ def write_tables(
         )
 
 
-def write_json(output: Output, facts: object) -> None:
-    """One JSON document: what every `--format json` prints."""
-    from json import dumps  # start-up: most print no JSON
+def write_json(output: Output, facts: Facts) -> None:
+    """Write one JSON document: an object with its version, as every `--format json` prints."""
+    from kdissect.report.json_pages import json_document  # start-up: most print no JSON
 
-    text = dumps(facts, indent=2, ensure_ascii=True)
-    output.write(text.encode("utf-8", "replace") + b"\n")
+    output.write(json_document(facts))
 
 
 class Tables:

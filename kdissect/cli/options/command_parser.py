@@ -95,7 +95,8 @@ class _Parser(ArgumentParser):
         """What is wrong, then where help is; exit code 2."""
         from kdissect.cli.options.usage_hints import hinted  # start-up: only where something is wrong
 
-        write_error(f"{self.prog}: error: {hinted(self, message)}\n{self.prog} --help tells its options\n")
+        help_line = f"for the options, run '{self.prog} --help'\n"
+        write_error(f"{self.prog}: error: {hinted(self, message)}\n{help_line}")
         raise SystemExit(USAGE)
 
     def format_help(self) -> str:

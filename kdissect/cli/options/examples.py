@@ -50,6 +50,7 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "groups": (
         ("why does it rebalance", "groups a.pcapng --group payments"),
         ("groups with the most lag", "groups a.pcapng --sort lag -e group,state,lag"),
+        ("who polls for nothing", "groups a.pcapng --table fetch_sessions --sort empty_early"),
     ),
     "producers": (
         ("retries, duplicates, transactions", "producers a.pcapng"),

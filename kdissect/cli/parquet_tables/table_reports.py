@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from json import dumps
 from typing import Any
 
 from kdissect.capture.whole_file import WholeFile
 from kdissect.cli.findings.report_files import HTML, STATISTICS, render
 from kdissect.cli.statistics.stats_command import POINTS_IN_JSON
 from kdissect.pipeline.sink.table_directory import StreamDirectory
+from kdissect.report.json_pages import json_document
 from kdissect.stages.from_tables import TableDirectory
 from kdissect.stats.traffic_rows import traffic_facts
 
@@ -36,7 +36,7 @@ def write_reports(filesystem: Any, root: str, wanted: Iterable[tuple[str, str]])
 def statistics(directory: Any, by: Sequence[str]) -> bytes:
     """What `stats --format json` prints, by the names of `--by` that tables have. Raises ValueError."""
     facts = traffic_facts(directory.traffic(by), by, None, POINTS_IN_JSON)
-    return dumps(facts, indent=2, ensure_ascii=True).encode() + b"\n"
+    return json_document(facts)
 
 
 def _write(path: str, content: bytes) -> None:

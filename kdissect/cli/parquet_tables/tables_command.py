@@ -18,6 +18,7 @@ INSTALL = f"kdissect tables needs the extra arrow: {how_to_install('arrow')}"
 # Made when named. Records are as large as everything else together, and seldom what is looked for; causes
 # take half as much time again as all tables.
 _NOT_BY_DEFAULT = frozenset({"records", "causes"})
+_EVERY_TABLE = "all"
 # What reports are made from.
 NEEDED = frozenset({"files", "findings", "coverage", "latencies", "rates"})
 OF_HTML = frozenset({"causes"})
@@ -99,7 +100,7 @@ def add_table_directory(add: Callable[..., object]) -> None:
         help="directory of the tables: a path, or s3://, hdfs:// ...",
     )
     add("--tables", metavar="NAME,...", type=_table_names, default=frozenset(TABLES) - _NOT_BY_DEFAULT, help=(
-        "tables to write; default: all but records and causes"
+        "tables to write, or all (default: all but records and causes)"
     ))  # fmt: skip
 
 
@@ -121,11 +122,15 @@ def _fields(text: str) -> tuple[str, ...]:
 
 
 def _table_names(text: str) -> frozenset[str]:
-    """Names of tables. Raises ArgumentTypeError."""
+    """Return the names of tables. Raises ArgumentTypeError."""
+    if text == _EVERY_TABLE:
+        return frozenset(TABLES)
     found = frozenset(filter(None, text.split(",")))
     unknown = sorted(found - frozenset(TABLES))
     if unknown or not found:
-        raise ArgumentTypeError(f"no table {', '.join(unknown) or text!r}; there are {', '.join(TABLES)}")
+        raise ArgumentTypeError(
+            f"no table {', '.join(unknown) or text!r}; there are {', '.join(TABLES)}, {_EVERY_TABLE}"
+        )
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
@@ -27,6 +26,7 @@ from kdissect.decoders.trees.masking import secret_nodes
 from kdissect.decoders.trees.node import Node
 from kdissect.decoders.trees.tree_text import render
 from kdissect.model.errors import DecodeError
+from kdissect.report.json_pages import json_document
 from kdissect.schema.secrets import MASK
 from kdissect.schema.types import Primitive
 
@@ -160,14 +160,13 @@ def _errors(node: Node) -> list[DecodeError]:
 
 
 def _node_json(node: Node, errors: Sequence[DecodeError], size: int, show_secrets: bool) -> bytes:
-    """`{bytes, errors, tree}`.
+    """Return the document `{bytes, errors, tree}`.
 
     A node is `{name, type, start, end}` with `value` or `children`; `end` is excluded.
     """
     shown = [{"path": error.path, "offset": error.offset, "why": error.why} for error in errors]
     secret = frozenset() if show_secrets else secret_nodes(node)
-    document = {"bytes": size, "errors": shown, "tree": _node(node, secret)}
-    return json.dumps(document, indent=2, ensure_ascii=True).encode() + b"\n"
+    return json_document({"bytes": size, "errors": shown, "tree": _node(node, secret)})
 
 
 def _node(node: Node, secret: frozenset[int]) -> dict[str, Any]:

@@ -44,8 +44,8 @@ def run(arguments: Sequence[str]) -> int:
             text = _text(found) if completion is None else _lines(completion)
             output.write_text(text)
 
-        facts = _listed(found) if completion is None else _completed(completion)
-        rows = facts if isinstance(facts, list) else facts["candidates"]
+        facts = {"fields": _listed(found)} if completion is None else _completed(completion)
+        rows = facts["fields" if completion is None else "candidates"]
         write_tables(options, output, facts, [RowTable("fields", lambda: rows)], write_text)
 
     return writing(parser, options, body)

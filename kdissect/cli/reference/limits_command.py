@@ -26,7 +26,7 @@ def run(arguments: Sequence[str]) -> int:
     def body(output: Output) -> None:
         facts = _facts()
         tables = [RowTable("limits", lambda: facts)]
-        write_tables(options, output, facts, tables, lambda: output.write_text(_text()))
+        write_tables(options, output, {"limits": facts}, tables, lambda: output.write_text(_text()))
 
     return writing(parser, options, body)
 

@@ -45,7 +45,7 @@ def run(arguments: Sequence[str]) -> int:
     def body(output: Output) -> None:
         facts = [_facts(rule) for rule in wanted]
         tables = [RowTable("rules", lambda: facts)]
-        write_tables(options, output, facts, tables, lambda: output.write_text(text))
+        write_tables(options, output, {"rules": facts}, tables, lambda: output.write_text(text))
 
     return writing(parser, options, body)
 

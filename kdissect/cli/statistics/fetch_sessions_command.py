@@ -1,10 +1,11 @@
-"""`kdissect fetch-sessions`: who builds fetch sessions anew, and who polls for nothing."""
+"""`kdissect groups --table fetch_sessions`, and its old name `kdissect fetch-sessions`."""
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
+from kdissect.api import Dissection
 from kdissect.cli.event_loop import read_traffic
 from kdissect.cli.formats.row_table import Facts, RowTable
 from kdissect.cli.formats.titled_tables import Tables, add_tables, write_tables
@@ -22,13 +23,23 @@ def run(arguments: Sequence[str]) -> int:
     """Print the fetch sessions of the captures; gives the exit code."""
     parser = command_parser(
         "fetch-sessions",
-        "Incremental fetch sessions (KIP-227): how often they are rebuilt and why, empty polls.",
+        "Incremental fetch sessions (KIP-227): how often they are rebuilt and why, empty polls. The new name "
+        "is kdissect groups --table fetch_sessions.",
     )
     add_inputs(parser, live=True)
     add_filter(parser, "only clients with a Fetch for which EXPR holds")
     add_tables(parser, "clients")
     options = parser.parse_args(arguments)
-    dissection = open_filtered(parser, options)
+    return print_fetch_sessions(parser, options, open_filtered(parser, options), "clients")
+
+
+def print_fetch_sessions(
+    parser: ArgumentParser, options: Namespace, dissection: Dissection, table: str
+) -> int:
+    """Print the fetch sessions of the captures; return the exit code.
+
+    `table` is the name of the table for `--table`.
+    """
 
     def body(output: Output) -> None:
         traffic = FetchSessionTraffic()
@@ -36,7 +47,7 @@ def run(arguments: Sequence[str]) -> int:
 
         def show(output: Output) -> None:
             facts = fetch_session_facts(traffic)
-            tables = [RowTable("clients", lambda: facts["clients"])]
+            tables = [RowTable(table, lambda: facts["clients"])]
             write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
 
         read_traffic(dissection, traffic, accepts, options, output, show)

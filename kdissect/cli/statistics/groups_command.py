@@ -15,6 +15,7 @@ from kdissect.cli.options.filter_option import add_filter, open_filtered, report
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output
+from kdissect.cli.statistics.fetch_sessions_command import print_fetch_sessions
 from kdissect.model.wording import plural
 from kdissect.report.columns.groups import (
     failure_columns,
@@ -34,12 +35,15 @@ from kdissect.stats.by_software import members_by_software
 
 # What belongs to one group each, as its JSON calls it.
 _PARTS = ("members", "rebalances", "failures", "rejoins", "partitions")
+_FETCH_SESSIONS = "fetch_sessions"
 
 
 def run(arguments: Sequence[str]) -> int:
     """Print the groups of the captures; gives the exit code."""
     parser = command_parser(
-        "groups", "Groups of every kind: rebalances and why, and with --group members, assignments and lag."
+        "groups",
+        "Groups of every type: rebalances and why, and with --group members, assignments and lag. "
+        "--table fetch_sessions has the fetch sessions of clients.",
     )
     add_inputs(parser, live=True)
     add_topic_ids(parser)
@@ -47,8 +51,12 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--group", metavar="GLOB", action="append", help="only these groups, with all details"
     )
-    add_tables(parser, "groups", *_PARTS, "software", times=True)
+    add_tables(parser, "groups", *_PARTS, "software", _FETCH_SESSIONS, times=True)
     options = parser.parse_args(arguments)
+    if options.table == _FETCH_SESSIONS:
+        if options.group:
+            parser.error("--group selects groups, and a fetch session has none: use -Y")
+        return print_fetch_sessions(parser, options, open_filtered(parser, options), _FETCH_SESSIONS)
     dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:

@@ -7,12 +7,10 @@ from typing import Any
 from kdissect.engine.times import rfc3339
 from kdissect.model.cause import Diagnosis, FoundCause, Packets
 from kdissect.model.packets.packet import ref_file, ref_number
-from kdissect.model.version import __version__
 from kdissect.report.causes.words import command_text, headline
-from kdissect.report.json_pages import json_page, schema_beside
+from kdissect.report.json_pages import json_page, schema_beside, versioned
 from kdissect.schema.citations import resolve
 
-_REPORT_VERSION = 1
 SCHEMA = "why.schema.json"
 Row = dict[str, Any]
 
@@ -29,9 +27,7 @@ def causes_json(diagnosis: Diagnosis) -> str:
 
 def diagnosis_row(diagnosis: Diagnosis) -> Row:
     """The page as plain values."""
-    return {
-        "report_version": _REPORT_VERSION,
-        "kdissect_version": __version__,
+    facts = {
         "files": list(diagnosis.files),
         "first_time": _time(diagnosis.first_ns),
         "last_time": _time(diagnosis.last_ns),
@@ -41,6 +37,7 @@ def diagnosis_row(diagnosis: Diagnosis) -> Row:
         "looked_at": list(diagnosis.looked_at),
         "not_seen": list(diagnosis.not_seen),
     }
+    return versioned(facts)
 
 
 def _cause(number: int, cause: FoundCause, diagnosis: Diagnosis) -> Row:

@@ -131,7 +131,7 @@ def test_what_is_wrong_is_usage(command: str, capfd: pytest.CaptureFixture[str])
     assert captured.out == ""
     assert captured.err.endswith(
         "column 8: no API 'Prodce'; did you mean Produce?\n  api == Prodce\n         ^^^^^^\n"
-        f"kdissect {command} --help tells its options\n"
+        f"for the options, run 'kdissect {command} --help'\n"
     )
 
 
@@ -154,7 +154,7 @@ def test_fields_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
     lines = capfd.readouterr().out.splitlines()
     assert lines[0].split()[:2] == ["number", "int"]
     assert main(["fields", "response.responses.partition_responses.", "--format", "json"]) == 0
-    found = json.loads(capfd.readouterr().out)
+    found = json.loads(capfd.readouterr().out)["fields"]
     name = "response.responses.partition_responses.error_code"
     assert {"name": name, "type": "error", "unit": "", "doc": "in Produce 0+"} in found
     assert main(["fields", "nonsense"]) == 2

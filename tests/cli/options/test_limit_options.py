@@ -283,7 +283,9 @@ def test_a_shell_completes_their_names() -> None:
 
 
 def test_the_list_has_all_of_them(run: Run) -> None:
-    assert [row["name"] for row in json.loads(run("limits", "--format", "json"))] == list(Limits._fields)
+    assert [row["name"] for row in json.loads(run("limits", "--format", "json"))["limits"]] == list(
+        Limits._fields
+    )
     assert run("limits").count("\n") == len(Limits._fields)
 
 

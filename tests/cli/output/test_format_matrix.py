@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from kdissect import __version__
 from kdissect.cli import COMMANDS, command_of, main
 from kdissect.cli.options.command_parser import SHOW_PARSER, ParserShownError
 from tests.support.console import CAPTURES, CHECKOUT, TXN, run, run_on_terminal
@@ -58,6 +59,7 @@ PARTS = [
     ("check", "software"), ("upgrade", "software"), ("groups", "software"),
     ("diff", "steps"), ("diff", "causes"),
 ]  # fmt: skip
+VERSIONS = {"report_version": 1, "kdissect_version": __version__}
 LISTS = ("inspect", "live", "connections", "records", "segments")
 # Commands without rows, and a run of each that prints something on standard output.
 REPORTS: dict[str, list[str]] = {
@@ -96,7 +98,8 @@ def test_rows_are_the_same_in_every_format(
     rows = [json.loads(text) for text in printed(capfd, *line, "--format", "jsonl").splitlines()]
     assert rows
     document = json.loads(printed(capfd, *line, "--json"))
-    assert (document["rows"] if name == "stats" else document) == rows  # there --limit is the old --top
+    assert document["report_version"] == 1
+    assert document["rows"] == rows
     tsv = [text.split("\t") for text in printed(capfd, *line, "--format", "tsv").splitlines()]
     found = list(csv.reader(io.StringIO(printed(capfd, *line, "--format", "csv"))))
     assert len(tsv) == len(found) == len(rows) + 1
@@ -129,7 +132,7 @@ def test_each_table_of_a_command(name: str, part: str, capfd: pytest.CaptureFixt
 
 def test_rows_are_sorted_cut_and_chosen(capfd: pytest.CaptureFixture[str]) -> None:
     line = ("stats", TXN, "--sort", "latency_ns.p99", "--limit", "3", "-e", "api,latency_ns.p99", "--json")
-    rows = json.loads(printed(capfd, *line))
+    rows = json.loads(printed(capfd, *line))["rows"]
     times = [row["latency_ns.p99"] for row in rows]
     assert len(rows) == 3
     assert times == sorted(times, reverse=True)
@@ -223,8 +226,16 @@ def test_a_sorted_list_holds_no_more_than_it_may(capfd: pytest.CaptureFixture[st
 
 
 def test_json_of_a_list_is_one_document(capfd: pytest.CaptureFixture[str]) -> None:
-    assert json.loads(printed(capfd, "inspect", TXN, "-Y", "api == 'Fetch' and number < 0", "--json")) == []
-    assert len(json.loads(printed(capfd, "connections", TXN, "--json"))) > 3
+    empty = json.loads(printed(capfd, "inspect", TXN, "-Y", "api == 'Fetch' and number < 0", "--json"))
+    assert empty == {**VERSIONS, "rows": []}
+    assert len(json.loads(printed(capfd, "connections", TXN, "--json"))["rows"]) > 3
+
+
+@pytest.mark.parametrize("name", [*RUNS, "why", "decode"])
+def test_json_is_an_object_that_begins_with_its_version(name: str) -> None:
+    document = json.loads(run(*(RUNS | REPORTS)[name], "--format", "json").out)
+    assert list(document)[:2] == list(VERSIONS)
+    assert VERSIONS.items() <= document.items()
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "json", "jsonl"])

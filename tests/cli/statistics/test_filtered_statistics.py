@@ -233,7 +233,8 @@ def test_logins_with_an_exchange_that_is_taken(facts: Run) -> None:
     found = facts("logins", refused, "-Y", "error == SASL_AUTHENTICATION_FAILED")
     assert found["logins"] == [row for row in everything if row["error"] == "SASL_AUTHENTICATION_FAILED"]
     assert {row["count"] for row in found["who"]} == {len(found["logins"])}
-    assert facts("logins", refused, "-Y", "api == Metadata") == {"who": [], "logins": [], "forgotten": 0}
+    nothing = facts("logins", refused, "-Y", "api == Metadata")
+    assert {"who": [], "logins": [], "forgotten": 0}.items() <= nothing.items()
 
 
 def test_changes_by_an_exchange_that_is_taken(facts: Run) -> None:
