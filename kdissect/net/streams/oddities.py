@@ -44,24 +44,13 @@ class Gap:
 class Oddities:
     """State of a direction with problems. Only `Reassembly` and `Repair` change it.
 
-<<<<<<< HEAD
-    `out_of_order_segments` wait, by offset. `acked` is the highest offset the other side acknowledged
-    beyond what was delivered, first at `acked_ns`, `waived` what it acknowledged and nobody waits for any
-    more. `wait_until`,
-    `wait_packets` and `wait_time_ns` are the grace that runs (`Repair`). `resent` is the last segment that
-    was sent again, `delays` are those by such segments that no exchange has yet, `delayed_ns` how long all
-    of them were together, the last one until `delayed_until_ns`. `after_ack` counts segments that stand in
-    the capture long after their acknowledgment, `after_ack_ns` is the longest such time. The counters are
-    those of `Health`.
-=======
     `out_of_order_segments` wait, by offset. `acked` is the highest offset the other side acknowledged beyond
-    the delivered bytes, `waived` is an acknowledged offset for which the reader no longer waits.
-    `wait_until`, `wait_packets` and `wait_time_ns` are the current grace (`Repair`). `resent` is the last
+    the delivered bytes, first at `acked_ns`. `waived` is an acknowledged offset for which the reader no
+    longer waits. `wait_until`, `wait_packets` and `wait_time_ns` are the current grace (`Repair`). `resent` is the last
     segment that was sent again, `delays` are delays by such segments that no exchange has yet, `delayed_ns`
     is their total, the last one until `delayed_until_ns`. `after_ack` counts segments that the capture has
     long after their acknowledgment, `after_ack_ns` is the longest such time. The counters are those of
     `Health`.
->>>>>>> prose10
     """
 
     __slots__ = (

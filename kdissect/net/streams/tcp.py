@@ -180,9 +180,8 @@ class TcpConnection:
         return first.ended and second.ended
 
     @property
-<<<<<<< HEAD
     def closed_by(self) -> tuple[int | None, CloseKind, int] | None:
-        """Which direction sent the first FIN or RST, which of them, and when; None while nobody did.
+        """Return the direction that sent the first FIN or RST, which of them, and when, or None before either.
 
         A FIN that was not captured is proven by its acknowledgment, and was sent before that. The direction
         is None if the other one may have sent a FIN before, among bytes that were not captured.
@@ -193,14 +192,6 @@ class TcpConnection:
                 ends.append((stream.odd.acked_ns, False, side))
             if stream.odd.fin_time_ns > NEVER_NS:
                 ends.append((stream.odd.fin_time_ns, True, side))
-=======
-    def closed_by(self) -> tuple[int, CloseKind, int] | None:
-        """Return the direction that sent the first FIN or RST, which of them, and when, or None before
-        either.
-        """
-        fins = [(each.odd.fin_time_ns, side) for side, each in enumerate(self.streams)]
-        ends = [fin for fin in fins if fin[0] > NEVER_NS]
->>>>>>> prose10
         if ends:
             time_ns, _, side = min(ends)
             how = CloseKind.FIN
