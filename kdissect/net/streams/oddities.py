@@ -46,11 +46,11 @@ class Oddities:
 
     `out_of_order_segments` wait, by offset. `acked` is the highest offset the other side acknowledged beyond
     the delivered bytes, first at `acked_ns`. `waived` is an acknowledged offset for which the reader no
-    longer waits. `wait_until`, `wait_packets` and `wait_time_ns` are the current grace (`Repair`). `resent` is the last
-    segment that was sent again, `delays` are delays by such segments that no exchange has yet, `delayed_ns`
-    is their total, the last one until `delayed_until_ns`. `after_ack` counts segments that the capture has
-    long after their acknowledgment, `after_ack_ns` is the longest such time. The counters are those of
-    `Health`.
+    longer waits. `wait_until`, `wait_packets` and `wait_time_ns` are the current grace (`Repair`). `resent`
+    is the last segment that was sent again, `delays` are delays by such segments that no exchange has yet,
+    `delayed_ns` is their total, the last one until `delayed_until_ns`. `after_ack` counts segments that the
+    capture has long after their acknowledgment, `after_ack_ns` is the longest such time. The counters are
+    those of `Health`.
     """
 
     __slots__ = (

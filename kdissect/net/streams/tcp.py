@@ -181,7 +181,7 @@ class TcpConnection:
 
     @property
     def closed_by(self) -> tuple[int | None, CloseKind, int] | None:
-        """Return the direction that sent the first FIN or RST, which of them, and when, or None before either.
+        """Return the direction of the first FIN or RST, which of them, and when, or None before either.
 
         A FIN that was not captured is proven by its acknowledgment, and was sent before that. The direction
         is None if the other one may have sent a FIN before, among bytes that were not captured.
