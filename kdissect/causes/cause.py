@@ -130,7 +130,7 @@ class ErrorCause(Cause):
         for errors in seen.errors(self.codes, self.apis, self.alike):
             if self.holds(errors, seen):
                 yield self.found(
-                    " ".join(filter(None, (self.sentence(errors), self.more(errors, seen)))),
+                    " ".join(filter(None, (self.sentence(errors), self.more(errors, seen), _of(errors)))),
                     clients_text(errors.clients),
                     errors.parties,
                     errors.seen,
@@ -138,6 +138,10 @@ class ErrorCause(Cause):
                     self.command(errors),
                     self.not_surer(errors, seen),
                 )
+
+
+def _of(errors: Errors) -> str:
+    return f"The cluster is {errors.cluster}." if errors.cluster else ""
 
 
 def client_text(client: Client) -> str:

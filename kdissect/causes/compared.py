@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from kdissect.model.cause import Diagnosis, FoundCause
+from kdissect.model.cause import Diagnosis, FoundCause, are_apart
 
 _FACTOR = 2.0  # from which on the same cause is worse, or better
 
@@ -54,7 +54,7 @@ def compared(good: Diagnosis, bad: Diagnosis) -> list[ComparedCause]:
         (-len(one.parties & cause.parties), number, at)
         for number, cause in enumerate(bad.causes)
         for at, one in enumerate(good.causes)
-        if one.id == cause.id
+        if one.id == cause.id and not are_apart(one.parties, cause.parties)
     )
     left = dict(enumerate(good.causes))
     pairs: dict[int, FoundCause] = {}

@@ -19,6 +19,7 @@ from kdissect.model.cause import (
     FoundCause,
     Party,
     Severity,
+    are_apart,
     in_order,
 )
 
@@ -128,7 +129,7 @@ def _names(found: FoundCause, kind: str) -> set[str]:
 def _follows(cause: FoundCause, effect: FoundCause) -> bool:
     explains, kinds = _EXPLAINS.get(cause.id, _NOTHING)
     common = {one.kind for one in cause.parties & effect.parties} & kinds
-    if effect.id not in explains or not common:
+    if effect.id not in explains or not common or are_apart(cause.parties, effect.parties):
         return False
     is_data = effect.severity is Severity.DATA and effect.certainty is not Certainty.POSSIBLE
     if is_data and cause.severity > Severity.DATA:

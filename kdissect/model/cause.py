@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
@@ -48,10 +48,19 @@ class Cost(NamedTuple):
 
 
 class Party(NamedTuple):
-    """Somebody or something that a cause concerns. `kind`: client, host, group, broker, topic, id."""
+    """Somebody or something that a cause concerns.
+
+    `kind`: client, host, group, broker, topic, id, cluster.
+    """
 
     kind: str
     name: str
+
+
+def are_apart(some: Collection[Party], others: Collection[Party]) -> bool:
+    """Whether both are of known clusters, and have none in common: equal names are not the same then."""
+    clusters, its = ({one.name for one in parties if one.kind == "cluster"} for parties in (some, others))
+    return bool(clusters and its) and not clusters & its
 
 
 class Packets(NamedTuple):

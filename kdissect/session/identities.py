@@ -17,8 +17,10 @@ Rules:
   cluster of one is known, all are in it. Two clusters without a captured id are not distinguished:
   brokers of one cluster have other addresses on other listeners.
 - An address without a captured response is in the cluster of the Metadata that advertises it.
-- The first cluster of a capture set, and connections to an unknown cluster, have the scope of the capture
-  set itself. The first topic of a name has the name itself.
+- The first cluster of a capture set has the scope of the capture set itself. The first topic of a name has
+  the name itself.
+- Connections to an unknown cluster have the scope of the capture set while only its first cluster is known.
+  From then on they have a scope of their own, because they may lead to any cluster.
 - Facts are learned from exchanges in the order of events.
 """
 
@@ -267,12 +269,12 @@ class Identities:
 
     def scope(self, info: ConnectionInfo) -> str:
         """Where names are unique: the capture set, with a cluster if that is not its first."""
-        if info.capture_set not in self._several:
+        if not self._are_several(info.capture_set):
             return info.capture_set
         cluster = self.cluster_of(info)
-        if cluster is None or cluster == next(iter(self._clusters[info.capture_set])):
+        if cluster == next(iter(self._clusters.get(info.capture_set, ())), None):
             return info.capture_set
-        return f"{info.capture_set}{SEPARATOR}{cluster}"
+        return f"{info.capture_set}{SEPARATOR}{cluster or ''}"
 
     def topic(self, info: ConnectionInfo, name: str, topic_id: bytes | None = None) -> str:
         """Return the name of a topic, with its id if it is not the first topic of the name.
@@ -293,9 +295,9 @@ class Identities:
         key = scope, plain_name(topic)
         return key in self._renewed and topic != later_topic(key[1], self._topics[key][-1])
 
-    def is_created_again(self, capture_set: str, name: str | None) -> bool:
-        """Whether a cluster of a capture set gave a name to several ids: the topic was created again."""
-        return any(topic == name and capture_set_of(scope) == capture_set for scope, topic in self._renewed)
+    def is_created_again(self, scope: str, name: str | None) -> bool:
+        """Whether a cluster gave a name to several ids: the topic was created again."""
+        return (scope, name) in self._renewed
 
     def one_of_several(self, info: ConnectionInfo) -> str | None:
         """Return the cluster of a connection, or None if it is unknown, or if no other cluster was
@@ -311,10 +313,10 @@ class Identities:
 
         Empty if it is unknown, or if no other cluster was captured.
         """
-        capture_set, _, cluster = scope.partition(SEPARATOR)
+        capture_set, separator, cluster = scope.partition(SEPARATOR)
         if not self._are_several(capture_set):
             return ""
-        return cluster or next(iter(self._clusters.get(capture_set, ())), "")
+        return cluster if separator else next(iter(self._clusters.get(capture_set, ())), "")
 
 
 def _named_by(named: tuple[_Named, ...], time_ns: int) -> str:

@@ -154,8 +154,8 @@ class KnownIdentities(Protocol):
     def is_former(self, scope: str, topic: str) -> bool:
         """Whether another topic has the name of a topic by now."""
 
-    def is_created_again(self, capture_set: str, name: str | None) -> bool:
-        """Whether a cluster of a capture set gave a name to several ids."""
+    def is_created_again(self, scope: str, name: str | None) -> bool:
+        """Whether a cluster gave a name to several ids."""
 
     def one_of_several(self, info: "ConnectionInfo") -> str | None:
         """Return the cluster of a connection, if several were captured."""

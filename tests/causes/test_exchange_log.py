@@ -89,7 +89,7 @@ def test_topics_that_somebody_creates() -> None:
     asked = {"topics": [topic], "timeout_ms": 1, "validate_only": False}
     answered = {"topics": [{"name": "t", "error_code": 42, "error_message": "no"}]}
     found = log(Talk().ask(19, 1, asked, answered))
-    assert found.created == {"t"}
+    assert found.created == {("set", "t")}
     key = ErrorKey("set", 19, 42, WHO, BROKER, "t", None, None)
     assert dict(found.messages.items()) == {key: "no"}
 

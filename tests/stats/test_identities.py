@@ -154,8 +154,14 @@ def test_an_advertised_address_is_in_the_cluster_that_advertises_it() -> None:
     first, second, of_second, unknown = talks(identities, "10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5")
     identities.learn(metadata(first, CLUSTER_A, ("10.0.0.2",)))
     identities.learn(metadata(second, CLUSTER_B, ("10.0.0.3", "10.0.0.4")))
-    assert scopes(first, unknown) == ["set", "set"]
+    assert first.info.scope == "set"
     assert second.info.scope == of_second.info.scope != "set"
+    assert unknown.info.scope not in scopes(first, second)
+    assert [identities.apart(one.info.scope) for one in (first, second, unknown)] == [
+        CLUSTER_A,
+        CLUSTER_B,
+        "",
+    ]
     assert [identities.cluster_of(talk.info) for talk in (of_second, unknown)] == [CLUSTER_B, None]
 
 
@@ -420,6 +426,66 @@ def test_each_connection_to_one_address_is_in_the_cluster_that_it_names(tmp_path
         packets += client.packets
         at_ns = client.now + 1_000_000
     assert requests_read(Path(write_pcap(tmp_path / "balanced.pcap", packets))) == {"c": 5, "d": 10}
+
+
+def fetched_by_cluster(files: list[Path]) -> dict[str | None, int]:
+    """Fetches of the topic `a` by cluster, None for the cluster that is not known."""
+    rows = json.loads(run("topics", "--format", "json", *files).out)["topics"]
+    return {row.get("cluster"): row["read"]["requests"] for row in rows}
+
+
+@pytest.mark.parametrize("is_split", [False, True])
+def test_the_cluster_of_a_broker_that_names_none_is_not_guessed(is_split: bool, tmp_path: Path) -> None:
+    """Also if the capture of the second cluster is another file."""
+    said: list[Client] = []
+    for number, cluster in enumerate(["c", "d", None]):
+        client = Client(f"10.0.0.{number + 2}", 40000 + number, 10**18 + number * 10**9)
+        said.append(client if cluster is None else client.metadata(cluster, a=ORDERS))
+    for count, client in enumerate(said, 1):
+        for _ in range(count):
+            client.fetch(ORDERS)
+    first, second, unknown = said
+    parts = [first.packets + unknown.packets, second.packets]
+    files = parts if is_split else [[packet for one in said for packet in one.packets]]
+    paths = [Path(write_pcap(tmp_path / f"{at}.pcap", one)) for at, one in enumerate(files)]
+    assert fetched_by_cluster(paths) == {"c": 1, "d": 2, None: 3}
+
+
+def failing(broker: str, port: int, cluster: str, code: int, start_ns: int) -> Client:
+    """A client that asks six seconds for a topic."""
+    client = Client(broker, port, start_ns).metadata(cluster, a=ORDERS)
+    row = {"error_code": code, "name": "missing", "topic_id": bytes(16), "is_internal": False}
+    for _ in range(6):
+        client.wait(1_000_000_000)
+        client.ask(METADATA, 12, {"topics": [{"name": "missing"}]}, {"cluster_id": cluster, "topics": [row]})
+    return client
+
+
+def test_errors_of_two_clusters_are_not_added_up(tmp_path: Path) -> None:
+    """A topic of one name that is in neither cluster."""
+    said = [
+        failing(f"10.0.0.{number + 2}", 40000 + number, name, 3, 10**18 + number * 1000)
+        for number, name in enumerate("cd")
+    ]
+    packets = sorted((one for client in said for one in client.packets), key=lambda one: one.time_ns)
+    path = write_pcap(tmp_path / "two.pcap", packets)
+    causes = [one for one in facts("why", path=path)["causes"] if one["id"] == "unknown-topic"]
+    assert [one["times"] for one in causes] == [6, 6]
+    named = [[party["name"] for party in one["parties"] if party["kind"] == "cluster"] for one in causes]
+    assert sorted(named) == [["c"], ["d"]]
+    assert all(
+        f"The cluster is {names[0]}." in one["sentence"] for one, names in zip(causes, named, strict=True)
+    )
+
+
+def test_a_cause_in_one_cluster_does_not_explain_errors_in_another(tmp_path: Path) -> None:
+    """Of the same client and topic: each is reported."""
+    said = [failing("10.0.0.2", 40000, "c", 3, 10**18), failing("10.0.0.3", 40001, "d", 87, 10**18 + 1000)]
+    packets = sorted((one for client in said for one in client.packets), key=lambda one: one.time_ns)
+    path = write_pcap(tmp_path / "two.pcap", packets)
+    causes = {one["id"]: one["parties"] for one in facts("why", path=path)["causes"]}
+    for name, cluster in (("unknown-topic", "c"), ("requests-fail", "d")):
+        assert {"kind": "cluster", "name": cluster} in causes[name]
 
 
 def by_cluster(folder: Path) -> list[Path]:

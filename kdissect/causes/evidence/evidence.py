@@ -38,7 +38,9 @@ _TOGETHER_NS = 1_000_000_000
 class Errors:
     """Errors that belong together: their keys, and how often and when they were."""
 
-    def __init__(self) -> None:
+    def __init__(self, cluster: str = "") -> None:
+        self.cluster = cluster
+        """Empty if it is not known, or if no other one was captured."""
         self.keys: list[ErrorKey] = []
         self.seen = Seen()
         self.times: dict[str, int] = {}
@@ -72,6 +74,7 @@ class Errors:
         found |= {Party("topic", key.topic) for key in self.keys if key.topic}
         found |= {Party("group", key.group) for key in self.keys if key.group}
         found |= {Party("id", key.txn) for key in self.keys if key.txn}
+        found |= {Party("cluster", self.cluster)} if self.cluster else set()
         return frozenset(found | parties_of(self.clients))
 
 
@@ -221,7 +224,8 @@ class Evidence:
         found: dict[Hashable, Errors] = {}
         for key, seen in self.gathering.log.errors.items():
             if key.code in codes and (apis is None or key.api_key in apis):
-                found.setdefault((key.capture_set, by(key)), Errors()).add(key, seen)
+                errors = found.setdefault((key.scope, by(key)), Errors(self.gathering.log.cluster(key.scope)))
+                errors.add(key, seen)
         yield from found.values()
 
     @cached_property

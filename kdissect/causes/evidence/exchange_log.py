@@ -20,6 +20,7 @@ from kdissect.model.packets.stream import CloseKind
 from kdissect.rules.views.connection_view import LATE_NS
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
+from kdissect.session.info import KnownIdentities
 from kdissect.stats.client import Client, Clients, is_follower, text_of
 from kdissect.stats.times.waited import at_broker_ns, unanswered_since_ns, waited_ns
 from kdissect.stats.transfers import topic_key
@@ -30,9 +31,12 @@ _METADATA, _CREATE_TOPICS = 3, 19
 
 
 class ErrorKey(NamedTuple):
-    """Errors that are alike: of one client, at one broker, about one thing. `topic` may be an id."""
+    """Errors that are alike: of one client, at one broker, about one thing. `topic` may be an id.
 
-    capture_set: str
+    `scope` distinguishes clusters, in which names are unique (`session.identities`).
+    """
+
+    scope: str
     api_key: int
     code: int
     client: Client
@@ -45,7 +49,7 @@ class ErrorKey(NamedTuple):
 class TroubleKey(NamedTuple):
     """Trouble that a broker reports without an error code: to one client, about one group."""
 
-    capture_set: str
+    scope: str
     api_key: int
     client: Client
     broker: str
@@ -159,15 +163,20 @@ class ExchangeLog:
         """Topics that did not exist when a client asked for them in a way that creates them."""
         self.racks: Table[tuple[Client, str], Fetched] = Table(KEYS_KEPT)
         """Fetches that name a rack, by client and broker."""
-        self.created: set[str] = set()
-        """Topics that somebody created on purpose."""
+        self.created: set[tuple[str, str]] = set()
+        """Topics that somebody created on purpose, with their scope."""
         self.preferred: Table[tuple[Client, str], Seen] = Table(KEYS_KEPT)
         """Of these, answers that name another replica to read from."""
         self.shutdowns: Table[tuple[str, int], Packets] = Table(KEYS_KEPT)
         """Nodes that asked their controller to shut down and were let go, by scope; the last time of each."""
+        self._identities: KnownIdentities | None = None
         self.quotas = QuotasSet()
         self.wanted = True
         self.exchanges = 0
+
+    def cluster(self, scope: str) -> str:
+        """The cluster of the scope of errors; empty if it is not known, or if no other one was captured."""
+        return "" if self._identities is None else self._identities.apart(scope)
 
     def add(self, exchange: Exchange) -> bool:
         """Take an exchange; whether it is one of which each counts."""
@@ -184,7 +193,7 @@ class ExchangeLog:
         if exchange.response is None or exchange.request is None:
             return self._unanswered(view, client)
         if view.key == _CREATE_TOPICS and view.request is not None and len(self.created) < KEYS_KEPT:
-            self.created |= {text_of(topic.name) for topic in view.request.topics or ()}
+            self.created |= {(view.info.scope, text_of(topic.name)) for topic in view.request.topics or ()}
         if view.response is not None:
             tells = self._errors(view, client) | self._troubles(view, client)
             if view.key == apis.FETCH:
@@ -208,13 +217,12 @@ class ExchangeLog:
                 api = f"{api_name(view.key)} v{view.version}"
                 self.endpoints.put(named, NodeEndpoint(end.node_id, client, info.broker_text, api, packets))
         told: set[ErrorKey] = set()
+        scope, self._identities = info.scope, info.identities
         for error in found:
             topic = error.topic
             if isinstance(topic, bytes):
                 topic = self._names.name(info, topic) or topic_id_text(topic)
-            key = ErrorKey(
-                info.capture_set, view.key, error.code, client, info.broker_text, topic, group, txn
-            )
+            key = ErrorKey(scope, view.key, error.code, client, info.broker_text, topic, group, txn)
             if key in told:
                 continue
             told.add(key)
@@ -222,7 +230,7 @@ class ExchangeLog:
             if error.message and key not in self.messages:
                 self.messages.put(key, error.message)
             if view.key == _METADATA and topic and error.code in (3, 5) and _creates(request, error.code):
-                place = info.capture_set, client, topic
+                place = scope, client, topic
                 if place not in self.may_create:
                     self.may_create.put(place, packets)
         return True
@@ -234,7 +242,7 @@ class ExchangeLog:
         info, packets = view.info, packets_of(view.evidence)
         group = None if view.request is None else asked(view.request)[0]
         for trouble in found:
-            key = TroubleKey(info.capture_set, view.key, client, info.broker_text, group, trouble)
+            key = TroubleKey(info.scope, view.key, client, info.broker_text, group, trouble)
             self.troubles.get_or(key, Seen).add(packets)
         return True
 

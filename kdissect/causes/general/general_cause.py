@@ -116,7 +116,7 @@ class GeneralCause(Cause):
         """Each group of symptoms that is left in the ledger."""
         groups: dict[Hashable, list[Symptom]] = {}
         for symptom in seen.ledger.open(self.kind):
-            groups.setdefault((symptom.capture_set, self.alike(symptom)), []).append(symptom)
+            groups.setdefault((symptom.scope, self.alike(symptom)), []).append(symptom)
         for symptoms in groups.values():
             found = Together(symptoms)
             cause = self.found(

@@ -84,6 +84,8 @@ class GroupStory:
         found = {Party("group", self.name)}
         if self.row["coordinator"]:
             found.add(Party("broker", self.row["coordinator"]))
+        if cluster := self.row.get("cluster"):
+            found.add(Party("cluster", cluster))
         return frozenset(found)
 
     def of_member(self, *names: str) -> frozenset[Party]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from kdissect.causes.ledger.normal import reason_why_normal
 from kdissect.causes.ledger.symptom import Claim, Symptom, SymptomKind
-from kdissect.model.cause import FoundCause
+from kdissect.model.cause import FoundCause, are_apart
 from kdissect.stats.client import Client
 
 _BEFORE_NS = 5_000_000_000  # packets of several brokers: an effect may be seen before its cause
@@ -49,7 +49,7 @@ class Ledger:
             is_then = (
                 cause.since_ns - _BEFORE_NS <= seen.last_ns and seen.first_ns <= cause.until_ns + _AFTER_NS
             )
-            if not is_then:
+            if not is_then or are_apart(cause.parties, symptom.parties):
                 continue
             common = {party.kind for party in cause.parties & symptom.parties}
             # A cause of one client does not explain what others on the same host meet.

@@ -133,19 +133,20 @@ def _errors(seen: Gathering, work: _Work) -> Iterator[Symptom]:
     log = seen.log
     for key, at in log.errors.items():
         yield Symptom(
-            SymptomKind.ERROR, key.capture_set, key.client, key.broker, at, key.api_key, key.code,
+            SymptomKind.ERROR, key.scope, key.client, key.broker, at, key.api_key, key.code,
             ADMINISTRATION if work.administers(key.client, key.api_key) else "",
             message=log.messages.peek(key) or "", topic=key.topic, group=key.group, txn=key.txn,
             total=work.sent(key.client, key.api_key), goes_on=work.goes_on(key.client, key.api_key, at),
+            cluster=log.cluster(key.scope),
         )  # fmt: skip
 
 
 def _troubles(seen: Gathering, work: _Work) -> Iterator[Symptom]:
     for key, at in seen.log.troubles.items():
         yield Symptom(
-            SymptomKind.TROUBLE, key.capture_set, key.client, key.broker, at, key.api_key, key.trouble.status,
+            SymptomKind.TROUBLE, key.scope, key.client, key.broker, at, key.api_key, key.trouble.status,
             message=key.trouble.text, group=key.group, total=work.sent(key.client, key.api_key),
-            goes_on=work.goes_on(key.client, key.api_key, at),
+            goes_on=work.goes_on(key.client, key.api_key, at), cluster=seen.log.cluster(key.scope),
         )  # fmt: skip
 
 

@@ -45,11 +45,13 @@ class Symptom(NamedTuple):
     `code` is an error code or the number of a status. `message` is what the broker says, or what the packets
     show. `total` counts the requests of the API that the client sent, of records that are fetched again their
     bytes; 0: not known. `goes_on`: the client
-    received other responses after the last occurrence.
+    received other responses after the last occurrence. `scope`: of the cluster (`session.identities`), where
+    names are concerned, or the capture set. `cluster` is empty if it is not known, or if no other one was
+    captured.
     """
 
     kind: SymptomKind
-    capture_set: str
+    scope: str
     client: Client
     broker: str
     seen: Seen
@@ -62,6 +64,7 @@ class Symptom(NamedTuple):
     txn: str | None = None
     total: int = 0
     goes_on: bool = False
+    cluster: str = ""
 
     @property
     def api(self) -> str:
@@ -83,6 +86,7 @@ class Symptom(NamedTuple):
             "topic": self.topic,
             "group": self.group,
             "id": self.txn,
+            "cluster": self.cluster,
         }
         return frozenset(Party(kind, name) for kind, name in named.items() if name)
 

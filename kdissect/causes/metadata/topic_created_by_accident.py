@@ -37,8 +37,8 @@ class TopicCreatedByAccident(Cause):
         made = seen.gathering.log.created
         found: dict[str, Seen] = {}
         clients: dict[str, list[Client]] = {}
-        for (_, client, topic), packets in seen.gathering.log.may_create.items():
-            if topic in used and topic not in made and _near(topic, list(used)):
+        for (scope, client, topic), packets in seen.gathering.log.may_create.items():
+            if topic in used and (scope, topic) not in made and _near(topic, list(used)):
                 found.setdefault(topic, Seen()).add(packets)
                 clients.setdefault(topic, []).append(client)
         for topic, at in found.items():

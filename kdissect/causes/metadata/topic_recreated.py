@@ -40,7 +40,7 @@ class TopicRecreated(ErrorCause):
     def holds(self, errors: Errors, seen: Evidence) -> bool:
         """Its name had two ids."""
         topics = seen.gathering.topics
-        return any(topics.is_created_again(key.capture_set, key.topic) for key in errors.keys)
+        return any(topics.is_created_again(key.scope, key.topic) for key in errors.keys)
 
     def sentence(self, errors: Errors) -> str:
         """Which topic, and whose requests failed."""

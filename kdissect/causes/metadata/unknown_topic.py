@@ -52,5 +52,6 @@ class UnknownTopic(ErrorCause):
     def not_surer(self, errors: Errors, seen: Evidence) -> str:
         """Metadata that lists partitions of the topic says that it existed then."""
         topics = seen.gathering.topics
-        listed = {name for name, _ in topics.leaders.coverage(topics.apart)}
-        return _EXISTS if listed & set(errors.names("topic")) else ""
+        listed = topics.leaders.coverage(topics.apart)
+        exists = any((name, errors.cluster) in listed for name in errors.names("topic"))
+        return _EXISTS if exists else ""

@@ -9,6 +9,7 @@ from kdissect.causes.evidence.evidence import Errors, Evidence
 from kdissect.causes.evidence.exchange_log import ErrorKey
 from kdissect.model.cause import Severity
 from kdissect.schema.protocol_messages import api_name
+from kdissect.session.identities import capture_set_of
 
 _UNSUPPORTED_VERSION = 35  # org.apache.kafka.common.protocol.Errors
 # Features that APIs of clients need at level 1 (KIP-848, KIP-932, KIP-1071).
@@ -45,8 +46,12 @@ class FeatureNotFinalized(ErrorCause):
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
         """The broker offered the API before, and named its features without this one."""
+        features = seen.gathering.features
         offers = [
-            (key.api_key, seen.gathering.features.at(key.capture_set, key.broker, errors.seen.first_ns))
+            (
+                key.api_key,
+                features.at(capture_set_of(key.scope), key.broker, errors.seen.first_ns),
+            )
             for key in errors.keys
         ]
         return all(

@@ -21,7 +21,7 @@ CAUSES = Table(
             "list<struct>",
             "whom and what it concerns",
             (
-                RowField("kind", "string", "`client`, `host`, `group`, `broker`, `topic` or `id`"),
+                RowField("kind", "string", "`client`, `host`, `group`, `broker`, `topic`, `id` or `cluster`"),
                 RowField("name", "string", "its name"),
             ),
         ),

@@ -174,9 +174,9 @@ class TopicTraffic:
                 return self.topics[named.identity, scope]
         return self.other
 
-    def is_created_again(self, capture_set: str, name: str | None) -> bool:
-        """Whether a cluster of a capture set gave a name to several ids."""
-        return self._identities is not None and self._identities.is_created_again(capture_set, name)
+    def is_created_again(self, scope: str, name: str | None) -> bool:
+        """Whether a cluster gave a name to several ids."""
+        return self._identities is not None and self._identities.is_created_again(scope, name)
 
     def is_former(self, scope: str, topic: str) -> bool:
         """Whether another topic has the name of a topic by now; `topic` as `transfers.topic_key`."""
