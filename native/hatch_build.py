@@ -76,7 +76,9 @@ class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]
             _run(command, folder, env)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             return self._do_without(f"cargo could not build it: {self._reason(error)}")
-        return target / "release" / _LIBRARY.get(platform.system(), "lib_native.so")
+        # Where cargo puts the library of another processor.
+        release = target / os.environ.get("CARGO_BUILD_TARGET", "") / "release"
+        return release / _LIBRARY.get(platform.system(), "lib_native.so")
 
     def _reason(self, error: Exception) -> str:
         """What cargo said was wrong, all of it shown to who asked for it; else what is known of its end."""

@@ -2,6 +2,7 @@
 
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import tomllib
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent.parent
@@ -128,3 +130,25 @@ def test_licences_of_crates_are_those_of_their_manifests() -> None:
 def test_readers_are_led_to_it() -> None:
     for name in ("README.md", "SECURITY.md"):
         assert "docs/licenses.md" in (ROOT / name).read_text()
+
+
+def test_the_bill_of_materials_has_the_same_packages() -> None:
+    sbom = runpy.run_path(str(ROOT / "packaging" / "sbom.py"))
+    parts = sbom["parts"]()
+    names = {kind: {part.name for part in parts if part.kind == kind} for kind in ("pypi", "cargo", "maven")}
+    linked = {
+        name for name in rows("Rust crates") if re.search(rf"^\| `{name}` .* \| linked \|$", PAGE, re.M)
+    }
+    assert names == {"pypi": {*rows("Python packages")}, "cargo": linked, "maven": {"org.ow2.asm/asm"}}
+    assert {part.name for part in parts if part.kind == "pypi" and not part.is_optional} >= {"dpkt", "orjson"}
+    assert all(re.match(r"\d+(\.\d+)+", part.version) for part in parts)
+    assert all((part.sha256 is not None) == (part.kind == "cargo") for part in parts)
+    pytest.importorskip("cyclonedx", reason="needs cyclonedx-python-lib, which .ci/sbom installs")
+    document = json.loads(sbom["document"]())
+    assert {one["purl"] for one in document["components"]} >= {"pkg:maven/org.ow2.asm/asm@9.9.1"}
+
+
+def test_the_citation_names_the_version() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert (citation["version"], citation["license"]) == (project["version"], project["license"])
