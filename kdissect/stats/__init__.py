@@ -1,11 +1,13 @@
-"""Aggregation: how much, how fast, who, with whom. Sans-IO.
+"""Aggregation: volumes, speeds, senders and partners. Sans-IO.
 
-It stands above the histories, beside the rules; neither sees the other.
+It is above the histories and next to the rules. Neither sees the other.
 
 Rules of the layer:
-- What is counted merges: two halves of a capture counted apart and merged give the numbers of the whole, so
+- Counts merge: two halves of a capture, counted separately and merged, have the numbers of the whole, so
   that one machine, several machines and the live view agree. Percentiles come from sketches with bins that
   merge exactly (`distribution`), rates from intervals that merge exactly (`series`).
-- Every table is bounded by a named constant; what does not fit is counted in a row that says so.
-- What the wire does not show is None, and no number is made of it.
+- Every table is bounded by a named constant. Entries beyond the bound are counted in a row with a name that
+  shows
+  it.
+- A fact that the wire does not show is None, and no number is computed from it.
 """

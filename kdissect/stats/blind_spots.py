@@ -1,4 +1,4 @@
-"""What the capture could not see: shown beside any list of who does what."""
+"""Traffic that the capture could not see: shown next to any list of clients and their activity."""
 
 from collections import Counter
 from typing import Any
@@ -45,7 +45,7 @@ class BlindSpots:
                 self.one_sided += info.exchanges > 0 and info.tcp.is_one_sided
 
     def facts(self) -> dict[str, Any]:
-        """By name; numbers are 0 where nothing was in the way."""
+        """Return the numbers by name, 0 if the capture was complete."""
         return {
             "opaque_connections": dict(self.opaque.most_common()),
             "connections_begun_before": self.middle_starts,

@@ -1,4 +1,4 @@
-"""Who is concerned, by client software and version: the rows of `upgrade` and `groups`, added up."""
+"""Clients by software and version: the rows of `upgrade` and `groups`, added up."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ Facts = dict[str, Any]
 
 
 def uses_by_software(uses: Iterable[Facts]) -> Iterator[Facts]:
-    """API versions in use (`upgrade_facts`), a row by outcome and software, in the order of the uses.
+    """Yield API versions in use (`upgrade_facts`), a row by outcome and software, in the order of the uses.
 
-    `software` is None for clients that do not say what they are; `clients` counts principals with client ids.
+    `software` is None for clients that do not name it. `clients` counts principals with client ids.
     """
     rows: dict[tuple[str, str | None], Facts] = {}
     clients: dict[tuple[str, str | None], set[tuple[str | None, str | None]]] = {}

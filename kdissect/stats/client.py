@@ -1,4 +1,4 @@
-"""Who sent a request, as far as the wire shows it."""
+"""The sender of a request, as far as the wire shows it."""
 
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ class Client(NamedTuple):
     address: str
 
     def facts(self) -> dict[str, Any]:
-        """The parts by name, for JSON."""
+        """Return the parts by name, for JSON."""
         return self._asdict()
 
 
@@ -42,27 +42,27 @@ class Clients:
 
 
 def sender_of(info: ConnectionInfo, client_id: str | None) -> Sender:
-    """What says who sent a request: the same for all requests of a connection, until one logs in anew."""
+    """Return the sender's properties: equal for all requests of a connection, until one logs in again."""
     return info, client_id, info.principal, info.software_name, info.software_version
 
 
 def client_of(view: ExchangeView) -> Client:
-    """The client of an exchange."""
+    """Return the client of an exchange."""
     return client_named(view.info, view.exchange.client_id)
 
 
 def client_named(info: ConnectionInfo, client_id: str | None) -> Client:
-    """The client that sends with a client id on a connection."""
+    """Return the client that sends with a client id on a connection."""
     return Client(info.principal, client_id, info.software, host_of(info))
 
 
 def host_of(info: ConnectionInfo) -> str:
-    """The address of a connection's client, or its name, without the port."""
+    """Return the address of a connection's client, or its name, without the port."""
     return info.client_text.rpartition(":")[0].strip("[]")
 
 
 def text_of(value: Any) -> str:
-    """A string of a body; bytes that are no UTF-8 with escapes."""
+    """Return a string of a body. Bytes that are no UTF-8 become escapes."""
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
 
 
@@ -75,9 +75,9 @@ def is_commit_from_outside(request: Any) -> bool:
 
 
 def is_follower(view: ExchangeView) -> bool:
-    """Whether a Fetch is that of a broker that replicates; consumers have the replica id -1.
+    """Return whether a Fetch is from a broker that replicates. Consumers have the replica id -1.
 
-    From version 15 on it stands in a tag (KIP-903).
+    From version 15 on it is in a tag (KIP-903).
     """
     request = view.request
     if request is None:

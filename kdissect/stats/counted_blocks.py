@@ -1,7 +1,8 @@
-"""Traffic of blocks of exchanges: what fits is counted by the compiled part, the rest one by one.
+"""Traffic in blocks of exchanges: the native engine counts most of them, Python counts the other ones one by
+one.
 
-Compiled only. What comes for the first time (a row, a state or an error in it) is met here in its order, so
-that rows, and what is left out as `other`, are those of `Traffic.add`.
+Native builds only. A new key (a row, a state or an error in it) appears here in its order, so that rows, and
+the ones that become `other`, are those of `Traffic.add`.
 """
 
 from __future__ import annotations
@@ -33,22 +34,23 @@ from kdissect.stats.watermarks import PARTITIONS_KEPT
 
 _OF_KIND = frozenset(("api", "api_version"))
 _COUNTED = _OF_KIND | OF_CONNECTION.keys() | {"client_id", "state", "error", "topic", "group", CLIENT_RACK}
-# Places of connections whose numbers are kept.
+# Connections whose numbers are stored.
 _PLACES_KEPT = 10_000
 
 
 class BlockCounter:
-    """Counts blocks for a `Traffic`, which has everything after `catch_up`; so have `latencies`.
+    """Counter of blocks for a `Traffic`, which has all counts after `catch_up`. `latencies` has them then,
+    too.
 
-    `by` are the dimensions that the keys of the traffic are made of, and `day`; `context` is what they look
-    things up in. It learns of what is counted here; of the exchanges that are left to Python it is to learn
-    there. `others` are traffics that count the same exchanges by other dimensions, and have the total and the
+    `by` are the dimensions in the keys of the traffic, and `day`. `context` has the facts for them. It learns
+    from exchanges that are counted here. The caller lets it learn from exchanges that are left to Python.
+    `others` are traffics that count the same exchanges by other dimensions, and share the total and the
     series of the first.
 
-    Only exchanges that `takes` takes count, which answers the same for those of one connection, API, version
-    and client id. `close` every connection that is over. `leaves_identities`: identities are learned of the
-    same exchanges; those that may name the cluster of a connection of which it is not known are left, and are
-    to be learned from before they are counted.
+    Only exchanges that `takes` takes count. It has one answer for exchanges of one connection, API, version
+    and client id. `close` every connection that is over. `leaves_identities`: identities are learned from the
+    same exchanges. Exchanges that may name the unknown cluster of a connection are left to Python, and the
+    identities must learn from them before they are counted.
     """
 
     def __init__(
@@ -83,15 +85,17 @@ class BlockCounter:
 
     @staticmethod
     def counts(by: Collection[str]) -> bool:
-        """Whether it can tell exchanges apart by these dimensions."""
+        """Return whether it can distinguish exchanges by these dimensions."""
         return _COUNTED.issuperset(by)
 
     def count(self, block: native.ExchangeBlock, start: int) -> int:
-        """Count a block from `start` on; gives the first that needs a closer look, or how many there are."""
+        """Count a block from `start` on. Return the first exchange that Python must read, or the block's
+        length.
+        """
         return self._counter.count(block, start)
 
     def close(self, info: ConnectionInfo) -> None:
-        """A connection is over."""
+        """End a connection."""
         self._counter.close(info)
 
     def catch_up(self) -> None:
@@ -141,9 +145,9 @@ class BlockCounter:
         return "group" in self._by and not self._takes_all and api_key in GroupLinks.api_keys
 
     def _place_of(self, info: ConnectionInfo) -> tuple[str, list[int], tuple[int, ...]] | None:
-        """Capture set, a number for all that each way is told from, and APIs that are left.
+        """Return capture set, a number for the facts that each way needs, and APIs that are left.
 
-        None where it does not count.
+        None if it does not count.
         """
         if info.same_as is not None:
             return None
@@ -153,7 +157,9 @@ class BlockCounter:
         return info.scope, numbers, tuple(TELLING) if leaves else ()
 
     def _changes(self) -> int:
-        """How often changed what the groups of exchanges are told from, beside themselves."""
+        """Return the number of changes in the facts that distinguish groups of exchanges, besides
+        themselves.
+        """
         changes = 0 if self._identities is None else self._identities.changes
         if self._context is not None:
             changes += self._context.topics.changes + self._context.groups.changes
@@ -170,12 +176,12 @@ class BlockCounter:
 
 
 class _Way:
-    """How a traffic tells exchanges apart."""
+    """Keys by which a traffic distinguishes exchanges."""
 
     def __init__(self, traffic: Traffic, by: Collection[str]) -> None:
         self.traffic = traffic
         of_kind = not _OF_KIND.isdisjoint(by)
-        # Who names no group speaks for that of its client.
+        # A client that names no group acts for its known group.
         of_client = not {"client_id", "group", CLIENT_RACK}.isdisjoint(by)
         self.tells_apart = (
             of_kind, of_client, "state" in by, "error" in by, "day" in by, "topic" in by, "group" in by,
@@ -189,7 +195,7 @@ class _Way:
             self._parts.append(lambda info: (info.scope, info.broker_address))  # `topic_names` asks
 
     def place_of(self, info: ConnectionInfo) -> int:
-        """A number for all of a connection that exchanges are told apart by."""
+        """Return a number for the facts of a connection that distinguish exchanges."""
         if len(self._places) >= _PLACES_KEPT:
             self._places.clear()
         place = tuple(tuple(part_of(info)) for part_of in self._parts)

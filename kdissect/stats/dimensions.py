@@ -1,4 +1,4 @@
-"""What exchanges can be counted by: the names that `--by` takes."""
+"""Dimensions for counts of exchanges: the names that `--by` takes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Key = tuple[Value, ...]
 
 
 class Context(NamedTuple):
-    """What dimensions look things up in. `racks` are there for who counts by them."""
+    """Facts that dimensions need. `racks` are there for counts by racks."""
 
     topics: TopicNames
     groups: GroupLinks
@@ -43,7 +43,7 @@ class Context(NamedTuple):
 
     @classmethod
     def of(cls, topics: TopicNames, by: Sequence[str]) -> Context:
-        """What these dimensions need."""
+        """Return the facts that these dimensions need."""
         return cls(topics, GroupLinks(), None if RACKS.isdisjoint(by) else Racks())
 
     def learn(self, view: ExchangeView, by: Sequence[str]) -> None:
@@ -157,7 +157,7 @@ OF_CONNECTION: dict[str, ConnectionValues] = {
     "principal": _principal,
     **{part: _of_processes(part) for part in ("process", "pid", "pod", "namespace", "container")},
 }
-"""Dimensions that are told from the connection alone."""
+"""Dimensions that depend on the connection alone."""
 
 
 def _of_connection(name: str) -> Values:
@@ -174,7 +174,7 @@ DIMENSIONS: dict[str, tuple[Values, str]] = {
     "connection": (_of_connection("connection"), "the TCP connection"),
     "broker": (_of_connection("broker"), "the broker's address"),
     CLIENT_RACK: (_client_rack, "the rack the client gave"),
-    BROKER_RACK: (_of_connection(BROKER_RACK), "the rack its broker stands in"),
+    BROKER_RACK: (_of_connection(BROKER_RACK), "the rack of its broker"),
     CLUSTER: (_of_connection(CLUSTER), "the id of the broker's cluster"),
     "principal": (_of_connection("principal"), "the user, where the mechanism shows it"),
     "topic": (_topic, "each topic of request and response"),
@@ -194,7 +194,9 @@ DIMENSIONS: dict[str, tuple[Values, str]] = {
 
 
 def key_maker(names: Sequence[str], context: Context) -> Callable[[ExchangeView], Sequence[Key]]:
-    """The keys of an exchange by the dimensions named. Raises KeyError for a name there is not."""
+    """Return a function for the keys of an exchange by the named dimensions. Raises KeyError for an unknown
+    name.
+    """
     makers = [DIMENSIONS[name][0] for name in names]
 
     def keys(view: ExchangeView) -> Sequence[Key]:

@@ -1,4 +1,4 @@
-"""Why connections came to nothing, as `connections --problems` has it: one row for each."""
+"""The reasons why connections failed, as in `connections --problems`: one row for each."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from kdissect.stats.refusals import REFUSING_APIS, Refusals
 
 
 class Diagnosis:
-    """Takes events with `add`, and `finish`; each gives the connections that came to nothing.
+    """Diagnosis of connections. `add` takes events, `finish` ends them. Each returns the connections that
+    failed.
 
-    A connection is reported once, when it is over, or at the end of the input where its end is not known to
+    A connection is reported once, when it is over, or at the end of the input if its end is not known to
     speak Kafka before.
     """
 
@@ -32,7 +33,7 @@ class Diagnosis:
         if info.same_as is not None:
             return []
         if isinstance(event, Exchange):
-            # Hot, once an exchange: of nearly all nothing is to be learned.
+            # Hot, once an exchange: nearly all have no fact to learn.
             if event.api_key in ANNOUNCING:
                 self._problems.feed(ExchangeView(event))
             elif event.api_key in REFUSING_APIS:
@@ -47,7 +48,7 @@ class Diagnosis:
         return []
 
     def finish(self) -> list[ConnectionProblem]:
-        """The input is over."""
+        """End the input."""
         return self._problems.finish()
 
 
@@ -91,7 +92,9 @@ PROBLEM_FIELDS = (
 
 
 def problem_row(number: int, found: ConnectionProblem, refs: Sequence[int], files: Sequence[str]) -> Row:
-    """The row of a connection; `refs` are references of its packets, `files` the inputs by file index."""
+    """Return the row of a connection. `refs` are references of its packets, `files` the inputs by file
+    index.
+    """
     info, problem = found.connection, found.problem
     file = ref_file(refs[0]) if refs else -1
     return {

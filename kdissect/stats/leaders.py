@@ -1,6 +1,6 @@
-"""Which brokers a cluster has and which partitions they lead, and which of them the capture shows.
+"""The brokers of a cluster, the partitions that they lead, and which of them the capture shows.
 
-What clients wrote to or read from a leader without a connection in the capture, nobody counted.
+Traffic with a leader without a connection in the capture is not counted.
 """
 
 from collections import OrderedDict
@@ -17,7 +17,8 @@ BROKERS_KEPT = 10_000
 PARTITIONS_KEPT = 100_000  # of all topics; 200 bytes each
 _NO_LEADER = -1  # MetadataResponse: LEADER_NOT_AVAILABLE
 
-# Bytes of answers that wait: that about a cluster of 2000 partitions has 64 KB, its values ten times as many.
+# Bytes of answers that wait: an answer about a cluster of 2000 partitions has 64 KB, its values ten times the
+# size.
 _WAITING_BYTES = 1 << 17
 
 BrokerKey = tuple[str, int]
@@ -25,14 +26,14 @@ BrokerKey = tuple[str, int]
 
 
 class Coverage(NamedTuple):
-    """What was seen of a topic's partitions: how many it has, of how many the leader was not captured."""
+    """Coverage of a topic's partitions: their number, and the number whose leader was not captured."""
 
     partitions: int
     unseen: int
 
 
 class Leaders:
-    """Learned from Metadata answers; the last word counts."""
+    """Leaders from Metadata answers. The last answer counts."""
 
     def __init__(self) -> None:
         self._brokers: Table[BrokerKey, str] = Table(BROKERS_KEPT)
@@ -40,9 +41,9 @@ class Leaders:
         self._leaders: Table[tuple[str, str, int], int] = Table(PARTITIONS_KEPT)
         self._seen: Table[str, bool] = Table(BROKERS_KEPT)
         self._waiting: OrderedDict[int, tuple[str, Any]] = OrderedDict()
-        """Capture sets and answers, by a number for their bytes, in the order in which they were given last.
+        """Capture sets and answers, by a number for their bytes, in the order of their last use.
 
-        Clients ask again and again and are told the same, of which the last time counts.
+        Clients ask again and again and receive equal answers, of which the last time counts.
         """
         self._bytes = 0
 
@@ -51,7 +52,7 @@ class Leaders:
         return vars(self)
 
     def see(self, info: ConnectionInfo) -> None:
-        """The capture has a connection."""
+        """Note a connection of the capture."""
         if info.broker_address not in self._seen:
             self._seen.put(info.broker_address, True)
             self._seen.put(info.broker_text, True)
@@ -69,7 +70,7 @@ class Leaders:
             self._bytes += len(body)
 
     def again(self, info: ConnectionInfo, version: int, body: bytes) -> bool:
-        """Take an answer that waits; False, and nothing is taken, of another one."""
+        """Take an answer that waits. Return False, without taking it, for another one."""
         told = _number(info, version, body)
         if told in self._waiting:
             self._waiting.move_to_end(told)
@@ -96,10 +97,10 @@ class Leaders:
         return None if address is None else self.is_captured(address)
 
     def is_captured(self, address: str) -> bool | None:
-        """Whether the capture has a connection to `HOST:PORT`.
+        """Return whether the capture has a connection to `HOST:PORT`.
 
-        None where only `--hosts` could say which address a host name is; False all the same where no
-        connection leads to the port.
+        None if only `--hosts` could resolve the address of a host name. Still False if no connection leads to
+        the port.
         """
         if address in self._seen:
             return True
@@ -109,7 +110,9 @@ class Leaders:
         return False
 
     def coverage(self, apart: Callable[[str], str]) -> dict[tuple[str, str], Coverage]:
-        """By topic and cluster, as far as Metadata answers say; `apart` gives the cluster of a scope."""
+        """Return the coverage by topic and cluster, as far as Metadata answers show it. `apart` returns the
+        cluster of a scope.
+        """
         self._catch_up()
         found: dict[tuple[str, str], list[int]] = {}
         for (capture_set, name, _), leader in self._leaders.items():
@@ -128,7 +131,7 @@ class Leaders:
 
 
 def _number(info: ConnectionInfo, version: int, body: bytes) -> int:
-    """Instead of the bytes of a Metadata answer."""
+    """Return a number in place of a Metadata answer's bytes."""
     return hash((info.scope, version, body))
 
 

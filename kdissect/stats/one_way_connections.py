@@ -39,7 +39,7 @@ class OneWayConnections:
         self._infos: dict[str, ConnectionInfo] = {}
 
     def add(self, event: Event, is_wanted: bool = True) -> None:
-        """Take the analyzer's next event; a connection that is not wanted is no row."""
+        """Take the analyzer's next event. A connection that is not wanted is no row."""
         if not isinstance(event, Exchange):
             return
         info = event.connection
@@ -51,7 +51,9 @@ class OneWayConnections:
                 self._infos[info.id] = info
 
     def rows(self) -> Iterator[Row]:
-        """A row for each connection and two captures of it, in the order in which they were first seen."""
+        """Yield a row for each connection and two captures of it, in the order in which they were first
+        seen.
+        """
         for number, ((connection,), (near, far), facts) in enumerate(self.ways.of_each(), 1):
             info = self._infos[connection or ""]
             yield {

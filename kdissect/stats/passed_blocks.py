@@ -1,4 +1,4 @@
-"""Blocks of exchanges of which statistics watch a few APIs: the others are passed by."""
+"""Blocks of exchanges for statistics that watch few APIs: exchanges of all other APIs are skipped."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class PassedBlocks:
         self._kinds: native.KindCounts | None = None
 
     def count(self, block: native.ExchangeBlock, start: int) -> int:
-        """Pass by exchanges from one on; gives the next that is watched, or how many there are."""
+        """Skip exchanges from `start`. Return the next one of a watched API, or the block's length."""
         if self._kinds is None:
             self._kinds = native.KindCounts(self._kind_of)
         return self._kinds.count(block, start)
 
     def forget(self, info: ConnectionInfo) -> None:
-        """Look at the exchanges of a connection anew."""
+        """Read the exchanges of a connection again."""
         if self._kinds is not None:
             self._kinds.forget(info)
 

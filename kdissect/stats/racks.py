@@ -1,9 +1,10 @@
-"""Racks: where brokers stand, where clients say they are, and who was told to read from another replica.
+"""Racks: the places of brokers and clients, and the clients that were directed to another replica.
 
-Brokers' racks are told by Metadata, DescribeCluster, BrokerRegistration and UpdateMetadata; clients' by their
-Fetches (KIP-392) and the heartbeats of newer groups; a follower's is that of its broker. Producers tell none.
-While exchanges are counted a rack, or the cluster of a broker, may not be known yet, so that they are counted
-by tokens, which stand for a broker or a client, and get their names at the end (`Racks.namer`).
+Racks of brokers come from Metadata, DescribeCluster, BrokerRegistration and UpdateMetadata. Racks of clients
+come from their Fetches (KIP-392) and the heartbeats of newer groups. A follower's rack is that of its broker.
+Producers have no known rack. While exchanges are counted, a rack, or the cluster of a broker, may not be
+known yet. So they are counted by tokens of brokers and clients, which get their names at the end
+(`Racks.namer`).
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -24,13 +25,13 @@ Token = str
 BROKERS_KEPT = 10_000
 CLIENTS_KEPT = 20_000  # 300 bytes each
 ANSWERS_KEPT = 1024  # numbers
-TOLD_KEPT = 50_000  # partitions of clients that were told to read them elsewhere, and did not yet
+TOLD_KEPT = 50_000  # partitions whose clients were directed elsewhere, and have not read there yet
 ROWS_KEPT = 10_000
 CLIENT_RACK, BROKER_RACK, CLUSTER = "client_rack", "broker_rack", "cluster"
 RACKS = frozenset((CLIENT_RACK, BROKER_RACK, CLUSTER))
-"""What is counted by tokens."""
+"""Key of counts."""
 SEVERAL = "(several)"
-"""For a client that told more than one rack: more than one process uses its address and client id."""
+"""For a client with more than one rack: more than one process uses its address and client id."""
 
 _SEPARATOR = "\0"
 _BEATS = frozenset({apis.CONSUMER_GROUP_HEARTBEAT, apis.SHARE_GROUP_HEARTBEAT, apis.STREAMS_GROUP_HEARTBEAT})
@@ -40,12 +41,12 @@ _TELL_BROKERS = frozenset(
 
 
 def broker_token(info: ConnectionInfo) -> Token:
-    """What stands for the rack of the broker of a connection."""
+    """Return the token for the rack of a connection's broker."""
     return _SEPARATOR.join((info.scope, info.broker_address, info.broker_text))
 
 
 def client_token(view: ExchangeView) -> Token | None:
-    """What stands for the rack of the client of an exchange; None for one without a client id."""
+    """Return the token for the rack of an exchange's client, or None for a client without a client id."""
     info, client_id = view.info, view.exchange.client_id
     if client_id is None:
         return None
@@ -53,7 +54,9 @@ def client_token(view: ExchangeView) -> Token | None:
 
 
 def cluster_token(info: ConnectionInfo) -> Token:
-    """What represents the cluster of a connection: its id, or a broker if the connection has no id yet."""
+    """Return the token for the cluster of a connection: its id, or a broker if the connection has no id
+    yet.
+    """
     cluster = cluster_of(info)
     if cluster is not None:
         return cluster
@@ -74,11 +77,11 @@ class Racks:
         self._identities: KnownIdentities | None = None
         self._changes = 0
         self._told: Table[int, int] = Table(ANSWERS_KEPT)
-        """What told of brokers, by a number for its bytes, and how many changes there were by then."""
+        """Messages about brokers, by a number for their bytes, with the number of changes by then."""
         self._due: Table[tuple[Token, str | bytes, int], tuple[str, list[int]]] = Table(TOLD_KEPT)
-        """By client and partition: the broker that told it to read elsewhere, and the counts of that."""
+        """By client and partition: the broker that directed it elsewhere, and the counts for that."""
         self._counts: Table[tuple[Token, str, int], list[int]] = Table(ROWS_KEPT)
-        """How often it was told, went elsewhere, and asked the same broker again."""
+        """How often it was directed elsewhere, went there, and asked the same broker again."""
 
     def learn(self, view: ExchangeView) -> None:
         """Take the next exchange."""
@@ -98,7 +101,8 @@ class Racks:
         frame = exchange.request if is_request else exchange.response
         if frame is None:
             return
-        start = 0 if is_request else exchange.response_body_offset  # clients ask again and are told the same
+        # clients ask again and receive equal answers
+        start = 0 if is_request else exchange.response_body_offset
         told = hash((capture_set, view.key, view.version, frame.data[start:]))
         body = view.request if is_request else view.response
         if self._told.peek(told) == self._changes or body is None:
@@ -137,13 +141,13 @@ class Racks:
         for topic, partition, row in _partitions(sent(view.response, "responses", None), "partition_index"):
             node = sent(row, "preferred_read_replica", -1)
             if node >= 0:
-                self._asked(token, broker, topic, partition)  # it was told so before, and asks here again
+                self._asked(token, broker, topic, partition)  # it was directed before, and asks here again
                 counts = self._counts.get_or((token, broker, node), lambda: [0, 0, 0])
                 counts[0] += 1
                 self._due.put((token, topic, partition), (broker, counts))
 
     def _asked(self, token: Token, broker: str, topic: str | bytes, partition: int) -> None:
-        """A client asks a broker for a partition."""
+        """Take a client's request to a broker for a partition."""
         if not self._due:
             return
         due = self._due.pop((token, topic, partition))
@@ -152,7 +156,7 @@ class Racks:
             counts[2 if broker == teller else 1] += 1
 
     def nodes_at(self, capture_set: str, address: str) -> list[tuple[str, int]]:
-        """Scope and id of the nodes of a capture set whose address this is, as brokers name it."""
+        """Return scope and id of a capture set's nodes with this address, as brokers name it."""
         return [
             (scope, node)
             for (scope, node), (known, _) in self._of_node.items()
@@ -160,7 +164,9 @@ class Racks:
         ]
 
     def namer(self, by: Sequence[str]) -> Callable[[tuple[str | None, ...]], tuple[str | None, ...]]:
-        """The key that has racks for tokens, by these dimensions; None where a rack is not known."""
+        """Return a function that replaces tokens in a key by racks, by these dimensions, None if a rack is
+        not known.
+        """
         of = {CLIENT_RACK: self._client_rack, BROKER_RACK: self._broker_rack, CLUSTER: self._cluster}
         names = [of.get(name) for name in by]
 
@@ -189,7 +195,7 @@ class Racks:
         return None if self._identities is None else self._identities.cluster_at(*token.split(_SEPARATOR))
 
     def facts(self, keys: Collection[tuple[str | None, ...]], by: Sequence[str]) -> Facts:
-        """What is known, and which clients and brokers of some keys have no known rack."""
+        """Return the known racks, and the clients and brokers in some keys without a known rack."""
         return {
             "brokers": [
                 {"node": node, "broker": address, "rack": rack}

@@ -24,7 +24,7 @@ _REBOOTSTRAP_REQUIRED = 129  # org.apache.kafka.common.protocol.Errors
 
 
 class Refusals:
-    """Sees the events of a reading; the end of a connection that was refused says so as `problem`."""
+    """Observer of a reading's events. It adds the `problem` to the end of a connection that was refused."""
 
     def __init__(self) -> None:
         self._sasl = SaslHistory()
@@ -32,7 +32,7 @@ class Refusals:
         """Open connections that were refused."""
 
     def add(self, event: Event) -> Event:
-        """The analyzer's next event, or what takes its place."""
+        """Return the analyzer's next event, or its replacement."""
         if isinstance(event, Exchange):
             if event.api_key == apis.API_VERSIONS:
                 self._learn_versions(event)
@@ -48,7 +48,7 @@ class Refusals:
         return event
 
     def _learn_versions(self, exchange: Exchange) -> None:
-        """The last answer of a connection counts."""
+        """Take an ApiVersions answer. The last answer of a connection counts."""
         if (exchange.api_version or 0) < _EXPECTS_FROM or exchange.response is None:
             return
         connection = exchange.connection.id

@@ -31,9 +31,10 @@ TallyRow = tuple[
     list[tuple[int, int]],
     list[DistributionRow | None],
 ]
-"""What the compiled part counts of some exchanges: complete and silent ones; those that failed, are unclear,
-were answered empty early, bytes of requests and of responses; first and last time; error codes with their
-counts; latency, broker, throttle and wait."""
+"""The native engine's counts of some exchanges: complete and silent ones, failed, unclear and early empty
+ones, bytes of requests and of responses, first and last time, error codes with their counts, and latency,
+broker, throttle and wait.
+"""
 
 
 DISTRIBUTIONS = ("latency", "broker", "throttle", "wait")
@@ -41,11 +42,11 @@ DISTRIBUTIONS = ("latency", "broker", "throttle", "wait")
 
 
 class Tally:
-    """What is counted of some exchanges. Times are nanoseconds. Merges; picklable.
+    """Counts of some exchanges. Times are nanoseconds. Merges. Picklable.
 
-    `broker` leaves out what is `unclear` (`response_time`). `wait` counts Fetches that waited for all of
-    their max wait, `empty_early` those answered empty long before, `throttle` answers with a throttle time.
-    `errors` counts exchanges by each code in them.
+    `broker` leaves out `unclear` exchanges (`response_time`). `wait` counts Fetches that waited for all of
+    their max wait, `empty_early` counts Fetches that were answered without records long before, `throttle`
+    counts answers with a throttle time. `errors` counts exchanges by each code in them.
     """
 
     __slots__ = (
@@ -84,7 +85,7 @@ class Tally:
     if not TYPE_CHECKING:  # else every misspelt attribute of a tally would pass the type check
 
         def __getattr__(self, name: str) -> Any:
-            """What is not counted yet begins when it is asked for: of 20,000 rows most have little."""
+            """Make a count at its first use: of 20,000 rows most have few counts."""
             made_of = _MADE_OF.get(name)
             if made_of is None:
                 raise AttributeError(name)
@@ -95,10 +96,10 @@ class Tally:
             return made
 
     def meet_complete(self) -> None:
-        """A complete exchange is counted later; its state comes behind those met so far."""
+        """Note that a complete exchange is counted later. Its state comes after the states so far."""
         try:
             object.__getattribute__(self, "states")
-        except AttributeError:  # not made yet, as in most rows to the end
+        except AttributeError:  # missing yet, as in most rows to the end
             self._begins_complete = True
         else:
             self.states[str(State.COMPLETE)] += 0
@@ -170,9 +171,9 @@ _MADE_OF = {"states": Counter, "errors": Counter} | dict.fromkeys(DISTRIBUTIONS,
 class Traffic:
     """Tallies by key, of all together, and over time.
 
-    `keys_of` gives the keys of an exchange. `other` holds what came after `Limits.statistic_rows`
-    keys: a row takes 2 KB, and up to 20 KB where its times spread over many decades. `racks` knows the racks
-    for which tokens stand in keys.
+    `keys_of` returns the keys of an exchange. `other` holds the exchanges after `Limits.statistic_rows` keys:
+    a row takes 2 KB, and up to 20 KB if its times spread over many decades. `racks` knows the racks for the
+    tokens in keys.
     """
 
     def __init__(self, keys_of: Callable[[ExchangeView], Sequence[Key]], racks: Racks | None = None) -> None:
@@ -188,7 +189,7 @@ class Traffic:
         """Clients with a throttle time in a response, at most `CLIENTS_KEPT`."""
 
     def add(self, view: ExchangeView, others: Iterable[Traffic] = ()) -> ResponseTime | None:
-        """Count the next exchange, in the order in which the analyzer reports them; gives its times.
+        """Count the next exchange, in the order in which the analyzer reports them. Return its times.
 
         `others` have the total and the series of this one (`share`): it counts in their rows too.
         """
@@ -216,7 +217,7 @@ class Traffic:
         self.total, self.series, self.throttled = other.total, other.series, other.throttled
 
     def tallies_of(self, view: ExchangeView) -> list[Tally]:
-        """The tallies of the rows of an exchange."""
+        """Return the tallies of an exchange's rows."""
         return [self._row(key) for key in self._keys_of(view)]
 
     def merge(self, other: Traffic) -> None:
@@ -248,6 +249,6 @@ def bytes_of(frame: Frame | None) -> int:
 
 
 def time_of(exchange: Exchange) -> int:
-    """Time of the first byte of the request, of the response without one."""
+    """Return the time of the request's first byte, or of the response's without a request."""
     frame = exchange.request or exchange.response
     return 0 if frame is None else frame.time_ns

@@ -1,4 +1,4 @@
-"""The counts of `Traffic` as plain values, for JSON and tables alike. docs/output.md describes them."""
+"""The counts of `Traffic` as plain values, for JSON and tables. docs/output.md describes them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from kdissect.stats.traffic import Tally, Traffic
 Facts = dict[str, Any]
 SECOND_NS = 1_000_000_000
 
-# What rows can be ordered by, the most first.
+# The orders of rows, the most first.
 ORDERS: dict[str, Callable[[Tally], int]] = {
     "exchanges": lambda tally: tally.exchanges,
     "failed": lambda tally: tally.failed,

@@ -1,6 +1,7 @@
-"""What the compiled part counts Produces and Fetches by (native/src/transfers): clients, brokers, topics.
+"""Keys by which the native engine counts Produces and Fetches (native/src/transfers): clients, brokers,
+topics.
 
-It takes exchanges as far as it can, and leaves the others to Python before anything is counted.
+The engine takes exchanges as far as it can, and leaves the other ones to Python before it counts them.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ SENDERS_KEPT = 10_000
 
 
 Way: TypeAlias = "TransferRows | MemberRows | native.ToldNames | bool"
-"""How exchanges of a kind are counted from a block; True: they are passed by; False: they are Python's.
+"""How exchanges of a kind are counted from a block. True: they are skipped. False: they are for Python.
 
-Those that tell names of topics are passed by where these were told before.
+Exchanges with names of topics are skipped if the names were known before.
 """
 WayOf = Callable[[int, int], Way]
 NumbersOf = Callable[[ConnectionInfo, str | None], tuple[int, int] | None]
 
 
 def way_past(names: TopicNames, api_key: int) -> Way:
-    """The way of exchanges of which nothing but names of topics is wanted."""
+    """Return the way of exchanges that only matter for their names of topics."""
     if api_key in ANNOUNCING:
         told = names.told_before
-        return False if told is None else told  # one of which nothing is known yet is empty
+        return False if told is None else told  # without known names yet it is an empty object
     return not tells_names(api_key)
 
 
@@ -55,7 +56,7 @@ class Named(NamedTuple):
 
     @classmethod
     def of(cls, names: TopicNames, info: ConnectionInfo, topic: str | bytes) -> Named:
-        """A topic of the cluster that a connection leads to."""
+        """Return a topic of the cluster that a connection leads to."""
         name = names.name(info, topic) if isinstance(topic, bytes) else topic
         return cls(topic, name, topic_key(names, info, topic), info.scope, info)
 
@@ -66,9 +67,9 @@ class Named(NamedTuple):
 
 
 def topic_key(names: TopicNames, info: ConnectionInfo, topic: str | bytes) -> str:
-    """A topic by which states are kept: topics of one name are distinguished (`session.identities`).
+    """Return the key of a topic in states: topics of one name are distinguished (`session.identities`).
 
-    An id without a known name is as Kafka prints it; `info` is a connection to the topic's cluster.
+    An id without a known name is as Kafka prints it. `info` is a connection to the topic's cluster.
     """
     identities, topic_id = info.identities, topic if isinstance(topic, bytes) else None
     name = topic if isinstance(topic, str) else names.name(info, topic)
@@ -85,12 +86,12 @@ class Connections(LentConnections):
         self._history = history
 
     def due_of(self, number: int) -> int | None:
-        """The ordinal of the exchange that is next; None where exchanges are Python's."""
+        """Return the ordinal of the exchange that is next, or None if exchanges are for Python."""
         info = self.infos[number]
         return None if info.anomaly_counts else self._history.due_on(info.id)
 
     def pass_to(self, due: list[tuple[int, int]]) -> None:
-        """Exchanges before these went by."""
+        """Go on after the exchanges that the engine took."""
         for number, ordinal in due:
             self._history.go_on(self.infos[number].id, ordinal)
 
@@ -115,11 +116,11 @@ class Numbers:
 
     @property
     def are_old(self) -> bool:
-        """Whether what was counted should be taken now: a topic may have another name, or there are many."""
+        """Whether the counts should be taken now: a topic may have another name, or there are too many."""
         return self._changes_now() != self._changes or len(self._senders) >= SENDERS_KEPT
 
     def of(self, info: ConnectionInfo, client_id: str | None) -> tuple[int, int]:
-        """The numbers of the client that sends on a connection and of the broker."""
+        """Return the number of the client that sends on a connection, and the broker's number."""
         scope = info.scope  # an address may become another cluster's
         sender = sender_of(info, client_id), scope
         found = self._senders.get(sender)
@@ -135,11 +136,11 @@ class Numbers:
         return found
 
     def scope_of(self, broker: int) -> str:
-        """The scope of the broker of a number."""
+        """Return the scope of a broker by its number."""
         return self._infos[broker].scope
 
     def name(self, new: list[tuple[int, str | bytes]]) -> None:
-        """Take topics that are new, each with the number of the broker; their names are those known now."""
+        """Take new topics, each with the number of the broker. Their names are those known now."""
         self.topics += [Named.of(self._names, self._infos[broker], topic) for broker, topic in new]
 
     def clear(self) -> None:

@@ -1,12 +1,12 @@
-"""Which clients break on another Kafka release: the API versions they use against those it takes.
+"""The clients that break on another Kafka release: the API versions they use against those it takes.
 
 A client cannot do without some APIs: those of its group, its transactions and its share sessions. If the
-target lacks such an API, or has it switched off, the client breaks. Of other APIs a client is expected to do
-without.
+target lacks such an API, or has it switched off, the client breaks. A client is expected to do without other
+APIs.
 
 A client that asks a broker for its versions (ApiVersions) takes the newest both know. If it used the newest
 that its broker offered, it may know newer ones: then the capture cannot show whether it breaks. A client that
-used less than it was offered, or never asked, breaks.
+used a lower version than the offered one, or never asked, breaks.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.client import Client, client_named, is_follower
 
-USES_KEPT = 20_000  # clients times API versions, 500 bytes each; a client uses 20
-ADDRESSES_KEPT = 20  # of one client, further ones are counted only
+USES_KEPT = 20_000  # clients times API versions, 500 bytes each, where a client uses 20
+ADDRESSES_KEPT = 20  # of one client, while further ones are only counted
 BROKERS_KEPT = 10_000
 # Of native/src/stats/kind_counts.rs: an exchange that does not count, and one that is for `add`.
 _PASSED, _LEFT = -1, -2
@@ -48,17 +48,17 @@ _NEEDED = frozenset(
 
 
 class Outcome(StrEnum):
-    """What the upgrade does to a use."""
+    """Effect of the upgrade on a use."""
 
     FINE = "fine"
     DEPRECATED = "deprecated"  # works, and a later release drops it
     MAY_BREAK = "may_break"  # limited by the broker it spoke with, perhaps
     BREAKS = "breaks"
-    UNKNOWN = "unknown"  # a version that nobody knows
+    UNKNOWN = "unknown"  # an unknown version
 
 
 class UseKey(NamedTuple):
-    """What makes a row: the client without its address, and what it used."""
+    """Key of a row: the client without its address, and the API version."""
 
     principal: str | None
     client_id: str | None
@@ -98,7 +98,7 @@ Broker = tuple[str, str]
 
 
 class Kind(NamedTuple):
-    """What exchanges have in common that count for the same."""
+    """Key of exchanges that count for the same row."""
 
     use: UseKey
     client: Client
@@ -119,7 +119,7 @@ class UpgradeAudit:
         """Clients that were looked at for that."""
         self._asking: Table[tuple[str | None, str | None, str], bool] = Table(USES_KEPT)
         self._kinds: list[Kind] = []
-        """What the compiled part counts, by number."""
+        """Counts of the native engine, by number."""
         self._numbers: dict[Kind, int] = {}
         self._counts: native.KindCounts | None = None
 
@@ -144,17 +144,17 @@ class UpgradeAudit:
             self._counts.forget_all()
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Take exchanges of a block that all count, from one on; gives the next that is for `add`."""
+        """Take exchanges of a block that all count, from `start`. Return the next one that is for `add`."""
         if self._counts is None:
             self._counts = native.KindCounts(self._number_of)
         return self._counts.count(block, start)
 
     def finish(self) -> None:
-        """The input is over."""
+        """End the input."""
         self._catch_up()
 
     def _number_of(self, info: ConnectionInfo, api_key: int, version: int, client_id: str | None) -> int:
-        """The kind of an exchange; what is new of a use, ApiVersions, and the first Fetch, are for `add`."""
+        """Return the kind of an exchange. A new use, ApiVersions, and the first Fetch are for `add`."""
         if info.same_as is not None:
             return _PASSED
         if api_key == apis.API_VERSIONS:  # it shows what the broker offers
@@ -185,7 +185,7 @@ class UpgradeAudit:
         return self.uses.forgotten + self._fetching.forgotten
 
     def outcome(self, key: UseKey, use: ApiUse) -> tuple[Outcome, Verdict]:
-        """What the target does to a use."""
+        """Return the effect of the target on a use."""
         found = verdict(key.api_key, key.api_version, self.target)
         if found.fate is Fate.UNKNOWN:
             return Outcome.UNKNOWN, found
@@ -203,7 +203,7 @@ class UpgradeAudit:
         return Outcome.MAY_BREAK if limited else Outcome.BREAKS, found
 
     def _learn(self, view: ExchangeView, kind: Kind) -> None:
-        """What a broker offers, whether a client asks for that, and whether it fetches as brokers do."""
+        """Learn a broker's offer, whether a client asks for it, and whether it fetches as brokers do."""
         key, client = kind.use, kind.client
         if view.key == apis.API_VERSIONS:
             self._asking.put((client.principal, client.client_id, client.address), True)
@@ -240,7 +240,7 @@ _WORST_FIRST = (Outcome.BREAKS, Outcome.MAY_BREAK, Outcome.UNKNOWN, Outcome.DEPR
 
 
 def upgrade_facts(audit: UpgradeAudit) -> Facts:
-    """The uses, the worst first, and how many there are of each outcome."""
+    """Return the uses, the worst first, and the number of each outcome."""
     rows = [_row(audit, key, use) for key, use in audit.uses.items()]
     rows.sort(key=_order)
     counts = Counter(row["outcome"] for row in rows)

@@ -1,9 +1,9 @@
-"""What is known of partitions' high watermarks, and since when.
+"""High watermarks of partitions, and the time since which each is known.
 
-For read_committed readers the last stable offset stands in its place (KIP-98).
+For read_committed readers the last stable offset replaces it (KIP-98).
 
-A Fetch of an offset below the high watermark finds data at once; one at the high watermark waits. Both
-differ for who asks how fast a broker is.
+A Fetch of an offset below the high watermark finds data at once. One at the high watermark waits. The
+difference matters for the speed of a broker.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from kdissect.decoders.generated.values import sent
 from kdissect.history.state_table import Table
 
 PARTITIONS_KEPT = 20_000  # a large broker's; 600 bytes each
-_KEPT = 4  # a consumer has one Fetch under way, which may be half a second old
+_KEPT = 4  # a consumer has one open Fetch, which may be half a second old
 
 PartitionKey = tuple[str, str | bytes, int, bool]
 """Capture set, topic name or id, partition, whether for readers of committed records alone."""
@@ -23,10 +23,10 @@ class HighWatermarks(Protocol):
     """`Watermarks`, here or compiled."""
 
     def at(self, key: PartitionKey, time_ns: int, /) -> int | None:
-        """The high watermark that was known at a time; it may have risen unseen."""
+        """Return the high watermark that was known at a time. It may have risen unseen."""
 
     def learn(self, key: PartitionKey, time_ns: int, offset: int, /) -> None:
-        """An answer reported the high watermark; negative: it does not say."""
+        """Take the high watermark of an answer. A negative one is unknown."""
 
 
 class Watermarks:
@@ -36,21 +36,21 @@ class Watermarks:
         self._known: Table[PartitionKey, tuple[tuple[int, int], ...]] = Table(PARTITIONS_KEPT)
 
     def at(self, key: PartitionKey, time_ns: int) -> int | None:
-        """The high watermark that was known at a time; it may have risen unseen."""
+        """Return the high watermark that was known at a time. It may have risen unseen."""
         for since_ns, offset in reversed(self._known.get(key) or ()):
             if since_ns <= time_ns:
                 return offset
         return None
 
     def learn(self, key: PartitionKey, time_ns: int, offset: int) -> None:
-        """An answer reported the high watermark; negative: it does not say."""
+        """Take the high watermark of an answer. A negative one is unknown."""
         known = self._known.get(key) or ()
         if offset >= 0 and (not known or known[-1][1] != offset):
             self._known.put(key, (*known[1 - _KEPT :], (time_ns, offset)))
 
 
 def topic_of(row: Any) -> str | bytes:
-    """The id of a topic's row in a body, or its name in versions without ids."""
+    """Return the id of a topic's row in a body, or its name in versions without ids."""
     topic_id = sent(row, "topic_id", None)
     if topic_id is not None:
         return bytes(topic_id)
@@ -59,7 +59,7 @@ def topic_of(row: Any) -> str | bytes:
 
 
 def refused_partitions(topics: Iterable[Any] | None) -> set[tuple[str | bytes, int]]:
-    """Topic and number of the partitions with an error code, of the topics of a response."""
+    """Return topic and number of the partitions with an error code, in the topics of a response."""
     return {
         (topic_of(topic), row.partition_index)
         for topic in topics or ()

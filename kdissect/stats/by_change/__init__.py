@@ -1,1 +1,1 @@
-"""What `kdissect changes` knows."""
+"""The statistics of `kdissect changes`."""

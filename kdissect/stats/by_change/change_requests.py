@@ -1,6 +1,7 @@
-"""What a request changes, and what its answer says of it: a reader for each API that changes a cluster.
+"""The changes of a request, and the result in its answer: a reader for each API that changes a cluster.
 
-Secrets stay behind: values of configs as `schema.secrets` decides, and what is marked `@secret` is not read.
+Secrets are left out: values of configs as `schema.secrets` decides, and fields with the mark `@secret` are
+not read.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _TO_THE_END = -1  # DeleteRecordsRequest.HIGH_WATERMARK
 
 
 class Item(NamedTuple):
-    """One thing that is changed. `code` is its error code, None where no answer says."""
+    """One changed thing. `code` is its error code, None if no answer reports it."""
 
     kind: str
     name: str
@@ -39,12 +40,12 @@ Reader = Callable[[Any, Any], Iterator[Item]]
 
 
 def items_of(api_key: int, request: Any, answer: Any) -> Iterator[Item]:
-    """What a request of an API changes; `answer` is None where there is none that can be read."""
+    """Yield the changes of an API's request. `answer` is None if there is none that can be read."""
     return READERS[api_key](request, answer)
 
 
 def is_only_check(request: Any) -> bool:
-    """Whether nothing is changed, because the request asks what would be."""
+    """Return whether the request changes no state, because it only asks for the effect."""
     return bool(sent(request, "validate_only", False))
 
 
@@ -56,7 +57,7 @@ def _answers(rows: Iterable[Any], *names: str) -> dict[Any, Any]:
 
 
 def _said(row: Any, whole: Any = None) -> Mapping[str, Any]:
-    """Error and message of a part of an answer; those of the whole of it where it failed as one."""
+    """Return error and message of a part of an answer, or those of the whole answer if it failed as one."""
     failed = sent(whole, "error_code")
     held = whole if failed or sent(row, "error_code") is None else row
     message = sent(held, "error_message")
@@ -126,7 +127,7 @@ def _configs(request: Any, answer: Any, did: str) -> Iterator[Item]:
 
 
 def _config(config: Any, sign: str) -> str:
-    """A config with its value, if that may be shown."""
+    """Return a config with its value, if the value is no secret."""
     value = config.value
     if value is None:
         return f"{text_of(config.name)} unset"

@@ -1,4 +1,4 @@
-"""What `ChangeTraffic` knows as plain values, for JSON and tables alike (docs/statistics.md)."""
+"""The facts of `ChangeTraffic` as plain values, for JSON and tables (docs/statistics.md)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Facts = dict[str, Any]
 
 
 def change_facts(traffic: ChangeTraffic) -> Facts:
-    """The changes in the order in which they were asked for."""
+    """Return the changes in the order of their requests."""
     rows = [_row(change) for change in traffic.changes]
-    rows.sort(key=lambda row: row["time_ns"])  # stable: those of one request stay in its order
+    rows.sort(key=lambda row: row["time_ns"])  # stable: changes of one request stay in its order
     return {
         "changes": rows,
         "kinds": dict(Counter(row["kind"] for row in rows).most_common()),
@@ -25,7 +25,7 @@ def change_facts(traffic: ChangeTraffic) -> Facts:
     }
 
 
-# org.apache.kafka.common.protocol.Errors; the broker goes on after such an answer, and may still do it.
+# org.apache.kafka.common.protocol.Errors. The broker goes on after such an answer, and may still do it.
 _REQUEST_TIMED_OUT = 7
 
 

@@ -1,10 +1,10 @@
-"""Changes of a cluster in the order in which they were asked for, with who asked.
+"""Changes of a cluster in the order of their requests, with the requesting client.
 
-An address that becomes another cluster's is told: with the client that was the first to hear of it.
+An address that becomes another cluster's is reported, with the client that was the first to receive it.
 
-A topic that comes into being by Metadata is told, too: a client asks for one that is not there and allows
-that it is created (KIP-361), and it is there later, with no CreateTopics that was seen. Where a broker's way
-to the controller was captured, its Envelope (KIP-590) shows the very request that creates it.
+A topic that Metadata creates is reported, too: a client asks for a missing one and allows its creation
+(KIP-361), and it exists later, without a captured CreateTopics. If the path from a broker to the controller
+was captured, its Envelope (KIP-590) shows the very request that creates it.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from kdissect.stats.by_group.group_links import CLIENTS_KEPT, ClientKey, client_
 from kdissect.stats.client import Client, client_of, text_of
 from kdissect.stats.passed_blocks import PassedBlocks
 
-CHANGES_KEPT = 10_000  # the last ones; 1 KB each
-ENVELOPES_KEPT = 1_000  # whose own request was not answered yet; they are answered within a minute
+CHANGES_KEPT = 10_000  # the last ones, 1 KB each
+ENVELOPES_KEPT = 1_000  # whose own request was not answered yet. They are answered within a minute
 TOPICS_KEPT = 100_000  # that are known to be there, or asked for and not there; 200 bytes each
 CLUSTERS_KEPT = 100  # of one address
-REQUESTS_KEPT = 100  # of those that ask for a topic until it is there: they come every 100 ms
+REQUESTS_KEPT = 100  # requests for a topic until it exists, which come every 100 ms
 # The broker does not know the topic, or creates it now and has no leader yet
 # (org.apache.kafka.common.protocol.Errors).
 _UNKNOWN_TOPIC, _LEADER_NOT_AVAILABLE = 3, 5
@@ -51,9 +51,9 @@ AUTOMATICALLY = "created automatically"
 
 
 class Change(NamedTuple):
-    """One change. `through` is the broker that asked the controller, where that request alone was seen.
+    """One change. `through` is the broker that asked the controller, if only that request was seen.
 
-    `took_ns` is the time until the answer, or until the topic was there; None where neither was seen.
+    `took_ns` is the time until the answer, or until the topic was there, None if neither was seen.
     """
 
     evidence: Evidence
@@ -73,9 +73,9 @@ _Request = tuple[int | None, str | None]
 
 
 class _Asked:
-    """A Metadata that may have a topic created; `item` is what its broker asked the controller for.
+    """A Metadata that may have a topic created. `item` is the thing that its broker asked the controller for.
 
-    `requests` are all that asked for the topic until it was there: each may be forwarded.
+    `requests` are all requests for the topic until it was there: each may be forwarded.
     """
 
     __slots__ = ("broker", "client", "evidence", "info", "item", "requests", "wanted")
@@ -90,7 +90,7 @@ class _Asked:
         self.wanted = wanted
 
     def created(self, name: str, there_ns: int) -> Change:
-        """The topic is there, or the controller said that it will be."""
+        """Return the change: the topic exists, or the controller confirmed it."""
         item = self.item or Item("topic", name, AUTOMATICALLY)
         took_ns = max(there_ns - self.evidence.sent_ns, 0)
         return Change(
@@ -100,7 +100,7 @@ class _Asked:
 
 
 class _Forwarded(NamedTuple):
-    """What an Envelope changes."""
+    """The changes of an Envelope."""
 
     changes: list[Change]
     wanted: bool
@@ -115,7 +115,9 @@ _RequestKey = tuple[str, int, int | None, str | None]
 
 
 class ChangeTraffic:
-    """Feed it every event with `add`, then `finish`. `count` are all changes, also those not kept."""
+    """Collector of changes: pass every event to `add`, then `finish`. `count` includes the changes beyond the
+    bound.
+    """
 
     def __init__(self) -> None:
         self.changes: deque[Change] = deque(maxlen=CHANGES_KEPT)
@@ -131,11 +133,11 @@ class ChangeTraffic:
         self._passed = PassedBlocks(self._is_watched)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Pass by exchanges of a block that change nothing; gives the next that is for `add`."""
+        """Skip exchanges of a block that change no state. Return the next one that is for `add`."""
         return self._passed.count(block, start)
 
     def add(self, event: Event, wanted: bool = True) -> None:
-        """Take the analyzer's next event. Told are changes by exchanges that are wanted."""
+        """Take the analyzer's next event. Only changes by wanted exchanges are reported."""
         self._passed.forget(event.connection)
         if not isinstance(event, Exchange) or event.kind is not ExchangeKind.KAFKA:
             return
@@ -159,7 +161,7 @@ class ChangeTraffic:
             self._keep(_changes(view), scope, wanted)
 
     def _is_watched(self, info: ConnectionInfo, api_key: int, client_id: str | None) -> bool:
-        """Return True if exchanges of a client with an API are read; note the clients that fetch."""
+        """Return True if exchanges of a client with an API are read. Note the clients that fetch."""
         if api_key == FETCH:
             self._readers.get_or(client_key_of(info, client_id), lambda: True)
         if api_key == OFFSET_COMMIT:
@@ -167,7 +169,7 @@ class ChangeTraffic:
         return api_key in _WATCHED
 
     def finish(self) -> None:
-        """The input is over: what was forwarded, and not seen on its way to the broker, is told now."""
+        """End the input: report forwarded requests that were not seen on their path to the broker."""
         for held in list(self._forwarded):
             rest = [change for change in held.changes if not self._is_automatic(held, change)]
             self._keep(rest, held.capture_set, held.wanted)
@@ -196,7 +198,7 @@ class ChangeTraffic:
         self._asked.pop(topic)
 
     def _take_cluster(self, view: ExchangeView, wanted: bool) -> None:
-        """The broker may have named another cluster than its address was in."""
+        """Note a cluster that the broker names if its address was in another one before."""
         info = view.info
         cluster = None if info.identities is None else info.identities.named_by(info)
         if cluster is None:
@@ -218,7 +220,7 @@ class ChangeTraffic:
         answer = view.response
         if answer is None:
             return
-        # Up to version 3 every Metadata allows it; one that names no topics asks for all that are there.
+        # Up to version 3 every Metadata allows it. One that names no topics asks for all existing ones.
         may_create = bool(view.request.topics) and sent(view.request, "allow_auto_topic_creation", True)
         for told in answer.topics or ():
             if told.name is None:
@@ -292,7 +294,7 @@ def _changes_in(
 
 
 def _inner_answer(view: ExchangeView, api_key: int, version: int) -> Any:
-    """What the controller answered; None where nobody knows. Raises DecodeError."""
+    """Return the answer of the controller, or None if it is unknown. Raises DecodeError."""
     data = None if view.response is None else view.response.response_data
     if data is None:
         return None
@@ -300,7 +302,7 @@ def _inner_answer(view: ExchangeView, api_key: int, version: int) -> Any:
 
 
 def _forwarded_client(envelope: Any, client_id: str | None) -> Client:
-    """Who asked the broker that forwards."""
+    """Return the client of the broker that forwards."""
     address = bytes(envelope.client_host_address)
     host = str(ip_address(address)) if len(address) in (4, 16) else ""
     return Client(_principal(envelope.request_principal), client_id, None, host)
@@ -315,5 +317,5 @@ def _principal(data: Any) -> str | None:
 
 
 def _name_of(client_id: str | None) -> str:
-    """A broker, which calls itself by its node id."""
+    """Return the name of a broker, which uses its node id as client id."""
     return f"broker {client_id}" if client_id and client_id.isdigit() else client_id or "a broker"

@@ -1,1 +1,1 @@
-"""Fetch sessions: who builds them anew, who polls for nothing."""
+"""Fetch sessions: clients that build them again, and clients that poll without records."""

@@ -1,4 +1,4 @@
-"""Fetches that the compiled part counts (native/src/transfers/fetch_polls.rs), until they are taken."""
+"""Fetches that the native engine counts (native/src/transfers/fetch_polls.rs), until Python takes them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _NOBODY = 0xFFFFFFFF  # of native/src/transfers/fetch_polls.rs: whose Fetches ar
 
 
 class FetchPolls:
-    """Counts what `FetchSessionTraffic` does of Fetches that no session has anything to tell of.
+    """Counter for `FetchSessionTraffic` of Fetches without facts for a session.
 
-    Fetchers and sessions are those in its tables: new ones are Python's.
+    Fetchers and sessions are those in its tables. Python takes new ones.
     """
 
     def __init__(
@@ -42,7 +42,9 @@ class FetchPolls:
         self._is_counting = False
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Count exchanges of a block from one on; gives the next that is Python's, or how many there are."""
+        """Count exchanges of a block from `start`. Return the next one that is for Python, or the block's
+        length.
+        """
         self._is_counting = True
         done = ENOUGH
         while done not in (LEFT, COUNTED) and start < len(block):
@@ -79,5 +81,5 @@ class FetchPolls:
 
 
 def _way_of(api_key: int, version: int) -> Way:
-    """Fetches are counted, where the version is known; all others are passed by."""
+    """Return the way to count Fetches, if the version is known. Skip all other exchanges."""
     return api_key != apis.FETCH or transfer_rows(api_key, version) or False

@@ -1,6 +1,6 @@
-"""Fetch sessions by client and broker: how often they were built anew and why, and how many polls were empty.
+"""Fetch sessions by client and broker: the number of rebuilds with reasons, and the number of empty polls.
 
-The sessions are those of `history.fetch_sessions` (KIP-227); this counts its facts for each client.
+The sessions are those of `history.fetch_sessions` (KIP-227). This module counts its facts for each client.
 """
 
 from __future__ import annotations
@@ -53,12 +53,14 @@ class FetchSessionTraffic:
         self._polls: FetchPolls | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """What the compiled part counted is in the fetchers; it begins anew elsewhere."""
+        """Return the state, with the native engine's counts in the fetchers. The engine begins again
+        elsewhere.
+        """
         self._catch_up()
         return vars(self) | {"_polls": None}
 
     def add(self, event: Event, wanted: bool = True) -> None:
-        """Take the analyzer's next event. Told are the clients with a Fetch that is wanted."""
+        """Take the analyzer's next event. Only clients with a wanted Fetch are reported."""
         self._catch_up()
         parts = None
         if isinstance(event, Exchange) and event.api_key == apis.FETCH and event.request is not None:
@@ -67,12 +69,14 @@ class FetchSessionTraffic:
         self._apply(self.history.add(event, parts))
 
     def finish(self) -> None:
-        """The input is over."""
+        """End the input."""
         self._catch_up()
         self._apply(self.history.finish())
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Take exchanges of a block that are all wanted, from one on; gives the next that is for `add`."""
+        """Take exchanges of a block that are all wanted, from `start`. Return the next one that is for
+        `add`.
+        """
         if self._polls is None:
             self._polls = FetchPolls(self.history, self.fetchers, self._of_connection, self._key_of)
         return self._polls.count_block(block, start)
@@ -85,7 +89,7 @@ class FetchSessionTraffic:
         return FetcherKey(info.capture_set, info.broker_text, self._clients.of(info, client_id))
 
     def session(self, key: SessionKey) -> FetchSession | None:
-        """The state of a session."""
+        """Return the state of a session."""
         return self.history.fetch_sessions.sessions.peek(key)
 
     def _asked(self, exchange: Exchange, parts: FetchParts | None, wanted: bool) -> None:
@@ -124,7 +128,7 @@ Facts = dict[str, Any]
 
 
 def fetch_session_facts(traffic: FetchSessionTraffic) -> Facts:
-    """The clients, those that built most sessions first."""
+    """Return the clients, those with most sessions first."""
     rows = [_row(traffic, key, fetcher) for key, fetcher in traffic.fetchers.items() if fetcher.is_wanted]
     rows.sort(key=lambda row: (-sum(row["rebuilt"].values()), -row["requests"], row["client_id"] or ""))
     return {

@@ -1,4 +1,4 @@
-"""What one client does at one broker: its fetches, and how often it built its session anew."""
+"""One client's activity at one broker: its fetches, and the number of rebuilt sessions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NEW_CONNECTION = "new connection"
 
 
 class FetcherKey(NamedTuple):
-    """Who fetches from whom."""
+    """A fetching client, and the broker."""
 
     capture_set: str
     broker: str
@@ -23,11 +23,11 @@ class FetcherKey(NamedTuple):
 
 
 class Fetcher:
-    """What one client does at one broker.
+    """One client's activity at one broker.
 
-    `rebuilt` counts sessions after the first, by the reason; `refused` fetches by the name of the error code.
-    `empty` counts those that were answered with nothing, `empty_early` those of them that were so long before
-    their max wait was over.
+    `rebuilt` counts sessions after the first, by the reason. `refused` counts fetches by the name of the
+    error code. `empty` counts fetches that were answered without records, `empty_early` the part of them that
+    were answered long before their max wait was over.
     """
 
     __slots__ = (
@@ -52,7 +52,7 @@ class Fetcher:
         self.empty = self.empty_early = 0
 
     def created(self, key: SessionKey, connection: str) -> None:
-        """The broker gave a session."""
+        """Count a session that the broker created."""
         if self.connection:
             moved = connection != self.connection
             self.rebuilt[self.ended_by or (_NEW_CONNECTION if moved else NOTHING_SEEN)] += 1

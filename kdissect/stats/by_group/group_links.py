@@ -26,12 +26,12 @@ _MEMBERS_ASK = frozenset(
 
 
 def client_key(view: ExchangeView) -> ClientKey:
-    """The client of an exchange."""
+    """Return the client of an exchange."""
     return client_key_of(view.info, view.exchange.client_id)
 
 
 def client_key_of(info: ConnectionInfo, client_id: str | None) -> ClientKey:
-    """The client that sends with a client id on a connection."""
+    """Return the client that sends with a client id on a connection."""
     return info.scope, info.client.host, client_id
 
 
@@ -56,11 +56,11 @@ class GroupLinks:
                     self.changes += 1
 
     def of_client(self, key: ClientKey) -> tuple[str, ...]:
-        """The groups of a client, as far as it was seen to speak for them."""
+        """Return the groups of a client, as far as it was seen to act for them."""
         return self._groups.peek(key) or ()
 
     def of_exchange(self, view: ExchangeView) -> tuple[str, ...]:
-        """The groups a request names, else those of its client."""
+        """Return the groups a request names, else the groups of its client."""
         return groups_named(view) or self.of_client(client_key(view))
 
 
@@ -68,7 +68,7 @@ GROUP_FIELDS = frozenset({"group_id", "groups", "group_ids"})
 """Fields of requests that name groups, and so all that `groups_named` looks at."""
 
 
-@lru_cache(maxsize=256)  # more than there are APIs; hostile requests can name others
+@lru_cache(maxsize=256)  # more than there are APIs, as hostile requests can name others
 def names_groups(api_key: int) -> bool:
     """Whether requests of an API, in some version, name groups."""
     message = request_message(api_key)
@@ -76,7 +76,7 @@ def names_groups(api_key: int) -> bool:
 
 
 def groups_named(view: ExchangeView) -> tuple[str, ...]:
-    """The groups that a request names, of whatever API."""
+    """Return the groups that a request of any API names."""
     request = view.request
     named: Any = sent(request, "group_id", None)
     if named is not None:

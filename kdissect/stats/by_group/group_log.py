@@ -1,4 +1,4 @@
-"""What happened in one group: its members, and where its coordinator is."""
+"""The log of one group: its members, and the address of its coordinator."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from kdissect.stats.client import Client
 class MemberLog:
     """One member.
 
-    `how` it went: `left`, `lost` (never said so), `fenced`, `replaced` (the same client came back with
-    another member id), `refused` (it asked, and was never let in); None while it is there. `held` is what it
-    was assigned last, in words (`TOPIC-PARTITION`); None before that was seen. `gaps` are times between
-    heartbeats. `connection` is the one it spoke on last. `is_accepted`: whether it ever was a member.
+    `how` is the way in which it left: `left`, `lost` (without a request), `fenced`, `replaced` (the same
+    client came back with another member id), `refused` (it asked, and was never admitted), None while it is
+    there. `held` is its last assignment, in words (`TOPIC-PARTITION`), None before that was seen. `gaps` are
+    times between heartbeats. `connection` is its last one. `is_accepted`: whether it ever was a member.
     """
 
     __slots__ = (
@@ -44,30 +44,30 @@ class MemberLog:
         self.gaps = Distribution()
 
     def beat(self, time_ns: int) -> None:
-        """The member sent a heartbeat."""
+        """Count a heartbeat of the member."""
         if self.last_heartbeat_ns > NEVER_NS:
             self.gaps.add(time_ns - self.last_heartbeat_ns)
         self.last_heartbeat_ns = max(time_ns, self.last_heartbeat_ns)
         self.heartbeats += 1
 
     def beats(self, count: int, gaps: list[int], last_ns: int) -> None:
-        """The same of many, with the gaps between them; `last_ns` is when the last one was sent."""
+        """Count many heartbeats, with the gaps between them. `last_ns` is the time of the last one."""
         self.gaps.add_all(gaps)
         self.last_heartbeat_ns = last_ns
         self.heartbeats += count
 
     def accept(self) -> None:
-        """A heartbeat of the member was answered without an error."""
+        """Note a heartbeat of the member that was answered without an error."""
         self.is_accepted = True
         if self.how == "replaced":  # it shares its connection with another one
             self.how = self.left_ns = None
 
     def gone(self, how: str, time_ns: int, reason: str = "") -> None:
-        """The member is not there any more."""
+        """Note that the member is not there any more."""
         self.how, self.left_ns, self.reason = how, time_ns, reason
 
     def back(self, time_ns: int) -> None:
-        """The member joined, for the first time or again."""
+        """Note that the member joined, for the first time or again."""
         self.how = self.left_ns = None
         self.is_accepted = True
         if self.joined_ns is None:
@@ -75,22 +75,22 @@ class MemberLog:
 
     @property
     def name(self) -> str:
-        """What people call it: its instance id, its client id, else its member id."""
+        """Its name for people: its instance id, its client id, else its member id."""
         client_id = None if self.client is None else self.client.client_id
         return self.instance_id or client_id or self.member_id
 
     def who(self) -> dict[str, Any]:
-        """The client, by name, for JSON."""
+        """Return the client, by name, for JSON."""
         return (self.client or Client(None, None, None, "")).facts()
 
 
-MEMBERS_KEPT = 1_000  # of one group, those that are gone too; 1 KB each
+MEMBERS_KEPT = 1_000  # members of one group, including former ones, 1 KB each
 _NAMED_BY_KEPT = 100
 _FAILURES_KEPT = 1_000  # kinds of failure, by API, error and client
 
 
 class Failures:
-    """Requests of one client that are alike: how many, from when to when."""
+    """Equal requests of one client: their number, and the times of the first and the last."""
 
     __slots__ = ("count", "first_ns", "last_ns")
 
@@ -113,10 +113,10 @@ class GroupLog:
     """One group.
 
     `named_by` are the clients and APIs that named it, `info` a connection on which it was named,
-    `coordinator` the address that FindCoordinator gave. `denied` counts requests by client and API that were
-    refused for want of permission, `errors` what members were refused for, `failures` what they tried in
-    vain, by API, error code's name and client. `rejoins` are those who joined anew, by how they went before,
-    their reason and the client. `is_wanted`: an exchange that was asked for is about the
+    `coordinator` the address in FindCoordinator's answer. `denied` counts requests by client and API that
+    were refused for lack of permission, `errors` the reasons for refusals of members, `failures` the failed
+    requests of members, by API, error code's name and client. `rejoins` counts members who joined again, by
+    the way in which they left, their reason and the client. `is_wanted`: a wanted exchange is about the
     group.
     """
 
@@ -144,13 +144,14 @@ class GroupLog:
         self.rejoins: dict[tuple[str, str, Client], Failures] = {}
 
     def member(self, member_id: str) -> MemberLog:
-        """A member, made if it was not known."""
+        """Return a member, made if it was not known."""
         return self.members.get_or(member_id, lambda: MemberLog(member_id))
 
     def replace(self, member: MemberLog, connection: str, time_ns: int) -> MemberLog | None:
-        """A member joined on a connection: another id there, or of its instance, was the same client.
+        """Note that a member joined on a connection: another id there, or of its instance, was the same
+        client.
 
-        Gives its last former self; that of a member that left and is back under its id is itself.
+        Returns its last former self. For a member that left and is back under its id, that is itself.
         """
         former = member if member.how is not None else None
         for other in self.members:
@@ -165,24 +166,24 @@ class GroupLog:
         return former
 
     def rejoin(self, former: MemberLog, client: Client, time_ns: int) -> None:
-        """A client that was a member joined anew."""
+        """Count a client that was a member and joined again."""
         key = former.how or "", former.reason, client
         _count(self.rejoins, key, time_ns)
 
     def named(self, client_id: str | None, api: str, count: int = 1) -> None:
-        """A client named the group."""
+        """Count requests of a client that name the group."""
         key = client_id, api
         if key in self.named_by or len(self.named_by) < _NAMED_BY_KEPT:
             self.named_by[key] = self.named_by.get(key, 0) + count
 
     def deny(self, client: Client, api: str) -> None:
-        """A client was refused."""
+        """Count a refused request of a client."""
         key = client, api
         if key in self.denied or len(self.denied) < _NAMED_BY_KEPT:
             self.denied[key] += 1
 
     def fail(self, api: str, error: str, client: Client, time_ns: int) -> None:
-        """A member's request was refused, or not answered."""
+        """Count a member's request that was refused, or not answered."""
         _count(self.failures, (api, error, client), time_ns)
 
 

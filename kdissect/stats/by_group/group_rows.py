@@ -1,4 +1,4 @@
-"""What `GroupTraffic` knows as plain values, for JSON and tables alike (docs/statistics.md)."""
+"""The facts of `GroupTraffic` as plain values, for JSON and tables (docs/statistics.md)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ REBALANCING = "rebalancing"
 
 
 def group_facts(traffic: GroupTraffic, wanted: Callable[[str], object] | None = None) -> list[Facts]:
-    """The groups by id, those `wanted`. One that migrated from a protocol to another is one (KIP-848)."""
+    """Return the `wanted` groups by id. A group that migrated from a protocol to another is one group
+    (KIP-848).
+    """
     traffic.catch_up()
     commits = traffic.positions.commits()
     found: list[Facts] = []
@@ -129,9 +131,9 @@ def _common(traffic: GroupTraffic, key: GroupKey, log: GroupLog, commits: Commit
 
 
 def _mark_missing(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> None:
-    """Members that are not in the group's last state and never said that they leave.
+    """Mark members that are not in the group's last state and never sent a request to leave.
 
-    Asked again while a capture is read, the answer may have become another.
+    Asked again while a capture is read, the answer may be different.
     """
     classic, modern = traffic.classic.groups.peek(key), traffic.modern.groups.peek(key)
     there = {member.member_id for group in (classic, modern) if group is not None for member in group.members}
@@ -139,7 +141,7 @@ def _mark_missing(traffic: GroupTraffic, key: GroupKey, log: GroupLog) -> None:
         there -= modern.lost().keys()
     for member in log.members:
         if member.left_ns is None:
-            member.how = None  # found out here, the last time; nobody said so
+            member.how = None  # found out here, the last time, without a request
     for member in log.members:
         if member.how is None and member.member_id not in there:
             member.how = _missing(log, member)
@@ -191,10 +193,11 @@ def _rebalance(rebalance: Rebalance, group: ClassicGroup, log: GroupLog) -> Fact
 
 
 def _under_way(group: ClassicGroup, log: GroupLog) -> Facts | None:
-    """A rebalance that did not end in the capture: since when, why, who joined, who is waited for.
+    """Return a rebalance that did not end in the capture: its start, its reason, its members, and the missing
+    members.
 
-    Joining shows as JoinGroups without an answer or members asked to join again, behind the last generation;
-    syncing as a generation whose leader has not given the assignments yet.
+    Joining shows as JoinGroups without an answer or members asked to join again, after the last generation.
+    Syncing shows as a generation whose leader has not sent the assignments yet.
     """
     last = group.rebalance
     done_ns = NEVER_NS if last is None else last.began.answered_ns
@@ -240,7 +243,7 @@ def _is_there(log: GroupLog, member: ClassicMember) -> bool:
 
 
 def _syncing(group: ClassicGroup, log: GroupLog) -> Facts | None:
-    """A generation that began and has no assignments yet."""
+    """Return a generation that began and has no assignments yet."""
     last = group.rebalance
     if last is None or last.stable_ns > NEVER_NS or group.state is not ClassicState.SYNCING:
         return None
@@ -282,7 +285,7 @@ def _settled_state(group: ModernGroup, members: list[str]) -> str:
 
 
 def _members_of(group: ModernGroup) -> list[str]:
-    """Those that are members, as far as anybody can tell."""
+    """Return the current members, as far as the capture shows them."""
     lost = group.lost()
     return [one.member_id for one in group.members if one.is_joined and one.member_id not in lost]
 
@@ -304,10 +307,11 @@ def _raise(
 
 
 def _reconciling(traffic: GroupTraffic, group: ModernGroup, log: GroupLog) -> Facts | None:
-    """What is not over in the capture: since when, why, who asked to join, who has not come to the epoch.
+    """Return a reconciliation that is not over in the capture: its start, its reason, the joining members,
+    and the members without the epoch.
 
-    A member that got an older epoch, or that holds what it is to give up, has not. What raises the epoch
-    shows before any member is given it.
+    A member that got an older epoch, or that still holds a revoked partition, is not at the epoch. The cause
+    of a new epoch shows before any member receives it.
     """
     is_empty = not _members_of(group)
     tries, late = group.trying(), group.waited_for()
@@ -352,7 +356,7 @@ def _merged(
 def _causes(
     causes: Iterable[tuple[Cause, set[str]]], log: GroupLog, names: Mapping[str, str] = _NO_NAMES
 ) -> list[Facts]:
-    """Causes with their members; `names` are of those that have no member id."""
+    """Return causes with their members. `names` are names of members without a member id."""
     found = []
     for cause, members in causes:
         for member_id in sorted(members) or [""]:
@@ -361,7 +365,7 @@ def _causes(
             said = left and member is not None and member.how == "left"
             found.append(
                 {
-                    # Who left may be missed before the answer to its LeaveGroup is there.
+                    # A member that left may be missed before the answer to its LeaveGroup is there.
                     "cause": str(Cause.MEMBER_LEFT if said else cause),
                     "member": _name(log, member_id, names),
                     "member_id": (member_id if member is not None else None) or None,
@@ -372,7 +376,9 @@ def _causes(
 
 
 def _identity(log: GroupLog, member_id: str) -> str:
-    """A static member that came back with another id is the same member (KIP-345)."""
+    """Return the identity of a member: a static member that came back with another id is the same member
+    (KIP-345).
+    """
     member = log.members.peek(member_id)
     return member_id if member is None else member.instance_id or member_id
 

@@ -1,7 +1,7 @@
 """Groups of every kind: members, generations or epochs, rebalances with their causes, lag.
 
-The state machines are those of `history` (`classic_groups`, `modern_groups`); this keeps a log of what they
-report, so that members that are gone can be shown, too.
+The state machines are those of `history` (`classic_groups`, `modern_groups`). This module logs their facts,
+so that it can also show former members.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _GROUP_COORDINATOR = 0  # key_type of FindCoordinator: 1 is for transactions, 2 
 _LEFT = (ClassicFact.LEFT, ModernFact.LEFT)
 _MEMBERS_ASK = frozenset(
     {apis.JOIN_GROUP, apis.SYNC_GROUP, apis.LEAVE_GROUP, apis.OFFSET_COMMIT, *_BEATS}
-)  # requests of members; a failure of them is one of the group
+)  # requests of members, whose failure is one of the group
 # Steps of joining, not failures: KIP-394.
 _STEPS = frozenset({"MEMBER_ID_REQUIRED"})
 _FENCED = (ClassicFact.FENCED, ModernFact.FENCED)
@@ -83,7 +83,9 @@ class GroupTraffic:
         return LentLogs(self.logs, self.links, self.classic) if is_compiled else None
 
     def __getstate__(self) -> dict[str, Any]:
-        """What the compiled part learned is known; it begins anew elsewhere, if it is in use."""
+        """Return the state, with the native engine's facts. The engine begins again elsewhere, if it is in
+        use.
+        """
         self.catch_up()
         return vars(self) | {"_lent": None}
 
@@ -94,7 +96,7 @@ class GroupTraffic:
     def add(self, exchange: Exchange, wanted: bool = True) -> None:
         """Take the next exchange, in the order in which the analyzer reports them.
 
-        Told are the groups that a wanted one is about.
+        Only groups of a wanted exchange are reported.
         """
         self._wanted = wanted
         self._is_filtered |= not wanted
@@ -110,7 +112,9 @@ class GroupTraffic:
             self._want_groups_of_client(ExchangeView(exchange))
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Take exchanges of a block that are all wanted, from one on; gives the next that is for `add`."""
+        """Take exchanges of a block that are all wanted, from `start`. Return the next one that is for
+        `add`.
+        """
         lent = self._lent
         if self._is_filtered or lent is None:
             return start
@@ -120,8 +124,8 @@ class GroupTraffic:
         return done
 
     def _way_of(self, api_key: int, version: int) -> Way:
-        """Fetches and requests of members are taken, where the version is known, and what is about no group
-        is passed by.
+        """Return the way to take Fetches and requests of members, if the version is known. Skip exchanges
+        that are about no group.
         """
         if api_key == apis.FETCH:
             return transfer_rows(api_key, version) or False
@@ -164,7 +168,9 @@ class GroupTraffic:
             self._want_groups_of_client(view)
 
     def _want_groups_of_client(self, view: ExchangeView) -> None:
-        """An exchange that names no group, as Fetch, is about those that its client speaks for."""
+        """Mark the groups of an exchange's client as wanted, for an exchange that names no group, as
+        Fetch.
+        """
         for group in self.links.of_client(client_key(view)):
             log = self.logs.peek((view.info.scope, group))
             if log is not None:
@@ -187,7 +193,7 @@ class GroupTraffic:
                 log.deny(client_of(view), api)
 
     def _coordinators(self, view: ExchangeView) -> None:
-        """Where the groups are whose coordinator was asked for."""
+        """Note the addresses of the coordinators that were asked for."""
         request, answer = view.request, view.response
         if not _searched(view):
             return
@@ -236,7 +242,7 @@ class GroupTraffic:
             log.member(fact.detail).gone("fenced", time_ns)
 
     def _joined(self, view: ExchangeView, log: GroupLog, fact: Fact, time_ns: int) -> None:
-        """A member joined; in classic groups those that are there do so again at each rebalance."""
+        """Note a member that joined. In classic groups the present members do so again at each rebalance."""
         request = view.request
         member = log.member(text_of(fact.seen if fact.kind is ClassicFact.JOINED else fact.detail))
         instance_id = sent(request, "group_instance_id", None) or sent(request, "instance_id", None)
@@ -249,7 +255,7 @@ class GroupTraffic:
         member.back(time_ns)
 
     def _held(self, view: ExchangeView, given: Any) -> list[str] | None:
-        """What a member was given, in words."""
+        """Return the assignment of a member, in words."""
         return _of_classic(given) if isinstance(given, bytes) else self.in_words(view.info, given)
 
     def in_words(self, info: ConnectionInfo, given: Iterable[Holding]) -> list[str]:
@@ -263,12 +269,14 @@ class GroupTraffic:
 
 
 def _is_watched(api_key: int) -> bool:
-    """Whether exchanges of an API are shown: those about groups, also those that say where they are."""
+    """Return whether exchanges of an API are read: those about groups, and those that name their
+    coordinator.
+    """
     return api_key == apis.FIND_COORDINATOR or names_groups(api_key)
 
 
 def _searched(view: ExchangeView) -> tuple[str, ...]:
-    """The groups whose coordinator a FindCoordinator asks for."""
+    """Return the groups whose coordinator a FindCoordinator asks for."""
     request = view.request
     if request is None or sent(request, "key_type", _GROUP_COORDINATOR) != _GROUP_COORDINATOR:
         return ()

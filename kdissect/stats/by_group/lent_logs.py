@@ -1,4 +1,6 @@
-"""What requests of members add to logs of groups, as compiled (native/src/transfers/group_logs.rs)."""
+"""Additions of member requests to logs of groups, in the native engine
+(native/src/transfers/group_logs.rs).
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,15 @@ from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import ClientKey, GroupLinks, client_key_of
 from kdissect.stats.by_group.group_log import GroupLog
 
-MOST_LENT = 1 << 14  # connections, members and heartbeats that are held at most behind a block: some MB
+MOST_LENT = 1 << 14  # bound of the connections, members and heartbeats stored after a block: some MB
 
 
 class LentLogs:
-    """Logs of groups, which have it back before anybody looks at them. Compiled only.
+    """Native-owned logs of groups, which Python reclaims before it reads them. Native builds only.
 
     `rows` takes Heartbeats and OffsetCommits that were answered without an error, of groups that the client
-    is known to speak for, and heartbeats of members that are known. It leaves alone all of which `classic` or
-    the logs may have more to tell.
+    is known to act for, and heartbeats of known members. It skips every request from which `classic` or the
+    logs may have more facts.
     """
 
     def __init__(self, logs: Table[GroupKey, GroupLog], links: GroupLinks, classic: ClassicGroups) -> None:
@@ -66,7 +68,7 @@ class LentLogs:
         )
 
     def take(self) -> None:
-        """Have the logs and `classic` take everything that went by; the numbers are forgotten."""
+        """Add everything that the engine took to the logs and `classic`, and forget the numbers."""
         if not len(self.rows):
             return
         groups, named, beats = self.rows.take()
@@ -80,7 +82,7 @@ class LentLogs:
         for number, count, gaps, last_ns, info in beats:
             key, member_id = beating[number]
             member = self._log(key, is_used=False).members.get(member_id)
-            assert member is not None  # nobody took it away meanwhile
+            assert member is not None  # no other code removed it meanwhile
             member.beats(count, gaps, last_ns)
             member.connection = info.id
             member.accept()

@@ -15,7 +15,7 @@ from kdissect.model.packets.packet import NEVER_NS
 from kdissect.stats.by_group.group_log import GroupLog
 
 Facts = dict[str, Any]
-# What a state machine says of a generation that members of the other protocol brought about.
+# Causes in a state machine of a generation that members of the other protocol caused.
 _UNEXPLAINED = frozenset({Cause.UNKNOWN, Cause.LEADER_REJOINED})
 
 
@@ -41,7 +41,7 @@ def is_migrated(modern: ModernGroup) -> bool:
 def joined_row(
     classic: ClassicGroup, modern: ModernGroup, classic_row: Facts, modern_row: Facts, log: GroupLog
 ) -> Facts:
-    """The row of a group of both protocols: that of the last one, with all rebalances."""
+    """Return the row of a group with both protocols: the row of the last one, with all rebalances."""
     seen = [
         _Seen(one.since_ns, one.began.answered_ns, row)
         for one, row in zip(classic.rebalances, classic_row["rebalances"], strict=True)
@@ -84,7 +84,7 @@ def _is_same(one: _Seen, other: _Seen) -> bool:
 
 
 def _both(one: _Seen, other: _Seen) -> _Seen:
-    """A generation that members of both protocols received: it is over when all came to it."""
+    """Return a generation that members of both protocols received. It is over when all have it."""
     since_ns = min(one.since_ns, other.since_ns)
     over = [end for end in (one.over_ns, other.over_ns) if end is not None]
     row = one.row | {
@@ -108,7 +108,7 @@ def _there(log: GroupLog, seen: _Seen) -> int:
 
 
 def _causes(seen: _Seen, before_ns: int, log: GroupLog, is_first: bool) -> list[Facts]:
-    """What brought a generation about, whatever the protocol of the members that did."""
+    """Return the causes of a generation, with either protocol of the members that caused it."""
     known = [one for one in seen.row["causes"] if one["cause"] not in _UNEXPLAINED]
     if not is_first:  # the members of the other protocol are there
         known = [one | {"cause": str(_in_mixed(one["cause"]))} for one in known]

@@ -33,8 +33,9 @@ Partition = tuple[str, int]
 Commits = list[tuple[str | bytes, list[tuple[int, int, int, int]]]]
 """By topic, by name or id, the partitions, each with its offset."""
 Learned = tuple[ClientKey, Partition, tuple[int, int] | None, int | None, int | None]
-"""What a client's Fetches say: the offset asked for and when, the offset behind records that came since then,
-the high watermark; None for what is not new."""
+"""A client's Fetches: the requested offset with its time, the offset after records that came since then, and
+the high watermark. None for a value without news.
+"""
 Committed = tuple[str, str, Partition, int]
 """Capture set and group, partition, the offset committed last."""
 Taken = tuple[list[Learned], list[Committed]]
@@ -62,7 +63,9 @@ _NOWHERE = Position(None, None, 0)
 
 
 class Positions:
-    """Fetch positions by client, committed offsets by group; if asked for, offsets that are fetched again."""
+    """Fetch positions by client, and committed offsets by group. On request also offsets that are fetched
+    again.
+    """
 
     def __init__(self, names: TopicNames, *, watches_refetches: bool = False) -> None:
         self._names = names
@@ -72,7 +75,9 @@ class Positions:
         self._commits: Table[tuple[str, str, Partition], int] = Table(_COMMITS_KEPT)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What the compiled part learned is known; it begins anew elsewhere, if it is in use."""
+        """Return the state, with the native engine's facts. The engine begins again elsewhere, if it is in
+        use.
+        """
         self.catch_up()
         return vars(self) | {"_fetches": self._fetches is not None, "_refetches": self._refetches is not None}
 
@@ -102,10 +107,11 @@ class Positions:
         see: Callable[[ConnectionInfo], bool],
         of_members: OfMembers,
     ) -> int:
-        """Take Fetches of a block from one on, as `way_of` says; gives the next exchange that is Python's.
+        """Take Fetches of a block from `start`, as `way_of` returns. Return the next exchange that is for
+        Python.
 
-        `see` is asked about each connection: whether its exchanges count; `of_members` are the logs by which
-        requests of members go, and what is asked about offsets that are committed.
+        `see` decides for each connection whether its exchanges count. `of_members` are the logs for requests
+        of members, and the test of committed offsets.
         """
         fetches = self._fetches
         if fetches is None:
@@ -152,7 +158,7 @@ class Positions:
         self._positions.put((client, partition), found)
 
     def of_client(self, client: ClientKey, partition: Partition) -> Position:
-        """The position of a client."""
+        """Return the position of a client."""
         return self._positions.peek((client, partition)) or _NOWHERE
 
     def all(self) -> list[tuple[tuple[ClientKey, Partition], Position]]:
@@ -166,7 +172,7 @@ class Positions:
         return [] if self._refetches is None else [StuckAt(*row) for row in self._refetches.stuck()]
 
     def leave(self, info: ConnectionInfo) -> LastFetch | None:
-        """A connection is over: return its last Fetch, if refetches are watched and records came on it."""
+        """End a connection: return its last Fetch, if refetches are watched and records came on it."""
         row = None if self._refetches is None else self._refetches.leave(info)
         return None if row is None else LastFetch(*row)
 
@@ -195,7 +201,7 @@ class Positions:
                     self._learn(client, (name, row.partition_index), None, offset, row.high_watermark)
 
     def _behind(self, view: ExchangeView) -> dict[Any, int]:
-        """The offsets behind the records that an answer brings."""
+        """Return the offsets after the records in an answer."""
         found = {}
         for records in record_sets(view.exchange):
             batches = records.found.batches
@@ -222,7 +228,7 @@ Put = Callable[[Taken], None]
 
 
 class _FetchPositions:
-    """Fetches and commits that the compiled part learned from, until that is taken."""
+    """Fetches and commits that the native engine read, until Python takes them."""
 
     def __init__(self, names: TopicNames, seen: native.Refetches | Refetches | None) -> None:
         self.numbers = Numbers(names)
@@ -231,7 +237,7 @@ class _FetchPositions:
 
     @property
     def has_commits(self) -> bool:
-        """Whether there are commits to be taken."""
+        """Whether there are commits to take."""
         return self._fetches.has_commits
 
     def learn(self, exchange: Exchange, put: Put) -> bool:
@@ -262,7 +268,7 @@ class _FetchPositions:
         asked: tuple[WayOf, NumbersOf, native.GroupLogs, GoesBack | None],
         put: Put,
     ) -> int:
-        """The same with exchanges of a block from one on; gives the next that is Python's."""
+        """Take exchanges of a block from `start`. Return the next one that is for Python."""
         if self.numbers.are_old:
             put(self.take())
         done = ENOUGH
@@ -278,9 +284,7 @@ class _FetchPositions:
             put(self.take())
 
     def take(self) -> Taken:
-        """What was learned, by client or group and partition, in the order in which it was; then it is
-        forgotten.
-        """
+        """Return and forget the facts read, by client or group and partition, in their order."""
         numbers = self.numbers
         names = [named.identity for named in numbers.topics]
         positions, commits, groups = self._fetches.take()
@@ -297,7 +301,7 @@ class _FetchPositions:
 
 
 def name_of(names: TopicNames, info: ConnectionInfo, named: str | bytes) -> str:
-    """The name of a topic, or its id as Kafka prints it where the name is unknown."""
+    """Return the name of a topic, or its id as Kafka prints it if the name is unknown."""
     if not isinstance(named, bytes):
         return text_of(named)
     return names.name(info, named) or topic_id_text(named)

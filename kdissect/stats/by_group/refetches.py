@@ -3,9 +3,9 @@
 A consumer that can use a response asks for the next offset. Fetches are compared by connection and client id:
 other consumers with the same client id, and a consumer that starts again, have connections of their own, and
 a proxy may carry several clients on one connection. A Fetch of a session that does not name a partition asks
-for the same offset as before (KIP-227). A consumer keeps its version: a program that tries all versions is
-none. A client that starts over on a new connection is seen by what the old connection fetched last. The
-compiled part has the same (native/src/transfers/refetches.rs).
+for the same offset as before (KIP-227). A consumer keeps its version: a program that tries all versions is no
+consumer. A client that starts over on a new connection is recognized by the old connection's last Fetch. The
+native engine has the same code (native/src/transfers/refetches.rs).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STUCK_FROM = 3
 """So many Fetches of one offset again, each after a response with records. A seek, or a partition that is
 paused while a response is on its way, repeats one or two."""
 _KEPT = 50_000  # connections times partitions with records; 500 bytes each
-# Responses that are kept to see why, and bytes of each.
+# Responses that are stored for the reason, and bytes of each.
 _SAMPLES_KEPT = 16
 _SAMPLE = 1 << 20
 
@@ -37,9 +37,9 @@ Answered = list[tuple[str | bytes, int, bytes]]
 class StuckAt(NamedTuple):
     """The longest run of Fetches of one offset by a client on a connection.
 
-    `offset` is None if no request named it. `again`: Fetches after the first one; `first_ns` is the time of
-    that. `size`: bytes of the records of all responses. `is_last`: it was not followed by another offset.
-    `sample`: the first bytes of the records of one response; empty if they are not kept.
+    `offset` is None if no request named it. `again`: Fetches after the first one. `first_ns` is the first
+    one's time. `size`: bytes of the records in all responses. `is_last`: no other offset followed. `sample`:
+    the first bytes of the records in one response, empty if they are not stored.
     """
 
     info: ConnectionInfo
@@ -63,9 +63,9 @@ class StuckAt(NamedTuple):
 class LastFetch(NamedTuple):
     """The last Fetch of a connection on which records came.
 
-    `topic`, `partition` and `offset` are of the first partition with records, and mean nothing if none has
-    any; `offset` is None if no request named it. `size`: bytes of all records of the response. `accepted`:
-    of the largest response after which the connection fetched again.
+    `topic`, `partition` and `offset` are of the first partition with records, and undefined if none has any.
+    `offset` is None if no request named it. `size`: bytes of all records in the response. `accepted`: of the
+    largest response after which the connection fetched again.
     """
 
     client_id: str | None
@@ -105,7 +105,7 @@ class _Partition:
         self.sample = b""
 
     def answer(self, times: Times, records: bytes, *, may_keep: bool) -> bool:
-        """Take a response with records; return whether it is kept."""
+        """Take a response with records. Return whether it is stored."""
         sent_ns, answered_ns, version = times
         run, size = self.run, len(records)
         is_same = (self.asked, version) == (run.offset, self.version)
@@ -178,7 +178,7 @@ class Refetches:
         self._last[info.id] = LastFetch(client_id, topic, partition, offset, answered_ns, size, accepted)
 
     def leave(self, info: ConnectionInfo) -> LastRow | None:
-        """A connection is over: return its last Fetch, and forget it."""
+        """End a connection: return its last Fetch, and forget it."""
         return self._last.pop(info.id, None)
 
     def stuck(self) -> list[StuckRow]:

@@ -1,1 +1,1 @@
-"""What `kdissect logins` knows."""
+"""The statistics of `kdissect logins`."""

@@ -1,4 +1,4 @@
-"""One login: a mechanism that a client tried as somebody, and what came of it; and sums of those alike."""
+"""One login: a mechanism that a client tried with a principal, and its outcome. Also sums of equal logins."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from kdissect.stats.client import Client
 
 
 class Outcome(StrEnum):
-    """What came of a login."""
+    """Outcome of a login."""
 
     ACCEPTED = "accepted"
     REFUSED = "refused"  # by an error code in the answer to a token
     MECHANISM_REFUSED = "mechanism refused"  # the broker does not have it
-    NO_SASL = "no SASL"  # the listener does none, or not now (ILLEGAL_SASL_STATE); the connection goes on
+    NO_SASL = "no SASL"  # the listener does none, or not now (ILLEGAL_SASL_STATE). The connection goes on
     BROKER_CLOSED = "broker closed"  # before an answer ended it: how brokers refuse raw tokens (KIP-152)
     CLIENT_CLOSED = "client closed"
     GIVEN_UP = "given up"  # another handshake on the connection took its place
@@ -37,10 +37,10 @@ class LoginsKey(NamedTuple):
 class Login:
     """A login on a connection, from its handshake to the answer that ended it.
 
-    `ended_ns` is the time of that answer or of the close, None where neither was seen. `broker_ns` is what
-    the broker took to answer, of `tokens` and handshake together. `lifetime_ms` is what the broker gives the
-    session, 0 for endless, None where its version does not say. `is_clear` where nothing is missing that may
-    have ended it.
+    `ended_ns` is the time of that answer or of the close, None if neither was seen. `broker_ns` is the
+    broker's time for the answers, to `tokens` and handshake together. `lifetime_ms` is the session lifetime
+    in the broker's answer, 0 for endless, None if its version does not contain it. `is_clear` means that no
+    exchange is missing that may have ended it.
     """
 
     __slots__ = (
@@ -83,9 +83,9 @@ class Login:
 
 
 class Logins:
-    """How those went that count together. `took_ns` is of those whose end was seen.
+    """Logins that count together. `took_ns` is of the logins whose end was seen.
 
-    `software` is the last that was told: some clients tell it after their first login only.
+    `software` is the last one named: some clients name it after their first login only.
     """
 
     __slots__ = ("again", "count", "errors", "first_ns", "last_ns", "outcomes", "software", "took_ns")

@@ -1,4 +1,4 @@
-"""What `LoginTraffic` knows as plain values, for JSON and tables alike (docs/statistics.md)."""
+"""The facts of `LoginTraffic` as plain values, for JSON and tables (docs/statistics.md)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ Facts = dict[str, Any]
 
 
 def login_facts(traffic: LoginTraffic) -> Facts:
-    """Who logged in how, in the order of their first logins, and the logins one by one."""
+    """Return the principals with their mechanisms, in the order of their first logins, and the logins one by
+    one.
+    """
     who = sorted(traffic.who.items(), key=lambda item: item[1].first_ns)
     logins = sorted(traffic.logins, key=lambda login: login.started_ns)
     counted = sum(logins.count for _, logins in who)

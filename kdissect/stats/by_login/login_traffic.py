@@ -1,4 +1,4 @@
-"""Logins of all connections: what `history.connections.sasl_login` tells, with who tried and how long."""
+"""Logins of all connections: the facts of `history.connections.sasl_login`, with the client and the time."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from kdissect.session.sasl import ROUNDS, principal_of
 from kdissect.stats.by_login.login import Login, Logins, LoginsKey, Outcome
 from kdissect.stats.client import client_named, text_of
 
-OPEN_KEPT = 20_000  # connections in the middle of a login, and those that may log in again; 1 KB each
-LOGINS_KEPT = 10_000  # the last ones that are told one by one; all are counted
+OPEN_KEPT = 20_000  # connections in the middle of a login, and connections that may log in again, 1 KB each
+LOGINS_KEPT = 10_000  # the last ones that are listed one by one, while all are counted
 WHO_KEPT = 5_000  # clients times brokers, mechanisms and names; 2 KB each
 _MESSAGE_KEPT = 300  # characters of what a broker says of a refusal
 _SASL = (apis.SASL_HANDSHAKE, apis.SASL_AUTHENTICATE)
@@ -27,7 +27,9 @@ _ACCEPTED = (SaslFact.AUTHENTICATED, SaslFact.REAUTHENTICATED)
 
 
 class LoginTraffic:
-    """Feed it every event with `add`, then `finish`. `logins` has those that are over, in that order."""
+    """Collector of logins: pass every event to `add`, then `finish`. `logins` has finished ones, in that
+    order.
+    """
 
     def __init__(self) -> None:
         self.logins: deque[Login] = deque(maxlen=LOGINS_KEPT)
@@ -40,7 +42,7 @@ class LoginTraffic:
         """Open connections with a login that only the next answered request shows to be over."""
 
     def add(self, event: Event, wanted: bool = True) -> None:
-        """Take the analyzer's next event. Told are logins with an exchange that is wanted."""
+        """Take the analyzer's next event. Only logins with a wanted exchange are reported."""
         if isinstance(event, Exchange):
             is_login = event.api_key in _SASL or event.kind is ExchangeKind.SASL_TOKEN
             if is_login or event.connection.id in self._unbounded:
@@ -49,11 +51,11 @@ class LoginTraffic:
             self._close(event)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Pass by exchanges of a block, which are never SASL; gives the next that is for `add`."""
+        """Skip exchanges of a block, which are never SASL. Return the next one that is for `add`."""
         return start if self._unbounded else len(block)
 
     def finish(self) -> None:
-        """The input is over: nobody knows what came of logins that are not."""
+        """End the input: the outcome of unfinished logins is unknown."""
         for login in list(self._open):
             self._keep(login)
         self._open = Table(OPEN_KEPT)
@@ -83,11 +85,11 @@ class LoginTraffic:
             login.is_clear = True
             self._learn_mechanism(login, info.mechanism)
         else:
-            login.is_clear = view.key == apis.SASL_HANDSHAKE  # else nobody knows by which mechanism
+            login.is_clear = view.key == apis.SASL_HANDSHAKE  # else the mechanism is unknown
         return login
 
     def _watch(self, login: Login, view: ExchangeView) -> None:
-        """What the exchange itself says; facts say what came of it."""
+        """Add the facts of the exchange itself. Facts of the history have the outcome."""
         login.broker_ns += max(view.exchange.latency_ns or 0, 0)
         login.ended_ns = view.evidence.answered_ns or login.ended_ns
         request, answer = view.request, view.response
@@ -155,7 +157,7 @@ class LoginTraffic:
 
 
 def _token(view: ExchangeView) -> bytes:
-    """What the client sent; nothing where it is not whole."""
+    """Return the token of the client, or no bytes if it is not whole."""
     request: Any = view.exchange.request
     if view.exchange.kind is ExchangeKind.SASL_TOKEN:
         return b"" if request is None or request.is_cut else request.data

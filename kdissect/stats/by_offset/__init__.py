@@ -1,1 +1,1 @@
-"""What `kdissect offsets` knows."""
+"""The statistics of `kdissect offsets`."""

@@ -37,8 +37,8 @@ class DueCommit(NamedTuple):
 class FormerTopics:
     """The topic and offset of the last commit, by group and partition.
 
-    Where the reader of a commit was not captured, a topic of which every copy is written alike may have been
-    read to the same offset again. The end of the log shows it: one below the offset, told after the commit.
+    If the reader of a commit was not captured, it may have read a topic whose copies have equal content to
+    the same offset again. The end of the log shows it: one below the offset, reported after the commit.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class FormerTopics:
         self._due: Table[_Place, list[DueCommit]] = Table(DUE_KEPT)
 
     def wait(self, place: _Place, commit: DueCommit) -> None:
-        """Keep a commit until the end of its partition is told again."""
+        """Store a commit until the end of its partition is reported again."""
         due = self._due.get_or(place, list)
         if len(due) < _DUE_OF_PARTITION:
             due.append(commit)

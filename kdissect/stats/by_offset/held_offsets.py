@@ -1,4 +1,4 @@
-"""Last stable offsets that stand still while records come behind them, and whose transaction holds them."""
+"""Last stable offsets that do not move while records come after them, and the transaction that holds them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from kdissect.history.state_table import Table
 
 PARTITIONS_KEPT = 100_000  # 200 bytes each
 BATCHES_KEPT = 100_000  # of transactions, that may be the first of one; 200 bytes each
-WAITING_KEPT = 20  # clients named of those that wait
+WAITING_KEPT = 20  # clients named among the waiting ones
 Place = tuple[str, str, int]
 """Capture set, topic and partition."""
 
 
 class Holder(NamedTuple):
-    """Who wrote a batch of a transaction."""
+    """The producer of a transaction's batch."""
 
     producer_id: int
     epoch: int
@@ -27,8 +27,8 @@ class Holder(NamedTuple):
 class Held:
     """A last stable offset below the high watermark, from the first answer that shows it to the last.
 
-    `moved_ns` is the time of the answer that shows another one; None where there was none. `gone_ns` is the
-    time from which brokers say that there is no such topic; None where they do not say it.
+    `moved_ns` is the time of the answer that shows another one, None if there was none. `gone_ns` is the time
+    from which brokers report that there is no such topic, None if they do not report it.
     """
 
     __slots__ = (
@@ -62,13 +62,13 @@ class HeldOffsets:
         self._begun: Table[tuple[Place, int], Holder] = Table(BATCHES_KEPT)
 
     def written(self, place: Place, offset: int, holder: Holder) -> None:
-        """A batch of a transaction stands at an offset."""
+        """Note a batch of a transaction at an offset."""
         known = self._begun.peek((place, offset))
         if known is None or known.transactional_id is None:
             self._begun.put((place, offset), holder)
 
     def told(self, place: Place, stable: int, high_watermark: int, evidence: Evidence) -> Held | None:
-        """An answer tells both offsets; gives what was held until then, if that moved on."""
+        """Take both offsets of an answer. Return the hold until then, if it moved on."""
         held, over = self._held.peek(place), None
         if held is not None and stable > held.offset:
             held.moved_ns = evidence.answered_ns
@@ -83,13 +83,13 @@ class HeldOffsets:
         return over
 
     def gone(self, place: Place, time_ns: int) -> None:
-        """A broker says that there is no topic of a partition."""
+        """Note a broker's report that there is no topic of a partition."""
         held = self._held.peek(place)
         if held is not None and held.gone_ns is None:
             held.gone_ns = time_ns
 
     def waits(self, place: Place, client_id: str | None, wanted: bool) -> None:
-        """A client that reads what is committed asked for a partition."""
+        """Note a client that reads only committed records and asked for a partition."""
         held = self._held.peek(place)
         if held is not None:
             held.is_wanted |= wanted
@@ -97,7 +97,7 @@ class HeldOffsets:
                 held.waiting[client_id] = None
 
     def finish(self) -> list[Held]:
-        """Those that are held to the end of the input."""
+        """Return the holds that last to the end of the input."""
         rest = list(self._held)
         for held in rest:
             self._name(held)

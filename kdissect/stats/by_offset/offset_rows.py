@@ -1,4 +1,4 @@
-"""What `OffsetTraffic` knows as plain values, for JSON and tables alike (docs/statistics.md)."""
+"""The facts of `OffsetTraffic` as plain values, for JSON and tables (docs/statistics.md)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _seen(evidence: Evidence, time_ns: int) -> Facts:
 
 
 def exchange_of(evidence: Evidence) -> str:
-    """An exchange as `inspect --exchange` takes it."""
+    """Return an exchange as `inspect --exchange` takes it."""
     return f"{evidence.connection}/{evidence.ordinal}"
 
 

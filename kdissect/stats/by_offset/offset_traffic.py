@@ -35,8 +35,8 @@ from kdissect.stats.watermarks import refused_partitions, topic_of
 
 ROWS_KEPT = 10_000  # of each kind, the last ones
 COMMITS_KEPT = 100_000  # groups times partitions; 300 bytes each
-TRANSACTIONS_KEPT = 10_000  # that commit offsets at a time; their commits are 300 bytes each
-MIN_HELD_NS = 1_000_000_000  # a transaction that takes less is nothing that anybody waits for
+TRANSACTIONS_KEPT = 10_000  # that commit offsets at a time, with commits of 300 bytes each
+MIN_HELD_NS = 1_000_000_000  # no reader waits noticeably for a shorter transaction
 _LIST_OFFSETS, _OFFSET_FOR_LEADER_EPOCH = 2, 23  # org.apache.kafka.common.protocol.ApiKeys
 _OUT_OF_RANGE = 1  # org.apache.kafka.common.protocol.Errors
 # An unknown name, an unknown id, or an id that is not that of the name (Errors#UNKNOWN_TOPIC_OR_PARTITION,
@@ -64,8 +64,8 @@ FROM_OUTSIDE = "by a client that is no member"
 
 
 class Commit(NamedTuple):
-    """A committed offset that is out of the ordinary: `before` is what it is compared with, None for an
-    offset of which no earlier commit was captured.
+    """An unusual committed offset. `before` is the offset for comparison, None for an offset without an
+    earlier captured commit.
     """
 
     evidence: Evidence
@@ -90,7 +90,7 @@ class _TxnCommit(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Offsets that an answer shows to have no records, from one to the one before another."""
+    """Offsets that an answer shows to have no records, from `first` to the one before the next record."""
 
     evidence: Evidence
     place: Place
@@ -100,7 +100,9 @@ class Gap(NamedTuple):
 
 
 class OffsetTraffic:
-    """Feed it every event with `add`, then `finish`. Of each kind the last ones are kept."""
+    """Collector of offsets: pass every event to `add`, then `finish`. Of each kind it stores the last
+    ones.
+    """
 
     def __init__(self, names: TopicNames) -> None:
         self.jumps: deque[Jump] = deque(maxlen=ROWS_KEPT)
@@ -123,11 +125,11 @@ class OffsetTraffic:
         self._passed = PassedBlocks(_is_watched)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Pass by exchanges of a block that tell no offsets; gives the next that is for `add`."""
+        """Skip exchanges of a block without offsets. Return the next one that is for `add`."""
         return self._passed.count(block, start)
 
     def add(self, event: Event, wanted: bool = True) -> None:
-        """Take the analyzer's next event. Told is what exchanges show that are wanted."""
+        """Take the analyzer's next event. Only the facts of wanted exchanges are reported."""
         self._passed.forget(event.connection)
         if isinstance(event, ConnectionClosed):
             self._keep_jumps(self._positions.close(event.connection.id))
@@ -161,7 +163,7 @@ class OffsetTraffic:
             self._causes(view)
 
     def finish(self) -> None:
-        """The input is over."""
+        """End the input."""
         self._keep_jumps(self._positions.finish())
         for held in self._offsets.finish():
             self._keep_held(held)
@@ -239,7 +241,7 @@ class OffsetTraffic:
         records: RecordSet,
         wanted: bool,
     ) -> None:
-        """What a client reads: where it goes on, and offsets without records."""
+        """Take a client's records: its next position, and offsets without records."""
         batches = records.found.batches
         if not batches and records.found.cut and records.is_whole:
             self._positions.answer_in_part(key, _in_part(records))
@@ -359,7 +361,7 @@ class OffsetTraffic:
                 self._former.wait(place, due)
 
     def _note_end(self, view: ExchangeView, place: Place, end: int) -> None:
-        """A partition ended at an offset when a broker took a request."""
+        """Take the end of a partition when a broker took a request."""
         for one in self._former.end(place, end, view.evidence):
             if one.is_wanted:
                 self.count += 1
@@ -388,7 +390,7 @@ class OffsetTraffic:
         before: int | None,
         from_outside: bool,
     ) -> Iterator[tuple[str, int | None]]:
-        """What is out of the ordinary of a commit, with the offset that it is compared with."""
+        """Yield the unusual facts of a commit, with the offset for comparison."""
         capture_set, _, partition = key
         reader = client_key(view), partition
         is_reset = from_outside and not self._positions.knows(reader)
@@ -398,14 +400,14 @@ class OffsetTraffic:
             yield f"set {FROM_OUTSIDE}", before
         end, behind = self._ends.peek((capture_set, *partition)), self._positions.behind(reader)
         if behind is None or offset == before:
-            return  # it reads elsewhere, as far as was seen; or said it before
+            return  # it reads elsewhere, as far as the capture shows, or reported it before
         if end is not None and offset > end:
             yield "beyond the end", end
         elif offset > max(behind, before or 0) and not self._positions.is_cause(reader, offset):
             yield "beyond what it read", behind
 
     def _causes(self, view: ExchangeView) -> None:
-        """Answers that tell a client where to go on."""
+        """Take answers that direct a client to an offset."""
         client = client_key(view)
         if view.key == _LIST_OFFSETS:
             self._listed(view, client)

@@ -29,9 +29,9 @@ class Cause(NamedTuple):
 
 
 class Jump(NamedTuple):
-    """A position that went from the offset behind what was read, or asked for, to another one.
+    """A position that went from the offset after the last records, or the requested offset, to another one.
 
-    It stays where it is if the client asks again because it got less than one whole batch.
+    It does not move if the client asks again because it got less than one whole batch.
     """
 
     evidence: Evidence
@@ -43,13 +43,15 @@ class Jump(NamedTuple):
 
 
 class _Reader:
-    """Where a client reads a partition. `behind` is what it should ask for next, if nothing was lost."""
+    """The position of a client in a partition. `behind` is the next offset to ask for, if no answer was
+    lost.
+    """
 
     __slots__ = ("asked", "behind", "causes", "connection", "in_part", "is_shared", "losses")
 
     def __init__(self) -> None:
         self.in_part = ""
-        """What the last answer brought, if that is less than one whole batch."""
+        """Content of the last answer, if that is less than one whole batch."""
         self.asked = -1
         self.behind = -1
         self.connection = ""
@@ -69,8 +71,8 @@ class _Pending(NamedTuple):
 class PositionJumps:
     """Positions by client and partition.
 
-    Clients of one name and host that read a partition over two connections in turn are several: nothing is
-    said of them.
+    Clients of one name and host that read a partition over two connections in turn are several clients: their
+    positions are not reported.
     """
 
     def __init__(self) -> None:
@@ -82,7 +84,7 @@ class PositionJumps:
     def fetch(
         self, key: ReaderKey, evidence: Evidence, offset: int, losses: int, wanted: bool = True
     ) -> list[Jump]:
-        """A client asks for an offset; gives the jump, if it is certain now and wanted."""
+        """Take a client's request for an offset. Return the jump, if it is certain now and wanted."""
         connection, at_ns = evidence.connection, evidence.sent_ns
         losses += self._open.setdefault(connection, 0)
         reader = self._readers.get(key)
@@ -113,19 +115,21 @@ class PositionJumps:
         return [jump] if wanted else []
 
     def answer(self, key: ReaderKey, behind: int) -> None:
-        """The answer brought records up to an offset."""
+        """Take an answer that brought records up to an offset."""
         reader = self._readers.peek(key)
         if reader is not None and behind > reader.asked:
             reader.behind = behind
 
     def answer_in_part(self, key: ReaderKey, text: str) -> None:
-        """The answer brought less than one whole batch, as `text` says: the client has to ask again."""
+        """Take an answer with less than one whole batch, which `text` describes: the client has to ask
+        again.
+        """
         reader = self._readers.peek(key)
         if reader is not None and reader.behind == reader.asked:
             reader.in_part = text
 
     def unread(self, connection: str) -> None:
-        """Nobody knows what an answer brought."""
+        """Note an answer whose records are unknown."""
         self._open[connection] = self._open.get(connection, 0) + 1
 
     def cause(self, key: ReaderKey, cause: Cause) -> None:
@@ -139,19 +143,19 @@ class PositionJumps:
         return self._readers.peek(key) is not None
 
     def behind(self, key: ReaderKey) -> int | None:
-        """The offset that a client should ask for next; None where nobody knows."""
+        """Return the offset that a client should ask for next, or None if it is unknown."""
         reader = self._readers.peek(key)
         if reader is None or reader.is_shared or key in self._pending:
             return None
         return reader.behind if self._open.get(reader.connection) == reader.losses else None
 
     def is_cause(self, key: ReaderKey, offset: int) -> bool:
-        """Whether a client was told this offset since its last Fetch."""
+        """Return whether a client received this offset since its last Fetch."""
         reader = self._readers.peek(key)
         return reader is not None and any(cause.offset == offset for cause in reader.causes)
 
     def close(self, connection: str) -> list[Jump]:
-        """A connection is over; gives the jumps that are certain now."""
+        """End a connection. Return the jumps that are certain now."""
         if self._open.pop(connection, None) is None:
             return []
         certain: list[Jump] = []
@@ -167,7 +171,7 @@ class PositionJumps:
         return certain
 
     def finish(self) -> list[Jump]:
-        """The input is over: nobody else read where a jump was seen."""
+        """End the input: no other client read at the jumps. Return them."""
         return [over.jump for pending in self._pending for over in pending if over.is_wanted]
 
 
@@ -180,11 +184,11 @@ def _jump(
     is_new: bool,
     is_again: bool,
 ) -> Jump | None:
-    """A jump with what explains it best; None for a consumer that goes on where its group is."""
+    """Return a jump with its best explanation, or None for a consumer that goes on at its group's offset."""
     for cause in reversed(causes):
         if cause.offset == offset:
             if cause.is_commit and offset > behind:
-                return None  # others of its group read what is between
+                return None  # other members of its group read the records between
             must = next((other.text for other in causes if other.offset is None), "")
             text = f"{must}: {cause.text}" if must else cause.text
             return Jump(evidence, key, behind, offset, text, cause.evidence)

@@ -8,9 +8,9 @@ from kdissect.model.digest import blake2b
 from kdissect.model.record_batch import CODEC_MASK, NO_PRODUCER_ID, RecordBatch
 from kdissect.stats.by_offset.held_offsets import Place
 
-BATCHES_KEPT = 100_000  # the last ones of all partitions; 400 bytes each
+BATCHES_KEPT = 100_000  # the last ones of all partitions, 400 bytes each
 READ_KEPT = 20  # clients named that read both
-PRODUCERS_KEPT = 5_000  # with a transaction under way
+PRODUCERS_KEPT = 5_000  # with an open transaction
 OPEN_KEPT = 1_000  # batches of a transaction that are marked when it ends
 
 
@@ -56,7 +56,7 @@ class Twice:
 
     @property
     def differs(self) -> str:
-        """By what the broker could not know that they are the same."""
+        """Return the property by which the broker could not recognize the repetition."""
         first, again = self.first, self.again
         if NO_PRODUCER_ID in (first.producer_id, again.producer_id):
             return "no producer id"
@@ -77,12 +77,12 @@ class WrittenTwice:
         self._by_content: Table[tuple[Place, bytes], Written] = Table(BATCHES_KEPT)
         self._by_offset: Table[tuple[Place, int], Written] = Table(BATCHES_KEPT)
         self._open: Table[tuple[str, int], list[Written]] = Table(PRODUCERS_KEPT)
-        """Batches of transactions under way, by capture set and producer id."""
+        """Batches of open transactions, by capture set and producer id."""
 
     def written(
         self, place: Place, offset: int, batch: RecordBatch, client_id: str | None, evidence: Evidence
     ) -> Twice | None:
-        """A broker appended a batch; gives it with an earlier one of the same records."""
+        """Take a batch that a broker appended. Return it with an earlier one that has equal records."""
         digest = blake2b(digest_size=16)
         marks = batch.attributes & CODEC_MASK, batch.base_timestamp, batch.max_timestamp, batch.count
         digest.update(repr(marks).encode())
@@ -103,12 +103,12 @@ class WrittenTwice:
         return Twice(first, now)
 
     def end(self, capture_set: str, producer_id: int, committed: bool) -> None:
-        """A transaction of a producer ended."""
+        """End a transaction of a producer."""
         for written in self._open.pop((capture_set, producer_id)) or ():
             written.is_aborted = not committed
 
     def read(self, place: Place, offset: int, client_id: str | None) -> None:
-        """A client fetched the batch at an offset."""
+        """Note a client that fetched the batch at an offset."""
         found = self._by_offset.peek((place, offset))
         if found is not None and client_id is not None and len(found.read_by) < READ_KEPT:
             found.read_by[client_id] = None

@@ -1,4 +1,6 @@
-"""Produces that the compiled part counts (native/src/transfers/produced_batches.rs), until they are taken."""
+"""Produces that the native engine counts (native/src/transfers/produced_batches.rs), until Python takes
+them.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,10 @@ _WATCHED = (Producers.api_keys or frozenset()) | (Transactions.api_keys or froze
 
 
 class ProducedBatches:
-    """Counts what `ProducerTraffic` does of Produces that no machine has anything to tell of.
+    """Counter for `ProducerTraffic` of Produces without facts for a state machine.
 
-    Producers and partitions are those that the machine knows: new ones are Python's. `count` takes how many
-    batches without a producer id a client sent, `written` their offsets, `know` each connection that is met.
+    Producers and partitions are those that the machine knows. Python takes new ones. `count` takes the number
+    of batches without a producer id of a client, `written` their offsets, `know` each new connection.
     """
 
     def __init__(
@@ -47,7 +49,9 @@ class ProducedBatches:
         self._is_counting = False
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Count exchanges of a block from one on; gives the next that is Python's, or how many there are."""
+        """Count exchanges of a block from `start`. Return the next one that is for Python, or the block's
+        length.
+        """
         self._is_counting = True
         done = ENOUGH
         while done not in (LEFT, COUNTED) and start < len(block):
@@ -64,7 +68,9 @@ class ProducedBatches:
         return self._batches.pass_by(self._connections.of(info), exchange.ordinal, self._connections.due_of)
 
     def _way_of(self, api_key: int, version: int) -> Way:
-        """Produces are counted, where the version is known; what is about no producer is passed by."""
+        """Return the way to count Produces, if the version is known. Skip exchanges that are about no
+        producer.
+        """
         if api_key == apis.PRODUCE:
             return transfer_rows(api_key, version) or False
         return api_key not in _WATCHED and way_past(self._names, api_key)
@@ -76,9 +82,10 @@ class ProducedBatches:
         return self._sequences.numbers_of(info, client_id)
 
     def catch_up(self) -> None:
-        """Have the history and `count` take what was counted, before an event that comes in its turn.
+        """Add the counts to the history and `count`, before an event that comes in its turn.
 
-        Sequences stay lent: the machine has them back before it looks at them. Only many are taken.
+        Sequences stay native-owned: the machine reclaims them before it reads them. Only a large number is
+        taken.
         """
         if not self._is_counting:
             return

@@ -1,4 +1,4 @@
-"""What happened to one producer or transactional id, in order: retries, gaps, refusals, fencing."""
+"""The events of one producer or transactional id, in order: retries, gaps, refusals, fencing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kdissect.history.fact import Fact
 from kdissect.schema.error_codes import error_name
 
-EVENTS_KEPT = 50  # the last ones of a producer; further ones are counted only
+EVENTS_KEPT = 50  # the last ones of a producer, while earlier ones are only counted
 
 
 class ProducerEvent(NamedTuple):
@@ -24,7 +24,7 @@ class ProducerEvent(NamedTuple):
 
 
 class ProducerLog:
-    """The last events, and how many of each kind there were; `errors` are those that brokers gave."""
+    """The last events, and the number of each kind. `errors` are the errors in brokers' answers."""
 
     __slots__ = ("counts", "errors", "events")
 
@@ -49,13 +49,13 @@ class ProducerLog:
 
 
 def _detail(text: str) -> str:
-    """What became of a batch that was sent again, with the error by name."""
+    """Return the outcome of a batch that was sent again, with the error by name."""
     word, _, code = text.partition(" ")
     return error_name(int(code)) if word == "error" and code.isdigit() else text
 
 
 def _words(value: object) -> str:
-    """A value of a fact: (producer id, epoch) as `id 5 epoch 2`."""
+    """Return a value of a fact: (producer id, epoch) as `id 5 epoch 2`."""
     if value is None:
         return ""
     if isinstance(value, tuple) and len(value) == 2:

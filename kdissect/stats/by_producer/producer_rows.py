@@ -1,4 +1,4 @@
-"""What `ProducerTraffic` knows as plain values, for JSON and tables alike (docs/statistics.md)."""
+"""The facts of `ProducerTraffic` as plain values, for JSON and tables (docs/statistics.md)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _is_wanted(row: Facts, wanted: Wanted | None) -> bool:
     names = (str(row["producer_id"]), row["transactional_id"] or "", *row["client_ids"])
     if wanted is None:
         return True
-    found = [wanted(name) for name in names]  # each is asked about: a name that nothing has is reported
+    found = [wanted(name) for name in names]  # each name is tested: an unused name is reported
     return any(found)
 
 
@@ -83,7 +83,7 @@ def _producer(traffic: ProducerTraffic, key: ProducerKey, producer: Producer) ->
 
 
 def _last_epoch(producer: Producer) -> int | None:
-    """Of the batches, where nobody saw it given."""
+    """Return the last epoch of the batches, for an epoch whose assignment was not captured."""
     return max((held.epoch for held in producer.partitions if held.epoch is not None), default=None)
 
 
@@ -117,7 +117,7 @@ def _transaction(traffic: ProducerTraffic, capture_set: str, one: Transaction) -
         "outcome": "open" if one.outcome is None else str(one.outcome),
         "batches": one.batches,
         "records": one.records,
-        # One partition may be named in one request and have its topic's id in another.
+        # One partition may be named in one request and have its topic's id in another one.
         "partitions": sorted(
             {traffic.partition_text(capture_set, *partition) for partition in one.partitions}
         ),

@@ -32,9 +32,9 @@ from kdissect.stats.by_producer.producer_log import ProducerLog
 from kdissect.stats.by_producer.written_offsets import WrittenOffsets
 from kdissect.stats.client import text_of
 
-_LOGS_KEPT = 5_000  # producers with events, and transactional ids; up to 20 KB each
-CLIENTS_KEPT = 1_000  # of those that write without an id
-BROKERS_KEPT = 1_000  # of a capture set, whose clusters are asked for the name of a topic
+_LOGS_KEPT = 5_000  # producers with events, and transactional ids, up to 20 KB each
+CLIENTS_KEPT = 1_000  # of clients that write without an id
+BROKERS_KEPT = 1_000  # of a capture set, to find names of topics in their clusters
 
 _ROUTINE: frozenset[StrEnum] = frozenset(
     {ProducerFact.INITIALISED, ProducerFact.FIRST_SEEN, TransactionFact.BEGAN, TransactionFact.ENDED,
@@ -46,9 +46,9 @@ _REFUSED: frozenset[StrEnum] = frozenset(
 
 
 class ProducerTraffic:
-    """Producers by id, transactional ids, and who writes without either.
+    """Producers by id, transactional ids, and clients that write without either.
 
-    A selective one reports only those that a wanted exchange is about.
+    A selective one reports only producers of a wanted exchange.
     """
 
     def __init__(self, names: TopicNames, is_selective: bool = False) -> None:
@@ -67,12 +67,12 @@ class ProducerTraffic:
         self._batches: ProducedBatches | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """What the compiled part counted is taken; it begins anew elsewhere."""
+        """Return the state, with the native engine's counts. The engine begins again elsewhere."""
         self._take()
         return vars(self) | {"_batches": None}
 
     def add(self, event: Event, wanted: bool = True) -> None:
-        """Take the analyzer's next event. A selective traffic notes whom wanted ones are about."""
+        """Take the analyzer's next event. A selective traffic notes the producers of wanted exchanges."""
         if isinstance(event, Exchange) and self._batches is not None and self._batches.pass_by(event):
             self._names.pass_by(event)
             self._know(event.connection)
@@ -96,7 +96,7 @@ class ProducerTraffic:
             brokers.setdefault(info.broker_address, info)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Take exchanges of a block that are all wanted, from one on; gives the next that is for `add`.
+        """Take exchanges of a block that are all wanted, from `start`. Return the next one that is for `add`.
 
         Not for a selective traffic.
         """
@@ -107,7 +107,7 @@ class ProducerTraffic:
         return self._batches.count_block(block, start)
 
     def finish(self) -> None:
-        """The input is over."""
+        """End the input."""
         self._take()
         self._keep(self.history.finish())
 
@@ -124,16 +124,16 @@ class ProducerTraffic:
         return transactional_id is not None and (capture_set, transactional_id) in self._wanted_ids
 
     def partition_text(self, capture_set: str, topic: str | bytes, partition: int) -> str:
-        """`TOPIC-PARTITION`, the topic by name where it is known."""
+        """Return `TOPIC-PARTITION`, with the topic by name if it is known."""
         return f"{self.topic_text(capture_set, topic)}-{partition}"
 
     def cluster_facts(self, scope: str) -> dict[str, str]:
-        """The cluster of a scope as a fact; nothing if the capture set has one alone."""
+        """Return the cluster of a scope as a fact, or no fact if the capture set has only one cluster."""
         info = next(iter(self._infos.get(scope, {}).values()), None)
         return cluster_fact(info)
 
     def topic_text(self, capture_set: str, topic: str | bytes) -> str:
-        """A topic by name where it is known, else by its id."""
+        """Return a topic by name if it is known, else by its id."""
         if isinstance(topic, bytes):
             infos = self._infos.get(capture_set, {}).values()
             name = next(filter(None, (self._names.name(info, topic) for info in infos)), None)
@@ -204,9 +204,9 @@ class Named(NamedTuple):
 
 
 def _producers_named(view: ExchangeView) -> Named:
-    """The ids in both bodies, and those of the batches that a Produce writes.
+    """Return the ids in both bodies, and the ids of the batches that a Produce writes.
 
-    Whose batches a Fetch reads does not count: it is about its consumer.
+    The ids of batches in a Fetch do not count: it is about its consumer.
     """
     found = Named(set(), set())
     if view.key == apis.FETCH:
@@ -227,7 +227,7 @@ def _producers_named(view: ExchangeView) -> Named:
 
 
 def _searched(request: Any) -> list[Any]:
-    """The transactional ids whose coordinator is asked for."""
+    """Return the transactional ids whose coordinator the request asks for."""
     if sent(request, "key_type") != _TRANSACTION:
         return []
     return sent(request, "coordinator_keys") or [sent(request, "key")]

@@ -15,7 +15,7 @@ PartitionOf = tuple[str, str | bytes, int]
 
 
 class Written(NamedTuple):
-    """The offset behind the last one that a response confirms, and when that response came."""
+    """The offset after the last one that a response confirms, and the time of that response."""
 
     end: int
     time_ns: int
@@ -49,5 +49,5 @@ class WrittenOffsets:
                     self.add(where, Written(base + count, response.end_time_ns))
 
     def of(self, where: PartitionOf) -> Written | None:
-        """What is confirmed of a partition."""
+        """Return the confirmed offset of a partition, or None."""
         return self._known.peek(where)

@@ -1,8 +1,8 @@
-"""What zstd and larger batches would save: batches that were produced, compressed and merged anew.
+"""Savings by zstd and larger batches: produced batches, compressed and merged again.
 
-Each batch is compressed by zstd as it is, and the records that a client sent to a partition one after the
-other are put into larger batches, as the Java producer fills them with a longer `linger.ms`. A sample of each
-topic, because it costs time.
+Each batch is compressed by zstd as it is, and the consecutive records of a client for a partition are put
+into larger batches, as the Java producer fills them with a longer `linger.ms`. A sample of each topic,
+because it costs time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MS_NS = 1_000_000
 # How full a compressed batch gets depends on what the producer expects of the codec, which it learns slowly
 # (org.apache.kafka.common.record.internal.CompressionRatioEstimator).
 _BETTER, _WORSE, _CAUTION = 0.005, 0.05, 1.05
-_RECORD_HEAD = 21  # bytes a producer reserves for a record beside key, value and headers
+_RECORD_HEAD = 21  # bytes a producer reserves for a record besides key, value and headers
 
 
 class Sizes:
@@ -68,10 +68,10 @@ class TopicSavings:
         self.raw = self.records = 0
         self.as_sent, self.zstd, self.larger, self.larger_zstd = Sizes(), Sizes(), Sizes(), Sizes()
         self.ratios: dict[int, float] = {}
-        """What the producer expects a codec to leave of a byte of this topic, by codec."""
+        """The producer's expected compression ratio of a codec for this topic, by codec."""
 
     def ratio(self, codec: int) -> float:
-        """What the producer expects a codec to leave of a byte."""
+        """Return the producer's expected compression ratio of a codec."""
         return self.ratios.get(codec, 1.0)
 
     def expect(self, codec: int, ratio: float) -> None:
@@ -80,7 +80,7 @@ class TopicSavings:
         self.ratios[codec] = max(known + _WORSE if ratio > known else known - _BETTER, ratio)
 
     def facts(self) -> Facts | None:
-        """By name; None where no batch could be read."""
+        """Return the facts by name, or None if no batch could be read."""
         if not self.as_sent.batches:
             return None
         return {
@@ -95,7 +95,9 @@ class TopicSavings:
 
 
 class _Open:
-    """A larger batch that is being filled, to be compressed by a codec; `model` is what that made of one."""
+    """A larger batch that is being filled, to be compressed by a codec. `model` is one batch by that
+    codec.
+    """
 
     __slots__ = ("base_timestamp", "codec", "content", "count", "model", "since_ns", "sizes", "topic")
 
@@ -121,7 +123,7 @@ class Savings:
         self._open: Table[_Key, _Open] = Table(OPEN_KEPT)
 
     def add(self, exchange: Exchange) -> None:
-        """Take the next exchange; what the broker refused does not count."""
+        """Take the next exchange. Batches that the broker refused do not count."""
         if exchange.api_key != apis.PRODUCE or exchange.request is None:
             return
         if exchange.response_summary().errors:
@@ -165,13 +167,15 @@ class Savings:
         self._fill((*key, True), _Open(topic, topic.larger_zstd, Codec.ZSTD, b""), rows, time_ns)
 
     def _compressed(self, content: bytes | bytearray) -> int:
-        """The size of records by zstd, in a stream as producers write it: their size is not known before."""
+        """Return the size of records by zstd, in a stream as producers write it: their size is not known
+        before.
+        """
         stream = self._compressor.compressobj()
         found = stream.compress(content) + stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
         return len(found) + len(stream.flush())  # the Java producer's stream ends with an empty block
 
     def _fill(self, key: _Key, new: _Open, rows: list[tuple[int, int, bytes]], time_ns: int) -> None:
-        """Put records into a larger batch; begin one like `new` where they do not fit or came too late."""
+        """Put records into a larger batch. Begin one like `new` if they do not fit or came too late."""
         held = self._open.get(key)
         for attributes, timestamp, tail in rows:
             if held is not None and (
@@ -210,7 +214,7 @@ class Savings:
         self._close(held)
 
     def facts(self) -> dict[str, Facts | None]:
-        """By topic; nothing is taken behind it."""
+        """Return the facts by topic. Take no more exchanges afterwards."""
         while len(self._open):
             self._close_oldest()
         return {name: topic.facts() for name, topic in self._topics.items()}

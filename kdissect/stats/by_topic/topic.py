@@ -15,7 +15,7 @@ from kdissect.stats.client import Client
 
 
 class Role(StrEnum):
-    """What a client uses a topic for."""
+    """Use of a topic by a client."""
 
     WRITE = "write"
     READ = "read"
@@ -26,12 +26,13 @@ class Role(StrEnum):
 class Use:
     """Counts of one client, role and topic.
 
-    `requests` counts Produce or Fetch requests that name the topic. `records` are those of batches that the
-    broker took, or gave; `unconfirmed` those of them nobody confirmed (acks=0, no answer captured), `refused`
-    those of batches it did not take. Compressed messages of magic 0 and 1 do not say how many records they
-    hold: `uncounted` counts these messages unless records are read. Markers of transactions are no records.
-    What is shared carries more than it gives: `acquired` counts the records the member acquired,
-    `acquired_unknown` those of answers that were captured without saying so.
+    `requests` counts Produce or Fetch requests that name the topic. `records` are records in batches that the
+    broker took, or returned. `unconfirmed` is the part of them without a confirmation (acks=0, no answer
+    captured), `refused` counts records in batches that it did not take. Compressed messages of magic 0 and 1
+    do not contain the number of their records: `uncounted` counts these messages unless records are read.
+    Markers of transactions are no records. Answers to share consumers carry more records than the member
+    acquires: `acquired` counts the acquired ones, `acquired_unknown` the records of answers that were
+    captured without that part.
     """
 
     __slots__ = (
@@ -46,7 +47,7 @@ class Use:
         self.errors: Counter[str] = Counter()
 
     def add(self, batch: RecordBatch, records: int | None, confirmed: bool) -> None:
-        """Count a batch; `records` is None where nobody counted them."""
+        """Count a batch. `records` is None if they are not counted."""
         self.batches += 1
         self.bytes += batch.size
         if records is None:
@@ -84,7 +85,7 @@ class Use:
         self.errors.update(other.errors)
 
 
-USERS_KEPT = 200  # of one topic: clients times roles; what comes later counts under `OTHERS`
+USERS_KEPT = 200  # of one topic: clients times roles. Later ones count under `OTHERS`
 PARTITIONS_KEPT = 10_000  # of one topic, to count them
 _DENIED_KEPT = 200  # clients times APIs
 OTHERS = Client(None, "(others)", None, "")
@@ -93,9 +94,9 @@ UserKey = tuple[Role, Client]
 
 
 class Topic:
-    """What is counted of one topic. Batches are those of both directions: written ones and read ones.
+    """Counts of one topic. Batches include written ones and read ones.
 
-    Sizes of keys and values are counted where records are read (`sizes`).
+    Sizes of keys and values are counted if records are read (`sizes`).
     """
 
     __slots__ = (
@@ -120,7 +121,7 @@ class Topic:
         self.value_bytes = Distribution()
 
     def user(self, role: Role, client: Client, link: ClientKey) -> Use:
-        """The counts of a client in a role."""
+        """Return the counts of a client in a role."""
         key = role, client
         found = self.users.get(key)
         if found is None:
@@ -132,19 +133,19 @@ class Topic:
         return found
 
     def seen(self, partition: int | None) -> None:
-        """A partition takes part."""
+        """Note a partition."""
         if partition is not None and len(self.partitions) < PARTITIONS_KEPT:
             self.partitions.add(partition)
 
     def deny(self, client: Client, api: str) -> None:
-        """A client was refused for want of permission."""
+        """Count a refusal of a client for lack of permission."""
         key = client, api
         if key not in self.denied and len(self.denied) >= _DENIED_KEPT:
             key = OTHERS, api
         self.denied[key] += 1
 
     def count(self, batch: RecordBatch, sizes: bool) -> int | None:
-        """Count a batch that holds records of applications; gives their number, None if it does not say."""
+        """Count a batch that holds records of applications. Return their number, None if it is unknown."""
         if batch.is_control:
             self.control_batches += 1
             return 0
@@ -159,7 +160,9 @@ class Topic:
     def add_batches(
         self, control: int, count: int, sizes: DistributionRow | None, records: DistributionRow | None
     ) -> None:
-        """Count batches of magic 2: how many are control batches; the others, their bytes and records."""
+        """Count batches of magic 2: the number of control batches, then the other batches, their bytes and
+        records.
+        """
         self.control_batches += control
         if count:
             self.magics[CURRENT_MAGIC] += count
@@ -197,5 +200,5 @@ class Topic:
 
 
 def codec_name(codec: int) -> str:
-    """The name of a codec, or its number if there is no such codec."""
+    """Return the name of a codec, or its number if there is no such codec."""
     return CODEC_NAMES[codec] if codec < len(CODEC_NAMES) else f"codec {codec}"

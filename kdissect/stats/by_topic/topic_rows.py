@@ -1,4 +1,4 @@
-"""The counts of `TopicTraffic` as plain values, for JSON and tables alike (docs/statistics.md)."""
+"""The counts of `TopicTraffic` as plain values, for JSON and tables (docs/statistics.md)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ _NOTHING = Coverage(0, 0)
 
 
 def topic_facts(traffic: TopicTraffic, wanted: Callable[[str], object] | None = None) -> list[Facts]:
-    """The topics by name, those `wanted`; last what did not fit."""
+    """Return the `wanted` topics by name, and last the topics beyond the bound."""
     traffic.catch_up()
     coverage = traffic.leaders.coverage(traffic.apart)
     found = [

@@ -1,4 +1,4 @@
-"""Produces and Fetches that the compiled part counts, until they are taken into the topics."""
+"""Produces and Fetches that the native engine counts, until Python adds them to the topics."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from kdissect.stats.transfers import (
 ROLES = (Role.WRITE, Role.READ, Role.FOLLOW)  # by the numbers of native/src/transfers/topic_sums.rs
 
 
-TRANSFERS = frozenset({apis.PRODUCE, apis.FETCH})  # of which nothing but what they carry counts
+TRANSFERS = frozenset({apis.PRODUCE, apis.FETCH})  # of which only their records count
 
 
 class TopicSums:
-    """Counts what `TopicTraffic` does of an exchange: requests, batches, records, errors.
+    """Counter of an exchange for `TopicTraffic`: requests, batches, records, errors.
 
-    `take_again` is asked about the connection, version and body of a Metadata answer that tells no new names
-    and no error: whether it was taken.
+    `take_again` receives the connection, version and body of a Metadata answer without new names and errors,
+    and returns whether it took the answer.
     """
 
     def __init__(
@@ -52,9 +52,9 @@ class TopicSums:
         self._sums = native.TopicSums(bin_multiplier())
 
     def count(self, exchange: Exchange) -> bool:
-        """Count a Produce or Fetch; False, and nothing is counted, where Python has to.
+        """Count a Produce or Fetch. Return False without counting if Python has to count it.
 
-        Then it has to come behind all that was counted: `take` comes first.
+        Then Python has to count it after everything that was counted: `take` comes first.
         """
         # Hot, once an exchange.
         found = transfer_places(exchange)
@@ -69,9 +69,10 @@ class TopicSums:
         return done != LEFT
 
     def count_block(self, block: native.ExchangeBlock, start: int, numbers_of: NumbersOf) -> int:
-        """Count exchanges of a block from one on; gives the next that is Python's, else how many there are.
+        """Count exchanges of a block from `start`. Return the next one that is for Python, else the block's
+        length.
 
-        `numbers_of` is asked for each client that sends on a connection; None: its exchanges do not count.
+        `numbers_of` is called for each client that sends on a connection. None: its exchanges do not count.
         """
         if self._numbers.are_old:
             self.take()
@@ -82,8 +83,8 @@ class TopicSums:
         return start
 
     def _way_of(self, api_key: int, version: int) -> Way:
-        """Produces and Fetches are counted, where the version is known; requests of members name groups
-        alone.
+        """Return the way to count Produces and Fetches, if the version is known. Requests of members name
+        groups alone.
         """
         if api_key == apis.METADATA:
             return way_past(self._names, api_key)
@@ -92,7 +93,7 @@ class TopicSums:
         return api_key in TRANSFERS and (transfer_rows(api_key, version) or False)
 
     def numbers(self, info: ConnectionInfo, client_id: str | None) -> tuple[int, int]:
-        """The numbers of the client that sends on a connection and of the broker."""
+        """Return the number of the client that sends on a connection, and the broker's number."""
         return self._numbers.of(info, client_id)
 
     def _follow(self, done: int) -> None:
@@ -123,7 +124,7 @@ class TopicSums:
 
 
 class _Topics(dict[int, Topic]):
-    """By number, each made when it is first asked for: the order counts where there are too many."""
+    """Topics by number, each made at its first use: the order counts if there are too many."""
 
     def __init__(self, named: list[Named], topic_of: Callable[[Named], Topic]) -> None:
         super().__init__()

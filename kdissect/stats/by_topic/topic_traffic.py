@@ -29,7 +29,7 @@ from kdissect.stats.leaders import Leaders
 from kdissect.stats.transfers import Named
 from kdissect.stats.watermarks import topic_of
 
-TOPICS_KEPT = 2_000  # 5 to 20 KB each; later ones count in `other`
+TOPICS_KEPT = 2_000  # 5 to 20 KB each. Later ones count in `other`
 _ROLES = {
     apis.PRODUCE: Role.WRITE, apis.FETCH: Role.READ, apis.SHARE_FETCH: Role.SHARE,
 }  # fmt: skip
@@ -64,7 +64,9 @@ class TopicTraffic:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """What the compiled part counted is in the topics; it begins anew elsewhere."""
+        """Return the state, with the native engine's counts in the topics. The engine begins again
+        elsewhere.
+        """
         self.catch_up()
         return {name: held for name, held in vars(self).items() if name != "_sums"}
 
@@ -75,8 +77,8 @@ class TopicTraffic:
     def add(self, exchange: Exchange, counts: bool = True) -> None:
         """Take the next exchange, in the order in which the analyzer reports them.
 
-        One that does not count still shows the names of topics, the groups of clients and where leaders are.
-        What was taken is in the topics after `catch_up`.
+        One that does not count still shows the names of topics, the groups of clients and the leaders. The
+        counts are in the topics after `catch_up`.
         """
         self._names.pass_by(exchange)
         self.leaders.see(exchange.connection)
@@ -90,7 +92,7 @@ class TopicTraffic:
             self._count(view)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Take exchanges of a block that all count, from one on; gives the next one that is for `add`."""
+        """Take exchanges of a block that all count, from `start`. Return the next one that is for `add`."""
         return start if self._sums is None else self._sums.count_block(block, start, self._numbers_of)
 
     def _numbers_of(self, info: ConnectionInfo, client_id: str | None) -> tuple[int, int] | None:
@@ -100,7 +102,7 @@ class TopicTraffic:
         return self._sums.numbers(info, client_id)
 
     def catch_up(self) -> None:
-        """Have everything that was taken in the topics, before they are looked at."""
+        """Add all counts to the topics, before they are read."""
         if self._sums is not None:
             self._sums.take()
 
@@ -167,7 +169,7 @@ class TopicTraffic:
         return found
 
     def _of_other_set(self, named: Named) -> Topic:
-        """The topic as another capture set of its cluster has it; `other` if none has."""
+        """Return the topic of another capture set of its cluster, or `other` if no set has it."""
         cluster = self.apart(named.scope)
         for scope in self._scopes.get(named.identity, ()):
             if self.apart(scope) == cluster:
@@ -183,13 +185,13 @@ class TopicTraffic:
         return self._identities is not None and self._identities.is_former(scope, topic)
 
     def apart(self, scope: str) -> str:
-        """The cluster of a scope as it is known now; empty if no other one was captured."""
+        """Return the present cluster of a scope, or an empty text if no other cluster was captured."""
         return "" if self._identities is None else self._identities.apart(scope)
 
     def by_cluster(self) -> dict[tuple[str, str], Topic]:
-        """Topics by identity and cluster: what capture sets of one cluster have of a topic counts together.
+        """Return topics by identity and cluster: capture sets of one cluster count together.
 
-        Capture sets of which no cluster is known count together, too.
+        Capture sets without a known cluster count together, too.
         """
         found: dict[tuple[str, str], list[Topic]] = {}
         for (identity, scope), topic in self.topics.items():
@@ -205,7 +207,7 @@ def _together(topics: list[Topic]) -> Topic:
 
 
 def _topics_named(view: ExchangeView) -> list[str | bytes]:
-    """The topics of a request, and those an answer brings: an incremental Fetch names only what changed."""
+    """Return the topics of a request, and those of its answer: an incremental Fetch names only changes."""
     found: dict[str | bytes, None] = {}
     for body, fields in ((view.request, ("topic_data", "topics")), (view.response, ("responses",))):
         for field in fields:
@@ -225,7 +227,7 @@ def partition_errors(view: ExchangeView) -> dict[PartitionKey, int]:
 
 
 def topic_bytes(exchange: Exchange, names: TopicNames) -> Iterator[tuple[str, int]]:
-    """The topic of each records field of an exchange, by name or id, and the field's size in bytes."""
+    """Yield the topic of each records field in an exchange, by name or id, and the field's size in bytes."""
     for records in record_sets(exchange):
         field = records.records_field
         name, topic_id = field.topic, field.topic_id or b""
@@ -254,7 +256,9 @@ _Topic = str | bytes
 
 
 def _denied_topics(view: ExchangeView) -> set[_Topic]:
-    """The topics of an answer that stand beside or above the error; those of the request if none does."""
+    """Return the topics of an answer next to or above the error, or the topics of the request if there are
+    none.
+    """
     if TOPIC_AUTHORIZATION_FAILED not in view.exchange.response_summary().errors:
         return set()
     answer = view.response
@@ -277,7 +281,7 @@ def _topics_below(value: Value, topic: _Topic | None) -> Iterator[_Topic]:
 
 
 def _topic(value: Value) -> _Topic | None:
-    """The topic that a struct names itself."""
+    """Return the topic that a struct names itself."""
     if sent(value, "resource_type", None) == _TOPIC_RESOURCE:  # configs name their topics so
         return text_of(value.resource_name)
     found: _Topic | None = None

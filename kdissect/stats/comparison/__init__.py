@@ -1,5 +1,5 @@
-"""Two captures side by side: what each client does in one and in the other, and what differs, most telling
+"""Comparison of two captures: the activity of each client in both, and the differences, most significant
 first.
 
-`sides` reads one capture, `alignment` finds who of one is who of the other, `differences` compares them.
+`sides` reads one capture, `alignment` pairs the clients of both, `differences` compares them.
 """

@@ -1,4 +1,4 @@
-"""Who of one capture is who of the other."""
+"""Pairs of equal clients in two captures."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Iterable, Mapping
 from kdissect.stats.comparison.sides import ClientSide
 
 Pair = tuple[ClientSide | None, ClientSide | None]
-# Clients without a name in common are the same where so much of what they do is: the APIs of both as a part
-# of those of either.
+# Clients without a name in common are equal if this share of their activity is: the APIs that both use,
+# divided by the APIs that either uses.
 _ALIKE = 0.5
 _NUMBERS = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d+")
 
 
 def aligned(good: Mapping[str, ClientSide], bad: Mapping[str, ClientSide]) -> list[Pair]:
-    """The clients of both, those of `good` first.
+    """Return the clients of both, clients of `good` first.
 
-    The same client id is the same client; then the same but for numbers and UUIDs in it; then who uses the
-    same APIs, the most alike first. Who is left has no other.
+    Clients with equal client ids are equal. Then clients whose ids differ only in numbers and UUIDs. Then
+    clients that use the same APIs, the most similar first. Other clients have no partner.
     """
     left, right = dict(good), dict(bad)
     found: dict[str, ClientSide] = {}

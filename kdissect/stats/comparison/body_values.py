@@ -14,11 +14,11 @@ from kdissect.schema.protocol_messages import api_name
 from kdissect.schema.secrets import has_config_values, is_secret, is_sensitive
 from kdissect.schema.types import Array, Field, Primitive
 
-# Of an array so many elements are looked at: those of one message are mostly alike.
+# Elements of an array to read: the elements of one message are mostly equal.
 _MOST_ELEMENTS = 200
 _LONGEST_TEXT = 80
-# What is another in every run, whatever the client or broker is: names of what is worked on, positions,
-# epochs, sizes of logs, times, addresses, what was assigned; and what is compared by itself: throttle times,
+# Fields that differ in every run of any client or broker: names of the processed data, positions, epochs,
+# sizes of logs, times, addresses, assignments. Also values with a comparison of their own: throttle times,
 # software.
 _OF_RUN = re.compile(
     r"(\w+_)?(id|id_len|ids|offsets?|timestamp|timestamp_ms|epoch|sequence|watermark|host|port|leader|principal|"
@@ -28,16 +28,18 @@ _OF_RUN = re.compile(
     r"|client_software_name|client_software_version|reason|resource_name\w*|size|throttle_time_ms|total_bytes|transaction_start_time_ms|usable_bytes|user"
 )
 _OF_SETTINGS = frozenset({"rack_id", "protocol_name", "assignor_name"})
-# Fields that tell the elements of an array apart, though their names are such: an API, a config, a feature.
+# Fields that identify the elements of an array, though their names are in `_OF_RUN`: an API, a config, a
+# feature.
 _IDENTITIES = ("api_key", "name")
 
 
 def body_values(body: Value, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Paths and values of the fields that a client or broker is set or made to send, in the schema's order.
+    """Yield paths and values of the fields that a client or broker is set or made to send, in the schema's
+    order.
 
-    Elements of arrays share a path (`topics[].partitions[].max_bytes`), but for those that are named
-    (`api_keys[Produce].max_version`, `configs[max.message.bytes].value`). Secrets are left out, and so is
-    what differs between any two runs.
+    Elements of arrays share a path (`topics[].partitions[].max_bytes`), except for named elements
+    (`api_keys[Produce].max_version`, `configs[max.message.bytes].value`). Secrets are left out, and so are
+    fields that differ between any two runs.
     """
     is_hidden = has_config_values(body.struct_fields) and is_sensitive(dict(items(body)))
     for field, name, item in present(body):
@@ -65,7 +67,7 @@ def _of_array(field: Field, item: Any, where: str) -> Iterator[tuple[str, Any]]:
 
 
 def _identity(element: Value) -> str:
-    """What an element is called, where it is an API, a config, a feature or a protocol of a group."""
+    """Return the name of an element, if it is an API, a config, a feature or a protocol of a group."""
     for field, name, item in present(element):
         if name in _IDENTITIES and field.entity is None:
             if name == "api_key":
@@ -88,7 +90,7 @@ def _is_of_run(field: Field) -> bool:
 
 
 def _plain(field: Field, item: Any) -> Any:
-    """A value as JSON has it, numbers of an enumeration by name."""
+    """Return a value as JSON has it, numbers of an enumeration by name."""
     if field.enum is not None and isinstance(item, int):
         return enum_name(field.enum, item) or item
     if isinstance(item, (bytes, memoryview)):

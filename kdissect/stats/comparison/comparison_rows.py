@@ -1,4 +1,4 @@
-"""What differs between two captures as plain values, for JSON and tables alike (docs/diff.md)."""
+"""The differences between two captures as plain values, for JSON and tables (docs/diff.md)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _side(side: Side) -> Facts:
 
 
 def _steps(pairs: Iterable[Pair]) -> Iterable[Facts]:
-    """A row for each API of each client."""
+    """Yield a row for each API of each client."""
     for one, other in pairs:
         here, there = {} if one is None else one.steps, {} if other is None else other.steps
         for api in dict.fromkeys((*here, *there)):

@@ -1,14 +1,15 @@
-"""What two captures differ in, most telling first.
+"""The differences between two captures, most significant first.
 
 Rules:
-- A field is compared where both captures have it, and an element of an array where it has a name: what is on
+- A field is compared if both captures have it, and an element of an array if it has a name: a field on
   the wire in one version alone follows from the version.
-- Values differ where at least half of the exchanges have others; outcomes where a share of them has. Numbers
-  differ by a factor, and by more than what is noise.
-- First come outcomes that are worse, then what clients are, the versions they use, what they ask and send,
-  what they are answered, then times, rates and sizes, clients that have no other, and outcomes that are
-  better. What concerns more of the exchanges of its kind comes before what concerns fewer.
-- What several clients have alike is one difference, and so are the elements of one array.
+- Values differ if at least half of the exchanges have different ones, outcomes if a share of them has.
+  Numbers
+  differ by a factor, and by more than noise.
+- First come outcomes that are worse, then properties of clients, the versions they use, their requests,
+  the answers, then times, rates and sizes, clients that have no partner, and outcomes that are
+  better. A difference of more exchanges of its kind comes before one of fewer exchanges.
+- Equal differences of several clients are one difference, and so are the elements of one array.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class Shares(NamedTuple):
     example: Example | None
 
     def facts(self) -> dict[str, Any]:
-        """The parts by name, for JSON."""
+        """Return the parts by name, for JSON."""
         return {
             "count": self.total,
             "values": [{"value": value, "count": count} for value, count in self.values],
@@ -102,12 +103,12 @@ class Numbers(NamedTuple):
     p99: int
 
     def facts(self) -> dict[str, Any]:
-        """The parts by name, for JSON."""
+        """Return the parts by name, for JSON."""
         return {"count": self.total, "p50": self.p50, "p99": self.p99}
 
 
 class Difference(NamedTuple):
-    """One. `good` and `bad` are None where a capture has nothing of the kind.
+    """One difference. `good` and `bad` are None if a capture has no value of the kind.
 
     `share` is the part of the exchanges (connections, batches) of the step in the worse capture that have it.
     `elements` are further elements of the same array that differ.
@@ -126,7 +127,7 @@ class Difference(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, bool, float, int]:
-        """What to sort by."""
+        """The sort key."""
         place = _BETTER if self.is_better else _ORDER[self.kind]
         if self.what == CLIENTS_ALONE:
             place = _ALONE
@@ -134,7 +135,7 @@ class Difference(NamedTuple):
         return place, not is_other_work, -self.share, -self.weight
 
     def facts(self) -> dict[str, Any]:
-        """The parts by name, for JSON."""
+        """Return the parts by name, for JSON."""
         return {
             "kind": str(self.kind),
             "clients": list(self.clients),
@@ -194,7 +195,7 @@ def _of_api(
     one: ClientSide,
     other: ClientSide,
 ) -> Difference:
-    """An API that a client uses in one capture alone."""
+    """Return the difference for an API that a client uses in one capture alone."""
     step, side = (here, one) if here is not None else (there, other)
     assert step is not None  # one of the two has it
     count = sum(each.count for each in side.steps.values())
@@ -236,12 +237,12 @@ def _of_step(clients: tuple[str, ...], api: str | None, here: Step, there: Step)
 def _outcomes(
     clients: tuple[str, ...], api: str | None, what: str, good: Values, bad: Values
 ) -> Iterator[Difference]:
-    """What comes out worse, and what better, by their kinds."""
+    """Yield the outcomes that are worse, and those that are better, by their kinds."""
     worse: list[tuple[float, Any]] = []
     better: list[tuple[float, Any]] = []
     for value in dict.fromkeys(
         (*good.counts, *bad.counts)
-    ):  # in this order: of equals the first one is shown
+    ):  # in this order: the first of equal ones is shown
         if value in _ORDINARY:
             continue
         change = bad.share(value) - good.share(value)
@@ -270,7 +271,7 @@ def _passes(value: Any, values: Values) -> bool:
 def _values(
     clients: tuple[str, ...], api: str | None, aspect: Aspect, good: Values, bad: Values
 ) -> Difference | None:
-    """A field whose values are others; None where they are not, or where it has too many to tell."""
+    """Return a field whose values differ, or None if they do not, or if it has too many values."""
     if good.varies or bad.varies:
         return None
     every = good.counts.keys() | bad.counts.keys()
@@ -309,7 +310,7 @@ def _numbers(
     if good is None or bad is None:
         return
     fewer, more = sorted((good.count, bad.count))
-    # Batches that are larger are fewer: they tell it by themselves.
+    # Larger batches are fewer, so for batches the larger of both counts must be large enough.
     if (more if aspect[0] is Kind.BATCH else fewer) < _FEW:
         return
     factor, least = noise
@@ -352,7 +353,7 @@ def _number(numbers: Distribution) -> Numbers:
 
 
 def _alike(found: Iterable[Difference]) -> list[Difference]:
-    """Differences of several clients that say the same, as one."""
+    """Join equal differences of several clients."""
     joined: dict[Any, Difference] = {}
     for difference in found:
         values = [

@@ -29,7 +29,7 @@ BATCH_SIZE = "size of batches"
 CLIENTS_KEPT = 1_000
 _VALUES_KEPT = 16
 """Of a field with more values it is only known that it varies."""
-_ASPECTS_KEPT = 4_000  # of an API of a client: brokers have some 400 configs, a topic some 40
+_ASPECTS_KEPT = 4_000  # for one API of a client: brokers have some 400 configs, a topic some 40
 _LEFT_NS = 500_000_000  # of waiting: less is a client that ends
 _READ_WHOLE = 300
 """Bodies of a client in one version of an API that are decoded; all are counted."""
@@ -38,10 +38,10 @@ _PRELIMINARY = ("ApiVersions", "SaslHandshake", "SaslAuthenticate", str(Exchange
 
 
 class Kind(StrEnum):
-    """What of a client a difference is about. Names are output."""
+    """Kind of a client's difference. Names are output."""
 
     OUTCOME = "outcome"  # errors, missing answers, throttling, connections that come to nothing
-    CLIENT = "client"  # one is there in one capture alone; its software, its TLS and SASL
+    CLIENT = "client"  # one that is in one capture alone, its software, its TLS and SASL
     VERSION = "version"  # of an API; one that is used in one capture alone
     ORDER = "order"  # in which a connection begins
     REQUEST = "request"  # a field
@@ -61,7 +61,7 @@ class Example(NamedTuple):
 
 
 class Values:
-    """What something was, and how often; of few values."""
+    """Values of a property with their counts, for properties of few values."""
 
     __slots__ = ("counts", "examples", "total", "varies")
 
@@ -83,7 +83,7 @@ class Values:
         self.counts[value] += 1
 
     def share(self, value: Any) -> float:
-        """The part of all that has a value."""
+        """Return the part of all that has a value."""
         return self.counts[value] / self.total if self.total else 0.0
 
 
@@ -91,7 +91,7 @@ Aspect = tuple[Kind, str]
 
 
 class Step:
-    """What a client does by one API, or, without one, how it connects."""
+    """A client's activity with one API, or, without an API, its connections."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -115,7 +115,7 @@ class Step:
 
 
 class ClientSide:
-    """A client of one of the captures, all its connections together."""
+    """A client in one of the captures, all its connections together."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -128,9 +128,9 @@ class ClientSide:
 
 
 class Side:
-    """Takes the events of one capture; those of exchanges that are wanted count.
+    """Collector of one capture's events. Only wanted exchanges count.
 
-    `clients` are by client id; those of connections that never named one are under `NO_CLIENT_ID`.
+    `clients` are by client id. Clients of connections that never named one are under `NO_CLIENT_ID`.
     """
 
     def __init__(self) -> None:
@@ -140,7 +140,7 @@ class Side:
         self.last_ns = 0
         self._diagnosis = Diagnosis()
         self._begun: dict[str, list[str]] = {}
-        """What connections that had wanted exchanges began with, before they did their work."""
+        """The beginnings of connections with wanted exchanges, before their work."""
 
     @property
     def duration_ns(self) -> int:
@@ -158,7 +158,7 @@ class Side:
             self._closed(event.connection, wanted)
 
     def finish(self) -> None:
-        """The input is over."""
+        """End the input."""
         for problem in self._diagnosis.finish():
             self._came_to_nothing(problem.connection, str(problem.problem.reason))
 
@@ -174,7 +174,7 @@ class Side:
     def _came_to_nothing(self, info: ConnectionInfo, reason: str) -> None:
         step = self._client(info.client_id).connecting
         step.errors += 1
-        step.see(Kind.OUTCOME, "connections that came to nothing", reason, None)
+        step.see(Kind.OUTCOME, "connections that failed", reason, None)
 
     def _closed(self, info: ConnectionInfo, wanted: bool) -> None:
         begun = self._begun.pop(info.id, None)

@@ -1,13 +1,13 @@
-"""The ways to the broker and to the client, each by itself, of connections that two capture sets hold.
+"""The one-way delays to the broker and to the client, for connections that two capture sets have.
 
-- An exchange that both have is known by connection, correlation id and sizes. Its request passed the capture
-  near the client first, its response the other one: both ways added up are free of clocks, and tell which is
-  which.
-- One way alone has in it what the clocks of both sets differ by. No packet arrives before it was sent: so the
-  shortest ways bound that difference, all connections of two sets together. Who made both captures may know
-  more (`clocks_within_ns`; 0: one clock made both).
-- Where that leaves much of the ways open, one way alone is not told. Else it is told from the middle of what
-  is possible, with the error that has.
+- An exchange in both sets is recognized by connection, correlation id and sizes. Its request passed the
+  capture near the client first, its response the other one: the sum of both ways is free of clocks, and shows
+  which capture is which.
+- One way alone includes the difference of both clocks. No packet arrives before it was sent: so the shortest
+  ways bound that difference, for all connections of two sets together. The user who made both captures may
+  know a closer bound (`clocks_within_ns`, 0: one clock made both).
+- If that leaves a large part of the ways open, one way alone is not reported. Else it is the middle of the
+  possible range, with its error.
 - A frame has passed when its last byte has.
 """
 
@@ -25,7 +25,7 @@ Facts = dict[str, Any]
 
 # Exchanges that may still come in another set, some 600 bytes each.
 MAX_ONE_SIDED = 100_000
-# One way alone is told where the clocks leave at most this part of both ways open.
+# One way alone is reported if the clocks leave at most this part of both ways open.
 _TELLING = 10
 _RESOLUTION_NS = 2_000  # of pcap, at both ends
 
@@ -72,9 +72,9 @@ class _Ways:
 
 
 class Clocks(NamedTuple):
-    """By how much the clock near the broker may be ahead of the one near the client, in nanoseconds.
+    """The range of the lead of the clock near the broker over the one near the client, in nanoseconds.
 
-    `is_contradicted`: the clocks differ by more than they were said to.
+    `is_contradicted`: the clocks differ by more than the user's bound.
     """
 
     least_ns: int
@@ -103,7 +103,7 @@ class Clocks(NamedTuple):
 
 
 class OneWay:
-    """Takes complete exchanges of all capture sets, in any order; rows are those of the keys they have."""
+    """Collector of complete exchanges from all capture sets, in any order. Rows are by their keys."""
 
     def __init__(self, capture_sets: int, clocks_within_ns: int | None = None) -> None:
         self._sets = capture_sets
@@ -114,7 +114,7 @@ class OneWay:
         self._all: dict[Sets, _Ways] = {}
 
     def add(self, exchange: Exchange, keys: Sequence[Key] = ()) -> None:
-        """Take an exchange; `keys` are the rows in which it counts, told of the connection that counts."""
+        """Take an exchange. `keys` are the rows in which it counts, from the connection that counts."""
         request, response, info = exchange.request, exchange.response, exchange.connection
         if request is None or response is None or exchange.correlation_id is None:
             return
@@ -123,7 +123,7 @@ class OneWay:
         sight = _Sight(info.capture_set, sizes, request.end_time_ns, response.end_time_ns, keys)
         seen = self._waiting.setdefault(key, [])
         if any(one.capture_set == sight.capture_set for one in seen):
-            seen[:] = [sight] * 2  # an id that came again: nobody knows which of the other set's is which
+            seen[:] = [sight] * 2  # an id that came again: the other set's exchange cannot be assigned
         elif len(seen) < 2 or seen[0] is not seen[1]:
             for one in seen:
                 if one.sizes == sizes:
@@ -148,7 +148,7 @@ class OneWay:
             ways.add(to_broker_ns, to_client_ns)
 
     def _row(self, key: Key) -> dict[Sets, _Ways]:
-        """That of a key; past what statistics keep one that is forgotten."""
+        """Return the row of a key, or an unstored one past the limit of statistics."""
         found = self._rows.get(key)
         if found is None:
             found = {}
@@ -157,7 +157,7 @@ class OneWay:
         return found
 
     def clocks(self) -> dict[Sets, Clocks]:
-        """What is known of the clocks, by the sets near the client and near the broker."""
+        """Return the bounds of the clocks, by the sets near the client and near the broker."""
         bounds: dict[Sets, tuple[int, int]] = {}
         for (near, far), ways in self._all.items():
             least, most = -ways.least_to_client, ways.least_to_broker
@@ -186,9 +186,9 @@ class OneWay:
     def facts(
         self, keys: Iterable[Key], by: Sequence[str], named: Callable[[Key], Key] | None = None
     ) -> Facts | None:
-        """As plain values: rows of those of some keys that passed two captures; None where nothing did.
+        """Return plain values: rows of some keys that passed two captures, or None if no exchange did.
 
-        `named` gives a key as rows have it; rows of the same one are one.
+        `named` returns a key as rows have it. Rows of one key are merged.
         """
         if not self._all:
             return None
@@ -215,7 +215,7 @@ class OneWay:
                 yield key, sets, _facts({sets: ways}, clocks)
 
     def clock_facts(self, clocks: dict[Sets, Clocks] | None = None) -> list[Facts]:
-        """What is known of the clocks, as plain values; `told`: enough for one way alone."""
+        """Return the bounds of the clocks, as plain values. `told`: enough for one way alone."""
         return [
             {
                 "near_client": near,
@@ -234,7 +234,7 @@ _Known = list[tuple[_Ways, Clocks]]
 
 
 def _is_told(known: _Known) -> bool:
-    """Whether the clocks are known well enough to tell one way alone."""
+    """Return whether the clocks are known well enough for one way alone."""
     if any(one.has_drift for _, one in known):
         return False
     mean_ns = sum(ways.both_ns for ways, _ in known) // sum(ways.exchanges for ways, _ in known)

@@ -1,17 +1,17 @@
-"""Where the time of an exchange went: the broker's own, a quota's, or the wait a Fetch asked for.
+"""The parts of an exchange's time: the broker's own, a quota's, or the wait a Fetch asked for.
 
 - Latency is first byte of the response minus last byte of the request.
-- What passed of it until the response before on the connection had come is not the broker's time for this
+- The part of it until the response before on the connection had come is not the broker's time for this
   request (`Exchange.in_line_ns`): it was in line.
-- A throttle time is part of it only where the broker delayed the answer itself; from certain versions on it
+- A throttle time is part of it only if the broker delayed the answer itself. From certain versions on it
   answers first and expects the client to wait (KIP-219), and the throttle comes after the latency.
-- A Fetch without data is held for up to its max wait (kafka.server.DelayedFetch). One
-  that was answered without records after that time waited for it; one answered long before did not wait.
+- A Fetch without data waits for up to its max wait (kafka.server.DelayedFetch). One
+  that was answered without records after that time waited for it. One answered long before did not wait.
   One answered with records at once found data waiting if an earlier answer had reported a higher high
-  watermark. Of any other nobody can say on the wire how long it was held for data: its broker time is
+  watermark. For any other Fetch the wire does not show how long it waited for data: its broker time is
   unknown, and it counts as `unclear`.
 - JoinGroup and SyncGroup wait for the other members, Produce with acks=all for replicas: that is broker time
-  here, because nothing on the wire separates it.
+  here, because the wire does not separate it.
 """
 
 from collections.abc import Iterator
@@ -35,11 +35,11 @@ _READ_COMMITTED = 1  # KIP-98
 
 
 class ResponseTime(NamedTuple):
-    """Nanoseconds. `broker` is None where it cannot be separated from a wait for data, of unknown length.
+    """Nanoseconds. `broker` is None if it cannot be separated from a wait for data, of unknown length.
 
     `in_line` is the part of the latency until the response before had come (`Exchange.in_line_ns`).
-    `throttle` is what the broker asked for, within the latency or after it; `wait` the part of a Fetch's
-    max wait that went by. `empty_early`: a Fetch without records that did not wait (`is_empty_early`).
+    `throttle` is the broker's throttle time, within the latency or after it. `wait` is the elapsed part of a
+    Fetch's max wait. `empty_early`: a Fetch without records that did not wait (`is_empty_early`).
     """
 
     latency: int
@@ -51,7 +51,9 @@ class ResponseTime(NamedTuple):
 
 
 def response_time(view: ExchangeView, watermarks: HighWatermarks) -> ResponseTime | None:
-    """The times of an exchange; None without both frames. Learns high watermarks from Fetch answers."""
+    """Return the times of an exchange, or None without both frames. Learns high watermarks from Fetch
+    answers.
+    """
     latency = view.exchange.latency_ns
     if latency is None:
         return None
@@ -102,17 +104,17 @@ def is_empty(parts: FetchParts) -> bool:
     """Whether a Fetch was answered with nothing: no records, no error, no replica to read from (KIP-392)."""
     if not parts.is_answered or parts.is_refused:
         return False
-    if not parts.answers:  # in a session: nothing is new. Without one the broker refused the request.
+    if not parts.answers:  # in a session: there is no news. Without one the broker refused the request.
         return bool(parts.answered_session)
     return not (parts.tells_anything or parts.has_records)
 
 
 def is_empty_early(exchange: Exchange, parts: FetchParts) -> bool:
-    """Whether a Fetch was answered with nothing in less than a tenth of its max wait.
+    """Return whether a Fetch was answered without records in less than a tenth of its max wait.
 
-    A broker holds such a Fetch (KIP-74, kafka.server.DelayedFetch). Where it does not, its clients ask again
-    at once: they spin. Of one that is throttled the broker reads nothing for so long (KIP-219), and one that
-    wants no bytes is not held.
+    A broker delays such a Fetch (KIP-74, kafka.server.DelayedFetch). If it does not, its clients ask again at
+    once: they spin. The broker does not read a throttled client's requests for the throttle time (KIP-219),
+    and it does not delay a Fetch that wants no bytes.
     """
     return parts.min_bytes >= 1 and _did_not_wait(exchange, parts)
 

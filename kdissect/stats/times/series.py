@@ -1,4 +1,4 @@
-"""What happened over time, in intervals of widths that people read."""
+"""Traffic over time, in intervals of widths that people read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WIDER = 10  # beyond a day: only damaged files have such times
 
 
 class Point(NamedTuple):
-    """What happened within one interval."""
+    """Traffic within one interval."""
 
     time_ns: int
     exchanges: int
@@ -48,11 +48,11 @@ class Series(Counts):
         return [0, 0, 0, 0]
 
     def points(self) -> list[Point]:
-        """The intervals with traffic, in order."""
+        """Return the intervals with traffic, in order."""
         return [Point(index * self.width_ns, *counts) for index, counts in self.items()]
 
     def narrowed(self, points: int) -> Series:
-        """The same in intervals so wide that at most `points` of them span it."""
+        """Return the same in intervals so wide that at most `points` of them span it."""
         found = Series(self.width_ns)
         found.merge(self)
         while found.span() > points:
@@ -64,20 +64,20 @@ class Series(Counts):
         return len(self._held) > MAX_POINTS
 
     def wider(self, width_ns: int) -> int:
-        """The next of `WIDTHS_NS`."""
+        """Return the next of `WIDTHS_NS`."""
         return _next_width(width_ns)
 
 
 def _next_width(width_ns: int) -> int:
-    """The next wider interval of `WIDTHS_NS`."""
+    """Return the next wider interval of `WIDTHS_NS`."""
     return next((width for width in WIDTHS_NS if width > width_ns), width_ns * _WIDER)
 
 
 class LatencySeries(Intervals[Distribution]):
     """Nanoseconds by interval. Picklable. Up to 9 KB an interval, 5 MB for all.
 
-    Intervals become wider as those of a `Series` that counts the same exchanges do, so that `like` always has
-    the same intervals as that.
+    Intervals become wider with the intervals of a `Series` that counts the same exchanges, so that `like`
+    always has the same intervals as that.
     """
 
     __slots__ = ()
@@ -90,7 +90,7 @@ class LatencySeries(Intervals[Distribution]):
         self.at(time_ns).add(latency_ns)
 
     def like(self, series: Series) -> LatencySeries:
-        """The same in the intervals of `series`, which are as wide or wider."""
+        """Return the same in the intervals of `series`, which are as wide or wider."""
         found = LatencySeries(self.width_ns)
         found.merge(self)
         while found.width_ns < series.width_ns:
@@ -114,5 +114,5 @@ class LatencySeries(Intervals[Distribution]):
         return len(self._held) > MAX_POINTS
 
     def wider(self, width_ns: int) -> int:
-        """The next of `stats.series.WIDTHS_NS`."""
+        """Return the next of `stats.series.WIDTHS_NS`."""
         return _next_width(width_ns)

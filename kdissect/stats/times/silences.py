@@ -43,7 +43,7 @@ class _Responses:
         self.silences: list[Silence] = []
 
     def add(self, first_ns: int, last_ns: int) -> None:
-        """Some came, without a silence between them."""
+        """Add responses without a silence between them."""
         if first_ns - self.last_ns >= SILENT_NS:
             self.silences.append(Silence(self.last_ns, first_ns))
             if len(self.silences) > _SILENCES_KEPT:
@@ -58,7 +58,7 @@ class _Responses:
         return self.first_ns < until_ns and self.last_ns > from_ns and not is_silent
 
     def _interrupt(self, first_ns: int, last_ns: int) -> None:
-        """A response that is completed late may have begun within a silence."""
+        """Interrupt silences: a response that is completed late may have begun within one."""
         at = len(self.silences)
         while at and self.silences[at - 1].until_ns > first_ns:
             at -= 1
@@ -91,9 +91,9 @@ class Silences:
             self._respond(place_of(info), times)
 
     def take_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """The same with exchanges of a block from one on, up to the first whose response came so late.
+        """Take exchanges of a block from `start`, up to the first whose response came after a silence.
 
-        Return its number, or the number of all.
+        Return its number, or the block's length.
         """
         found: dict[Place, list[Responding]] = {}
         of_connections, stop = block.response_times(start, SILENT_NS)
@@ -106,7 +106,7 @@ class Silences:
         return stop
 
     def close(self, info: ConnectionInfo) -> None:
-        """A connection is over."""
+        """End a connection."""
         self._last.pop(info.id, None)
 
     def _respond(self, place: Place, times: Iterable[Responding]) -> None:
@@ -143,7 +143,9 @@ class Silences:
         return self._last.get(connection) or None
 
     def served_after(self, route: Route) -> int:
-        """The longest silence of a connection after which a request was answered, in nanoseconds; 0: none."""
+        """Return a connection's longest silence after which a request was answered, in nanoseconds. 0:
+        none.
+        """
         return self._served.peek(route) or 0
 
     def of(self, place: Place) -> list[Silence]:
@@ -152,10 +154,10 @@ class Silences:
         return [] if found is None else found.silences
 
     def before(self, connection: str, response_ns: int) -> int | None:
-        """When a connection had its last response before one that came at a time, 0 if it had none.
+        """Return the time of the last response before the one at `response_ns`, 0 if there was none.
 
-        None if the response was not the first one after a silence of the connection: it may have waited
-        behind others, because a broker reads the next request of a connection when it has answered the one
+        None if the response was not the first one after a silence of the connection: it may have waited after
+        other requests, because a broker reads the next request of a connection when it has answered the one
         before (spec/000 Network).
         """
         return self._first.peek((connection, response_ns))
@@ -172,7 +174,9 @@ class Silences:
         )
 
     def is_served_within(self, place: Place, from_ns: int, until_ns: int) -> bool:
-        """Whether a broker sent a response within a time; False for less than a silence: nobody knows."""
+        """Return whether a broker sent a response within a time, or False for less than a silence, which is
+        unknown.
+        """
         found = self._brokers.peek(place)
         return found is not None and until_ns - from_ns >= SILENT_NS and found.within(from_ns, until_ns)
 

@@ -44,13 +44,13 @@ _ALL_REPLICAS = -1  # acks (org.apache.kafka.clients.producer.ProducerConfig#ACK
 _PROMPT = frozenset({0, 1, 2, 3, 8, 9, 12, 18, 68, 76, 88})
 # LeaderAndIsr, StopReplica: what a controller orders, which other requests of one connection may wait for.
 _ORDERS = frozenset({4, 5})
-# On one connection alone, a request that takes long looks the same: then more is asked for.
+# On one connection alone, a request that takes long looks equal: then more evidence is required.
 _ALONE_NS = 2 * SILENT_NS
 _ALONE_MOST = 3
-# Clients give up by themselves before that (request.timeout.ms, 30 s): a time that nobody else fills is a
-# step of the clock.
+# Clients stop waiting before that (request.timeout.ms, 30 s): a time without other traffic is a step of the
+# clock.
 _GIVEN_UP_NS = 40 * SILENT_NS
-# replica.lag.time.max.ms: as long a leader waits for a follower that is gone.
+# replica.lag.time.max.ms: the time that a leader waits for a follower that stopped.
 _NOTICED_NS = 30 * SILENT_NS
 AWAY = (Reason.REFUSED, Reason.NO_ANSWER, Reason.ADVERTISED_UNREACHED)
 """Why connections to a broker that is away fail."""
@@ -108,7 +108,7 @@ class Stall(NamedTuple):
 
     @property
     def clients(self) -> list[Client]:
-        """Who waited."""
+        """The clients that waited."""
         return list(dict.fromkeys(one.client for one in self.waits))
 
     @property
@@ -123,7 +123,7 @@ class Stall(NamedTuple):
 
 
 class Stalls:
-    """Takes all events in their order; those of exchanges that are wanted wait. Then asks `found`.
+    """Collector of all events in their order. Only wanted exchanges count as waits. `found` has the result.
 
     Bounded: the last `WAITS_KEPT` waits of a second or more.
     """
@@ -152,11 +152,11 @@ class Stalls:
             self._wait(ExchangeView(exchange))
 
     def take_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Take exchanges of a block from one on; return the next one that is for `add_exchange`."""
+        """Take exchanges of a block from `start`. Return the next one that is for `add_exchange`."""
         return self.silences.take_block(block, start)
 
     def close(self, event: ConnectionClosed) -> None:
-        """A connection is over."""
+        """End a connection."""
         info, problem = event.connection, event.problem
         self.silences.close(info)
         if info.same_as is not None:
@@ -187,9 +187,9 @@ class Stalls:
     # what was seen
 
     def found(self, throttled: Collection[Client] = ()) -> dict[Place, list[Stall]]:
-        """All stalls by broker; not those of brokers that waited for the replicas of one that stood still.
+        """Return all stalls by broker, without brokers that waited for the replicas of one that stopped.
 
-        A broker reads nothing of `throttled` clients meanwhile (KIP-219): their waits do not count.
+        A broker does not read requests of `throttled` clients meanwhile (KIP-219): their waits do not count.
         """
         waits: dict[Place, list[Wait]] = {}
         for one in self.waits:
@@ -326,7 +326,7 @@ def _is_one_connection(waits: Sequence[Wait]) -> bool:
 def by_brokers(
     found: dict[Place, list[Stall]],
 ) -> Iterator[tuple[tuple[Place, ...], list[list[Stall]]]]:
-    """Stalls by the brokers that had them together; each list of stalls is of one time."""
+    """Yield stalls by the brokers that had them together. Each list of stalls is of one time."""
     left = sorted((one for of in found.values() for one in of), key=lambda one: (one.from_ns, one.place))
     groups: dict[tuple[Place, ...], list[list[Stall]]] = {}
     while left:

@@ -1,17 +1,18 @@
-"""Where the time of exchanges went: on the way, in the broker, to a quota, to retransmissions, to the client.
+"""The parts of exchanges' time: network path, broker, quota, retransmissions, client.
 
-- What an exchange took, from the first byte of its request to the last byte of its answer, is told apart in
-  parts that add up to it; in front of it stands the time since the answer before on its connection.
-- The network has the shortest way to the broker and back that the connection had shown by then, and what
-  both frames took to pass. Where no acknowledgment showed the way, network and broker cannot be told apart:
-  `unknown`.
-- A response comes after those to earlier requests of its connection: until the last of these had come, an
-  exchange waited `in_line`, wherever the broker was with it.
-- The broker has what is left of `stats.response_time`. Where nobody can say how long a Fetch was held for
-  data, what is left is `unclear`.
-- Between an answer and the next request of its connection passes the way to the client and back, a throttle
-  time that the client is to wait (KIP-219), and the client's own time.
-- Only what the capture shows is laid to retransmissions (`net.streams.round_trips`).
+- The time of an exchange, from the first byte of its request to the last byte of its answer, is split into
+  parts that add up to it. The time since the answer before on its connection precedes it.
+- The network has the shortest path to the broker and back that the connection had shown by then, and the
+  passing time of both frames. If no acknowledgment showed the path, network and broker cannot be
+  distinguished: `unknown`.
+- A response comes after the responses to earlier requests of its connection: until the last of these had
+  come,
+  an exchange waited `in_line`, with any progress at the broker.
+- The broker has the remaining time of `stats.response_time`. If it is unknown how long a Fetch waited for
+  data, the remaining time is `unclear`.
+- Between an answer and the next request of its connection are the path to the client and back, a throttle
+  time that the client must wait (KIP-219), and the client's own time.
+- Retransmissions have only the time that the capture shows (`net.streams.round_trips`).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from kdissect.stats.times.waited import in_line_ns
 Facts = dict[str, Any]
 
 PARTS = ("network", "retransmission", "in_line", "broker", "throttle", "wait", "unclear", "unknown")
-"""What the time of exchanges is split into; `client` comes beside them."""
+"""The parts of the exchanges' time. `client` comes next to them."""
 
 
 class Split:
@@ -75,10 +76,11 @@ class Split:
 
 
 class TimeSplit:
-    """Splits by key, and of all together. Give it the exchanges in their order, and `close` what is over.
+    """Splits by key, and of all together. Pass it the exchanges in their order, and `close` finished
+    connections.
 
-    `one_way`, where there are several capture sets, is given those that count here, with their keys; the
-    others it has to be given besides.
+    `one_way`, if there are several capture sets, receives the exchanges that count here, with their keys. The
+    caller passes the other ones to it.
     """
 
     def __init__(
@@ -96,14 +98,14 @@ class TimeSplit:
         self._known: Counter[str] = Counter()
 
     def add(self, view: ExchangeView, times: ResponseTime | None, is_wanted: bool) -> None:
-        """Count an exchange with its times; of one that is not wanted learn when its answer came."""
+        """Count an exchange with its times. From one that is not wanted learn when its answer came."""
         connection, exchange = view.info.id, view.exchange
         keys = self._keys_of(view) if is_wanted else ()
         if self.one_way is not None and is_wanted:
             self.one_way.add(exchange, keys)
         before = self._before.pop(connection, None)
         if exchange.response is None or exchange.request is None or times is None:
-            return  # what the client did behind it is not known
+            return  # the client's later activity is unknown
         owed_ns = times.throttle if client_must_wait(view.key, view.version) else 0
         self._before[connection] = exchange.response.end_time_ns, owed_ns
         if is_wanted:
@@ -112,7 +114,7 @@ class TimeSplit:
                 split.add(parts)
 
     def close(self, info: ConnectionInfo) -> None:
-        """A connection is over."""
+        """End a connection."""
         self._before.pop(info.id, None)
         if info.tcp is None or info.tcp.times is None or not info.complete:
             return
@@ -126,9 +128,9 @@ class TimeSplit:
     def facts(
         self, keys: Sequence[Key], by: Sequence[str], named: Callable[[Key], Key] | None = None
     ) -> Facts:
-        """As plain values; rows are those of some keys, what is left is `other`.
+        """Return plain values. Rows are those of some keys, and all others are in `other`.
 
-        `named` gives a key as rows have it; rows of the same one are one.
+        `named` returns a key as rows have it. Rows of one key are merged.
         """
         counted = self._rows
         if named is not None:
@@ -182,7 +184,8 @@ def _parts(view: ExchangeView, times: ResponseTime, before: tuple[int, int] | No
     if trip is None:
         found["unknown"] = left
     else:
-        # The way is part of the time in line: at the broker it was in line for the rest.
+        # The network path is part of the time in line: the request was in line at the broker after it
+        # arrived.
         way = min(trip, left + in_line)
         found["network"] += way
         found["in_line"] = max(in_line - way, 0)
@@ -193,7 +196,9 @@ def _parts(view: ExchangeView, times: ResponseTime, before: tuple[int, int] | No
 
 
 def _of_pause(view: ExchangeView, before: tuple[int, int] | None) -> Iterator[tuple[str, int]]:
-    """The time between the answer before and the request, where nothing was under way."""
+    """Yield the parts of the time between the answer before and the request, if no other exchange was
+    open.
+    """
     exchange = view.exchange
     if before is None or exchange.request is None:
         return

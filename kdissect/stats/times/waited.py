@@ -1,15 +1,14 @@
-"""How long a client waited for a response at least, and how long of it the request was at the broker.
+"""The shortest possible wait of a client for a response, and the part with the request at the broker.
 
-The same parts as those of `stats.times.time_split`, without what other exchanges show:
+The parts of `stats.times.time_split`, without the facts from other exchanges:
 
 - A client waits from the last byte of its request to the first byte of the response. The shortest round trip
-  of the connection, bytes that were sent again, a throttle time that the broker kept by itself, and the wait
+  of the connection, bytes that were sent again, a throttle time that the broker waited itself, and the wait
   for records that a Fetch asks for are no wait for the broker.
 - A broker reads the next request of a connection when it has answered the one before (spec/000 Network). A
-  request that was in line for as long as a round trip takes was at the broker from then on.
+  request that was in line for the time of a round trip was at the broker from then on.
 
-A Fetch may be answered before its max wait is over: its time at the broker is longer, and nobody knows by how
-much.
+A Fetch may be answered before its max wait is over: its time at the broker is longer by an unknown amount.
 """
 
 from __future__ import annotations
@@ -31,7 +30,9 @@ _MISSING = (AnomalyKind.GAP, AnomalyKind.SKIPPED_BYTES)
 
 
 def waited_ns(view: ExchangeView) -> int:
-    """How long the client waited for the broker, also while the request was in line; 0 if nobody knows."""
+    """Return how long the client waited for the broker, also while the request was in line, or 0 if
+    unknown.
+    """
     exchange, request, response = view.exchange, view.exchange.request, view.exchange.response
     latency = exchange.latency_ns
     if (
@@ -53,12 +54,12 @@ def waited_ns(view: ExchangeView) -> int:
 
 
 def at_broker_ns(exchange: Exchange, waited: int) -> int:
-    """The part of a wait (`waited_ns`) in which the request was not in line behind earlier ones."""
+    """Return the part of a wait (`waited_ns`) in which the request was not in line after earlier ones."""
     return waited - max(in_line_ns(exchange) - (exchange.broker_trip_ns or 0), 0)
 
 
 def in_line_ns(exchange: Exchange) -> int:
-    """How long an exchange was in line, also on its way; delays count by themselves."""
+    """Return how long an exchange was in line, also on its path. Delays count separately."""
     in_line, request = exchange.in_line_ns, exchange.request
     if not in_line or request is None or not exchange.delays:
         return in_line
