@@ -61,7 +61,7 @@ class CompiledLines:
             self._lines.count = self._rows.count
         self._report(anomalies)
 
-    def _taken(self) -> Iterator[bytes]:
+    def _taken(self, _is_last: bool) -> Iterator[bytes]:
         lines = self._lines.take()
         if lines:
             yield lines

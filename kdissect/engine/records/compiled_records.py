@@ -97,8 +97,8 @@ _Made = TypeVar("_Made")
 class CompiledRecords(Generic[_Made]):
     """Holds records fields, and decodes them into rows of a `writer`.
 
-    `take` gives what the writer has by now, `by_rows` what Python makes of a field that is left to it; `note`
-    gets what goes wrong there. `file_name` gives the name of an input by its number; `wants` says of the name
+    `take` gives what the writer has by now (True: `close` is over), `by_rows` what Python makes of a field that
+    is left to it; `note` gets what goes wrong there. `file_name` gives the name of an input by its number; `wants` says of the name
     of a topic whether its records are asked for.
     """
 
@@ -106,7 +106,7 @@ class CompiledRecords(Generic[_Made]):
         self,
         writer: "native.RecordColumns | native.RecordLines",
         file_name: Callable[[int], str],
-        take: Callable[[], Iterator[_Made]],
+        take: Callable[[bool], Iterator[_Made]],
         by_rows: Callable[[RecordSet], Iterator[_Made]],
         note: Callable[[Exception, Exchange], None],
         topic_name: TopicNames | None = None,
@@ -140,7 +140,7 @@ class CompiledRecords(Generic[_Made]):
     def close(self) -> Iterator[_Made]:
         """Decode what is held."""
         while (stopped := self._held.decode()) is not None:
-            yield from self._take()
+            yield from self._take(False)
             if stopped is True:
                 continue
             records = _record_set(stopped)
@@ -148,7 +148,7 @@ class CompiledRecords(Generic[_Made]):
                 yield from self._by_rows(records)
             except Exception as error:
                 self._note(error, records.exchange)
-        yield from self._take()
+        yield from self._take(True)
 
 
 def _record_set(found: RecordSet | HeldField) -> RecordSet:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from kdissect.engine.records.compiled_records import CompiledRecords
 from kdissect.engine.records.record_rows import RecordRows, TopicNames
 from kdissect.engine.records.record_sets import RecordSet
-from kdissect.engine.records.row_tables import arrow_row, arrow_text, in_tables
+from kdissect.engine.records.row_tables import RowBuffer, arrow_row, arrow_text
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
@@ -40,6 +40,8 @@ class CompiledTables:
     ) -> None:
         self._schema = schema
         self._rows = rows
+        self._buffer = RowBuffer(schema)
+        """Rows of fields that follow each other: a table for each field would cost more than its rows."""
         self._report = report
         self._columns = native.RecordColumns(*forms)
         self.records: CompiledRecords[Any] = CompiledRecords(
@@ -50,13 +52,18 @@ class CompiledTables:
 
     def _by_rows(self, records: RecordSet) -> Iterator[Any]:
         anomalies: list[Anomaly] = []
-        rows = map(arrow_row, self._rows.rows(records, anomalies))
-        for table in in_tables(rows, self._schema):
-            yield self._numbered(table)
+        for row in self._rows.rows(records, anomalies):
+            if self._buffer.add(arrow_row(row)):
+                yield from self._buffered()
         self._report(anomalies)
 
-    def _tables(self) -> Iterator[Any]:
-        """What was decoded so far."""
+    def _buffered(self) -> Iterator[Any]:
+        yield from map(self._numbered, self._buffer.take())
+
+    def _tables(self, is_last: bool) -> Iterator[Any]:
+        """What was decoded so far; buffered rows come before it."""
+        if is_last or self._columns.rows:
+            yield from self._buffered()
         if not self._columns.rows:
             return
         columns, rows, headers = self._columns.take()

@@ -38,25 +38,38 @@ def _no_text(_time_ns: int) -> None:
     """`arrow_row` puts the number there."""
 
 
+class RowBuffer:
+    """Rows that went through `arrow_row`, until they become a table of `schema`."""
+
+    def __init__(self, schema: Any) -> None:
+        self._schema = schema
+        self._names = schema.names
+        self._rows: list[tuple[Any, ...]] = []
+        self._bytes = 0
+
+    def add(self, row: Row) -> bool:
+        """Buffer a row. Return whether `take` is due because the buffer is full."""
+        self._rows.append(tuple(map(row.get, self._names)))
+        self._bytes += (row.get("key_bytes") or 0) + (row.get("value_bytes") or 0)
+        return len(self._rows) == _ROWS_AT_ONCE or self._bytes >= _BYTES_AT_ONCE
+
+    def take(self) -> Iterator[Any]:
+        """Empty the buffer: one table, or none if the buffer is empty."""
+        if self._rows:
+            columns = zip(*self._rows, strict=True)
+            kinds = zip(columns, self._schema, strict=True)
+            arrays = [pa.array(column, field.type) for column, field in kinds]
+            self._rows, self._bytes = [], 0
+            yield pa.Table.from_arrays(arrays, schema=self._schema)
+
+
 def in_tables(rows: Iterable[Row], schema: Any) -> Iterator[Any]:
     """Rows that went through `arrow_row` as tables, as many together as memory has room for."""
-    names = schema.names
-    held: list[tuple[Any, ...]] = []
-    size = 0
+    buffer = RowBuffer(schema)
     for row in rows:
-        held.append(tuple(map(row.get, names)))
-        size += (row.get("key_bytes") or 0) + (row.get("value_bytes") or 0)
-        if len(held) == _ROWS_AT_ONCE or size >= _BYTES_AT_ONCE:
-            yield _table(held, schema)
-            held, size = [], 0
-    if held:
-        yield _table(held, schema)
-
-
-def _table(rows: list[tuple[Any, ...]], schema: Any) -> Any:
-    columns = zip(*rows, strict=True)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=schema)
+        if buffer.add(row):
+            yield from buffer.take()
+    yield from buffer.take()
 
 
 def arrow_row(row: Row) -> Row:

@@ -165,6 +165,14 @@ def test_fields_that_fit_among_those_that_do_not_come_in_their_order() -> None:
     assert made["number"].to_pylist() == list(range(1, len(made) + 1))
 
 
+def test_fields_by_rows_that_follow_each_other_are_one_table() -> None:
+    good, old = BATCHES[0], kafka_python_messages(magic=1, samples=[(NOW, b"k", b"v", [])])
+    noted: list[Anomaly] = []
+    made = hold(compiled_tables(noted.extend), [*[produce(old)] * 5, produce(good), produce(old, old)])
+    assert [table.num_rows for table in made] == [5, 1, 2]
+    assert pa.concat_tables(made)["number"].to_pylist() == list(range(1, 9))
+
+
 def compressed(codec: int, content: bytes) -> bytes:
     """The first batch with its records as they are given, of a codec."""
     head = bytearray(BATCHES[0][:61])
