@@ -79,13 +79,24 @@ class Stage:
     def fill(self, topic: str) -> None:
         """Three batches of one record in each partition."""
         for number in range(3 * _PARTITIONS):
-            rows = [{"index": number % _PARTITIONS, "records": batch([f"value-{number}".encode()])}]
-            topics = [{"name": topic, "partition_data": rows}]
-            while True:  # until the partition's leader knows that it is
-                answer = self.setup.ask("Produce", 11, acks=-1, timeout_ms=5000, topic_data=topics)
-                if not answer.responses[0].partition_responses[0].error_code:
-                    break
-                time.sleep(0.1)
+            records = batch([f"value-{number}".encode()])
+            rows = [{"index": number % _PARTITIONS, "records": records}]
+            _produce(self.setup, 11, {"name": topic, "partition_data": rows})
+
+    def fill_by_proxy(self, topic_id: bytes) -> None:
+        """The same by an idempotent producer that names the topic by its id, as consumers do.
+
+        What goes through the proxy is on its tape.
+        """
+        client = RawClient(self.behind)
+        given = client.ask("InitProducerId", 4, transactional_id=None, transaction_timeout_ms=0)
+        for number in range(3 * _PARTITIONS):
+            sequence, partition = divmod(number, _PARTITIONS)
+            value = [f"value-{number}".encode()]
+            records = batch(value, given.producer_id, given.producer_epoch, sequence)
+            rows = [{"index": partition, "records": records}]
+            _produce(client, 13, {"topic_id": topic_id, "partition_data": rows})
+        client.close()
 
     def share_from_start(self, group: str) -> None:
         """A share group reads from the start of its topics: a setting of the group on the broker."""
@@ -116,6 +127,15 @@ class Stage:
                 .error_code
             ):
                 time.sleep(0.3)
+
+
+def _produce(client: RawClient, version: int, topic: dict[str, Any]) -> None:
+    """Write to a partition, once its leader knows that it is."""
+    while True:
+        answer = client.ask("Produce", version, acks=-1, timeout_ms=5000, topic_data=[topic])
+        if not answer.responses[0].partition_responses[0].error_code:
+            return
+        time.sleep(0.1)
 
 
 def main() -> int:
@@ -214,7 +234,7 @@ def _nothing(_answer: Any, _asked: Any) -> bool:
 def _seen(stage: Stage, client: Client, fault: BrokerFault) -> tuple[Seen, set[str]]:
     """What became of a fault in its story, on a new topic, and what `check` reports of it."""
     story = fault.story
-    topic, _ = stage.names()
+    topic, topic_id = stage.names()
     names = {"topic": topic}
     if story in _READERS:
         stage.fill(topic)
@@ -230,6 +250,8 @@ def _seen(stage: Stage, client: Client, fault: BrokerFault) -> tuple[Seen, set[s
         stage.open_transaction(topic)
         names["open"] = topic
     stage.proxy.play(fault.apis, fault.change, fault.times)
+    if story == "read back":
+        stage.fill_by_proxy(topic_id)
     later = threading.Timer(_LATER_SECONDS, stage.fill, (topic,))
     if story == "linger":
         later.start()

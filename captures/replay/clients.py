@@ -44,6 +44,7 @@ JAVA = {
         "Produce", {"count": "6", "partition": "0"}, _PATIENT | {"batch.size": "1", "linger.ms": "0"}
     ),
     "consume": Story("Consume", _READER | {"partitions": "2"}),
+    "read back": Story("Consume", _READER | {"partitions": "2"}),
     "linger": Story("Consume", _READER | {"count": "12", "partitions": "2"}),
     "group": Story("Consume", _READER | {"commit": "true"}, _CLASSIC),
     "modern group": Story("Consume", _READER | {"commit": "true"}, {"group.protocol": "consumer"}),
@@ -58,6 +59,7 @@ LIBRDKAFKA = {
     "produce": Story("produce", {"idempotent": "yes"}),
     "batches": Story("produce", {"idempotent": "yes", "partitions": "1"}),
     "consume": Story("consume", {}),
+    "read back": Story("consume", {}),
     "linger": Story("consume", {"count": "12"}),
     "group": Story("group", {"members": "1"}),
     "modern group": Story("group", {"members": "1", "protocol": "consumer"}),

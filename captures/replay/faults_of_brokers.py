@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from captures.replay.proxy import Change
+from kdissect.decoders.records.checksum import crc32c
 
 _LEADER_NOT_AVAILABLE, _NOT_LEADER, _REBALANCE, _FENCED_MEMBER_EPOCH = 5, 6, 27, 110
 _ZERO_ID = bytes(16)
+_BATCH_LENGTH_END, _CHECKSUM_END = 12, 21  # spec/001 "5.3.1 Record Batch"
 
 
 class BrokerFault(NamedTuple):
@@ -243,6 +245,18 @@ def _epoch_beyond_session(answer: Any, asked: Any) -> bool:
     rows = [row for row in _rows(answer) if asked.session_epoch > 0 and not asked.topics]
     for row in rows:
         row.records = bytes(row.records[:12]) + (77).to_bytes(4) + bytes(row.records[16:])
+    return bool(rows)
+
+
+@fault("FET031", "Fetch: another value than was produced, with a right checksum", "read back", "Fetch")
+def _other_value(answer: Any, _: Any) -> bool:
+    rows = _rows(answer)
+    for row in rows:
+        data = bytearray(row.records)
+        end = _BATCH_LENGTH_END + int.from_bytes(data[_BATCH_LENGTH_END - 4 : _BATCH_LENGTH_END])
+        data[end - 2] ^= 1  # the last byte of the value; behind it is the count of headers
+        data[_CHECKSUM_END - 4 : _CHECKSUM_END] = crc32c(bytes(data[_CHECKSUM_END:end])).to_bytes(4)
+        row.records = bytes(data)
     return bool(rows)
 
 

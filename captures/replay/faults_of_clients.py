@@ -12,7 +12,7 @@ from kdissect.decoders.generated.values import Value, items
 
 SUBSCRIPTION = struct.pack(">hih", 0, 1, 6) + b"played" + struct.pack(">i", -1)
 _MINUTE_MS = 60_000
-_NOT_LEADER = 6
+_NOT_LEADER, _CONCURRENT = 6, 51
 _NOT_YET = (_NOT_LEADER, 14, 15, 16)  # the leader or the coordinator does not know yet that it is
 _PATIENCE, _PAUSE_SECONDS = 20, 0.1
 
@@ -245,13 +245,13 @@ def _producer(room: Room, name: str | None = None, **more: Any) -> Any:
     return given
 
 
-def _produce(room: Room, records: bytes, **more: Any) -> str:
+def _produce(room: Room, records: bytes, version: int = 11, **more: Any) -> str:
     rows = [{"name": room.topic, "partition_data": [{"index": 0, "records": records}]}]
     asked: dict[str, Any] = {"acks": -1, "timeout_ms": 5000} | more
     while True:
-        answer = room.client.ask("Produce", 11, **asked, topic_data=rows)
+        answer = room.client.ask("Produce", version, **asked, topic_data=rows)
         code = answer.responses[0].partition_responses[0].error_code
-        if code != _NOT_LEADER:  # the topic is new: its leader may not know yet
+        if code not in (_NOT_LEADER, _CONCURRENT):  # the topic is new: its leader may not know yet
             return answered(code)
 
 
@@ -331,6 +331,21 @@ def _end(room: Room, given: Any) -> str:
         producer_epoch=given.producer_epoch, committed=True,
     )  # fmt: skip
     return answered(answer.error_code)
+
+
+@fault("TXN012", "Produce v12 in the epoch before the one that EndTxn v5 gave")
+def _epoch_not_taken(room: Room) -> str:
+    given = _producer(room, room.name)
+    whose = {"transactional_id": room.name, "version": 12}
+    records = batch([b"a"], given.producer_id, given.producer_epoch, 0, bits=16)
+    assert _produce(room, records, **whose) == answered(0)
+    ended = room.client.ask(
+        "EndTxn", 5, transactional_id=room.name, producer_id=given.producer_id,
+        producer_epoch=given.producer_epoch, committed=True,
+    )  # fmt: skip
+    assert ended.producer_epoch > given.producer_epoch
+    records = batch([b"b"], given.producer_id, given.producer_epoch, 1, bits=16)
+    return _produce(room, records, **whose)
 
 
 @fault("TXN004", "Produce v11 in a transaction, for a partition that was not added")

@@ -44,6 +44,7 @@ class AnomalyKind(StrEnum):
     TRAILING_BYTES = "trailing_bytes"
     MALFORMED_PAYLOAD = "malformed_payload"  # what a bytes field holds does not fit its format
     ORPHAN_RESPONSE = "orphan_response"
+    UNREADABLE_REQUEST = "unreadable_request"  # which a response of no known request may answer
     INFERRED_API = "inferred_api"
     OUT_OF_ORDER_RESPONSE = "out_of_order_response"
     PASSED_OVER = "passed_over"  # a request without an answer, though one behind it was answered

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from kdissect.model.finding import Finding, Party, Severity, Who
 from kdissect.model.limits import in_force
@@ -50,6 +51,13 @@ class FindingLog:
         known.count += 1
         known.last_time_ns = max(known.last_time_ns, time_ns)
         return True
+
+    def add_consequence(self, keys: Iterable[Key], place: tuple[str, int], consequence: str) -> None:
+        """Say what followed an exchange, in its findings; those that other exchanges stand for stay."""
+        for key in keys:
+            known = self._found.get(key)
+            if known is not None and (known.place.connection, known.place.exchange) == place:
+                known.consequence = consequence
 
     def merge(self, other: FindingLog) -> None:
         """Take what another log holds, whose findings change with it."""

@@ -44,6 +44,7 @@ from kdissect.rules.run_coverage.rule_coverage import Exercise
 from kdissect.rules.views import pieces
 from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView
+from kdissect.rules.views.doubt import Doubt
 from kdissect.rules.views.kept_exchanges import LargeExchanges, RecentExchanges
 from kdissect.schema.domains import is_inside
 from kdissect.session.events import ConnectionClosed, Event
@@ -201,6 +202,8 @@ class Judge:
         self._facts(facts, None)
         for connection in list(self._held):
             self._release(connection)
+        for view in self._views.values():
+            self._say_silence(view)
         self._problems(self._history.take_problems())
         self._views.clear()
         self.coverage.finish(self._subjects.exchange_rules, self._subjects.undecodable_rules)
@@ -230,15 +233,26 @@ class Judge:
         self._suppressed.clear()
         for rule in self._subjects.connection_rules:
             self._apply(rule, view, None, rule.check(view))
+        self._say_silence(view)
         self.coverage.exercises.close(info)
         self._large.forget(info.id)
         self._recent.forget(info.id)
+
+    def _say_silence(self, view: ConnectionView) -> None:
+        """Findings about a response that is wrong say if the client sent no more requests after it."""
+        doubt = view.doubt
+        silence = doubt.silence(view.info.close) if doubt is not None and view.is_whole else ""
+        if doubt is not None and silence:
+            self.findings.add_consequence(doubt.said, (view.info.id, doubt.ordinal), silence)
 
     # exchanges
 
     def _exchange(self, exchange: Exchange, view: JudgedConnection, repeated: Repeated | None = None) -> None:
         """Judge the next exchange; `repeated` where it is the one before once more."""
         view.begin(exchange)
+        in_doubt = view.doubt is not None and view.hear_in_doubt(exchange, view.doubt)
+        if in_doubt:
+            repeated = None
         view.repeated = repeated
         if repeated is not None and repeated.outcome is not None and repeated.outcome.holds(exchange, view):
             self._count_again(exchange, view, repeated.outcome)
@@ -250,9 +264,8 @@ class Judge:
         shown = self._subjects.shown(exchange)
         marks = EVERY if shown is None or not self._guards else shown.guards.marks(exchange)
         silent = 0 if shown is None else shown.silent
-        if not (rules or marks & ~silent or facts & _IRREGULAR) and self._passes(
-            exchange, view, shown, marks
-        ):
+        is_ordinary = not (in_doubt or rules or marks & ~silent or facts & _IRREGULAR)
+        if is_ordinary and self._passes(exchange, view, shown, marks):
             return
         what = Shown(rules, shown, marks)
         if repeated is None:
@@ -348,7 +361,8 @@ class Judge:
 
     def _judged(self, exchange: Exchange, view: ConnectionView) -> None:
         """An exchange was judged; `_suppressed` are the codes that must not speak of it any more."""
-        view.end(exchange, self._suppressed)
+        hides_facts = view.doubt is not None and view.doubt.hides_facts
+        view.end(exchange, self._subjects.fact_codes if hides_facts else self._suppressed)
 
     def _bodies(
         self, exchange: Exchange, view: ConnectionView, shown: ShownExchange | None, marks: int
@@ -532,13 +546,20 @@ class Judge:
         why = fault.inconclusive or _lacking(rule, view)
         if why:
             self.inconclusive[rule.code, why] += 1
+            if fault.inconclusive and rule.misleads and exchange is not None:
+                view.hide_facts(exchange)
             return
         if rule.code in self._suppressed or rule.code in view.spoken:
+            return
+        found = occurrence_of(rule, fault, view.info, exchange, self._labels)
+        if view.doubt is not None and _is_in_doubt(rule, view.doubt, exchange, found):
+            self.inconclusive[rule.code, "frames may be read where none begin, behind one that is wrong"] += 1
             return
         self._suppressed.update(rule.overrides)
         if rule.once == Once.CONNECTION:
             view.spoken |= {rule.code}
-        found = occurrence_of(rule, fault, view.info, exchange, self._labels)
+        if exchange is not None and (rule.misleads or isinstance(rule, UndecodableRule)):
+            view.raise_doubt(found.party.role, exchange, found.key, is_no_frame=rule.misleads)
         if self.who is not None and found.party.role is not self.who:
             return
         if self.findings.repeats(found.key, found.time_ns):
@@ -558,6 +579,13 @@ def _lacking(rule: Rule, view: ConnectionView) -> str:
     if isinstance(rule, UndecodableRule) and view.is_half:
         return "who is the client is a guess: one direction of a connection that began before"
     return ""
+
+
+def _is_in_doubt(rule: Rule, doubt: Doubt, exchange: Exchange | None, found: Occurrence) -> bool:
+    """Whether a frame that is wrong may explain a fault behind it. Facts are silenced with their exchange."""
+    if exchange is None or isinstance(rule, FactRule):
+        return False
+    return doubt.hides(exchange, found.party.role, found.side)
 
 
 def _kind(fact: Fact) -> tuple[type, StrEnum]:

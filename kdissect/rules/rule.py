@@ -67,7 +67,8 @@ class Rule:
     it is less than the connection. `needs_start`: a rule that the unseen beginning of a
     connection could explain; `needs_whole`: one that bytes missing from the capture could explain. Both are
     then inconclusive. `rises` is for rules about brokers alone. `overrides` are codes that stay silent about
-    an exchange this rule has spoken of: they would report the same cause.
+    an exchange this rule has spoken of: they would report the same cause. `misleads`: the frame is none that
+    its sender has to send, so that those behind it may be read where none begin (`views.doubt`).
     """
 
     code: ClassVar[str]
@@ -83,6 +84,7 @@ class Rule:
     once: ClassVar[str] = Once.EACH
     rises: ClassVar[Rise | None] = None
     overrides: ClassVar[tuple[str, ...]] = ()
+    misleads: ClassVar[bool] = False
 
     @classmethod
     def effective_severity(cls) -> Severity:

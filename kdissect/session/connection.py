@@ -579,6 +579,7 @@ class ConnectionAnalyzer:
             else:
                 reader.go_opaque()
         if conversation is not None:
+            conversation.requests_from = self._readers[client]
             if self._readers[client].is_open and detection.begins_with_token(client):
                 conversation.begin_with_tokens()
             detection.replay(self._readers, client)

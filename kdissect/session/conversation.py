@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.decoders import quirks
 from kdissect.decoders.bodies import body_fits, response_fits, response_may_begin
@@ -38,6 +38,9 @@ from kdissect.session.sasl import (
     principal_of,
 )
 from kdissect.session.token_recognition import ends_tokens, is_known_request, may_be_misplaced
+
+if TYPE_CHECKING:
+    from kdissect.session.framing import FrameReader
 
 # A response whose id is at most this far below the last request's can answer a request from before the
 # capture or inside a gap.
@@ -115,12 +118,14 @@ class Conversation:
     __slots__ = (
         "_answered_ns", "_client_id", "_client_id_bytes", "_client_id_end", "_client_id_length", "_events",
         "_first_token", "_info", "_next", "_orphans", "_pairing", "_phase", "_rounds", "_tokens",
-        "_tokens_sent",
+        "_tokens_sent", "requests_from",
     )  # fmt: skip
 
     def __init__(self, info: ConnectionInfo, events: list[Event], store: Store | None = None) -> None:
         self._info = info
         self._events = events
+        self.requests_from: FrameReader | None = None
+        """The reader of the client's direction: it knows a request that is not whole yet."""
         self._pairing = Pairing(store)
         self._phase = Phase.REQUESTS
         self._tokens: tuple[Exchange, ...] = ()  # raw SASL frames that wait for their answer
@@ -476,9 +481,25 @@ class Conversation:
                 f"no request with correlation id {correlation_id} was seen",
                 frame,
             )
+            why = self._unreadable_request(correlation_id)
+            if why:
+                exchange.note(AnomalyKind.UNREADABLE_REQUEST, why, frame)
         exchange.response_body_offset = min(4, len(frame.data))
         self._infer(exchange, frame)
         self._emit(exchange)
+
+    def _unreadable_request(self, correlation_id: int) -> str:
+        """Say which request a response of no known request may answer; empty: none."""
+        unreadable = self._pairing.first_unreadable()
+        if unreadable is not None:
+            return f"it may answer request {unreadable.ordinal}, which does not fit"
+        begun = b"" if self.requests_from is None else self.requests_from.begun
+        kind = request_kind(begun)
+        if kind is None or len(begun) < _HEADER.size:
+            return ""
+        if kind.unknown or _HEADER.unpack_from(begun)[-1] == correlation_id:
+            return f"it may answer request {self._next}, which was not whole then"
+        return ""
 
     def _answers_any(self, frame: Frame) -> bool:
         """Whether a response, or what there is of it, fits a kind of request that was seen."""

@@ -464,6 +464,11 @@ class FrameReader:
             (self._first_ref, self._first_time), (self.last_ref, self.last_time_ns),
         ) = state  # fmt: skip
 
+    @property
+    def begun(self) -> bytes:
+        """The first bytes of the content of the frame under way; empty without one."""
+        return self.parts[0] if self._size >= 0 and self.parts else b""
+
     # position
 
     def start_frames(self, take: TakeFrame, certain: bool) -> None:

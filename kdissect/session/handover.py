@@ -216,6 +216,7 @@ def take_back(
         stream.take_over(state)
         _end(stream, reader, end)
         streams.append(stream)
+    conversation.requests_from = found[client]
     tcp.take_over((streams[0], streams[1]), time_ns, reset_by)
     return found[0], found[1]
 

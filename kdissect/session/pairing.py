@@ -15,7 +15,7 @@ from collections import deque
 from itertools import islice, takewhile
 from typing import NamedTuple
 
-from kdissect.decoders.bodies import response_fits
+from kdissect.decoders.bodies import request_fits, response_fits
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.frame import Frame, FrameRow
 from kdissect.model.wording import plural
@@ -36,6 +36,7 @@ FIRST_LOOKED_AT = 8
 MADE_ANEW_AFTER = 256
 
 
+_UNREADABLE = (AnomalyKind.MALFORMED_HEADER, AnomalyKind.UNKNOWN_API, AnomalyKind.UNKNOWN_VERSION)
 _NO_RESPONSE = State.NO_RESPONSE_EXPECTED
 _NOTHING: list[Exchange] = []
 _NO_MATCH: tuple[None, list[Exchange]] = None, _NOTHING
@@ -288,6 +289,10 @@ class Pairing:
         """Correlation ids of the first requests that wait."""
         return list(islice(self._pending, count))
 
+    def first_unreadable(self) -> Exchange | None:
+        """One of the first requests that wait which does not fit, or names an API that nobody knows."""
+        return next(filter(_is_unreadable, islice(self._pending.values(), FIRST_LOOKED_AT)), None)
+
     def all_wait(self, ordinals: range, replaces: bool) -> bool:
         """Return whether all requests of some ordinals wait, and can be taken out and added again.
 
@@ -382,6 +387,16 @@ class Pairing:
 def _is_ordinary(exchange: Exchange) -> bool:
     request = exchange.request
     return exchange.anomalies is None and request is not None and request.anomalies is None
+
+
+def _is_unreadable(exchange: Exchange) -> bool:
+    if any(anomaly.kind in _UNREADABLE for anomaly in exchange.anomalies or ()):
+        return True
+    request, key, version = exchange.request, exchange.api_key, exchange.api_version
+    is_whole = request is not None and len(request.data) == request.size
+    if request is None or key is None or version is None or not is_whole:
+        return False
+    return not request_fits(request.data, exchange.request_body_offset, key, version)
 
 
 def _row(exchange: Exchange) -> WaitingRow:

@@ -51,7 +51,8 @@ def _placed(told: Said, lost_at: int = -1) -> Iterator[Placed]:
     yield from ordered.close({})
 
 
-def _at_once(told: Said, lost_at: int = -1) -> Told:
+def at_once(told: Said, lost_at: int = -1) -> Told:
+    """What one judge comes to."""
     judge = Judge()
     for _, event in _placed(told, lost_at):
         judge.add(event)
@@ -61,7 +62,8 @@ def _at_once(told: Said, lost_at: int = -1) -> Told:
     return _told(judgement)
 
 
-def _in_stages(told: Said, lost_at: int = -1, silenced: Codes = NO_CODES) -> Told:
+def in_stages(told: Said, lost_at: int = -1, silenced: Codes = NO_CODES) -> Told:
+    """What two judges come to, one behind the other."""
     total, forwarded = _first(told, lost_at)
     random.Random(0).shuffle(forwarded)
     judge = CaptureSetJudge()
@@ -93,14 +95,14 @@ def _first(told: Said, lost_at: int = -1) -> tuple[Judgement, list[ForwardedEven
 def test_fixtures_of_every_rule(rule: Rule) -> None:
     case = CASES[rule.code]
     for said in (case.violating, case.legal):
-        assert _in_stages(said()) == _at_once(said())
+        assert in_stages(said()) == at_once(said())
 
 
 @pytest.mark.parametrize("code", ["TXN004", "PRD003", "GRP013", "FET012"])
 def test_what_the_per_flow_stage_silenced_is_silent_in_the_other(code: str) -> None:
     said = CASES[code].violating
-    assert any(row["code"] == code for row in _in_stages(said())[0])
-    assert not any(row["code"] == code for row in _in_stages(said(), silenced=frozenset({code}))[0])
+    assert any(row["code"] == code for row in in_stages(said())[0])
+    assert not any(row["code"] == code for row in in_stages(said(), silenced=frozenset({code}))[0])
 
 
 def test_the_per_flow_stage_reports_what_it_silenced() -> None:
@@ -119,8 +121,8 @@ def test_what_was_lost_makes_facts_unsure_in_both(code: str) -> None:
     said = CASES[code].violating
     unsure = 0
     for lost_at in range(len(said())):
-        wanted = _at_once(said(), lost_at)
-        assert _in_stages(said(), lost_at) == wanted
+        wanted = at_once(said(), lost_at)
+        assert in_stages(said(), lost_at) == wanted
         unsure += any(row["what"] == "inconclusive" and row["names"][0] == code for row in wanted[1])
     assert unsure
 

@@ -46,26 +46,23 @@ class ConnectionRefused(FailedConnection):
         how = "was refused" if _is_refused(problems) else "got no answer"
         return f"{host} tried {often(problems)} to connect to {end} and {how}."
 
-    def more(self, problems: list[ConnectionProblem], seen: Evidence) -> str:
-        """When nobody listened there, if the end did not respond to others meanwhile."""
+    def context(self, problems: list[ConnectionProblem], seen: Evidence) -> tuple[str, str]:
+        """Return when nobody listened there, and why it may be no wrong address."""
         periods = _periods(problems, seen)
         if _is_served(periods, seen):
-            return "It responded to others meanwhile."
+            why = "others use it meanwhile: a firewall between may refuse this host alone"
+            return "It responded to others meanwhile.", why
+        more = "Nobody listened there then." if _is_refused(problems) else ""
         if len(periods) > 1:
             when = joined([f"{rfc3339(_start_ns(of[0]))} ({often(of)} in {_lasted(of)})" for of in periods])
-            return f"In between it accepted connections: nobody listened there from {when}."
-        return "Nobody listened there then." if _is_refused(problems) else ""
-
-    def not_surer(self, problems: list[ConnectionProblem], seen: Evidence) -> str:
-        """Return why others than a client with a wrong address may be meant; empty for a port of Kafka."""
-        if _is_served(_periods(problems, seen), seen):
-            return "others use it meanwhile: a firewall between may refuse this host alone"
+            more = f"In between it accepted connections: nobody listened there from {when}."
         if any(one.is_kafka for one in problems):
-            return "Kafka responds there at other times: a broker that starts, or is away, looks the same"
+            why = "Kafka responds there at other times: a broker that starts, or is away, looks the same"
+            return more, why
         ports = {key.broker.rpartition(":")[2] for key, _ in seen.gathering.links.items()}
         if problems[0].connection.broker_text.rpartition(":")[2] in ports:
-            return ""
-        return super().not_surer(problems, seen)
+            return more, ""
+        return more, super().context(problems, seen)[1]
 
 
 def _is_refused(problems: list[ConnectionProblem]) -> bool:

@@ -37,10 +37,6 @@ class FailedConnection(Cause):
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
         """What happened, for people."""
 
-    def more(self, problems: list[ConnectionProblem], seen: Evidence) -> str:
-        """Return what the rest of the capture adds to the sentence, as sentences of their own."""
-        return ""
-
     def left(self, seen: Evidence) -> dict[tuple[str, str], list[ConnectionProblem]]:
         """The connections that it may be about, by host and end."""
         return failed(seen, self.reasons)
@@ -49,34 +45,29 @@ class FailedConnection(Cause):
         """Whether connections that failed so are the cause."""
         return len(problems) >= self.least
 
-    def not_surer(self, problems: list[ConnectionProblem], seen: Evidence) -> str:
-        """Where nothing shows that the end speaks Kafka, it may be somebody else's trouble."""
-        return (
-            ""
-            if any(one.is_kafka for one in problems)
-            else "nothing in the capture shows that Kafka listens there"
-        )
+    def context(self, problems: list[ConnectionProblem], seen: Evidence) -> tuple[str, str]:
+        """Return what the rest of the capture adds to the sentence, and why the cause is not sure.
+
+        Each is empty if there is nothing. An end that is not known to speak Kafka may be somebody else's.
+        """
+        is_kafka = any(one.is_kafka for one in problems)
+        return "", "" if is_kafka else "nothing in the capture shows that Kafka listens there"
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Each host and end."""
         for (host, end), problems in self.left(seen).items():
             if self.holds(problems, seen):
+                more, not_surer = self.context(problems, seen)
+                said = self.sentence(host, end, problems), more, _origin(seen, problems[0].connection)
                 yield self.found(
-                    " ".join(filter(None, self._sentences(host, end, problems, seen))),
+                    " ".join(filter(None, said)),
                     _who(host, problems),
                     parties(host, end, problems),
                     seen_of(problems),
                     Cost(errors=len(problems)),
                     LOOKS,
-                    self.not_surer(problems, seen),
+                    not_surer,
                 )
-
-    def _sentences(
-        self, host: str, end: str, problems: list[ConnectionProblem], seen: Evidence
-    ) -> tuple[str, ...]:
-        """What happened, what the rest of the capture adds, and who named the address."""
-        origin = _origin(seen, problems[0].connection)
-        return self.sentence(host, end, problems), self.more(problems, seen), origin
 
 
 def _origin(seen: Evidence, info: ConnectionInfo) -> str:

@@ -14,6 +14,7 @@ from kdissect.rules.kinds import ConnectionRule, ExchangeRule, UndecodableRule
 from kdissect.rules.rule import REQUEST, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import ConnectionView
+from kdissect.rules.views.doubt import has_no_header
 from kdissect.schema import protocol_messages
 from kdissect.session.exchange import Exchange, ExchangeKind
 
@@ -49,6 +50,9 @@ class BadFrameSize(ConnectionRule):
         if AnomalyKind.BAD_FRAME_SIZE in kinds:
             anomaly = view.info.anomalies[kinds.index(AnomalyKind.BAD_FRAME_SIZE)]
             who = Who.CLIENT if anomaly.direction == view.info.client_direction else Who.BROKER
+            doubt = view.doubt
+            if doubt is not None and doubt.explains_size(anomaly, view.direction_of(doubt.who)):
+                return  # the frame before has its own finding
             yield Violation("a size from 0 to 268435455", anomaly.detail, who=who)
 
 
@@ -136,6 +140,7 @@ class FrameTooShort(ExchangeRule):
     needs_start = True
     needs_whole = True
     overrides = ("HDR001",)
+    misleads = True
     guard = ExchangeFact.SHORT
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
@@ -183,7 +188,7 @@ class FrameCutByClose(ConnectionRule):
         exchange, side = view.cut
         frame = exchange.request if side == REQUEST else exchange.response
         sender = Who.CLIENT if side == REQUEST else Who.BROKER
-        if frame is None or close.by != sender:
+        if frame is None or close.by != sender or _is_misread(view, exchange, sender):
             return
         api = protocol_messages.api_name(exchange.api_key) if exchange.api_key is not None else None
         held = f"{len(frame.data)} of {plural(frame.size, 'byte')}"
@@ -192,6 +197,16 @@ class FrameCutByClose(ConnectionRule):
         if why is not None and _is_whole(exchange, side):
             what += f"; it is whole: {why}"
         yield Violation("a whole frame before the connection ends", what, who=sender)
+
+
+def _is_misread(view: ConnectionView, exchange: Exchange, sender: Who) -> bool:
+    """Whether nobody knows that a frame begins there, which another finding says: its header names an API or
+    version that the schema does not know, or the frame before it is wrong.
+    """
+    doubt = view.doubt
+    if sender is Who.CLIENT and has_no_header(exchange):
+        return True
+    return doubt is not None and doubt.is_open and doubt.who is sender and doubt.ordinal != exchange.ordinal
 
 
 def _is_whole(exchange: Exchange, side: str) -> bool:

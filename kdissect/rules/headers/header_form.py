@@ -49,6 +49,7 @@ class MalformedHeader(ExchangeRule):
     )
     needs_whole = True
     overrides = ("HDR005",)  # the client id is what could not be read
+    misleads = True
     guard = ExchangeFact.ANOMALY
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
@@ -97,6 +98,7 @@ class NegativeVersion(ExchangeRule):
     cites = ("spec/004 api_version",)
     needs_whole = True
     overrides = ("VER001", "VER014", "VER019", "HDR009", "HDR010")
+    misleads = True
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
         """Versions below 0."""

@@ -45,6 +45,7 @@ class Subjects:
         self._exchange_rules: dict[tuple[int | None, int | None, int], tuple[ExchangeRule, ...]] = {}
         for rule in rules:
             self._sort(rule)
+        self.fact_codes = frozenset(rule.code for rule in rules if isinstance(rule, FactRule))
 
     def _sort(self, rule: Rule) -> None:
         if isinstance(rule, NodeRule):

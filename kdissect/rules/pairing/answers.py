@@ -33,11 +33,16 @@ class UnsolicitedResponse(ExchangeRule):
     )
     needs_start = True
     needs_whole = True
+    misleads = True
     guard = ExchangeFact.ANOMALY
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
         """What pairing noted."""
-        for anomaly in exchange.anomalies or ():
+        anomalies = exchange.anomalies or ()
+        if any(anomaly.kind is AnomalyKind.UNREADABLE_REQUEST for anomaly in anomalies):
+            yield Violation(inconclusive="it may answer a request that does not fit, or was not whole yet")
+            return
+        for anomaly in anomalies:
             if anomaly.kind is AnomalyKind.ORPHAN_RESPONSE:
                 yield Violation(
                     "the correlation id of a request that waits",

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from copy import copy
 from typing import NamedTuple, Self, Union
 
 from kdissect.history.connections.negotiated_versions import ranges_of
 from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.finding import Who
 from kdissect.model.frame import Frame, is_cut_by_end
 from kdissect.model.packets.packet import NEVER_NS, Moment, is_before
+from kdissect.rules.findings import Key
 from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.rules.views.body_view import Body
+from kdissect.rules.views.doubt import Doubt
 from kdissect.rules.views.kept_exchanges import LargeExchanges, RecentExchanges
 from kdissect.rules.views.misplaced_end import MisplacedEnd
 from kdissect.session.exchange import Exchange, State
@@ -97,6 +100,7 @@ class ConnectionView:
         "advertised",
         "advertised_at",
         "cut",
+        "doubt",
         "first",
         "highest_id",
         "in_flight",
@@ -125,6 +129,8 @@ class ConnectionView:
         """Earlier requests not answered yet when the one judged was sent."""
         self.cut: tuple[Exchange, str] | None = None
         """The last exchange with a frame inside of which its stream ended, and the side."""
+        self.doubt: Doubt | None = None
+        """The last doubt about where frames begin; what follows a frame that is wrong may be none."""
         self.misplaced_end: MisplacedEnd | None = None
         """The first frame whose size seems to be off by one, as long as that is not refuted."""
         self.spoken = _NOTHING_SPOKEN
@@ -253,7 +259,7 @@ class ConnectionView:
             self._waiting = self.in_flight = [e for e in waiting if _waits(e, sent)]
         self._looked_ns = sent
 
-    def end(self, exchange: Exchange, suppressed: set[str]) -> None:
+    def end(self, exchange: Exchange, suppressed: Set[str]) -> None:
         """The exchange was judged; `suppressed` are codes that must not speak of it any more."""
         if suppressed:
             self._suppress(exchange, suppressed)
@@ -284,14 +290,43 @@ class ConnectionView:
             found = MisplacedEnd(body)
             self.misplaced_end = None if found.is_over else found
 
+    def raise_doubt(self, who: Who, exchange: Exchange, said: Key, *, is_no_frame: bool) -> None:
+        """A frame that `who` sent is wrong, or none at all: those behind it may be read where none begin.
+
+        `said` is the key of the finding about it.
+        """
+        doubt = self.doubt
+        if doubt is None or not (doubt.is_open and (doubt.is_proven or doubt.ordinal == exchange.ordinal)):
+            self.doubt = doubt = Doubt(who, exchange, doubt)
+        doubt.hides_facts = doubt.hides_facts or is_no_frame
+        if doubt.ordinal == exchange.ordinal and doubt.who is who:
+            doubt.said.append(said)
+
+    def hide_facts(self, exchange: Exchange) -> None:
+        """Exchanges of the connection were misread: histories do not know of them."""
+        if self.doubt is None:
+            self.doubt = Doubt(Who.CLIENT, exchange)
+            self.doubt.is_open = False
+        self.doubt.hides_facts = True
+
+    def hear_in_doubt(self, exchange: Exchange, doubt: Doubt) -> bool:
+        """Look at the next exchange, which is about to be judged; whether it is to be looked at closely."""
+        if doubt.is_open and doubt.hear(exchange, self.info.anomalies, self.direction_of(doubt.who)):
+            self._refute_misplaced_end()
+        return doubt.is_proven or doubt.hides_facts
+
+    def direction_of(self, who: Who) -> int:
+        """The direction of the connection in which an end sends."""
+        return self.info.client_direction if who is Who.CLIENT else 1 - self.info.client_direction
+
     def _hear(self, exchange: Exchange, found: MisplacedEnd) -> None:
         found.hear(exchange)
         if found.is_over:
-            self._hear_sound(found)
+            self._refute_misplaced_end()
 
-    def _hear_sound(self, found: MisplacedEnd) -> None:
+    def _refute_misplaced_end(self) -> None:
         """Frames went by that are whole: what is not proven by now is refuted."""
-        if not found.stated:
+        if self.misplaced_end is not None and not self.misplaced_end.stated:
             self.misplaced_end = None
 
     def pass_by(self, exchange: Exchange, request: Frame, response: Frame | None) -> None:
@@ -300,8 +335,6 @@ class ConnectionView:
         Without a response it is one that expects none.
         """
         size = request.size if response is None else request.size + response.size
-        if self.misplaced_end is not None:
-            self._hear_sound(self.misplaced_end)
         self.previous = exchange = self._keep(exchange, size)
         self.highest_id = exchange.correlation_id or 0  # higher than all before, else HDR008 was shown it
         if response is not None:
@@ -310,11 +343,12 @@ class ConnectionView:
             self._waiting = [*self._waiting[-WAITING_KEPT + 1 :], exchange] if self._waiting else [exchange]
 
     def lend(self) -> LentView | None:
-        """What the compiled part needs to go on from here; None of a connection that is new, or of which
-        versions were refused last.
+        """What the compiled part needs to go on from here; None of a connection that is new or in doubt, or
+        of which versions were refused last.
         """
         previous = self.previous
-        if self.first is None or previous is None or self._is_behind_refusal:
+        in_doubt = self.doubt is not None and (self.doubt.is_open or self.doubt.hides_facts)
+        if self.first is None or previous is None or self._is_behind_refusal or in_doubt:
             return None
         waits = (previous,) if self._waiting is _PREVIOUS_ALONE else self._waiting
         waiting = [
@@ -346,8 +380,6 @@ class ConnectionView:
         """
         self.highest_id, answered_ns, looked_ns = numbers
         self._recent.extend(self, recent, *spoke)
-        if self.misplaced_end is not None:
-            self._hear_sound(self.misplaced_end)
         self.previous = last
         self._answered_ns = max(self._answered_ns, answered_ns)
         self._looked_ns = self._looked_ns if looked_ns is None else looked_ns
@@ -375,7 +407,7 @@ class ConnectionView:
         waiting = self._waiting
         self._waiting = [*waiting[-WAITING_KEPT + 1 :], exchange] if waiting else [exchange]
 
-    def _suppress(self, exchange: Exchange, codes: set[str]) -> None:
+    def _suppress(self, exchange: Exchange, codes: Set[str]) -> None:
         if self.suppressed is _NONE_SUPPRESSED:
             self.suppressed = {}
         self.suppressed[exchange.ordinal] = frozenset(codes)
@@ -398,8 +430,7 @@ class ConnectionView:
     def rest(self) -> None:
         """Others spoke for long: keep no bytes of exchanges, and nothing that can be worked out again."""
         self.info.forget_ends()
-        if self.misplaced_end is not None:
-            self._hear_sound(self.misplaced_end)  # a few bytes of each of many connections would be many
+        self._refute_misplaced_end()  # a few bytes of each of many connections would be many
         if self.previous is not None:
             before, self.previous = self.previous, AtRest.of(self.previous, self._answered_ns)
             waiting = self._waiting

@@ -10,8 +10,9 @@ from kdissect.decoders.frame_start import SIZE_PREFIX
 from kdissect.model.finding import Who
 from kdissect.rules.rule import REQUEST
 from kdissect.rules.views.body_view import Body
+from kdissect.rules.views.doubt import is_sound
 from kdissect.schema import protocol_messages
-from kdissect.session.exchange import Exchange, State
+from kdissect.session.exchange import Exchange
 
 _LEAST = {True: 8, False: 4}  # bytes of the smallest request and response (FRM004)
 _MOST = 100 << 20  # socket.request.max.bytes (SocketServerConfigs)
@@ -46,7 +47,7 @@ class MisplacedEnd:
         frame = exchange.request if is_request else exchange.response
         if self.is_over or frame is None or exchange.ordinal == self._ordinal:
             return
-        if _is_sound(exchange, is_request):
+        if is_sound(exchange, is_request=is_request):
             self.is_over = True  # frames are read from where they begin
             return
         self._following += frame.size.to_bytes(SIZE_PREFIX) + frame.data[:_NEEDED]
@@ -83,10 +84,3 @@ class MisplacedEnd:
             return True
         api = protocol_messages.api(int.from_bytes(data[4:6], signed=True))
         return len(data) >= 8 and api is not None and int.from_bytes(data[6:8], signed=True) in api.versions
-
-
-def _is_sound(exchange: Exchange, is_request: bool) -> bool:
-    """Whether a frame is what it seems to be: its body fits, and a response has its request."""
-    found = exchange.bodies()[not is_request]
-    is_paired = is_request or exchange.state is not State.ORPHAN_RESPONSE
-    return is_paired and found is not None and found.fits
