@@ -117,7 +117,7 @@ class Engine:
         cls,
         counts: Counts,
         limits: tuple[int, int, int, int, int, int],
-        kind_of: Callable[[int, int], tuple[bytes, bytes, bool, bool, bool]],
+        kind_of: Callable[[int, int], tuple[bytes, bytes, bool, bool, bool, bool]],
         exchange_of: Callable[
             [
                 ConnectionInfo,
@@ -138,6 +138,10 @@ class Engine:
         met: Callable[[ConnectionInfo, int, int], None],
         over: Callable[[ConnectionInfo, int, int, bool, int], None],
         first_of: Callable[[bytes], First | None],
+        # `number_of_news` and `read_news` of `session.identities`.
+        news: tuple[
+            Callable[[ConnectionInfo, int, int, bytes, bytes], int | None], Callable[[Exchange, int], None]
+        ],
     ) -> Self: ...
 
 @final
@@ -214,6 +218,8 @@ class InOrder:
     def index(self) -> int: ...
     @property
     def latest_ns(self) -> int | None: ...
+    # Take no more packets; a block of the packet taken last may be left, but of these files.
+    def end(self, without: Sequence[int]) -> None: ...
     def __iter__(self) -> Iterator[Events]: ...
     def __next__(self) -> Events: ...
 

@@ -219,7 +219,11 @@ class Analyzer:
         block, fed = left
         start = fed.index + 1
         self.parser.packets -= len(block) - start  # those that are kept are counted again
-        return self._counted(self._feed_packets(_numbered_without(block[start:], start, without)))
+        rest = self._feed_packets(_numbered_without(block[start:], start, without))
+        if isinstance(fed, native.InOrder):
+            fed.end(list(without))
+            rest = chain(self._blocks(fed), rest)
+        return self._counted(rest)
 
     def _counted(self, fed: Iterator[Events]) -> Iterator[Events]:
         """The same; exchanges that two capture sets have are distinguished where others of theirs are not."""
@@ -257,17 +261,21 @@ class Analyzer:
         )
         self._left = block, fed
         try:
-            for found in fed:
-                self._index = fed.index
-                self._block = found if isinstance(found, native.ExchangeBlock) else None
-                yield found
-                self._block = None
+            yield from self._blocks(fed)
         except Exception:
             self._index = fed.index
             raise
         self._left = None
         if isinstance(fed, native.InOrder):
             self.latest_ns = fed.latest_ns
+
+    def _blocks(self, fed: native.InOrder | native.CopyInOrder) -> Iterator[Events]:
+        """The blocks and lists of events that it gives, each at hand while it is taken."""
+        for found in fed:
+            self._index = fed.index
+            self._block = found if isinstance(found, native.ExchangeBlock) else None
+            yield found
+            self._block = None
 
     def _feed_unusual(
         self,

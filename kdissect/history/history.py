@@ -31,7 +31,6 @@ from kdissect.history.sessions.telemetry_pushes import Telemetry
 from kdissect.history.stream_order import StreamOrder
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
-from kdissect.session.identities import learn_identities
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 _IN_STREAM_ORDER = (
@@ -292,7 +291,6 @@ class History:
     def _take_exchange(
         self, exchange: Exchange, before: Exchange | None, parts: Parts | None
     ) -> tuple[list[Exchange], list[Fact]]:
-        learn_identities(exchange)
         if is_answered_first(exchange):
             self._holed.add(exchange.connection.capture_set)
         if not self._watches_all and self._goes_on(exchange):

@@ -13,7 +13,6 @@ from kdissect.query.fields.row_fields import row_fields
 from kdissect.query.syntax.filter_parser import parse
 from kdissect.query.values.points_in_time import Moment
 from kdissect.session.exchange import Exchange
-from kdissect.session.identities import learn_identities
 
 if TYPE_CHECKING:
     from kdissect.query.syntax.nodes import Node
@@ -62,7 +61,6 @@ class Predicate:
             return made[0](exchange)
 
         def counting(exchange: Exchange) -> bool:
-            learn_identities(exchange)
             binding.number += 1  # here: the part of the filter that asks for it is not always reached
             return test(exchange)
 

@@ -17,6 +17,7 @@ from kdissect.schema import protocol_messages
 from kdissect.schema.secrets import MASK
 from kdissect.session.events import Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
+from kdissect.session.identities import learn_identities
 from kdissect.session.info import Close, ConnectionInfo, shared_client_id
 from kdissect.session.pairing import Losses, Pairing, PairingState
 from kdissect.session.request_kind import (
@@ -656,6 +657,7 @@ class Conversation:
 
     def _emit(self, exchange: Exchange) -> None:
         self._info.count(exchange.state)
+        learn_identities(exchange)
         self._events.append(exchange)
 
 

@@ -26,6 +26,7 @@ from kdissect.session.conversation import MAX_KINDS, Conversation, ConversationS
 from kdissect.session.conversation import Kept as ConversationKept
 from kdissect.session.exchange import Exchange
 from kdissect.session.framing import FrameReader, FramingState, nowhere
+from kdissect.session.identities import number_of_news, read_news
 from kdissect.session.info import ConnectionInfo, close_of
 from kdissect.session.pairing import Losses
 from kdissect.session.request_kind import kind_row
@@ -108,8 +109,9 @@ def engine_of(store: Store) -> native.Engine:
         a, b, c, d, e, f = (min(limit, MOST_NUMBER) for limit in most)
         assert isinstance(store.counts, native.Counts)
         store.engine = native.Engine(
-            store.counts, (a, b, c, d, e, f), kind_row, Exchange.of_row, _count, _met, _over, first_of
-        )
+            store.counts, (a, b, c, d, e, f), kind_row, Exchange.of_row, _count, _met, _over, first_of,
+            (number_of_news, read_news),
+        )  # fmt: skip
     return store.engine
 
 

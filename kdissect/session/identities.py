@@ -21,7 +21,10 @@ Rules:
   the name itself.
 - Connections to an unknown cluster have the scope of the capture set while only its first cluster is known.
   From then on they have a scope of their own, because they may lead to any cluster.
-- Facts are learned from exchanges in the order of events.
+- Facts are learned from exchanges in the order of events, where exchanges are completed: in the
+  conversation, in the native engine and in the replay of forwarded events. A block of exchanges ends before
+  the next exchange with news, so that no reader of the block knows them too early.
+- Copies of connections (`ConnectionInfo.same_as`) add no facts: other stages do not have them.
 """
 
 from __future__ import annotations
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
 
 METADATA, API_VERSIONS, CREATE_TOPICS, DESCRIBE_CLUSTER, DESCRIBE_TOPIC_PARTITIONS = 3, 18, 19, 60, 75
 TELLING = frozenset({METADATA, API_VERSIONS, CREATE_TOPICS, DESCRIBE_CLUSTER, DESCRIBE_TOPIC_PARTITIONS})
-"""APIs whose exchanges name a cluster or give the id of a topic."""
+"""APIs whose exchanges name a cluster or give the id of a topic (`is_telling` knows their versions)."""
 # Addresses whose cluster is known, and clusters of a capture set.
 MAX_BROKERS = 10_000
 MAX_CLUSTERS = 1_000
@@ -93,9 +96,8 @@ class Identities:
         self._most_topics = in_force().topic_names
         self._renewed: set[_TopicKey] = set()
         """Names that more than one topic had."""
-        self._bodies: set[int] = set()
-        self._in_vain: dict[int, int] = {}
-        """Those of them whose brokers are in no known cluster, with `changes` then."""
+        self._bodies: dict[int, int | None] = {}
+        """Numbers of exchanges that were read; with `changes` then, where no cluster was known of them."""
         self.changes = 0
         """How often a fact came on which `scope` or `topic` may depend."""
         self.moves = 0
@@ -103,35 +105,48 @@ class Identities:
 
     def learn(self, exchange: Exchange) -> None:
         """Take the next exchange."""
-        key, response = exchange.api_key, exchange.response
-        if key not in TELLING or response is None or _only_validates(exchange):
+        key, version = exchange.api_key, exchange.api_version
+        request, response = exchange.request, exchange.response
+        if key is None or version is None or response is None:
             return
+        if is_telling(key, version):
+            asked = b"" if request is None else request.data[exchange.request_body_offset :]
+            answered = response.data[exchange.response_body_offset :]
+            number = self.number_of_news(exchange.connection, key, version, asked, answered)
+            if number is not None:
+                self.read(exchange, number)
+
+    def number_of_news(
+        self, info: ConnectionInfo, key: int, version: int, asked: bytes, answered: bytes
+    ) -> int | None:
+        """Return the number of an exchange that has to be read; None if it says nothing new."""
+        if info.same_as is not None:
+            return None
+        number = hash((info.capture_set, info.broker_address, key, version, asked, answered))
+        return None if self._bodies.get(number, -1) in (None, self.changes) else number
+
+    def read(self, exchange: Exchange, number: int) -> None:
+        """Take an exchange that has to be read."""
+        info, key = exchange.connection, exchange.api_key
+        is_decoded = exchange.bodies_cache is not None
+        settled = True
         if key == API_VERSIONS:
-            if (exchange.api_version or 0) >= _EXPECTED_FROM:
-                self._learn_expected(exchange)
-            return
-        info = exchange.connection
-        number = hash((
-            info.capture_set, info.broker_address, key, exchange.api_version,
-            response.data[exchange.response_body_offset :],
-        ))  # fmt: skip
-        if number in self._bodies and self._in_vain.get(number, self.changes) == self.changes:
-            self.cluster_of(info)  # the address is in the cluster that this body names, if it names one
-            return
+            self._learn_expected(exchange)
+        elif not _only_validates(exchange):
+            answer = _body(exchange)
+            cluster = sent(answer, "cluster_id", None)
+            if cluster:
+                self._note_own(info, str(cluster), _answered_ns(exchange))
+                for row in sent(answer, "brokers", None) or ():
+                    self._note_advertised((info.capture_set, f"{row.host}:{row.port}"), str(cluster))
+            elif key == METADATA:
+                settled = self._learn_neighbours(info, answer)
+            self._learn_topics(info, answer)
+        if not is_decoded:
+            exchange.forget_bodies()
         if len(self._bodies) >= MAX_BODIES:
             self._bodies.clear()
-            self._in_vain.clear()
-        self._bodies.add(number)
-        self._in_vain.pop(number, None)
-        answer = _body(exchange)
-        cluster = sent(answer, "cluster_id", None)
-        if key == METADATA and not cluster and not self._learn_neighbours(info, answer):
-            self._in_vain[number] = self.changes  # the cluster of its brokers may become known
-        if cluster:
-            self._note_own(info, str(cluster), response.time_ns)
-            for row in sent(answer, "brokers", None) or ():
-                self._note_advertised((info.capture_set, f"{row.host}:{row.port}"), str(cluster))
-        self._learn_topics(info, answer)
+        self._bodies[number] = None if settled else self.changes
 
     def _learn_topics(self, info: ConnectionInfo, answer: Any) -> None:
         for row in sent(answer, "topics", None) or ():
@@ -347,13 +362,30 @@ def capture_set_of(scope: str) -> str:
     return scope.partition(SEPARATOR)[0]
 
 
+def is_telling(api_key: int, api_version: int) -> bool:
+    """Return True if exchanges of an API in a version name a cluster or give the id of a topic."""
+    return api_key in TELLING and (api_key != API_VERSIONS or api_version >= _EXPECTED_FROM)
+
+
 def learn_identities(exchange: Exchange) -> None:
-    """Have the identities of an exchange's analysis learn from it."""
+    """Have the identities of an exchange's analysis learn from it. For who completes exchanges."""
     # Hot, once an exchange.
     if exchange.api_key in TELLING:
         identities = exchange.connection.identities
         if identities is not None:
             identities.learn(exchange)
+
+
+def number_of_news(info: ConnectionInfo, key: int, version: int, asked: bytes, answered: bytes) -> int | None:
+    """`Identities.number_of_news` for the native engine."""
+    identities = info.identities
+    return None if identities is None else identities.number_of_news(info, key, version, asked, answered)
+
+
+def read_news(exchange: Exchange, number: int) -> None:
+    """`Identities.read` for the native engine."""
+    if exchange.connection.identities is not None:
+        exchange.connection.identities.read(exchange, number)
 
 
 def cluster_of(info: ConnectionInfo) -> str | None:

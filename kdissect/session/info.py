@@ -136,6 +136,14 @@ class KnownIdentities(Protocol):
     def learn(self, exchange: Any) -> None:
         """Take the next exchange."""
 
+    def number_of_news(
+        self, info: "ConnectionInfo", key: int, version: int, asked: bytes, answered: bytes
+    ) -> int | None:
+        """Return the number of an exchange that has to be read; None if it says nothing new."""
+
+    def read(self, exchange: Any, number: int) -> None:
+        """Take an exchange that has to be read."""
+
     def scope(self, info: "ConnectionInfo") -> str:
         """Where names of groups and topics are unique."""
 

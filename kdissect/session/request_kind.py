@@ -11,6 +11,7 @@ from functools import lru_cache
 from kdissect.decoders.headers import request_header_version, response_header_version
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.schema import protocol_messages
+from kdissect.session.identities import is_telling
 from kdissect.session.sasl import SASL_AUTHENTICATE, SASL_HANDSHAKE
 
 PRODUCE = 0
@@ -77,13 +78,14 @@ def kind_of(api_key: int, api_version: int) -> RequestKind:
     return RequestKind(api_key, api_version)
 
 
-def kind_row(api_key: int, api_version: int) -> tuple[bytes, bytes, bool, bool, bool]:
+def kind_row(api_key: int, api_version: int) -> tuple[bytes, bytes, bool, bool, bool, bool]:
     """Return a kind as the native engine has it.
 
     `tags`, `response_tags`, whether the headers of its frames are enough, `is_produce`, whether it is
-    ApiVersions.
+    ApiVersions, whether it may be news to `session.identities`.
     """
     kind = kind_of(api_key, api_version)
     is_ordinary = not (kind.is_unusual or kind.is_watched)
     is_api_versions = api_key == API_VERSIONS and not kind.unknown
-    return kind.tags, kind.response_tags, is_ordinary, kind.is_produce, is_api_versions
+    tells = is_telling(api_key, api_version)
+    return kind.tags, kind.response_tags, is_ordinary, kind.is_produce, is_api_versions, tells

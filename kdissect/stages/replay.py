@@ -13,7 +13,7 @@ from kdissect.model.frame import Frame
 from kdissect.model.packets.stream import CloseKind
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
-from kdissect.session.identities import Identities
+from kdissect.session.identities import Identities, learn_identities
 from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary
 from kdissect.session.problem import Problem, Reason
 from kdissect.stages.forwarding import ASKED, EXCHANGE, Silenced
@@ -85,7 +85,9 @@ class Replay:
             assert info is not None, f"the first event of connection {connection} is missing"
             *fields, silenced = rest
             if what == EXCHANGE:
-                yield Replayed(_exchange(info, fields), silenced)
+                exchange = _exchange(info, fields)
+                learn_identities(exchange)
+                yield Replayed(exchange, silenced)
             else:
                 del open_[connection]
                 yield Replayed(_closed(info, fields), silenced)

@@ -22,7 +22,6 @@ from kdissect.history.topics.topic_names import tells_names
 from kdissect.model.native import native
 from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange, State
-from kdissect.session.identities import TELLING, cluster_of
 from kdissect.session.info import ConnectionInfo, KnownIdentities
 from kdissect.sketches.distribution import bin_multiplier
 from kdissect.stats.by_group.group_links import GroupLinks, names_groups
@@ -48,9 +47,7 @@ class BlockCounter:
     series of the first.
 
     Only exchanges that `takes` takes count. It has one answer for exchanges of one connection, API, version
-    and client id. `close` every connection that is over. `leaves_identities`: identities are learned from the
-    same exchanges. Exchanges that may name the unknown cluster of a connection are left to Python, and the
-    identities must learn from them before they are counted.
+    and client id. `close` every connection that is over.
     """
 
     def __init__(
@@ -61,10 +58,7 @@ class BlockCounter:
         takes: Callable[[Exchange], bool] | None = None,
         latencies: LatencySeries | None = None,
         others: Sequence[tuple[Traffic, Collection[str]]] = (),
-        *,
-        leaves_identities: bool = False,
     ) -> None:
-        self._leaves_identities = leaves_identities
         self._by = frozenset(by).union(*(names for _, names in others))
         self._context = context
         self._takes_all = takes is None
@@ -145,16 +139,15 @@ class BlockCounter:
         return "group" in self._by and not self._takes_all and api_key in GroupLinks.api_keys
 
     def _place_of(self, info: ConnectionInfo) -> tuple[str, list[int], tuple[int, ...]] | None:
-        """Return capture set, a number for the facts that each way needs, and APIs that are left.
+        """Return the scope, a number for the facts that each way needs, and no APIs that are left.
 
         None if it does not count.
         """
         if info.same_as is not None:
             return None
         self._identities = info.identities
-        leaves = self._leaves_identities and cluster_of(info) is None
         numbers = [way.place_of(info) for way in self._ways]
-        return info.scope, numbers, tuple(TELLING) if leaves else ()
+        return info.scope, numbers, ()
 
     def _changes(self) -> int:
         """Return the number of changes in the facts that distinguish groups of exchanges, besides

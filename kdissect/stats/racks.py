@@ -14,7 +14,7 @@ from kdissect.decoders.generated.values import sent
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
-from kdissect.session.identities import TELLING, capture_set_of, cluster_of, learn_identities
+from kdissect.session.identities import capture_set_of, cluster_of
 from kdissect.session.info import ConnectionInfo, KnownIdentities
 from kdissect.stats.client import is_follower, text_of
 from kdissect.stats.watermarks import topic_of
@@ -85,9 +85,7 @@ class Racks:
 
     def learn(self, view: ExchangeView) -> None:
         """Take the next exchange."""
-        if view.key in TELLING:
-            learn_identities(view.exchange)
-            self._identities = view.info.identities or self._identities
+        self._identities = view.info.identities or self._identities
         if view.key == apis.FETCH:
             self._fetch(view)
         elif view.key in _BEATS:

@@ -120,7 +120,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, Counter):
         return dict(value)
     if isinstance(value, Identities):
-        return "Identities", sorted((name, plain(held)) for name, held in vars(value).items())
+        known = vars(value) | {"_bodies": list(vars(value)["_bodies"].values())}  # keys: hashes of a process
+        return "Identities", sorted((name, plain(held)) for name, held in known.items())
     return [plain(item) for item in value] if isinstance(value, (tuple, list)) else repr(value)
 
 

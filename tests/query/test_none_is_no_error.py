@@ -6,7 +6,6 @@ from kdissect.query import compile_filter
 from kdissect.query.binding import Context
 from kdissect.schema.protocol_messages import api
 from kdissect.session.exchange import Exchange
-from kdissect.session.identities import Identities
 from tests.query.exchanges import exchange, frame, takes
 from tests.support.messages.encoder import encode
 
@@ -98,15 +97,3 @@ def test_bodies_are_looked_at_anew_for_each_exchange() -> None:
 def test_findings_are_asked_of_the_context(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         compile_filter(text).bind(Context())
-
-
-def test_clusters_are_learned_from_exchanges_that_another_test_leaves_out() -> None:
-    metadata = api(3)
-    assert metadata is not None
-    body = {"brokers": [], "cluster_id": "abc", "controller_id": 1, "topics": []}
-    naming = exchange(api_version=2, response=frame(b"head" + encode(metadata.response, 2, body)))
-    naming.response_body_offset = 4
-    naming.connection.identities = Identities()
-    fetching = exchange(api_key=1)
-    fetching.connection = naming.connection
-    assert takes("api == Fetch and cluster == abc", fetching, naming, fetching) == [False, False, True]

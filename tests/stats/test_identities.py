@@ -14,7 +14,7 @@ from kdissect.history.producing.producers import ProducerFact
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.session import identities as identities_module
 from kdissect.session.exchange import Exchange
-from kdissect.session.identities import Identities, plain_name
+from kdissect.session.identities import Identities, learn_identities, plain_name
 from kdissect.session.info import ConnectionKind
 from kdissect.stats.by_offset.offset_rows import offset_facts
 from kdissect.stats.by_offset.offset_traffic import FORMER, OffsetTraffic
@@ -127,6 +127,13 @@ def metadata(talk: Talk, cluster: str | None, brokers: tuple[str, ...] = (), top
               "topics": [topic] if topic_id else []}  # fmt: skip
     asked = {"topics": None, "allow_auto_topic_creation": False, "include_topic_authorized_operations": False}
     return talk.ask(METADATA, 12, asked, answer)
+
+
+def feed(traffic: OffsetTraffic, *exchanges: Exchange) -> None:
+    """Have a traffic take exchanges as whoever completes them does."""
+    for exchange in exchanges:
+        learn_identities(exchange)
+        traffic.add(exchange)
 
 
 def talks(identities: Identities, *brokers: str) -> list[Talk]:
@@ -292,14 +299,14 @@ def carried(*between: Any, offset: int = 64, error: int = 0) -> list[tuple[str, 
     """What is odd about a commit after the topic was created again, with what happened in between."""
     identities, traffic = Identities(), OffsetTraffic(TopicNames())
     (talk,) = talks(identities, "10.0.0.2")
-    traffic.add(metadata(talk, CLUSTER_A, topic_id=1))
-    traffic.add(fetch(talk, 60))
-    traffic.add(fetch(talk, 64))
-    traffic.add(commit(talk, 64))
-    traffic.add(metadata(talk, CLUSTER_A, topic_id=2))
+    feed(traffic, metadata(talk, CLUSTER_A, topic_id=1))
+    feed(traffic, fetch(talk, 60))
+    feed(traffic, fetch(talk, 64))
+    feed(traffic, commit(talk, 64))
+    feed(traffic, metadata(talk, CLUSTER_A, topic_id=2))
     for offset_read in between:
-        traffic.add(fetch(talk, offset_read))
-    traffic.add(commit(talk, offset, error=error))
+        feed(traffic, fetch(talk, offset_read))
+    feed(traffic, commit(talk, offset, error=error))
     traffic.finish()
     return [(row["what"], row["after"]) for row in offset_facts(traffic)["commits"]]
 
@@ -343,8 +350,7 @@ def test_a_transaction_that_commits_an_offset_of_a_deleted_topic(
     reader.now = producer.now
     if later_end is not None:
         events.append(fetch(reader, 1, high=later_end))
-    for event in events:
-        traffic.add(event)
+    feed(traffic, *events)
     traffic.finish()
     assert [(row["what"], row["after"]) for row in offset_facts(traffic)["commits"]] == found
 
@@ -353,11 +359,12 @@ def odd_of_producer(*, is_renewed: bool) -> list[str]:
     """Two batches, which go on in sequence; the second has the first offset of a log."""
     (talk,) = talks(Identities(), "10.0.0.2")
     history = History(only=("producers",))
-    found = history.add(init(talk)) + history.add(metadata(talk, CLUSTER_A, topic_id=1))
-    found += history.add(produce(talk, 0, given=7))
-    if is_renewed:
-        found += history.add(metadata(talk, CLUSTER_A, topic_id=2))
-    found += history.add(produce(talk, 1, given=0))
+    said = [init(talk), metadata(talk, CLUSTER_A, topic_id=1), produce(talk, 0, given=7)]
+    said += [metadata(talk, CLUSTER_A, topic_id=2)] if is_renewed else []
+    found = []
+    for exchange in (*said, produce(talk, 1, given=0)):
+        learn_identities(exchange)
+        found += history.add(exchange)
     found += history.finish()
     return [str(fact.kind) for fact in found if fact.kind is ProducerFact.OFFSET_BACK]
 

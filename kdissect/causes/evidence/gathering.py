@@ -28,7 +28,6 @@ from kdissect.model.native import is_compiled, native
 from kdissect.rules.views.connection_view import LATE_NS, ConnectionView
 from kdissect.session.events import ConnectionClosed, Event, Events
 from kdissect.session.exchange import Exchange
-from kdissect.session.identities import learn_identities
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 from kdissect.stages.block_takers import BlockTaker, Note, take_block
 from kdissect.stats.blind_spots import BlindSpots
@@ -96,9 +95,7 @@ class Gathering:
         self._context = Context.of(names, BY)
         self.traffic = Traffic(key_maker(BY, self._context))
         self._counter = (
-            BlockCounter(self.traffic, BY, self._context, leaves_identities=True)
-            if is_compiled and wants is None
-            else None
+            BlockCounter(self.traffic, BY, self._context) if is_compiled and wants is None else None
         )
         self._judge = WatchingJudge(self.log.add, self._tell, self._report)
         self.broken, self.features = self._judge.broken, self._judge.features
@@ -174,7 +171,6 @@ class Gathering:
         self._judge.add(event)
 
     def _count(self, exchange: Exchange, wanted: bool = True) -> None:
-        learn_identities(exchange)
         view = ExchangeView(exchange)
         self._context.learn(view, BY)
         if wanted:

@@ -33,8 +33,7 @@ from kdissect.engine.half_open import was_one_syn
 from kdissect.engine.times import rfc3339
 from kdissect.model.packets.stream import CloseKind
 from kdissect.session.events import ConnectionClosed, Event
-from kdissect.session.exchange import Exchange
-from kdissect.session.identities import cluster_fact, learn_identities
+from kdissect.session.identities import cluster_fact
 from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
@@ -151,8 +150,6 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
     def take(event: Event) -> bool:
         nonlocal number, left
         is_taken = takes is None or takes(event)
-        if isinstance(event, Exchange):
-            learn_identities(event)
         if isinstance(event, ConnectionClosed):
             number += 1
             if is_taken:

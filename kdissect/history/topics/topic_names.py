@@ -22,7 +22,7 @@ from kdissect.model.limits import in_force
 from kdissect.model.native import is_compiled, native
 from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import Exchange
-from kdissect.session.identities import API_VERSIONS, cluster_of, learn_identities
+from kdissect.session.identities import API_VERSIONS, cluster_of
 from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
@@ -120,7 +120,6 @@ class TopicNames:
 
     def pass_by(self, exchange: Exchange) -> None:
         """Learn from an exchange that is not shown; the same as `topics_of`, for the few that tell names."""
-        learn_identities(exchange)
         if exchange.api_key is not None and tells_names(exchange.api_key):
             self._follow(exchange.connection)
             self.topics_of(exchange, exchange.request_summary(), exchange.response_summary())

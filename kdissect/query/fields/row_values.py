@@ -15,7 +15,7 @@ from kdissect.query.binding import Binding
 from kdissect.query.fields.field_sources import Cost, RowSource
 from kdissect.query.fields.named import members
 from kdissect.session.exchange import Exchange
-from kdissect.session.identities import cluster_of, learn_identities
+from kdissect.session.identities import cluster_of
 
 Get = Callable[[Exchange], Any]
 
@@ -100,8 +100,6 @@ def part_of_processes(part: str, role: str | None) -> Get:
 
 def cluster(e: Exchange) -> str | None:
     """Id of the broker's cluster, as far as it is known by now."""
-    if isinstance(e, Exchange):  # of a connection alone there is none
-        learn_identities(e)  # only this function may read it
     return cluster_of(e.connection)
 
 

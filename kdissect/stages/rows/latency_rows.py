@@ -10,7 +10,6 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.native import is_compiled, native
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
-from kdissect.session.identities import learn_identities
 from kdissect.sketches.distribution import Distribution
 from kdissect.stages.rows.table_rows import DAY_NS, counts, when
 from kdissect.stats.counted_blocks import BlockCounter
@@ -42,11 +41,10 @@ class LatencyRows:
         self._traffic.most = MAX_ROWS
         self._blocks: BlockCounter | None = None
         if counts_blocks and is_compiled:
-            self._blocks = BlockCounter(self._traffic, _TOLD_APART_BY, leaves_identities=True)
+            self._blocks = BlockCounter(self._traffic, _TOLD_APART_BY)
 
     def add(self, view: ExchangeView) -> None:
         """Count the next exchange."""
-        learn_identities(view.exchange)
         self._traffic.add(view)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:

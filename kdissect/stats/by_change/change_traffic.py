@@ -25,7 +25,7 @@ from kdissect.model.native import native
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
-from kdissect.session.identities import TELLING, learn_identities
+from kdissect.session.identities import TELLING
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_change.change_requests import (
     ENVELOPE,
@@ -141,7 +141,6 @@ class ChangeTraffic:
         self._passed.forget(event.connection)
         if not isinstance(event, Exchange) or event.kind is not ExchangeKind.KAFKA:
             return
-        learn_identities(event)
         if event.state is State.ORPHAN_RESPONSE or event.api_key is None:
             return
         if not self._is_watched(event.connection, event.api_key, event.client_id):

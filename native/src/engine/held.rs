@@ -119,6 +119,7 @@ impl Held {
         if !work.rows.is_empty() {
             engine.get().count(py, vec![counted(&info, work.rows.iter())])?;
         }
+        engine.get().read_news(py, &info, &work.rows)?;
         for row in &work.rows {
             events.append(row.exchange(py, engine.get(), &info)?)?;
         }

@@ -12,7 +12,7 @@ use crate::engine::held::Held;
 use crate::engine::lent::{Segment, Turn, Work};
 use crate::engine::sets::Sets;
 use crate::headers::{Packet, Whole};
-use crate::places::Place;
+use crate::places::{Place, FILE_SHIFT};
 use crate::runs::PacketRuns;
 
 /// The index of none.
@@ -32,6 +32,9 @@ pub struct InOrder {
     unusual: Py<PyAny>,
     work: Work,
     gathered: Option<Gathered>,
+    /// The connection and the packet of the rows in `work` that are not gathered yet: they are news to identities, which
+    /// nobody is to know before the block before them is over.
+    news: Option<(Py<Held>, (usize, PacketPlace))>,
     /// The block that was given last.
     given: Option<Py<ExchangeBlock>>,
     /// What is to be done once a block was given: the packet taken last is for Python, or completed events, or raised
@@ -80,6 +83,7 @@ impl InOrder {
             unusual,
             work: Work::default(),
             gathered: None,
+            news: None,
             given: None,
             is_for_python: false,
             has_events: false,
@@ -97,6 +101,18 @@ impl InOrder {
     #[getter]
     fn latest_ns(&self) -> Option<i64> {
         self.latest_ns
+    }
+
+    /// Take no more packets: what was taken is still given, but for that of some files.
+    fn end(&mut self, without: Vec<i64>) {
+        let is_out = |(_, (_, place)): &(Py<Held>, (usize, PacketPlace))| {
+            without.contains(&(place.reference >> FILE_SHIFT))
+        };
+        if self.news.take_if(|news| is_out(news)).is_some() {
+            self.work.rows.clear();
+        }
+        self.at = usize::MAX;
+        (self.is_for_python, self.has_events, self.error) = (false, false, None);
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -162,6 +178,9 @@ impl InOrder {
 
     /// Gather what packets complete up to one that is for Python, or until there is enough; whether that was all.
     fn take(&mut self, py: Python<'_>) -> PyResult<bool> {
+        if let Some((held, at)) = self.news.take() {
+            self.gather(py, &mut *held.bind(py).try_borrow_mut()?, at)?;
+        }
         let others = self.others.as_ref().map(|others| others.bind(py).try_borrow()).transpose()?;
         let mut flows: Vec<PyRef<'_, HeldFlows>> = Vec::new(); // of the sets, which stay as they are here
         let mut here = (NO_FILE, None);
@@ -195,16 +214,18 @@ impl InOrder {
             };
             match taken {
                 Taken::Done => {}
-                Taken::Completed(held) => {
-                    let mut held = held.bind(py).try_borrow_mut()?;
+                Taken::Completed(taken) => {
+                    let mut held = taken.bind(py).try_borrow_mut()?;
                     self.note(py, &held, (index, stands))?;
                     if self.work.rows.is_empty() {
                         continue;
                     }
-                    let gathered =
-                        self.gathered.get_or_insert_with(|| Gathered::of(held.engine.clone_ref(py)));
-                    gathered.add(py, &mut held, (index, stands), &mut self.work.rows);
-                    if gathered.is_full() {
+                    let engine = held.engine.get();
+                    if self.gathered.is_some() && engine.has_news(py, &held.info, &self.work.rows)? {
+                        self.news = Some((taken, (index, stands)));
+                        return Ok(false);
+                    }
+                    if self.gather(py, &mut held, (index, stands))? {
                         return Ok(false);
                     }
                 }
@@ -232,6 +253,14 @@ impl InOrder {
             }
         }
         Ok(true)
+    }
+
+    /// Put the rows at hand into the block, once identities have read them; whether that is full.
+    fn gather(&mut self, py: Python<'_>, held: &mut Held, at: (usize, PacketPlace)) -> PyResult<bool> {
+        held.engine.get().read_news(py, &held.info, &self.work.rows)?;
+        let gathered = self.gathered.get_or_insert_with(|| Gathered::of(held.engine.clone_ref(py)));
+        gathered.add(py, held, at, &mut self.work.rows);
+        Ok(gathered.is_full())
     }
 
     /// Note what a packet tells about its connection, at once or once the rows before were asked for.

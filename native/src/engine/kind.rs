@@ -6,8 +6,9 @@ use crate::wire::are_same;
 const FIXED: usize = 10;
 
 /// A kind as Python tells it (`kdissect.session.request_kind.kind_row`): the bytes that nearly always end a request's
-/// header, and a response's; whether frames of it are for the engine; whether it is Produce; whether it is ApiVersions.
-pub type Row = (Vec<u8>, Vec<u8>, bool, bool, bool);
+/// header, and a response's; whether frames of it are for the engine; whether it is Produce; whether it is ApiVersions;
+/// whether it may be news (`kdissect.session.identities.is_telling`).
+pub type Row = (Vec<u8>, Vec<u8>, bool, bool, bool, bool);
 
 /// One API in one version.
 pub struct Kind {
@@ -19,6 +20,8 @@ pub struct Kind {
     is_produce: bool,
     /// ApiVersions: the request says what the client is, and is for the engine as the first of a connection alone.
     pub is_api_versions: bool,
+    /// Its exchanges may name a cluster or the id of a topic.
+    pub tells: bool,
 }
 
 /// API key and version in one number, as they begin a request (spec/004 "Complete Request Format").
@@ -37,10 +40,11 @@ pub fn pair(number: u32) -> (i16, i16) {
 }
 
 impl Kind {
-    pub fn of(number: u32, (tags, response_tags, is_ordinary, is_produce, is_api_versions): Row) -> Kind {
+    pub fn of(number: u32, row: Row) -> Kind {
+        let (tags, response_tags, is_ordinary, is_produce, is_api_versions, tells) = row;
         let (api_key, version) = pair(number);
         let (tags, response_tags) = (tags.into(), response_tags.into());
-        Kind { api_key, version, tags, response_tags, is_ordinary, is_produce, is_api_versions }
+        Kind { api_key, version, tags, response_tags, is_ordinary, is_produce, is_api_versions, tells }
     }
 
     pub fn number(&self) -> u32 {

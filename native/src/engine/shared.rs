@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::engine::completed::Row;
 use crate::engine::counts::Counts;
-use crate::engine::kind::{number_of, pair, Kind, Row};
+use crate::engine::kind::{number_of, pair, Kind, Row as KindRow};
 use crate::records::quick::QuickMap;
 
 /// Kinds kept, as `request_kind.KINDS_KEPT`: hostile requests can name 2^32 of them.
@@ -91,6 +92,8 @@ pub struct Engine {
     met: Py<PyAny>,
     over: Py<PyAny>,
     first_of: Py<PyAny>,
+    number_of_news: Py<PyAny>,
+    read_news: Py<PyAny>,
     kinds: Mutex<QuickMap<u32, Arc<Kind>>>,
     firsts: Mutex<Firsts>,
 }
@@ -102,7 +105,8 @@ impl Engine {
     /// how many ask for no answer, before these are exchanges; `met` with a connection, an API key and a version that
     /// its requests did not have before; `over` with a connection that ended, the time of its last packet, which
     /// direction ended it first, whether with RST, and when. `first_of` gives what the first payload of a connection
-    /// tells about its client (`FirstRow`), None where Python is to look at it.
+    /// tells about its client (`FirstRow`), None where Python is to look at it. `news` are `number_of_news` and `read_news` of
+    /// `kdissect.session.identities`.
     #[new]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -114,9 +118,24 @@ impl Engine {
         met: Py<PyAny>,
         over: Py<PyAny>,
         first_of: Py<PyAny>,
+        news: (Py<PyAny>, Py<PyAny>),
     ) -> Self {
         let (kinds, firsts) = (Mutex::default(), Mutex::default());
-        Engine { counts, limits, kind_of, exchange_of, count, met, over, first_of, kinds, firsts }
+        let (number_of_news, read_news) = news;
+        Engine {
+            counts,
+            limits,
+            kind_of,
+            exchange_of,
+            count,
+            met,
+            over,
+            first_of,
+            number_of_news,
+            read_news,
+            kinds,
+            firsts,
+        }
     }
 }
 
@@ -142,6 +161,37 @@ impl Engine {
             }
         }
         .map(drop)
+    }
+
+    /// The number of an exchange that has to be read for identities; None of one that says nothing new.
+    fn news(&self, py: Python<'_>, info: &Py<PyAny>, row: &Row) -> PyResult<Option<i64>> {
+        let (request, Some(response)) = (&row.request, &row.response) else { return Ok(None) };
+        if !request.kind.tells {
+            return Ok(None);
+        }
+        let (asked, answered) = (request.content.of_body(py), response.of_body(py));
+        let arguments = (info, request.kind.api_key, request.kind.version, asked, answered);
+        self.number_of_news.bind(py).call1(arguments)?.extract()
+    }
+
+    /// Whether identities have to read one of the exchanges of a connection.
+    pub fn has_news(&self, py: Python<'_>, info: &Py<PyAny>, rows: &[Row]) -> PyResult<bool> {
+        for row in rows {
+            if self.news(py, info, row)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Have identities read what is new to them of the exchanges of a connection.
+    pub fn read_news(&self, py: Python<'_>, info: &Py<PyAny>, rows: &[Row]) -> PyResult<()> {
+        for row in rows {
+            if let Some(number) = self.news(py, info, row)? {
+                self.read_news.bind(py).call1((row.exchange(py, self, info)?, number))?;
+            }
+        }
+        Ok(())
     }
 
     /// What the first payload of a connection tells about its client; None where Python is to look at it.
@@ -178,7 +228,7 @@ impl Engine {
         if let Some(kind) = found {
             return Ok(kind);
         }
-        let row: Row = self.kind_of.call1(py, pair(number))?.extract(py)?;
+        let row: KindRow = self.kind_of.call1(py, pair(number))?.extract(py)?;
         let kind = Arc::new(Kind::of(number, row));
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         if kinds.len() >= KEPT {
