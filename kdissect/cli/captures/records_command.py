@@ -15,7 +15,13 @@ from kdissect.cli.formats import Format, format_name, format_of
 from kdissect.cli.load_arrow import load_arrow
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection, globs
-from kdissect.cli.options.filter_option import add_filter, is_by_kind, open_filtered, selected
+from kdissect.cli.options.filter_option import (
+    add_filter,
+    is_by_kind,
+    open_filtered,
+    selected_records,
+    topic_of,
+)
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, is_live, start_ns
 from kdissect.cli.options.output_options import (
     OF_RECORDS,
@@ -33,9 +39,10 @@ from kdissect.cli.options.output_options import (
 from kdissect.cli.output import Output
 from kdissect.cli.progress_line import Progress, progress_of
 from kdissect.engine.exchange_rows import Row
-from kdissect.engine.records.record_fields import RECORD_FIELDS
+from kdissect.engine.records.record_fields import RECORD_FIELDS, SCHEMA_COLUMNS
 from kdissect.engine.records.record_rows import RecordRows, record_topic
 from kdissect.engine.records.record_sets import RecordSet, record_sets
+from kdissect.engine.records.record_values import RecordValues
 from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.history.topics.topic_names import tells_names
 from kdissect.model.anomaly import Anomaly
@@ -89,7 +96,7 @@ def _parser() -> ArgumentParser:
     )
     add_inputs(parser, live=True)
     add_topic_ids(parser)
-    add_filter(parser, "only records of exchanges for which EXPR holds", times=False)
+    add_filter(parser, "only records for which, or for whose exchange, EXPR holds", times=False)
     add_selection(parser)
     add_printing(parser, _FORMATS)
     add = parser.add_argument
@@ -147,6 +154,11 @@ def _write(
     output.write(form.tail())
 
 
+def _is_by_record(options: Namespace) -> bool:
+    """Whether the filter chooses among the records of an exchange."""
+    return options.filter is not None and options.filter.needs_records
+
+
 def _table_columns(dissection: Dissection, options: Namespace) -> Callable[[], list[TableColumn]]:
     def columns() -> list[TableColumn]:
         from kdissect.cli.formats.clock import Clock, clocked  # start-up: other formats need none
@@ -167,8 +179,9 @@ def _lines(
 ) -> Iterator[bytes]:
     """The lines of the records; none where a table holds them back."""
     forms = (options.key_format or "text", options.value_format or "text")
-    topic_name = partial(_topic_of, dissection)
-    rows = RecordRows(dissection.file_names, *forms, options.show_secrets, topic_name)
+    topic_name = partial(topic_of, dissection)
+    values = _record_values(options)
+    rows = RecordRows(dissection.file_names, *forms, options.show_secrets, topic_name, values=values)
     style = format_name(options, output)
     extra = None
     if options.columns or options.order:
@@ -182,6 +195,8 @@ def _lines(
         or output.is_terminal
         or extra is not None
         or options.order is not None
+        or values is not None
+        or _is_by_record(options)
     ):
         made = _made(dissection, options, rows, progress, faults.anomalies, form.line, extra)
         return islice(made, options.limit)
@@ -200,6 +215,12 @@ def _lines(
     return pieces if options.limit is None else first_lines(pieces, options.limit)
 
 
+def _record_values(options: Namespace) -> RecordValues | None:
+    """What works out the columns about schemas; None where no column names one."""
+    named = [*options.columns, *([] if options.order is None else [options.order.column])]
+    return RecordValues() if any(column.first in SCHEMA_COLUMNS for column in named) else None
+
+
 def _write_parquet(
     dissection: Dissection,
     options: Namespace,
@@ -212,11 +233,12 @@ def _write_parquet(
     from kdissect.engine.records.record_schema import arrow_schema
     from kdissect.engine.records.row_tables import arrow_row, in_tables, table_rows
 
-    topic_name = partial(_topic_of, dissection)
+    topic_name = partial(topic_of, dissection)
     forms = (options.key_format, options.value_format)
     schema = arrow_schema(*forms, options.fields)
-    rows = table_rows(dissection.file_names, forms, options.show_secrets, topic_name)
-    if is_compiled:
+    values = _record_values(options)
+    rows = table_rows(dissection.file_names, forms, options.show_secrets, topic_name, values)
+    if is_compiled and values is None and not _is_by_record(options):
         from kdissect.engine.records.compiled_tables import CompiledTables  # needs the compiled part
 
         compiled = CompiledTables(
@@ -240,11 +262,13 @@ def _made(
     extra: FieldValues | None = None,
 ) -> Iterator[_Made]:
     """What `make` gives for each row, with what `extra` tells of its exchange."""
-    for records in _selected_sets(dissection, options, progress):
+    accepts, by_record = selected_records(options, dissection)
+    for records in _selected_sets(dissection, options, progress, accepts):
         anomalies: list[Anomaly] = []
         try:
             more = None if extra is None else extra(records.exchange)
-            for row in rows.rows(records, anomalies):
+            wants = None if by_record is None else partial(by_record, records.exchange)
+            for row in rows.rows(records, anomalies, wants):
                 yield make(row if more is None else more | row)
         except Exception as error:
             dissection.guard.note(error, records.exchange)
@@ -252,11 +276,14 @@ def _made(
 
 
 def _selected_sets(
-    dissection: Dissection, options: Namespace, progress: Progress | None
+    dissection: Dissection,
+    options: Namespace,
+    progress: Progress | None,
+    accepts: Callable[[Exchange], bool] | None,
 ) -> Iterator[RecordSet]:
     """The records fields of the exchanges that were asked for; `--topic` chooses among those of one too."""
     is_wanted = _chooser(dissection, options)
-    is_selected = _selector(dissection, _counted(selected(options, dissection)))
+    is_selected = _selector(dissection, _counted(accepts))
     for exchange in dissection:
         if progress is not None:
             progress.tick()
@@ -282,7 +309,7 @@ def _compiled(
     from kdissect.engine.records.compiled_records import ENOUGH, LOOK  # needs the compiled part
 
     is_wanted = _chooser(dissection, options)
-    accepts = _counted(selected(options, dissection))
+    accepts = _counted(selected_records(options, dissection)[0])
     is_selected = _selector(dissection, accepts)
     choice = None
     if not at_once and is_by_kind(options):  # `same_as` is one of a connection in blocks
@@ -362,7 +389,7 @@ def _chooser(dissection: Dissection, options: Namespace) -> Callable[[RecordSet]
 
     def is_wanted(records: RecordSet) -> bool:
         pieces.join(records)
-        return wants is None or wants(record_topic(records, partial(_topic_of, dissection)) or "")
+        return wants is None or wants(record_topic(records, partial(topic_of, dissection)) or "")
 
     return is_wanted
 
@@ -391,14 +418,6 @@ def _selector(
             return False
 
     return is_selected
-
-
-def _topic_of(dissection: Dissection, records: RecordSet) -> str | None:
-    """The name of the topic of a records field: from the wire, or of its topic id."""
-    section = records.records_field
-    if section.topic is not None or section.topic_id is None:
-        return section.topic
-    return dissection.topics.name(records.exchange.connection, section.topic_id)
 
 
 class _FaultReport:

@@ -5,12 +5,14 @@ from typing import Any
 
 from kdissect.report.cells import Cell, TableColumn, cell, number_column
 from kdissect.report.printable import printable
+from kdissect.serdes.schema_ids import GUESS
 
 Row = dict[str, Any]
 
 
-def record_columns() -> list[TableColumn]:
-    """Where a record was seen, where it belongs, what it is."""
+def record_columns(with_schemas: bool = False) -> list[TableColumn]:
+    """Where a record was seen, where it belongs, what it is; with the schema of its value, if asked for."""
+    schema = [TableColumn("schema", _schema, rank=2)] if with_schemas else []
     return [
         number_column("#", "number", 5, 4, style="dim"),
         TableColumn("time", lambda row: Cell(row["time"][11:26]), 15, 3),
@@ -24,6 +26,7 @@ def record_columns() -> list[TableColumn]:
         TableColumn("producer", _producer, rank=3, right=True),
         TableColumn("key", lambda row: _content(row, "key"), 8),
         TableColumn("headers", _headers, rank=2),
+        *schema,
         TableColumn("value", _value, 10),
     ]
 
@@ -53,6 +56,14 @@ def _producer(row: Row) -> Cell:
 def _content(row: Row, part: str) -> Cell:
     value = row[part]
     return Cell("null", "dim") if value is None else Cell(_text(value))
+
+
+def _schema(row: Row) -> Cell:
+    """The id of the value's schema; with a question mark where it is a guess."""
+    found = row.get("value_schema_id") or row.get("value_schema_guid")
+    if found is None:
+        return Cell("")
+    return Cell(f"{found}?" if row["value_wire_format"].startswith(GUESS) else str(found), "dim")
 
 
 def _headers(row: Row) -> Cell:
