@@ -217,6 +217,21 @@ def saved(made: Records) -> None:
     (HERE / "registry" / "schemas.json").write_text(json.dumps(answers, indent=1, ensure_ascii=False) + "\n")
 
 
+def saved_by_apicurio() -> None:
+    """The same order as Apicurio answers: contents by id, metadata of a version, references of a content."""
+    ids = HERE / "apicurio" / "ids" / "globalIds"
+    ids.mkdir(parents=True, exist_ok=True)
+    (ids / "6.json").write_text((SOURCES / "customer.avsc").read_text())
+    (ids / "7.json").write_text((SOURCES / "order.avsc").read_text())
+    name = "shop.Customer"
+    references = [{"groupId": None, "artifactId": name, "version": "1", "name": name}]
+    (ids / "7.references.json").write_text(json.dumps(references) + "\n")
+    for global_id, artifact in ((6, name), (7, "orders-apicurio-value")):
+        metadata = {"globalId": global_id, "contentId": global_id, "artifactId": artifact, "version": "1",
+                    "artifactType": "AVRO"}  # fmt: skip
+        (HERE / "apicurio" / f"{artifact}.json").write_text(json.dumps(metadata) + "\n")
+
+
 def packets(made: Records) -> None:
     """One producer writes the records, one request each."""
     talk = Conversation().handshake()
@@ -239,12 +254,13 @@ def packets(made: Records) -> None:
 
 
 def main() -> None:
-    """Write the three files."""
+    """Write the files."""
     made = Records()
     add_avro(made)
     add_protobuf(made)
     add_json(made)
     saved(made)
+    saved_by_apicurio()
     packets(made)
 
 

@@ -74,15 +74,26 @@ _RANDOM_UUID, _VARIANT = 4, 0b10
 _MAX_INDEXES = 64  # messages inside of each other; protoc itself stops at 32
 
 
-def schema_id(content: bytes | None, headers: Iterable[Header], is_key: bool) -> SchemaId | None:
-    """The id of the schema of a key or value; None where the bytes show none."""
+def schema_id(
+    content: bytes | None, headers: Iterable[Header], is_key: bool, with_doubtful: bool = False
+) -> SchemaId | None:
+    """The id of the schema of a key or value; None where the bytes show none.
+
+    `with_doubtful`: also one that nobody should believe unless a schema proves it (`is_doubtful`).
+    """
     if content is None:
         return None
     if headers:
         found = _of_headers(headers, is_key)
         if found is not None:
             return found
-    return _of_prefix(content)
+    found = _of_prefix(content)
+    return None if found is not None and not with_doubtful and is_doubtful(found, content) else found
+
+
+def is_doubtful(found: SchemaId, content: bytes) -> bool:
+    """Whether an id is of nothing, or as likely a part of a number: a long or double (LongSerializer)."""
+    return len(content) == found.start or (found.start == _ID_END and len(content) == _LONG)
 
 
 def _of_headers(headers: Iterable[Header], is_key: bool) -> SchemaId | None:
@@ -115,18 +126,17 @@ def _of_confluent_header(value: bytes) -> SchemaId | None:
 
 def _of_prefix(content: bytes) -> SchemaId | None:
     size = len(content)
-    if size <= _ID_END:
+    if size < _ID_END:
         return None
     first = content[0]
     if first == _MAGIC_ID:
         number = int.from_bytes(content[1:_ID_END], "big")
         if number == 0:
             return _of_long(content)
-        # Eight bytes are a long or a double as well (LongSerializer), and ids are positive ints.
-        if size == _LONG or number >= 1 << 31:
+        if number >= 1 << 31:  # ids are positive ints
             return None
         return SchemaId(WireFormat.MAYBE_CONFLUENT, number, start=_ID_END)
-    if first == _GLUE_VERSION and size > _GLUE_END and content[1] in _GLUE_COMPRESSIONS:
+    if first == _GLUE_VERSION and size >= _GLUE_END and content[1] in _GLUE_COMPRESSIONS:
         guid = content[2:_GLUE_END]
         if guid[6] >> 4 == _RANDOM_UUID and guid[8] >> 6 == _VARIANT:
             is_zlib = content[1] == _GLUE_ZLIB
@@ -137,7 +147,7 @@ def _of_prefix(content: bytes) -> SchemaId | None:
 def _of_long(content: bytes) -> SchemaId | None:
     """An id of eight bytes, small enough that its first four are zero."""
     number = int.from_bytes(content[1:_LONG_END], "big")
-    if number == 0 or len(content) <= _LONG_END:
+    if number == 0 or len(content) < _LONG_END:
         return None
     return SchemaId(WireFormat.MAYBE_APICURIO, number, start=_LONG_END)
 

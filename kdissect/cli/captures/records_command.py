@@ -36,9 +36,11 @@ from kdissect.cli.options.output_options import (
     printing,
     settle_format,
 )
+from kdissect.cli.options.schema_option import add_schemas, report_schemas, schemas_of, values_of
 from kdissect.cli.output import Output
 from kdissect.cli.progress_line import Progress, progress_of
 from kdissect.engine.exchange_rows import Row
+from kdissect.engine.records.poison_pills import PoisonPills
 from kdissect.engine.records.record_fields import RECORD_FIELDS, SCHEMA_COLUMNS
 from kdissect.engine.records.record_rows import RecordRows, record_topic
 from kdissect.engine.records.record_sets import RecordSet, record_sets
@@ -68,6 +70,8 @@ _DEFAULT_COLUMNS = (
     "key", "value", "headers", "producer_id", "producer_epoch", "sequence", "codec", "control", "connection",
     "exchange", "batch", "acquired", "delivery_count",
 )  # fmt: skip
+# Behind them with --schemas.
+_SCHEMA_COLUMNS = ("value_schema", "value_error", "key_error", "decoded.key", "decoded.value")
 # Of what is wrong in batches: the first few show what is wrong; `inspect --records` has all of it.
 _ANOMALIES_SHOWN = 50
 
@@ -97,6 +101,7 @@ def _parser() -> ArgumentParser:
     add_inputs(parser, live=True)
     add_topic_ids(parser)
     add_filter(parser, "only records for which, or for whose exchange, EXPR holds", times=False)
+    add_schemas(parser)
     add_selection(parser)
     add_printing(parser, _FORMATS)
     add = parser.add_argument
@@ -116,6 +121,7 @@ def _check(options: Namespace) -> None:
     check_parquet(options)
     if options.sort and options.format == "parquet":
         raise ValueError(UNSORTED)
+    schemas_of(options)
     if options.fields or options.sort:
         choose_columns(options, RECORD_FIELDS, OF_RECORDS)
         if options.format == "parquet" and any(
@@ -136,6 +142,7 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
         if progress is not None:
             progress.clear()
         faults.close()
+        report_schemas(options, faults.pills)
 
 
 def _write(
@@ -145,9 +152,8 @@ def _write(
     progress: Progress | None,
     faults: _FaultReport,
 ) -> None:
-    form = format_of(
-        options, output, _DEFAULT_COLUMNS, _table_columns(dissection, options), is_live(dissection)
-    )
+    usual = (*_DEFAULT_COLUMNS, *_SCHEMA_COLUMNS) if options.schemas else _DEFAULT_COLUMNS
+    form = format_of(options, output, usual, _table_columns(dissection, options), is_live(dissection))
     output.write(form.head())
     for line in _lines(dissection, options, output, progress, faults, form):
         output.write(line)
@@ -164,7 +170,7 @@ def _table_columns(dissection: Dissection, options: Namespace) -> Callable[[], l
         from kdissect.cli.formats.clock import Clock, clocked  # start-up: other formats need none
 
         clock = Clock(options.time, lambda: start_ns(dissection))
-        return clocked(record_columns(), "time", itemgetter("time_ns"), clock)
+        return clocked(record_columns(bool(options.schemas)), "time", itemgetter("time_ns"), clock)
 
     return columns
 
@@ -180,7 +186,7 @@ def _lines(
     """The lines of the records; none where a table holds them back."""
     forms = (options.key_format or "text", options.value_format or "text")
     topic_name = partial(topic_of, dissection)
-    values = _record_values(options)
+    values = _record_values(options, faults.pills)
     rows = RecordRows(dissection.file_names, *forms, options.show_secrets, topic_name, values=values)
     style = format_name(options, output)
     extra = None
@@ -215,10 +221,12 @@ def _lines(
     return pieces if options.limit is None else first_lines(pieces, options.limit)
 
 
-def _record_values(options: Namespace) -> RecordValues | None:
-    """What works out the columns about schemas; None where no column names one."""
+def _record_values(options: Namespace, pills: PoisonPills) -> RecordValues | None:
+    """What works out the columns about schemas; None without `--schemas` where no column names one."""
     named = [*options.columns, *([] if options.order is None else [options.order.column])]
-    return RecordValues() if any(column.first in SCHEMA_COLUMNS for column in named) else None
+    if options.schemas or any(column.first in SCHEMA_COLUMNS for column in named):
+        return values_of(options, pills)
+    return None
 
 
 def _write_parquet(
@@ -235,8 +243,8 @@ def _write_parquet(
 
     topic_name = partial(topic_of, dissection)
     forms = (options.key_format, options.value_format)
-    schema = arrow_schema(*forms, options.fields)
-    values = _record_values(options)
+    schema = arrow_schema(*forms, options.fields, with_schemas=bool(options.schemas))
+    values = _record_values(options, faults.pills)
     rows = table_rows(dissection.file_names, forms, options.show_secrets, topic_name, values)
     if is_compiled and values is None and not _is_by_record(options):
         from kdissect.engine.records.compiled_tables import CompiledTables  # needs the compiled part
@@ -426,6 +434,7 @@ class _FaultReport:
     def __init__(self, files: Sequence[str]) -> None:
         self._files = files
         self._count = 0
+        self.pills = PoisonPills()
 
     def anomalies(self, found: list[Anomaly]) -> None:
         """Take what was found."""

@@ -17,6 +17,7 @@ from kdissect.cli.options.input_options import (
     start_ns,
     wants_live,
 )
+from kdissect.cli.options.schema_option import values_of
 from kdissect.cli.options.wanted_names import EXCHANGE, watch_for
 from kdissect.engine.times import SECOND_NS
 from kdissect.session.events import ConnectionClosed, Event
@@ -130,6 +131,7 @@ def _context(options: Namespace, dissection: Dissection) -> Context:
         findings_of=findings_of(options) if options.filter.needs_findings else None,
         file_names=dissection.file_names,
         topic_name=partial(topic_of, dissection),
+        values=values_of(options),
     )
 
 

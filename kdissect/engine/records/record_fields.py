@@ -23,6 +23,14 @@ def _of_schema(part: str) -> tuple[RowField, ...]:
             "Protobuf message indexes behind the id, such as `0` or `1,0`; null unless a header or the "
             "schema proves them",
         ),
+        RowField(
+            f"{part}_schema",
+            "string",
+            f"with --schemas: the schema that decodes the {part}, by subject and version or by its file",
+        ),
+        RowField(
+            f"{part}_error", "string", f"with --schemas: why no schema decodes the {part}; null if one does"
+        ),
     )
 
 
@@ -96,7 +104,9 @@ RECORD_FIELDS = (
     ),
     *SCHEMA_FIELDS,
     RowField(
-        "decoded", "struct", "only for records of Kafka's own topics and control records: what they hold"
+        "decoded",
+        "struct",
+        "only for records of Kafka's own topics, control records, and with --schemas: what they hold",
     ),
     RowField("decoded.key", "struct", "the key decoded; null where it has no format"),
     RowField("decoded.value", "struct", "the value decoded; null where it has no format"),

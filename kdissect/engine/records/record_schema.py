@@ -30,10 +30,17 @@ _REPEATED = frozenset(
 )  # fmt: skip
 
 
-def arrow_schema(key_form: str | None, value_form: str | None, columns: Sequence[str] = ()) -> Any:
-    """The schema of the usual columns, or of those named; without a form keys and values are binary."""
+def arrow_schema(
+    key_form: str | None, value_form: str | None, columns: Sequence[str] = (), with_schemas: bool = False
+) -> Any:
+    """The schema of the usual columns, with those about schemas or without, or of those named.
+
+    Without a form keys and values are binary.
+    """
     columns = columns or [
-        field.name for field in RECORD_FIELDS if "." not in field.name and field.name not in SCHEMA_COLUMNS
+        field.name
+        for field in RECORD_FIELDS
+        if "." not in field.name and (with_schemas or field.name not in SCHEMA_COLUMNS)
     ]
     schema = schema_of(RECORD_FIELDS, (key_form, value_form), columns)
     for place, field in enumerate(schema):

@@ -77,7 +77,10 @@ def _value(row: Row) -> Cell:
     bad += _delivery(row)
     if row["control"] is not None:
         return Cell(f"{bad}{row['control']}", style or "odd")
-    shown = _content(row, "value")
+    if row.get("value_error") is not None:
+        return Cell(printable(f"{bad}not decoded: {row['value_error']}"), "bad")
+    decoded = (row.get("decoded") or {}).get("value")
+    shown = Cell(_text(decoded)) if decoded is not None else _content(row, "value")
     return Cell(bad + shown.text, style or shown.style)
 
 
