@@ -132,6 +132,7 @@ PARTS = (
             "docs/output.md",
             "docs/questions.md",
             "docs/reports.md",
+            "docs/schemas.md",
             "docs/tls.md",
             "docs/tour.md",
             "docs/why.md",

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.decoders import quirks
 from kdissect.decoders.generated.projection import Path, Projector, Values, collected, projector
 from kdissect.engine.exchange_bodies import part_of
 from kdissect.engine.exchange_rows import TopicsOf, wire_topics
-from kdissect.model.record_batch import RecordBatch
+from kdissect.engine.records.record_values import RecordValues
+from kdissect.model.record_batch import Record, RecordBatch
 from kdissect.query.fields.schema_fields import SIDES
+from kdissect.schema.logs import log
 from kdissect.schema.protocol_messages import api
 from kdissect.schema.secrets import is_piece
 from kdissect.session.exchange import Exchange
+
+if TYPE_CHECKING:
+    from kdissect.engine.records.record_rows import TopicNames
 
 FindingsOf = Callable[[Exchange], Collection[str]]
 """Codes of the findings about an exchange."""
@@ -30,13 +35,16 @@ class Context(NamedTuple):
     """Facts that exchanges do not have themselves.
 
     `start_ns` returns the time of the capture's first packet, `topics_of` the topics of an exchange with the
-    names of their ids, `findings_of` the findings about it. `file_names` are the inputs by index.
+    names of their ids, `findings_of` the findings about it. `file_names` are the inputs by index. `values`
+    decodes keys and values of records, `topic_name` returns the topic of records by its id.
     """
 
     start_ns: Callable[[], int] = _no_start
     topics_of: TopicsOf = wire_topics
     findings_of: FindingsOf | None = None
     file_names: Sequence[str] = ()
+    values: RecordValues = RecordValues()
+    topic_name: TopicNames | None = None
 
 
 class Bodies:
@@ -125,8 +133,28 @@ class Binding:
         self.context = context
         self.bodies = Bodies()
         self.number = 0
+        self.record: tuple[str | None, Record] | None = None
+        """The record that the filter is asked about, with its topic; None for all of an exchange."""
         self._exchange: Exchange | None = None
         self._batches: Sequence[RecordBatch] = ()
+
+    def records(self, exchange: Exchange) -> Iterator[tuple[str | None, Record]]:
+        """The record that is asked about, else all of an exchange that can be read; each with its topic."""
+        if self.record is not None:
+            yield self.record
+            return
+        # Start-up: few filters ask for records.
+        from kdissect.decoders.records.reader import iter_records
+        from kdissect.engine.records.record_rows import record_topic
+        from kdissect.engine.records.record_sets import record_sets
+
+        for records in record_sets(exchange):
+            topic = record_topic(records, self.context.topic_name)
+            if topic is not None and log(topic) is not None:
+                continue  # Kafka's own, which may hold secrets
+            for batch in records.found.batches:
+                if not batch.is_control:
+                    yield from ((topic, record) for record in iter_records(batch, []))
 
     def batches(self, exchange: Exchange) -> Sequence[RecordBatch]:
         """Return the record batches of an exchange, as far as they were captured."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from kdissect.query.checker import narrow
 from kdissect.query.fields.lookup import ENTITIES, Apis, UnknownFieldError, look_up
+from kdissect.query.fields.record_sources import RECORD_FILTER_FIELDS
 from kdissect.query.fields.row_fields import row_fields
 from kdissect.query.fields.schema_fields import SIDES, all_body_fields
 from kdissect.query.syntax import nodes
@@ -95,6 +96,7 @@ def _fields(base: str, word: str) -> list[Candidate]:
     found = [
         *(Candidate(name, "field", entry.doc) for name, entry in row_fields().items()),
         *(Candidate(name, "field", entity.doc) for name, entity in ENTITIES.items()),
+        *(Candidate(field.name, "field", field.doc) for field in RECORD_FILTER_FIELDS),
     ]
     if side in SIDES and dot:
         return found + _body_fields(side, word, _apis_at(base))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kdissect.model.record_batch import Record
 from kdissect.query import plan
 from kdissect.query.binding import Binding, Context
 from kdissect.query.checker import Checker
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 
 Test = Callable[[Exchange], bool]
+RecordTest = Callable[[Exchange, str | None, Record], bool]
+"""Whether a record of a topic, in an exchange, is wanted."""
 _NO_CONTEXT = Context()
 _OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "in", "not in")
 
@@ -27,10 +30,10 @@ class Predicate:
     """A valid filter. Pickled as its text.
 
     `needs_findings`: `bind` wants `Context.findings_of`. `needs_all`: the test must see every exchange of the
-    input, in order, because it counts them or records the clusters. `needs_topics`: it asks for names of
-    topics. `needs_bodies`: it reads bodies. `is_by_kind`: it has one result for exchanges of one connection,
-    API, version and client id (`KIND_FIELDS`). `pushdown`: tests of headers that hold for every exchange it
-    takes.
+    input, in order, because it counts them. `needs_topics`: it asks for names of topics. `needs_records`: it
+    asks for records (`bind_records`). `needs_bodies`: it reads bodies. `is_by_kind`: it has one result for
+    exchanges of one connection, API, version and client id (`KIND_FIELDS`). `pushdown`: tests of headers that
+    hold for every exchange it takes.
     """
 
     def __init__(self, text: str) -> None:
@@ -41,6 +44,7 @@ class Predicate:
         self.needs_findings = checker.needs_findings
         self.needs_all = checker.needs_all
         self.needs_topics = checker.needs_topics
+        self.needs_records = checker.needs_records
         self.needs_bodies = checker.cost >= Cost.BODY
         self.is_by_kind = checker.is_by_kind
 
@@ -49,10 +53,41 @@ class Predicate:
 
         Raises ValueError if the filter needs findings and the context has none.
         """
+        self._check(context)
+        binding = Binding(context)
+        test = self._test(binding)
+
+        def counting(exchange: Exchange) -> bool:
+            binding.number += 1  # here: the part of the filter that reads it is not always reached
+            return test(exchange)
+
+        return counting if self.needs_all else test
+
+    def bind_records(self, context: Context = _NO_CONTEXT) -> tuple[Test, RecordTest]:
+        """A test of records, and what every exchange must be given to before its records: True of each.
+
+        Raises what `bind` does.
+        """
+        self._check(context)
+        binding = Binding(context)
+        test = self._test(binding)
+
+        def see(_exchange: Exchange) -> bool:
+            binding.number += 1
+            return True
+
+        def accepts(exchange: Exchange, topic: str | None, record: Record) -> bool:
+            binding.record = topic, record
+            return test(exchange)
+
+        return see, accepts
+
+    def _check(self, context: Context) -> None:
         if self.needs_findings and context.findings_of is None:
             raise ValueError("the filter asks for findings, which are not known here")
+
+    def _test(self, binding: Binding) -> Test:
         root = self._root
-        binding = Binding(context)
         made: list[Test] = []
 
         def test(exchange: Exchange) -> bool:
@@ -60,11 +95,7 @@ class Predicate:
                 made.append(root.test(binding))
             return made[0](exchange)
 
-        def counting(exchange: Exchange) -> bool:
-            binding.number += 1  # here: the part of the filter that asks for it is not always reached
-            return test(exchange)
-
-        return counting if self.needs_all else test
+        return test
 
     @property
     def pushdown(self) -> tuple[Conjunct, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from kdissect.cli.formats import Format
 from kdissect.engine.records.compiled_records import CompiledRecords
-from kdissect.engine.records.record_fields import RECORD_FIELDS
+from kdissect.engine.records.record_fields import RECORD_FIELDS, SCHEMA_COLUMNS
 from kdissect.engine.records.record_rows import RecordRows, TopicNames
 from kdissect.engine.records.record_sets import RecordSet
 from kdissect.engine.times import second_text
@@ -17,7 +17,7 @@ from kdissect.session.exchange import Exchange
 # Characters that `printables` tells of at once, as native/src/records/cells.rs asks.
 _BLOCK = 256
 # What rows of JSON have only where Python makes them.
-_OF_PYTHON = frozenset({"acquired", "delivery_count", "decoded"})
+_OF_PYTHON = SCHEMA_COLUMNS | {"acquired", "delivery_count", "decoded"}
 
 
 class CompiledLines:

@@ -15,7 +15,13 @@ from kdissect.cli.formats import Format, format_name, format_of
 from kdissect.cli.load_arrow import load_arrow
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection, globs
-from kdissect.cli.options.filter_option import add_filter, is_by_kind, open_filtered, selected
+from kdissect.cli.options.filter_option import (
+    add_filter,
+    is_by_kind,
+    open_filtered,
+    selected_records,
+    topic_of,
+)
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, is_live, start_ns
 from kdissect.cli.options.output_options import (
     OF_RECORDS,
@@ -30,12 +36,15 @@ from kdissect.cli.options.output_options import (
     printing,
     settle_format,
 )
+from kdissect.cli.options.schema_option import add_schemas, report_schemas, schemas_of, values_of
 from kdissect.cli.output import Output
 from kdissect.cli.progress_line import Progress, progress_of
 from kdissect.engine.exchange_rows import Row
-from kdissect.engine.records.record_fields import RECORD_FIELDS
+from kdissect.engine.records.poison_pills import PoisonPills
+from kdissect.engine.records.record_fields import RECORD_FIELDS, SCHEMA_COLUMNS
 from kdissect.engine.records.record_rows import RecordRows, record_topic
 from kdissect.engine.records.record_sets import RecordSet, record_sets
+from kdissect.engine.records.record_values import RecordValues
 from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.history.topics.topic_names import tells_names
 from kdissect.model.anomaly import Anomaly
@@ -61,6 +70,8 @@ _DEFAULT_COLUMNS = (
     "key", "value", "headers", "producer_id", "producer_epoch", "sequence", "codec", "control", "connection",
     "exchange", "batch", "acquired", "delivery_count",
 )  # fmt: skip
+# Behind them with --schemas.
+_SCHEMA_COLUMNS = ("value_schema", "value_error", "key_error", "decoded.key", "decoded.value")
 # Of what is wrong in batches: the first few show what is wrong; `inspect --records` has all of it.
 _ANOMALIES_SHOWN = 50
 
@@ -89,7 +100,8 @@ def _parser() -> ArgumentParser:
     )
     add_inputs(parser, live=True)
     add_topic_ids(parser)
-    add_filter(parser, "only records of exchanges for which EXPR holds", times=False)
+    add_filter(parser, "only records for which, or for whose exchange, EXPR holds", times=False)
+    add_schemas(parser)
     add_selection(parser)
     add_printing(parser, _FORMATS)
     add = parser.add_argument
@@ -109,6 +121,7 @@ def _check(options: Namespace) -> None:
     check_parquet(options)
     if options.sort and options.format == "parquet":
         raise ValueError(UNSORTED)
+    schemas_of(options)
     if options.fields or options.sort:
         choose_columns(options, RECORD_FIELDS, OF_RECORDS)
         if options.format == "parquet" and any(
@@ -129,6 +142,7 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
         if progress is not None:
             progress.clear()
         faults.close()
+        report_schemas(options, faults.pills)
 
 
 def _write(
@@ -138,13 +152,17 @@ def _write(
     progress: Progress | None,
     faults: _FaultReport,
 ) -> None:
-    form = format_of(
-        options, output, _DEFAULT_COLUMNS, _table_columns(dissection, options), is_live(dissection)
-    )
+    usual = (*_DEFAULT_COLUMNS, *_SCHEMA_COLUMNS) if options.schemas else _DEFAULT_COLUMNS
+    form = format_of(options, output, usual, _table_columns(dissection, options), is_live(dissection))
     output.write(form.head())
     for line in _lines(dissection, options, output, progress, faults, form):
         output.write(line)
     output.write(form.tail())
+
+
+def _is_by_record(options: Namespace) -> bool:
+    """Whether the filter chooses among the records of an exchange."""
+    return options.filter is not None and options.filter.needs_records
 
 
 def _table_columns(dissection: Dissection, options: Namespace) -> Callable[[], list[TableColumn]]:
@@ -152,7 +170,7 @@ def _table_columns(dissection: Dissection, options: Namespace) -> Callable[[], l
         from kdissect.cli.formats.clock import Clock, clocked  # start-up: other formats need none
 
         clock = Clock(options.time, lambda: start_ns(dissection))
-        return clocked(record_columns(), "time", itemgetter("time_ns"), clock)
+        return clocked(record_columns(bool(options.schemas)), "time", itemgetter("time_ns"), clock)
 
     return columns
 
@@ -167,8 +185,9 @@ def _lines(
 ) -> Iterator[bytes]:
     """The lines of the records; none where a table holds them back."""
     forms = (options.key_format or "text", options.value_format or "text")
-    topic_name = partial(_topic_of, dissection)
-    rows = RecordRows(dissection.file_names, *forms, options.show_secrets, topic_name)
+    topic_name = partial(topic_of, dissection)
+    values = _record_values(options, faults.pills)
+    rows = RecordRows(dissection.file_names, *forms, options.show_secrets, topic_name, values=values)
     style = format_name(options, output)
     extra = None
     if options.columns or options.order:
@@ -182,6 +201,8 @@ def _lines(
         or output.is_terminal
         or extra is not None
         or options.order is not None
+        or values is not None
+        or _is_by_record(options)
     ):
         made = _made(dissection, options, rows, progress, faults.anomalies, form.line, extra)
         return islice(made, options.limit)
@@ -200,6 +221,14 @@ def _lines(
     return pieces if options.limit is None else first_lines(pieces, options.limit)
 
 
+def _record_values(options: Namespace, pills: PoisonPills) -> RecordValues | None:
+    """What works out the columns about schemas; None without `--schemas` where no column names one."""
+    named = [*options.columns, *([] if options.order is None else [options.order.column])]
+    if options.schemas or any(column.first in SCHEMA_COLUMNS for column in named):
+        return values_of(options, pills)
+    return None
+
+
 def _write_parquet(
     dissection: Dissection,
     options: Namespace,
@@ -212,11 +241,12 @@ def _write_parquet(
     from kdissect.engine.records.record_schema import arrow_schema
     from kdissect.engine.records.row_tables import arrow_row, in_tables, table_rows
 
-    topic_name = partial(_topic_of, dissection)
+    topic_name = partial(topic_of, dissection)
     forms = (options.key_format, options.value_format)
-    schema = arrow_schema(*forms, options.fields)
-    rows = table_rows(dissection.file_names, forms, options.show_secrets, topic_name)
-    if is_compiled:
+    schema = arrow_schema(*forms, options.fields, with_schemas=bool(options.schemas))
+    values = _record_values(options, faults.pills)
+    rows = table_rows(dissection.file_names, forms, options.show_secrets, topic_name, values)
+    if is_compiled and values is None and not _is_by_record(options):
         from kdissect.engine.records.compiled_tables import CompiledTables  # needs the compiled part
 
         compiled = CompiledTables(
@@ -240,11 +270,13 @@ def _made(
     extra: FieldValues | None = None,
 ) -> Iterator[_Made]:
     """What `make` gives for each row, with what `extra` tells of its exchange."""
-    for records in _selected_sets(dissection, options, progress):
+    accepts, by_record = selected_records(options, dissection)
+    for records in _selected_sets(dissection, options, progress, accepts):
         anomalies: list[Anomaly] = []
         try:
             more = None if extra is None else extra(records.exchange)
-            for row in rows.rows(records, anomalies):
+            wants = None if by_record is None else partial(by_record, records.exchange)
+            for row in rows.rows(records, anomalies, wants):
                 yield make(row if more is None else more | row)
         except Exception as error:
             dissection.guard.note(error, records.exchange)
@@ -252,11 +284,14 @@ def _made(
 
 
 def _selected_sets(
-    dissection: Dissection, options: Namespace, progress: Progress | None
+    dissection: Dissection,
+    options: Namespace,
+    progress: Progress | None,
+    accepts: Callable[[Exchange], bool] | None,
 ) -> Iterator[RecordSet]:
     """The records fields of the exchanges that were asked for; `--topic` chooses among those of one too."""
     is_wanted = _chooser(dissection, options)
-    is_selected = _selector(dissection, _counted(selected(options, dissection)))
+    is_selected = _selector(dissection, _counted(accepts))
     for exchange in dissection:
         if progress is not None:
             progress.tick()
@@ -282,7 +317,7 @@ def _compiled(
     from kdissect.engine.records.compiled_records import ENOUGH, LOOK  # needs the compiled part
 
     is_wanted = _chooser(dissection, options)
-    accepts = _counted(selected(options, dissection))
+    accepts = _counted(selected_records(options, dissection)[0])
     is_selected = _selector(dissection, accepts)
     choice = None
     if not at_once and is_by_kind(options):  # `same_as` is one of a connection in blocks
@@ -362,7 +397,7 @@ def _chooser(dissection: Dissection, options: Namespace) -> Callable[[RecordSet]
 
     def is_wanted(records: RecordSet) -> bool:
         pieces.join(records)
-        return wants is None or wants(record_topic(records, partial(_topic_of, dissection)) or "")
+        return wants is None or wants(record_topic(records, partial(topic_of, dissection)) or "")
 
     return is_wanted
 
@@ -393,20 +428,13 @@ def _selector(
     return is_selected
 
 
-def _topic_of(dissection: Dissection, records: RecordSet) -> str | None:
-    """The name of the topic of a records field: from the wire, or of its topic id."""
-    section = records.records_field
-    if section.topic is not None or section.topic_id is None:
-        return section.topic
-    return dissection.topics.name(records.exchange.connection, section.topic_id)
-
-
 class _FaultReport:
     """Prints the first anomalies and counts the others. `files` are the inputs' names by file index."""
 
     def __init__(self, files: Sequence[str]) -> None:
         self._files = files
         self._count = 0
+        self.pills = PoisonPills()
 
     def anomalies(self, found: list[Anomaly]) -> None:
         """Take what was found."""

@@ -17,13 +17,16 @@ from kdissect.cli.options.input_options import (
     start_ns,
     wants_live,
 )
+from kdissect.cli.options.schema_option import values_of
 from kdissect.cli.options.wanted_names import EXCHANGE, watch_for
 from kdissect.engine.times import SECOND_NS
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
-    from kdissect.query.predicate import Predicate
+    from kdissect.engine.records.record_sets import RecordSet
+    from kdissect.query import Context
+    from kdissect.query.predicate import Predicate, RecordTest
     from kdissect.query.values.points_in_time import Moment
 
 Test = Callable[[Exchange], bool]
@@ -116,17 +119,28 @@ def open_filtered(
 def filter_of(options: Namespace, dissection: Dissection) -> Test | None:
     """The test of the filter, None where there is none. May read the inputs once, for the findings."""
     predicate: Predicate | None = options.filter
-    if predicate is None:
-        return None
+    return None if predicate is None else predicate.bind(_context(options, dissection))
+
+
+def _context(options: Namespace, dissection: Dissection) -> Context:
     from kdissect.query import Context  # start-up: where no filter was given
 
-    context = Context(
+    return Context(
         start_ns=lambda: start_ns(dissection),
         topics_of=dissection.topics.topics_of,
-        findings_of=findings_of(options) if predicate.needs_findings else None,
+        findings_of=findings_of(options) if options.filter.needs_findings else None,
         file_names=dissection.file_names,
+        topic_name=partial(topic_of, dissection),
+        values=values_of(options),
     )
-    return predicate.bind(context)
+
+
+def topic_of(dissection: Dissection, records: RecordSet) -> str | None:
+    """The name of the topic of a records field: from the wire, or of its topic id."""
+    section = records.records_field
+    if section.topic is not None or section.topic_id is None:
+        return section.topic
+    return dissection.topics.name(records.exchange.connection, section.topic_id)
 
 
 def reporting_filter(options: Namespace, dissection: Dissection) -> Test | None:
@@ -159,6 +173,16 @@ def selected(options: Namespace, dissection: Dissection) -> Test | None:
     if options.filter.needs_all:  # and so do the other options, which look out for names
         return lambda exchange: bool(accepts(exchange)) & bool(chosen(exchange))
     return lambda exchange: chosen(exchange) and accepts(exchange)
+
+
+def selected_records(options: Namespace, dissection: Dissection) -> tuple[Test | None, RecordTest | None]:
+    """`selected`, and a test of the records of each exchange where the filter asks for records."""
+    predicate: Predicate | None = options.filter
+    if predicate is None or not predicate.needs_records:
+        return selected(options, dissection), None
+    see, accepts = predicate.bind_records(_context(options, dissection))
+    chosen = selection_of(options, lambda: start_ns(dissection), dissection.topics.topics_of)
+    return (see if chosen is None else lambda exchange: see(exchange) & bool(chosen(exchange))), accepts
 
 
 def is_by_kind(options: Namespace) -> bool:

@@ -4,6 +4,40 @@ from kdissect.engine.exchange_rows import RowField
 
 _VALUE = "text, or as `--{0}-format` says (hex, base64, json); bytes that are not UTF-8 as base64"
 
+
+def _of_schema(part: str) -> tuple[RowField, ...]:
+    """The columns about the schema of a key or value."""
+    return (
+        RowField(
+            f"{part}_wire_format",
+            "string",
+            f"how the {part} says which schema it has (docs/schemas.md): `confluent`, `confluent_header`, "
+            "`apicurio`, `apicurio_global_id`, `apicurio_content_id` or `glue`; `maybe_confluent` and "
+            "`maybe_apicurio` are guesses: any bytes may begin so; null without an id",
+        ),
+        RowField(f"{part}_schema_id", "int64", f"number of the schema of the {part}; null without one"),
+        RowField(f"{part}_schema_guid", "string", f"GUID of the schema of the {part}; null without one"),
+        RowField(
+            f"{part}_message_indexes",
+            "string",
+            "Protobuf message indexes behind the id, such as `0` or `1,0`; null unless a header or the "
+            "schema proves them",
+        ),
+        RowField(
+            f"{part}_schema",
+            "string",
+            f"with --schemas: the schema that decodes the {part}, by subject and version or by its file",
+        ),
+        RowField(
+            f"{part}_error", "string", f"with --schemas: why no schema decodes the {part}; null if one does"
+        ),
+    )
+
+
+SCHEMA_FIELDS = (*_of_schema("key"), *_of_schema("value"))
+"""What is worked out only where it is named: by `-e`, or as a column of the table `records`."""
+SCHEMA_COLUMNS = frozenset(field.name for field in SCHEMA_FIELDS)
+
 RECORD_FIELDS = (
     RowField("number", "int64", "1-based number of the row in this output; presentation only"),
     RowField("connection", "string", "identity of the connection: 16 hex digits"),
@@ -68,8 +102,11 @@ RECORD_FIELDS = (
         "int16",
         "only in `share_fetch`: which delivery of the record this is; null unless acquired",
     ),
+    *SCHEMA_FIELDS,
     RowField(
-        "decoded", "struct", "only for records of Kafka's own topics and control records: what they hold"
+        "decoded",
+        "struct",
+        "only for records of Kafka's own topics, control records, and with --schemas: what they hold",
     ),
     RowField("decoded.key", "struct", "the key decoded; null where it has no format"),
     RowField("decoded.value", "struct", "the value decoded; null where it has no format"),

@@ -13,6 +13,7 @@ from kdissect.engine.exchange_rows import Row, topic_id_text
 from kdissect.engine.records.acquired import Acquired, AcquiredRecords
 from kdissect.engine.records.assigned_offsets import AssignedOffsets, LogOffsets
 from kdissect.engine.records.record_sets import RecordSet
+from kdissect.engine.records.record_values import RecordValues
 from kdissect.engine.times import MS_NS, rfc3339
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.packets.packet import FILE_SHIFT, NUMBER_MASK
@@ -65,6 +66,9 @@ _VALUE_FORMS: dict[str, _ValueForm] = {
 """
 
 
+RecordTest = Callable[[str | None, Record], bool]
+"""Whether a record of a topic is wanted."""
+
 TopicNames = Callable[[RecordSet], str | None]
 """The name of the topic of a records field that has only its id on the wire; None where nobody knows."""
 
@@ -73,6 +77,7 @@ class RecordRows:
     """Turns records fields into rows. `files` are the inputs' names by file index, and may still grow.
 
     `key_form` and `value_form` are names of `_VALUE_FORMS`; `time_form` takes nanoseconds since 1970.
+    `values` gives the columns `SCHEMA_FIELDS`, which rows have only with it.
     """
 
     def __init__(
@@ -83,6 +88,7 @@ class RecordRows:
         show_secrets: bool = False,
         topic_name: TopicNames | None = None,
         time_form: Callable[[int], str | None] = rfc3339,
+        values: RecordValues | None = None,
     ) -> None:
         self._files = files
         self._key = _VALUE_FORMS[key_form]
@@ -90,19 +96,25 @@ class RecordRows:
         self._time = time_form
         self._show_secrets = show_secrets
         self._topic_name = topic_name
+        self._values = values
         self.count = 0
         """Rows so far: the number of the last one."""
         self._acquired = AcquiredRecords()
         self._assigned = AssignedOffsets()
 
-    def rows(self, records: RecordSet, anomalies: list[Anomaly]) -> Iterator[Row]:
-        """The rows of one field as they are read; what does not fit is added to `anomalies` at the end."""
+    def rows(
+        self, records: RecordSet, anomalies: list[Anomaly], accepts: RecordTest | None = None
+    ) -> Iterator[Row]:
+        """The rows of one field as they are read; what does not fit is added to `anomalies` at the end.
+
+        `accepts` chooses among its records.
+        """
         faults: list[tuple[int, RecordFault]] = []
         head = self._head(records)
         acquired, offsets = self._acquired.of(records), self._assigned.of(records)
         for index, batch in enumerate(records.found.batches):
             found = list(batch.faults)
-            rows = self.batch_rows(head, index, batch, found, offsets)
+            rows = self.batch_rows(head, index, batch, found, offsets, accepts)
             yield from rows if acquired is None else _with_deliveries(rows, acquired)
             faults += [(index, fault) for fault in found]
         anomalies += records.anomalies(faults)
@@ -114,13 +126,17 @@ class RecordRows:
         batch: RecordBatch,
         faults: list[RecordFault],
         offsets: LogOffsets | None = None,
+        accepts: RecordTest | None = None,
     ) -> Iterator[Row]:
         """The rows of one batch, `head` before each; `offsets` are those of a field that has others."""
         common = {"number": 0, **head, **self._batch(index, batch)}
         topic, is_control = common["topic"], batch.is_control
         is_own = is_control or (topic is not None and log(topic) is not None)
+        values = None if is_own else self._values
         number = -1
         for number, record in enumerate(iter_records(batch, faults)):
+            if accepts is not None and not accepts(topic, record):
+                continue
             self.count += 1
             row = common.copy()
             row["number"] = self.count
@@ -128,6 +144,8 @@ class RecordRows:
             self._fill(row, batch, record)
             if offsets is not None:
                 row["offset"] = offsets.of(batch, number, record)
+            if values is not None:
+                values.fill(row, record)
             if is_own:
                 self._add_own(row, record, is_control)
             yield row

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from kdissect.engine.exchange_rows import RowField
-from kdissect.engine.records.record_fields import RECORD_FIELDS
+from kdissect.engine.records.record_fields import RECORD_FIELDS, SCHEMA_COLUMNS
 
 _TYPES: dict[str, Any] = {
     "int8": pa.int8(), "int16": pa.int16(), "int32": pa.int32(), "int64": pa.int64(), "string": pa.string(),
@@ -25,13 +25,23 @@ _TIMES = {
 _REPEATED = frozenset(
     {
         "connection", "direction", "client", "broker", "client_id", "principal", "software", "file", "topic",
-        "topic_id", "timestamp_type", "codec",
+        "topic_id", "timestamp_type", "codec", "key_wire_format", "value_wire_format",
     }
 )  # fmt: skip
 
 
-def arrow_schema(key_form: str | None, value_form: str | None, columns: Sequence[str] = ()) -> Any:
-    """The schema of all columns, or of those named; keys and values are binary unless a form is given."""
+def arrow_schema(
+    key_form: str | None, value_form: str | None, columns: Sequence[str] = (), with_schemas: bool = False
+) -> Any:
+    """The schema of the usual columns, with those about schemas or without, or of those named.
+
+    Without a form keys and values are binary.
+    """
+    columns = columns or [
+        field.name
+        for field in RECORD_FIELDS
+        if "." not in field.name and (with_schemas or field.name not in SCHEMA_COLUMNS)
+    ]
     schema = schema_of(RECORD_FIELDS, (key_form, value_form), columns)
     for place, field in enumerate(schema):
         if field.name in _REPEATED:

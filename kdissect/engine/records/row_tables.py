@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from kdissect.engine.exchange_rows import Row
 from kdissect.engine.records.record_rows import RecordRows, TopicNames
+from kdissect.engine.records.record_values import RecordValues
 
 # Rows are tuples of half a KB, beside the bytes of their keys and values.
 _ROWS_AT_ONCE = 20_000
@@ -28,10 +29,11 @@ def table_rows(
     forms: tuple[str | None, str | None],
     show_secrets: bool = False,
     topic_name: TopicNames | None = None,
+    values: RecordValues | None = None,
 ) -> RecordRows:
     """What makes rows for tables of `arrow_schema`: `forms` are those of key and value (None: bytes)."""
     key, value = ("raw" if form is None else f"{form} only" for form in forms)
-    return RecordRows(files, key, value, show_secrets, topic_name, time_form=_no_text)
+    return RecordRows(files, key, value, show_secrets, topic_name, time_form=_no_text, values=values)
 
 
 def _no_text(_time_ns: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from kdissect.decoders.compression.codec import codec_name
 from kdissect.decoders.records.reader import iter_records
 from kdissect.engine.exchange_rows import Row, RowField
-from kdissect.engine.records.record_fields import RECORD_FIELDS
+from kdissect.engine.records.record_fields import RECORD_FIELDS, SCHEMA_COLUMNS
 from kdissect.engine.records.record_rows import RecordRows, timestamp_type
 from kdissect.engine.segments.segment_reader import PlacedBatch
 from kdissect.engine.times import millis_text
@@ -78,7 +78,7 @@ _OF_CAPTURES = frozenset(
         "topic_id",
     }
 )
-_OF_RECORDS = [field for field in RECORD_FIELDS if field.name not in _OF_CAPTURES]
+_OF_RECORDS = [field for field in RECORD_FIELDS if field.name not in _OF_CAPTURES | SCHEMA_COLUMNS]
 SEGMENT_RECORD_FIELDS = (
     *_PLACE,
     *(field for field in _OF_RECORDS if field.name not in {place.name for place in _PLACE}),

@@ -100,7 +100,7 @@ _RECORD_DOCS = {
     "value": "the value's bytes; null for null",
     "headers.value": "its value; null for null",
     "timestamp": "the record's timestamp; null where it has none, or one that is no date",
-    "decoded": "JSON: what a record of Kafka's own topics, or a control record, holds",
+    "decoded": "JSON: what a record of Kafka's own topics, a control record, or with --schemas any holds",
 }
 _OF_RECORDS = without(RECORD_FIELDS, *_SHARED, "decoded.key", "decoded.value", types=_RECORD_TYPES)
 RECORDS = Table(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kdissect.query.fields.lookup import ENTITIES, look_up
+from kdissect.query.fields.record_sources import RECORD_FILTER_FIELDS
 from kdissect.query.fields.row_fields import row_fields
 from kdissect.query.fields.schema_fields import SIDES, BodyField, all_body_fields
 from kdissect.query.values.value_kinds import ValueKind
@@ -38,6 +39,8 @@ def _others() -> Iterator[FieldInfo]:
         yield FieldInfo(name, entry.kind.name, entry.kind.unit, doc)
     for name, entity in ENTITIES.items():
         yield _info(name, look_up(name).kinds, entity.doc)
+    for field in RECORD_FILTER_FIELDS:
+        yield _info(field.name, look_up(field.name).kinds, field.doc)
 
 
 def _body_fields(side: str, prefix: str) -> list[FieldInfo]:

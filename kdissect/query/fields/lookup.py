@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from kdissect.decoders.as_json.jsonable import PAYLOAD_SUFFIX
 from kdissect.decoders.generated.projection import Path
 from kdissect.engine.exchange_bodies import body_of
 from kdissect.query.binding import Binding
+from kdissect.query.fields.decoded_values import DECODED, values_at
 from kdissect.query.fields.field_sources import BodySource, Cost, Many, Source
 from kdissect.query.fields.named import suggest
+from kdissect.query.fields.record_sources import RECORD_FILTER_FIELDS, record_source
 from kdissect.query.fields.row_fields import row_fields
 from kdissect.query.fields.schema_fields import REQUEST, RESPONSE, SIDES, BodyField, all_body_fields
-from kdissect.query.syntax.nodes import Literal
-from kdissect.query.values.value_kinds import Test, ValueKind
+from kdissect.query.values.value_kinds import ValueKind
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 
@@ -114,6 +115,9 @@ def look_up(name: str, apis: Apis = None) -> Source:
     if entity is not None:
         fields = (f for side in SIDES for f in all_body_fields(side, apis) if entity.means(f))
         return _source(name, fields, entity.fits_only)
+    of_records = record_source(name)
+    if of_records is not None:
+        return of_records
     if name.count(".") >= MAX_PARTS:
         raise UnknownFieldError(f"{name!r} is no name of a field", "")
     if _NAME.fullmatch(name) is None:
@@ -205,7 +209,7 @@ def _suggest_field(name: str, apis: Apis) -> str:
     for side in SIDES:
         if any(True for _ in matching(side, name, apis)):
             return f"did you mean {side}.{name}?"
-    known = [*row_fields(), *ENTITIES]
+    known = [*row_fields(), *ENTITIES, *(field.name for field in RECORD_FILTER_FIELDS)]
     side = name.partition(".")[0]
     if side in SIDES:
         known += {field.name for field in all_body_fields(side, apis)}
@@ -214,43 +218,11 @@ def _suggest_field(name: str, apis: Apis) -> str:
 
 
 # Fields of what bytes fields hold: `request.protocols.metadata_decoded.topics`.
-#
-# Only the bytes show which payload they are, so names and kinds behind `_decoded` cannot be checked
-# beforehand.
-class Decoded(ValueKind):
-    """Values of any kind, compared by how they are written."""
-
-    name = "any"
-    doc = "what a payload holds: compared by how it is written"
-    example = "orders"
-    textual = True
-
-    def parse(self, literal: Literal) -> str:
-        """Return the text."""
-        return literal.text
-
-    def text(self, raw: Any) -> str:
-        """As JSON writes it, texts without quotes."""
-        return str(raw).lower() if isinstance(raw, bool) else str(raw)
-
-    def equals(self, value: str) -> Test:
-        """Equal as text."""
-        return lambda raw: self.text(raw) == value
-
-    def one_of(self, values: Sequence[str]) -> Test:
-        """One of them as text."""
-        known = frozenset(values)
-        return lambda raw: self.text(raw) in known
-
-
-_DECODED = Decoded()
-
-
 class DecodedSource(Source):
     """The values at a path of the decoded body, with its payloads. For structs only their presence counts."""
 
     def __init__(self, name: str, side: str, path: Sequence[str], keys: frozenset[int]) -> None:
-        super().__init__(name, (_DECODED,), True, Cost.WHOLE_BODY)
+        super().__init__(name, (DECODED,), True, Cost.WHOLE_BODY)
         self._side = side
         self._path = tuple(path)
         self._keys = keys
@@ -261,7 +233,7 @@ class DecodedSource(Source):
         def get(exchange: Exchange) -> Sequence[Any]:
             if exchange.api_key not in self._keys:
                 return ()
-            return list(_values_at(body_of(exchange, self._side, show_secrets=False).body, self._path))
+            return list(values_at(body_of(exchange, self._side, show_secrets=False).body, self._path))
 
         return (get,)
 
@@ -272,13 +244,3 @@ def payload_place(path: Sequence[str]) -> tuple[str, ...] | None:
         if part.endswith(PAYLOAD_SUFFIX):
             return (*path[:index], part.removesuffix(PAYLOAD_SUFFIX))
     return None
-
-
-def _values_at(value: Any, path: Sequence[str]) -> Iterator[Any]:
-    if isinstance(value, list):
-        for item in value:
-            yield from _values_at(item, path)
-    elif not path:
-        yield True if isinstance(value, dict) else value
-    elif isinstance(value, dict) and path[0] in value:
-        yield from _values_at(value[path[0]], path[1:])

@@ -65,7 +65,8 @@ def _token(text: str, start: int) -> Token:
         return _string(text, start)
     word = _WORD.match(text, start)
     if word:
-        return Token(TokenKind.WORD, word[0], start, word.end())
+        end = _behind_subscripts(text, word.end())
+        return Token(TokenKind.WORD, text[start:end], start, end)
     found = next((s for s in (*_LONG_HABITS, *_SYMBOLS, *_HABITS) if text.startswith(s, start)), "")
     if found in _HABITS:
         hint = f"did you mean {_HABITS[found]}?"
@@ -73,6 +74,17 @@ def _token(text: str, start: int) -> Token:
     if found:
         return Token(TokenKind.SYMBOL, found, start, start + len(found))
     raise FilterError(f"{text[start]!r} cannot stand here", text, start, start, 'quote texts: "..."')
+
+
+def _behind_subscripts(text: str, end: int) -> int:
+    """The end of a word with names in quotes inside: `header["x"].y`."""
+    while text[end - 1] == "[" and text[end : end + 1] in ('"', "'") and text[end : end + 1]:
+        closing = _string(text, end).end
+        rest = _WORD.match(text, closing)
+        if rest is None or rest[0][0] != "]":
+            raise FilterError("this bracket is never closed", text, end - 1, end - 1, "add ]")
+        end = rest.end()
+    return end
 
 
 def _string(text: str, start: int) -> Token:

@@ -5,12 +5,14 @@ from typing import Any
 
 from kdissect.report.cells import Cell, TableColumn, cell, number_column
 from kdissect.report.printable import printable
+from kdissect.serdes.schema_ids import GUESS
 
 Row = dict[str, Any]
 
 
-def record_columns() -> list[TableColumn]:
-    """Where a record was seen, where it belongs, what it is."""
+def record_columns(with_schemas: bool = False) -> list[TableColumn]:
+    """Where a record was seen, where it belongs, what it is; with the schema of its value, if asked for."""
+    schema = [TableColumn("schema", _schema, rank=2)] if with_schemas else []
     return [
         number_column("#", "number", 5, 4, style="dim"),
         TableColumn("time", lambda row: Cell(row["time"][11:26]), 15, 3),
@@ -24,6 +26,7 @@ def record_columns() -> list[TableColumn]:
         TableColumn("producer", _producer, rank=3, right=True),
         TableColumn("key", lambda row: _content(row, "key"), 8),
         TableColumn("headers", _headers, rank=2),
+        *schema,
         TableColumn("value", _value, 10),
     ]
 
@@ -55,6 +58,14 @@ def _content(row: Row, part: str) -> Cell:
     return Cell("null", "dim") if value is None else Cell(_text(value))
 
 
+def _schema(row: Row) -> Cell:
+    """The id of the value's schema; with a question mark where it is a guess."""
+    found = row.get("value_schema_id") or row.get("value_schema_guid")
+    if found is None:
+        return Cell("")
+    return Cell(f"{found}?" if row["value_wire_format"].startswith(GUESS) else str(found), "dim")
+
+
 def _headers(row: Row) -> Cell:
     pairs = [f"{header['key']}={_text(header['value'])}" for header in row["headers"]]
     return Cell(printable(" ".join(pairs)))
@@ -66,7 +77,10 @@ def _value(row: Row) -> Cell:
     bad += _delivery(row)
     if row["control"] is not None:
         return Cell(f"{bad}{row['control']}", style or "odd")
-    shown = _content(row, "value")
+    if row.get("value_error") is not None:
+        return Cell(printable(f"{bad}not decoded: {row['value_error']}"), "bad")
+    decoded = (row.get("decoded") or {}).get("value")
+    shown = Cell(_text(decoded)) if decoded is not None else _content(row, "value")
     return Cell(bad + shown.text, style or shown.style)
 
 

@@ -17,6 +17,7 @@ from kdissect.engine.half_open import was_one_syn
 from kdissect.engine.listed_rows import ListedRows
 from kdissect.engine.records.record_rows import RecordRows, record_topic, timestamp_type
 from kdissect.engine.records.record_sets import RecordSet, record_sets
+from kdissect.engine.records.record_values import RecordValues
 from kdissect.engine.records.row_tables import arrow_row
 from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.engine.segments.segment_rows import batch_attributes, millis
@@ -103,7 +104,7 @@ class ExchangeTables:
         self._wanted = rows.tables
         topics_of = wire_topics if names is None else names.topics_of
         self._exchanges = ListedRows(files, topics_of=topics_of)
-        self._records = RecordRows(files, "raw", "raw", topic_name=self._name)
+        self._records = RecordRows(files, "raw", "raw", topic_name=self._name, values=RecordValues())
         compiled = None
         if is_compiled and not rows.tables.isdisjoint(_OF_EXCHANGES):
             compiled = CompiledRows(files, rows.tables, topics_of, self._name_in, names)

@@ -15,8 +15,10 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
 from kdissect.engine.exchange_log.log import ExchangeLog
+from kdissect.engine.records.record_fields import SCHEMA_FIELDS
 from kdissect.engine.records.record_rows import RecordRows
 from kdissect.engine.records.record_sets import RecordSet, record_sets, records_side
+from kdissect.engine.records.record_values import RecordValues
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.wording import plural
 from kdissect.query.syntax.filter_tokens import quote
@@ -43,6 +45,7 @@ _FACTS = (
     "topic", "topic_id", "partition", "offset", "raw_offset", "timestamp", "timestamp_type", "principal",
     "software", "producer_id", "producer_epoch",
     "sequence", "transactional", "control", "codec", "magic", "leader_epoch",
+    *(field.name for field in SCHEMA_FIELDS),
 )  # fmt: skip
 # Records in the list, some 2 KB each. To find more of them, use a filter.
 MAX_RECORDS = 20_000
@@ -136,7 +139,7 @@ class RecordsView(LinesBelowView):
         reader = self._reader
         is_over = reader is None or reader.is_over
         empty = self.nothing if is_over and not self.session.is_loading else "reading ..."
-        self.table.show(record_columns(), self._records, empty)
+        self.table.show(record_columns(with_schemas=True), self._records, empty)
         count = plural(len(self._records), "record") + ("" if is_over else " so far: more as you scroll")
         if reader is not None and reader.is_full:
             count = f"the first {MAX_RECORDS} records; a filter finds later ones"
@@ -164,7 +167,7 @@ class RecordsView(LinesBelowView):
 
     def main(self, facts: Any) -> tuple[Sequence[TableColumn], Sequence[Row]]:
         """Return the records, which come from no study."""
-        return record_columns(), self._records
+        return record_columns(with_schemas=True), self._records
 
     def summary(self, facts: Any, count: int) -> str:
         """Return no text: records come from no study."""
@@ -272,7 +275,7 @@ class RecordReader:
         self._shown = shown
         self._place = 0
         self._count = 0
-        self._rows = RecordRows(_Files(files), topic_name=self._topic_name)
+        self._rows = RecordRows(_Files(files), topic_name=self._topic_name, values=RecordValues())
         self._current: Iterator[Row] | None = None
 
     @property

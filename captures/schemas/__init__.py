@@ -1,0 +1,1 @@
+"""Records that real serializers wrote, in made-up packets, with the schemas of their registry."""

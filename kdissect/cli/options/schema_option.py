@@ -1,0 +1,63 @@
+"""`--schemas`: what decodes keys and values of records."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from kdissect.cli.diagnostics import say
+from kdissect.engine.records.record_values import RecordValues
+from kdissect.model.wording import plural
+from kdissect.report.printable import printable
+
+if TYPE_CHECKING:
+    from kdissect.engine.records.poison_pills import PoisonPills
+    from kdissect.serdes.schemas import Schemas
+
+_PILLS_SHOWN = 20
+
+
+def add_schemas(parser: ArgumentParser) -> None:
+    """Add the option; `schemas_of` gives what it holds."""
+    parser.add_argument(
+        "--schemas",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="decode keys and values by the schemas of a file or directory: saved answers of a registry, "
+        ".avsc, .proto, JSON Schema, or .toml that maps topics (docs/schemas.md)",
+    )
+    parser.set_defaults(loaded_schemas=None)
+
+
+def schemas_of(options: Namespace) -> Schemas | None:
+    """The schemas that were given, read once; None without. Raises ValueError."""
+    if not getattr(options, "schemas", None):
+        return None
+    if options.loaded_schemas is None:
+        from kdissect.serdes.faults import SchemaError  # start-up: of --schemas
+        from kdissect.serdes.schema_files import load_schemas  # start-up: the same
+
+        try:
+            options.loaded_schemas = load_schemas(options.schemas)
+        except SchemaError as error:
+            raise ValueError(f"--schemas: {error}") from None
+    found: Schemas = options.loaded_schemas
+    return found
+
+
+def values_of(options: Namespace, pills: PoisonPills | None = None) -> RecordValues:
+    """What decodes records for filters and rows; `pills` gets those that do not fit their schema."""
+    return RecordValues(schemas_of(options), pills)
+
+
+def report_schemas(options: Namespace, pills: PoisonPills) -> None:
+    """Say which keys and values do not fit their schemas, and which schemas could not be used."""
+    for pill in pills.found[:_PILLS_SHOWN]:
+        file, packet = pill.place
+        say(f"poison pill: {printable(f'{file} packet {packet}: {pill}')}")
+    if pills.count > _PILLS_SHOWN:
+        say(f"and {plural(pills.count - _PILLS_SHOWN, 'more poison pill')}")
+    schemas = schemas_of(options)
+    for error in () if schemas is None else schemas.errors:
+        say(f"warning: {printable(error)}")

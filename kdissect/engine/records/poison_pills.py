@@ -1,0 +1,77 @@
+"""Keys and values that do not fit their schema: who wrote them, and who read them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from kdissect.engine.exchange_rows import Row
+
+MAX_PILLS = 1000  # some 500 bytes each
+_MAX_CLIENTS = 20  # of one
+_WRITES = "produce"
+
+
+class PoisonPill(NamedTuple):
+    """One key or value: where it is, what is wrong, and the clients that wrote and read it, in their order.
+
+    `offset` is None where no response says it. `place`: file and packet that had it first.
+    """
+
+    topic: str | None
+    partition: int | None
+    offset: int | None
+    part: str
+    schema: str
+    error: str
+    place: tuple[str, int]
+    writers: dict[str, None]
+    readers: dict[str, None]
+
+    def __str__(self) -> str:
+        at = "" if self.offset is None else f" offset {self.offset}"
+        by = [
+            f"{verb} by {', '.join(clients)}"
+            for verb, clients in (("written", self.writers), ("read", self.readers))
+            if clients
+        ]
+        what = f"{self.part} does not fit {self.schema}: {self.error}"
+        return f"{self.topic or 'a topic'}-{self.partition}{at}: {what}; {'; '.join(by)}"
+
+
+class PoisonPills:
+    """Collects them from rows of records; `count` has those that are not kept, too."""
+
+    def __init__(self) -> None:
+        self._found: dict[Any, PoisonPill] = {}
+        self.count = 0
+
+    @property
+    def found(self) -> list[PoisonPill]:
+        """Those that are kept, in their order."""
+        return list(self._found.values())
+
+    def add(self, row: Row, part: str) -> None:
+        """A row whose key or value does not fit."""
+        offset = row["offset"]
+        key: Any = (row["topic"] or row["topic_id"], row["partition"], offset, part)
+        if offset is None:
+            key = (*key, row["file"], row["packet"], row["batch"], row["record"])
+        pill = self._found.get(key)
+        if pill is None:
+            self.count += 1
+            if len(self._found) >= MAX_PILLS:
+                return
+            error, schema = row[f"{part}_error"], row[f"{part}_schema"]
+            place = row["file"], row["packet"]
+            pill = PoisonPill(
+                row["topic"] or row["topic_id"], row["partition"], offset, part, schema, error, place, {}, {}
+            )
+            self._found[key] = pill
+        clients = pill.writers if row["direction"] == _WRITES else pill.readers
+        if len(clients) < _MAX_CLIENTS:
+            clients[_client(row)] = None
+
+
+def _client(row: Row) -> str:
+    name = row["principal"] or row["client_id"]
+    return f"{name!r} ({row['client']})" if name else str(row["client"])

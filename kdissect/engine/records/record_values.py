@@ -1,0 +1,115 @@
+"""Keys and values of records by their schemas, and the ids of schemas that records name."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from kdissect.engine.exchange_rows import Row
+from kdissect.engine.records.poison_pills import PoisonPills
+from kdissect.model.record_batch import Record
+from kdissect.serdes.decoders import MAX_VALUE_BYTES
+from kdissect.serdes.schema_ids import schema_id
+from kdissect.serdes.schemas import Reading, Schemas
+
+PARTS = ("value", "key")
+"""By whether it is the key."""
+
+
+class PartFacts(NamedTuple):
+    """What is known of the schema of a key or value. The names are those of the columns behind `key_`."""
+
+    wire_format: str | None = None
+    schema_id: int | None = None
+    schema_guid: str | None = None
+    message_indexes: str | None = None
+    schema: str | None = None
+    error: str | None = None
+
+
+_NAMES = [[f"{part}_{name}" for name in PartFacts._fields] for part in PARTS]
+_NOTHING = PartFacts()
+_NO_READING = Reading(None)
+_OPENINGS = (b"{", b"[")
+
+
+class RecordValues:
+    """Works out `SCHEMA_FIELDS` of records, and what keys and values hold: with `schemas`, or as JSON.
+
+    `pills` gets those that do not fit their schema, from `fill`.
+    """
+
+    def __init__(self, schemas: Schemas | None = None, pills: PoisonPills | None = None) -> None:
+        self.schemas = schemas
+        self._pills = pills
+        self._last: tuple[Record | None, list[Reading | None]] = (None, [None, None])
+
+    def facts(self, topic: str | None, record: Record, is_key: bool) -> PartFacts:
+        """The facts about the key or the value of a record of a topic."""
+        return _facts(self._reading(topic, record, is_key))
+
+    def decoded(self, topic: str | None, record: Record, is_key: bool) -> Any:
+        """What the key or the value holds, as a value for JSON; None where nothing says how to read it."""
+        reading = self._reading(topic, record, is_key)
+        return reading.value if reading.is_decoded else _json(record.key if is_key else record.value)
+
+    def fill(self, row: Row, record: Record) -> None:
+        """Add the columns to a row of the record, and `decoded` if a schema decodes a part of it."""
+        topic = row["topic"]
+        for is_key in (True, False):
+            reading = self._reading(topic, record, is_key)
+            row.update(zip(_NAMES[is_key], _facts(reading), strict=True))
+            if reading.is_fault and self._pills is not None:
+                self._pills.add(row, PARTS[is_key])
+        found = self.by_schemas(topic, record)
+        if found is not None:
+            row["decoded"] = found
+
+    def by_schemas(self, topic: str | None, record: Record) -> dict[str, Any] | None:
+        """Key and value of a record by schemas that were given; None if no schema decodes either."""
+        if self.schemas is None:
+            return None
+        key, value = (self._reading(topic, record, is_key) for is_key in (True, False))
+        return {"key": key.value, "value": value.value} if key.is_decoded or value.is_decoded else None
+
+    def _reading(self, topic: str | None, record: Record, is_key: bool) -> Reading:
+        """Read once, however often it is asked for."""
+        if self._last[0] is not record:
+            self._last = (record, [None, None])
+        known = self._last[1][is_key]
+        if known is None:
+            known = self._last[1][is_key] = self._read(topic, record, is_key)
+        return known
+
+    def _read(self, topic: str | None, record: Record, is_key: bool) -> Reading:
+        content = record.key if is_key else record.value
+        if self.schemas is not None:
+            return self.schemas.read(topic, content, record.headers, is_key)
+        found = schema_id(content, record.headers, is_key)
+        return _NO_READING if found is None else Reading(found, found.wire_format, None, found.indexes)
+
+
+def _facts(reading: Reading) -> PartFacts:
+    found = reading.id
+    if found is None and reading.schema is None:
+        return _NOTHING
+    indexes = None if reading.indexes is None else ",".join(map(str, reading.indexes))
+    return PartFacts(
+        None if reading.wire_format is None else str(reading.wire_format),
+        None if found is None else found.number,
+        None if found is None else found.guid,
+        indexes,
+        reading.schema,
+        reading.error,
+    )
+
+
+def _json(content: bytes | None) -> Any:
+    """An object or list of JSON; None for anything else."""
+    if content is None or content[:1] not in _OPENINGS or len(content) > MAX_VALUE_BYTES:
+        return None
+    import json  # start-up: few filters ask for it
+
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return None

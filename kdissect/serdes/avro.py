@@ -1,0 +1,130 @@
+"""Values of Avro. Needs fastavro (extra `schemas`)."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Callable
+from datetime import date, datetime, time
+from decimal import Decimal
+from io import BytesIO
+from typing import Any
+from uuid import UUID
+
+import fastavro
+from fastavro.schema import UnknownType
+
+from kdissect.serdes.avro_references import whole_schema
+from kdissect.serdes.avro_sizes import Sizes
+from kdissect.serdes.decoders import Decode, Registered
+from kdissect.serdes.faults import SchemaError, ValueFaultError
+
+_MOST = 200  # characters of a reason
+
+
+def avro_decoder(schema: Registered) -> Decode:
+    """The function for an Avro schema. Raises SchemaError."""
+    parsed = _parsed(schema, _as_it_is)
+    try:
+        sizes = Sizes(parsed)
+    except (RecursionError, KeyError, TypeError, ValueError) as error:
+        raise SchemaError(f"{schema.name}: {error or 'nested too deep'}") from None
+    is_plain = sizes.is_plain
+    numbers: list[Any] = []
+
+    def decode(data: bytes, _indexes: tuple[int, ...] | None) -> Any:
+        if sizes.need_check:
+            sizes.check(data)
+        try:
+            value = _read(data, parsed)
+        except (OverflowError, ValueError) as error:
+            if isinstance(error, UnicodeError):
+                raise ValueFaultError("a text is not UTF-8") from None
+            # Python has no such date: numbers instead.
+            if not numbers:
+                numbers.append(_parsed(schema, _without_logical_types))
+            value = _read(data, numbers[0])
+        return value if is_plain else _plain(value)
+
+    return decode
+
+
+def _read(data: bytes, parsed: Any) -> Any:
+    stream = BytesIO(data)
+    try:
+        value = fastavro.schemaless_reader(stream, parsed, None)
+    except EOFError:
+        raise ValueFaultError("the value ends before its schema does") from None
+    except (OverflowError, ValueError):
+        raise
+    except Exception as error:  # of a union or an enumeration: IndexError, TypeError, KeyError
+        raise ValueFaultError(_reason(error)) from None
+    left = len(data) - stream.tell()
+    if left:
+        raise ValueFaultError(f"{left} bytes are left where the schema ends")
+    return value
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, (IndexError, KeyError)):
+        return "a union or enumeration has no such branch or symbol"
+    return f"{type(error).__name__}: {error}"[:_MOST]
+
+
+def _parsed(schema: Registered, change: Callable[[Any], Any]) -> Any:
+    try:
+        # Its own way to load what is referred to (load_schema) ends the process at schemas in a circle.
+        return fastavro.parse_schema(whole_schema(schema.text, schema.references, change))
+    except RecursionError:
+        raise SchemaError(f"{schema.name}: nested too deep") from None
+    except UnknownType as missing:
+        raise SchemaError(f"{schema.name}: no schema {missing.name!r} was given") from None
+    except Exception as error:  # fastavro raises several kinds
+        why = str(error).partition("\n")[0][:_MOST]
+        raise SchemaError(f"{schema.name}: no Avro schema: {why or type(error).__name__}") from None
+
+
+def _as_it_is(schema: Any) -> Any:
+    return schema
+
+
+def _without_logical_types(schema: Any) -> Any:
+    if isinstance(schema, dict):
+        return {
+            name: _without_logical_types(value) for name, value in schema.items() if name != "logicalType"
+        }
+    return [_without_logical_types(one) for one in schema] if isinstance(schema, list) else schema
+
+
+def _plain(value: Any) -> Any:
+    """A value of fastavro as JSON has it."""
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, (str, int)):
+        return value
+    make = _TEXTS.get(type(value))
+    return value if make is None else make(value)
+
+
+def number(value: float) -> float | str:
+    """A number; those that JSON has not as Protobuf writes them."""
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _iso(value: Any) -> str:
+    return str(value.isoformat()).replace("+00:00", "Z")
+
+
+_TEXTS: dict[type, Callable[[Any], Any]] = {
+    float: number,
+    bytes: lambda value: {"base64": base64.b64encode(value).decode("ascii")},
+    Decimal: lambda value: format(value, "f"),
+    datetime: _iso,
+    date: _iso,
+    time: _iso,
+    UUID: str,
+}

@@ -1,0 +1,71 @@
+"""A registered schema to a function that decodes values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from kdissect.model.extras import are_installed, how_to_install
+from kdissect.serdes.faults import SchemaError
+
+# Of one key or value. A broker accepts 1 MiB by default (message.max.bytes).
+MAX_VALUE_BYTES = 4 << 20
+MAX_DEPTH = 100
+"""Levels of a value inside each other. Protobuf's own parsers stop there."""
+
+
+class SchemaType(StrEnum):
+    """Types of schemas, by the names that registries use."""
+
+    AVRO = "AVRO"
+    PROTOBUF = "PROTOBUF"
+    JSON = "JSON"
+
+
+class Registered(NamedTuple):
+    """A schema: its text, and the texts that it refers to by the names it uses, those that they need first.
+
+    `name` is for people. `message` is the name of a Protobuf message, empty for the first.
+    """
+
+    name: str
+    type: SchemaType
+    text: str
+    references: Mapping[str, str]
+    message: str = ""
+
+
+Decode = Callable[[bytes, "tuple[int, ...] | None"], Any]
+"""Bytes and Protobuf message indexes to a value for JSON. Raises ValueFaultError, or SchemaError."""
+
+_MODULES = {
+    SchemaType.AVRO: ("Avro", ("fastavro",)),
+    SchemaType.PROTOBUF: ("Protobuf", ("google.protobuf", "grpc_tools")),
+    SchemaType.JSON: ("JSON Schema", ("jsonschema", "referencing")),
+}
+
+
+def decoder_of(schema: Registered) -> Decode:
+    """The function for a schema. Raises SchemaError where the schema is wrong, or its library is missing."""
+    name, modules = _MODULES[schema.type]
+    if not _are_there(modules):
+        raise SchemaError(f"{schema.name}: values of {name} need {how_to_install('schemas')}")
+    if schema.type is SchemaType.AVRO:
+        from kdissect.serdes.avro import avro_decoder  # an extra
+
+        return avro_decoder(schema)
+    if schema.type is SchemaType.PROTOBUF:
+        from kdissect.serdes.protobuf import protobuf_decoder  # an extra
+
+        return protobuf_decoder(schema)
+    from kdissect.serdes.json_schema import json_decoder  # an extra
+
+    return json_decoder(schema)
+
+
+def _are_there(modules: tuple[str, ...]) -> bool:
+    try:
+        return are_installed(*modules)
+    except ModuleNotFoundError:  # the package that the module is in
+        return False

@@ -1,0 +1,60 @@
+"""Values of JSON with a schema. Needs jsonschema (extra `schemas`)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from jsonschema import Draft7Validator
+from jsonschema.exceptions import SchemaError as WrongSchemaError
+from jsonschema.validators import validator_for
+from referencing import Registry, Resource
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT7
+
+from kdissect.serdes.decoders import Decode, Registered
+from kdissect.serdes.faults import SchemaError, ValueFaultError
+
+_MOST = 200  # characters of a reason: it has a part of the value
+
+
+def json_decoder(schema: Registered) -> Decode:
+    """The function for a JSON Schema. Raises SchemaError. Nothing is fetched: all schemas are given."""
+    try:
+        contents = json.loads(schema.text)
+        kind = validator_for(contents, default=Draft7Validator)
+        kind.check_schema(contents)
+        given = {
+            name: Resource.from_contents(json.loads(text), default_specification=DRAFT7)
+            for name, text in schema.references.items()
+        }
+        given |= {resource.id() or name: resource for name, resource in given.items()}
+
+        def retrieve(uri: str) -> Any:
+            """A schema whose name the address ends with: it counts from the address of who refers to it."""
+            for name, resource in given.items():
+                if uri.endswith(f"/{name}"):
+                    return resource
+            raise KeyError(uri)  # which jsonschema tells as Unresolvable
+
+        registry: Any = Registry
+        validator = kind(contents, registry=registry(retrieve=retrieve).with_resources(given.items()))
+    except (ValueError, WrongSchemaError, RecursionError) as error:
+        why = str(error).partition("\n")[0][:_MOST] or "nested too deep"
+        raise SchemaError(f"{schema.name}: no JSON Schema: {why}") from None
+
+    def decode(data: bytes, _indexes: tuple[int, ...] | None) -> Any:
+        try:
+            value = json.loads(data)
+            error = next(iter(validator.iter_errors(value)), None)
+        except RecursionError:
+            raise ValueFaultError("nested too deep") from None
+        except ValueError as wrong:
+            raise ValueFaultError(f"no JSON: {wrong}"[:_MOST]) from None
+        except Unresolvable as missing:
+            raise SchemaError(f"{schema.name}: no schema {missing.ref!r} was given") from None
+        if error is not None:
+            raise ValueFaultError(f"{error.json_path}: {error.message}"[:_MOST])
+        return value
+
+    return decode

@@ -1,0 +1,308 @@
+"""Schemas from files: answers of a registry, Avro, Protobuf and JSON Schema files, files that map topics."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kdissect.serdes.decoders import SchemaType
+from kdissect.serdes.faults import SchemaError
+from kdissect.serdes.schemas import (
+    CONTENT_ID,
+    GLOBAL_ID,
+    GUID,
+    NUMBER,
+    Entry,
+    Reference,
+    Schemas,
+    TopicSchema,
+)
+
+MAX_FILE_BYTES = 64 << 20
+MAX_FILES = 20_000
+_TYPES = {".avsc": SchemaType.AVRO, ".proto": SchemaType.PROTOBUF}
+_GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_NUMBER = re.compile(r"\d{1,19}")
+_PARTS = (("-value", False), ("-key", True))
+_AVRO_TYPES = frozenset(
+    {
+        "null", "boolean", "int", "long", "float", "double", "bytes", "string", "record", "enum", "array",
+        "map", "fixed", "error",
+    }
+)  # fmt: skip
+_OF_AVRO = frozenset({"record", "enum", "fixed", "error", "map"})  # JSON Schema has no such types
+_MESSAGE = re.compile(r"(.+):([A-Za-z_][\w.]*)")
+
+
+class _Found(NamedTuple):
+    """What files hold."""
+
+    entries: list[Entry]
+    topics: list[TopicSchema]
+    artifacts: list[dict[str, Any]]
+    """Apicurio's metadata of versions, which name the ids of their content."""
+    beside: dict[str, Entry]
+    """By their paths, files beside those that are mapped to topics, which may refer to them."""
+
+
+def load_schemas(paths: Iterable[str]) -> Schemas:
+    """The schemas of files and directories. Raises SchemaError with one line."""
+    found = _Found([], [], [], {})
+    for path in paths:
+        if Path(path).is_dir():
+            for name in _files_of(path):
+                _read(name, found, is_named=False)
+        else:
+            _read(path, found, is_named=True)
+    entries = _with_artifacts(found)
+    if not entries and not found.topics:
+        raise SchemaError(f"{', '.join(paths)}: no schemas inside")
+    return Schemas(entries, [*found.topics, *_by_subject(entries)], list(found.beside.values()))
+
+
+def _files_of(folder: str) -> Iterator[str]:
+    count = 0
+    for where, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if name.startswith("."):
+                continue
+            count += 1
+            if count > MAX_FILES:
+                raise SchemaError(f"{folder}: more than {MAX_FILES} files")
+            yield str(Path(where, name))
+
+
+def _read(path: str, found: _Found, is_named: bool) -> None:
+    """Add what a file holds. A file of a directory that is none of ours is passed by."""
+    ending = Path(path).suffix.lower()
+    kind = _TYPES.get(ending)
+    if kind is not None:
+        found.entries.append(_entry_of_file(path, kind, _text(path)))
+    elif ending == ".toml":
+        found.topics.extend(_topics(path, _toml(path), found))
+    elif ending == ".json" or _is_answer(path):
+        _read_json(path, _text(path), found, is_named)
+    elif is_named:
+        raise SchemaError(f"{path}: no schema file (.avsc, .proto, .json, .toml, or a directory)")
+
+
+def _text(path: str) -> str:
+    try:
+        if Path(path).stat().st_size > MAX_FILE_BYTES:
+            raise SchemaError(f"{path}: larger than {MAX_FILE_BYTES} bytes")
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise SchemaError(f"{path}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise SchemaError(f"{path}: no UTF-8") from None
+
+
+def _toml(path: str) -> Any:
+    try:
+        return tomllib.loads(_text(path))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SchemaError(f"{path}: no TOML: {error}") from None
+
+
+def _is_answer(path: str) -> bool:
+    """Whether a path is the end of a registry's: `ids/globalIds/7`."""
+    where = Path(path)
+    return where.parent.name in ("ids", GLOBAL_ID + "s", CONTENT_ID + "s") and bool(
+        _NUMBER.fullmatch(where.name)
+    )
+
+
+def _read_json(path: str, text: str, found: _Found, is_named: bool) -> None:
+    try:
+        contents = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        if _is_answer(path):  # Apicurio gives contents as they are
+            found.entries.append(_entry_of_file(path, SchemaType.PROTOBUF, text))
+            return
+        why = "nested too deep" if isinstance(error, RecursionError) else f"no JSON: {error}"
+        raise SchemaError(f"{path}: {why}") from None
+    answers = contents if isinstance(contents, list) else [contents]
+    if answers and all(isinstance(one, dict) and isinstance(one.get("schema"), str) for one in answers):
+        found.entries.extend(_entry_of_answer(path, one) for one in answers)
+    elif isinstance(contents, dict) and isinstance(contents.get("topics"), dict):
+        found.topics.extend(_topics(path, contents, found))
+    elif (
+        isinstance(contents, dict) and isinstance(contents.get(GLOBAL_ID), int) and "artifactType" in contents
+    ):
+        found.artifacts.append(contents)
+    else:
+        kind = _type_of(contents)
+        if kind is not None:
+            found.entries.append(_entry_of_file(path, kind, text))
+        elif is_named:
+            raise SchemaError(f"{path}: neither a schema nor an answer of a registry")
+
+
+def _type_of(contents: Any) -> SchemaType | None:
+    """Whether JSON is a schema of Avro or a JSON Schema; None for neither."""
+    if isinstance(contents, str):
+        return SchemaType.AVRO if contents in _AVRO_TYPES else None
+    if isinstance(contents, list):
+        return SchemaType.AVRO if contents and all(map(_type_of, contents)) else None
+    if not isinstance(contents, dict):
+        return None
+    kind = contents.get("type")
+    if isinstance(kind, str) and (
+        kind in _OF_AVRO or (kind == "array" and isinstance(contents.get("items"), str))
+    ):
+        return SchemaType.AVRO
+    words = (
+        "$schema",
+        "$ref",
+        "$id",
+        "properties",
+        "type",
+        "oneOf",
+        "anyOf",
+        "allOf",
+        "$defs",
+        "definitions",
+    )
+    return SchemaType.JSON if any(word in contents for word in words) else None
+
+
+def _entry_of_answer(path: str, answer: dict[str, Any]) -> Entry:
+    """Of an answer of Confluent's API: `/schemas`, `/subjects/S/versions/V`, `/schemas/ids/N`."""
+    ids = [(NUMBER, answer["id"])] if isinstance(answer.get("id"), int) else _ids_of(path)
+    if isinstance(answer.get("guid"), str):
+        ids = [*ids, (GUID, answer["guid"].lower())]
+    try:
+        kind = SchemaType(str(answer.get("schemaType") or SchemaType.AVRO).upper())
+    except ValueError:
+        raise SchemaError(f"{path}: no type of schemas: {answer.get('schemaType')!r}") from None
+    references = answer.get("references")
+    return Entry(
+        kind,
+        answer["schema"],
+        path,
+        str(answer.get("subject") or ""),
+        str(answer.get("version") or ""),
+        tuple(ids),
+        tuple(map(_reference, references if isinstance(references, list) else ())),
+    )
+
+
+def _reference(given: Any) -> Reference:
+    """Of Confluent's form or of Apicurio's."""
+    if not isinstance(given, dict):
+        return Reference("", "", "")
+    subject = given.get("subject") or given.get("artifactId") or ""
+    return Reference(str(given.get("name") or ""), str(subject), str(given.get("version") or ""))
+
+
+def _ids_of(path: str) -> list[tuple[str, int | str]]:
+    """The id that the name of a file is."""
+    where = Path(path)
+    stem = where.stem
+    if _GUID.fullmatch(stem):
+        return [(GUID, stem.lower())]
+    if not _NUMBER.fullmatch(stem):
+        return []
+    space = {f"{one}s": one for one in (GLOBAL_ID, CONTENT_ID)}.get(where.parent.name, NUMBER)
+    return [(space, int(stem))]
+
+
+def _entry_of_file(path: str, kind: SchemaType, text: str) -> Entry:
+    """A schema that is a file: its name is a subject, an id, or what others refer to it by."""
+    references: tuple[Reference, ...] = ()
+    beside = Path(path).with_name(f"{Path(path).stem}.references.json")
+    if beside.exists():
+        try:
+            given = json.loads(_text(str(beside)))
+        except (ValueError, RecursionError):
+            raise SchemaError(f"{beside}: no JSON") from None
+        references = tuple(map(_reference, given if isinstance(given, list) else ()))
+    ids = tuple(_ids_of(path))
+    name = Path(path).name
+    stem = name.removesuffix(".schema.json") if name.endswith(".schema.json") else Path(path).stem
+    subject = stem if not ids and any(stem.endswith(end) for end, _ in _PARTS) else ""
+    return Entry(kind, text, path, subject, "", ids, references)
+
+
+def _topics(path: str, contents: Any, found: _Found) -> Iterator[TopicSchema]:
+    """The schemas of a file that maps topics: `[topics.NAME]` with `value` and `key`."""
+    topics = contents.get("topics")
+    if not isinstance(topics, dict):
+        raise SchemaError(f"{path}: no table [topics]")
+    for topic, parts in topics.items():
+        named = {"value": parts} if isinstance(parts, str) else parts
+        if not isinstance(named, dict) or not set(named) <= {"key", "value"}:
+            raise SchemaError(f"{path}: topics.{topic}: key and value name files")
+        for part, file in named.items():
+            entry, message = _mapped(path, str(file))
+            found.entries.append(entry)
+            _add_beside(entry, found)
+            yield TopicSchema(topic, part == "key", entry, message)
+
+
+def _add_beside(entry: Entry, found: _Found) -> None:
+    """Files of the same kind in the folder of one."""
+    where = Path(entry.where)
+    for beside in sorted(where.parent.glob(f"*{where.suffix}"))[:MAX_FILES]:
+        name = str(beside)
+        if name not in found.beside and name != entry.where and beside.is_file():
+            found.beside[name] = _entry_of_file(name, entry.type, _text(name))
+
+
+def _mapped(path: str, file: str) -> tuple[Entry, str]:
+    """The schema that a map names, and the message behind a colon."""
+    split = _MESSAGE.fullmatch(file)
+    named, message = (split[1], split[2]) if split and split[1].endswith(".proto") else (file, "")
+    where = str(Path(path).parent / named)
+    text = _text(where)
+    kind = _TYPES.get(Path(where).suffix.lower())
+    if kind is None:
+        try:
+            kind = _type_of(json.loads(text))
+        except (ValueError, RecursionError):
+            kind = None
+    if kind is None:
+        raise SchemaError(f"{where}: no schema")
+    return _entry_of_file(where, kind, text), message
+
+
+def _with_artifacts(found: _Found) -> list[Entry]:
+    """The entries, those of Apicurio with the names and ids that its metadata give them."""
+    by_id = {one: entry for entry in found.entries for one in entry.ids}
+    named: dict[Entry, Entry] = {}
+    for artifact in found.artifacts:
+        ids: tuple[tuple[str, int | str], ...] = tuple(
+            (space, artifact[space])
+            for space in (GLOBAL_ID, CONTENT_ID)
+            if isinstance(artifact.get(space), int)
+        )
+        entry = next((by_id[one] for one in ids if one in by_id), None)
+        if entry is None:
+            continue
+        try:
+            kind = SchemaType(str(artifact["artifactType"]).upper())
+        except ValueError:
+            continue
+        subject, version = str(artifact.get("artifactId") or ""), str(artifact.get("version") or "")
+        known = named.get(entry, entry)
+        named[entry] = known._replace(type=kind, subject=subject, version=version, ids=(*known.ids, *ids))
+    return [named.get(entry, entry) for entry in found.entries]
+
+
+def _by_subject(entries: Iterable[Entry]) -> Iterator[TopicSchema]:
+    """Files that are named as subjects of topics, without an id that values could have."""
+    for entry in entries:
+        for end, is_key in _PARTS:
+            if not entry.ids and not entry.version and entry.subject.endswith(end):
+                yield TopicSchema(_escaped(entry.subject.removesuffix(end)), is_key, entry)
+
+
+def _escaped(topic: str) -> str:
+    """A topic as a glob."""
+    return re.sub(r"([*?\[])", r"[\1]", topic)

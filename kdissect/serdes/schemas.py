@@ -1,0 +1,268 @@
+"""The schemas that were given, and what they make of keys and values."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from kdissect.model.record_batch import Header
+from kdissect.serdes.decoders import MAX_VALUE_BYTES, Decode, Registered, SchemaType, decoder_of
+from kdissect.serdes.faults import SchemaError, ValueFaultError
+from kdissect.serdes.schema_ids import SURE_OF, SchemaId, WireFormat, is_doubtful, message_indexes, schema_id
+
+_MAX_REFERENCES = 1000  # of one schema, those of its references too
+_IMPORT = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"\n]+)"\s*;', re.MULTILINE)
+
+
+class Reference(NamedTuple):
+    """What a schema refers to, by the name it uses: a version of a subject."""
+
+    name: str
+    subject: str
+    version: str
+
+
+class Entry(NamedTuple):
+    """A schema as a registry has it. `names`: `(space, number or GUID)`, and where it is found by them.
+
+    Spaces are those of `SPACES`. `subject` and `version` are empty where nothing says them.
+    """
+
+    type: SchemaType
+    text: str
+    where: str
+    subject: str = ""
+    version: str = ""
+    ids: tuple[tuple[str, int | str], ...] = ()
+    references: tuple[Reference, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The schema for people."""
+        return (
+            f"{self.subject} v{self.version}" if self.subject and self.version else self.subject or self.where
+        )
+
+
+NUMBER, GUID, GLOBAL_ID, CONTENT_ID = "id", "guid", "globalId", "contentId"
+"""Spaces of ids: Confluent's numbers and GUIDs, Apicurio's two numbers."""
+
+# Where ids of a format are looked up, in this order: Apicurio also answers as a Confluent registry does.
+_SPACES: dict[WireFormat, tuple[str, ...]] = {
+    WireFormat.MAYBE_CONFLUENT: (NUMBER, CONTENT_ID, GLOBAL_ID),
+    WireFormat.CONFLUENT_HEADER: (NUMBER,),
+    WireFormat.MAYBE_APICURIO: (GLOBAL_ID, CONTENT_ID, NUMBER),
+    WireFormat.APICURIO_GLOBAL_ID: (GLOBAL_ID, NUMBER),
+    WireFormat.APICURIO_CONTENT_ID: (CONTENT_ID, NUMBER),
+}
+_CONFLUENT = (WireFormat.MAYBE_CONFLUENT, WireFormat.CONFLUENT_HEADER)
+
+
+class TopicSchema(NamedTuple):
+    """The schema of the keys or values of topics. `topic` is a glob; `message` a Protobuf message."""
+
+    topic: str
+    is_key: bool
+    entry: Entry
+    message: str = ""
+
+
+class Reading(NamedTuple):
+    """What is known of a key or value. `error`: why it is not decoded; `is_fault`: it does not fit."""
+
+    id: SchemaId | None
+    wire_format: WireFormat | None = None
+    schema: str | None = None
+    indexes: tuple[int, ...] | None = None
+    value: Any = None
+    error: str | None = None
+    is_decoded: bool = False
+    is_fault: bool = False
+
+
+_NOTHING = Reading(None)
+
+
+class Schemas:
+    """Decodes keys and values. Schemas are compiled when the first value needs them.
+
+    `beside` are files that others refer to, and nothing else.
+    """
+
+    def __init__(
+        self, entries: Iterable[Entry], topics: Sequence[TopicSchema] = (), beside: Sequence[Entry] = ()
+    ) -> None:
+        self._entries = list(entries)
+        self._files = [entry for entry in (*self._entries, *beside) if not entry.version]
+        self._topics = tuple(topics)
+        self._by_id = {one: entry for entry in self._entries for one in entry.ids}
+        self._by_version = {(entry.subject, entry.version): entry for entry in self._entries if entry.subject}
+        self._latest = {entry.subject: entry for entry in self._entries if entry.subject}
+        self._decoders: dict[tuple[Entry, str], Decode | SchemaError] = {}
+        self._of_topics: dict[tuple[str, bool], TopicSchema | None] = {}
+        self.errors: dict[str, None] = {}
+        """What is wrong with schemas that values needed, a line each."""
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def read(
+        self, topic: str | None, content: bytes | None, headers: Iterable[Header], is_key: bool
+    ) -> Reading:
+        """What the schema of a key or value makes of it. Raises nothing."""
+        if content is None:
+            return _NOTHING
+        found = schema_id(content, headers, is_key, with_doubtful=True)
+        if found is not None:
+            entry = self._entry(found)
+            reading = None if entry is None else self._by_its_id(found, entry, content)
+            if is_doubtful(found, content) and (reading is None or not reading.is_decoded):
+                found = reading = None
+            if reading is not None:
+                return reading
+        of_topic = None if topic is None else self._of_topic(topic, is_key)
+        if of_topic is not None:
+            return self._by_topic(found, of_topic, content)
+        if found is None:
+            return _NOTHING
+        is_guess = found.wire_format in SURE_OF
+        error = f"no given schema has {_id_text(found)}{', if it is one' if is_guess else ''}"
+        return Reading(found, found.wire_format, None, found.indexes, error=error)
+
+    def _by_its_id(self, found: SchemaId, entry: Entry, content: bytes) -> Reading:
+        try:
+            data, indexes = _payload(found, entry.type, content)
+            value = self._decode(entry, "", data, indexes)
+        except (ValueFaultError, SchemaError) as fault:
+            return _failed(found, entry, fault)
+        wire_format = SURE_OF.get(found.wire_format, found.wire_format)
+        return Reading(found, wire_format, entry.name, indexes, value, None, True)
+
+    def _by_topic(self, found: SchemaId | None, of_topic: TopicSchema, content: bytes) -> Reading:
+        """By the schema of a topic: what is behind an id, else all bytes."""
+        entry, message = of_topic.entry, of_topic.message
+        if found is not None:
+            try:
+                data, indexes = _payload(found, entry.type, content)
+                value = self._decode(entry, message, data, indexes)
+                sure = SURE_OF.get(found.wire_format, found.wire_format)
+                return Reading(found, sure, entry.name, indexes, value, None, True)
+            except (ValueFaultError, SchemaError):
+                pass  # it may have no id
+        try:
+            value = self._decode(entry, message, content, None)
+        except (ValueFaultError, SchemaError) as fault:
+            return _failed(found, entry, fault)
+        return Reading(None, None, entry.name, None, value, None, True)
+
+    def _decode(self, entry: Entry, message: str, data: bytes, indexes: tuple[int, ...] | None) -> Any:
+        if len(data) > MAX_VALUE_BYTES:
+            raise SchemaError(f"not decoded: more than {MAX_VALUE_BYTES} bytes")
+        decode = self._decoders.get((entry, message))
+        if decode is None:
+            decode = self._compiled(entry, message)
+            self._decoders[entry, message] = decode
+        if isinstance(decode, SchemaError):
+            raise decode
+        return decode(data, indexes)
+
+    def _compiled(self, entry: Entry, message: str) -> Decode | SchemaError:
+        try:
+            references = dict(self._references(entry, set()) if entry.version else self._beside(entry))
+            return decoder_of(Registered(entry.name, entry.type, entry.text, references, message))
+        except SchemaError as error:
+            self.errors[str(error)] = None
+            return error
+
+    def _references(self, entry: Entry, seen: set[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+        """Names and texts of what a schema refers to, what is needed first before it. Circles end."""
+        for reference in entry.references:
+            place = reference.subject, reference.version
+            if place in seen or len(seen) > _MAX_REFERENCES:
+                continue
+            seen.add(place)
+            needed = self._by_version.get(place)
+            if needed is None:
+                raise SchemaError(f"{entry.name}: {reference.subject} v{reference.version} was not given")
+            yield from self._references(needed, seen)
+            yield reference.name, needed.text
+
+    def _beside(self, entry: Entry) -> Iterator[tuple[str, str]]:
+        """What a file may refer to: other files, by the ends of their paths. Answers name what they need."""
+        if entry.references:
+            yield from self._references(entry, set())
+            return
+        others = [one for one in self._files if one.type is entry.type and one != entry]
+        if entry.type is not SchemaType.PROTOBUF:
+            yield from ((PurePath(one.where).name, one.text) for one in others[:_MAX_REFERENCES])
+            return
+        wanted, seen = _IMPORT.findall(entry.text), set[str]()
+        while wanted and len(seen) < _MAX_REFERENCES:
+            name = wanted.pop()
+            file = next(
+                (one for one in others if f"/{PurePath(one.where).as_posix()}".endswith(f"/{name}")), None
+            )
+            if name not in seen and file is not None:
+                seen.add(name)
+                yield name, file.text
+                wanted += _IMPORT.findall(file.text)
+
+    def _entry(self, found: SchemaId) -> Entry | None:
+        if found.guid is not None:
+            return self._by_id.get((GUID, found.guid))
+        for space in _SPACES[found.wire_format]:
+            entry = self._by_id.get((space, found.number or 0))
+            if entry is not None:
+                return entry
+        return None
+
+    def _of_topic(self, topic: str, is_key: bool) -> TopicSchema | None:
+        place = topic, is_key
+        if place not in self._of_topics:
+            fits = (one for one in self._topics if one.is_key == is_key and fnmatchcase(topic, one.topic))
+            if len(self._of_topics) > _MAX_REFERENCES:
+                self._of_topics.clear()
+            self._of_topics[place] = next(fits, None)
+        return self._of_topics[place]
+
+
+def _failed(found: SchemaId | None, entry: Entry, fault: Exception) -> Reading:
+    wire_format, indexes = (None, None) if found is None else (found.wire_format, found.indexes)
+    is_fault = isinstance(fault, ValueFaultError)
+    return Reading(found, wire_format, entry.name, indexes, None, str(fault), False, is_fault)
+
+
+def _payload(found: SchemaId, kind: SchemaType, content: bytes) -> tuple[bytes, tuple[int, ...] | None]:
+    """What is behind the id, and the message indexes before it."""
+    data = content[found.start :]
+    if found.is_zlib:
+        data = _unpacked(data)
+    if kind is not SchemaType.PROTOBUF:
+        return data, found.indexes
+    if found.wire_format not in _CONFLUENT:
+        raise SchemaError(f"not decoded: Protobuf behind an id of {found.wire_format}")
+    if found.wire_format is WireFormat.CONFLUENT_HEADER:
+        return data, found.indexes
+    read = message_indexes(data, 0)
+    if read is None:
+        raise ValueFaultError("no Protobuf message indexes")
+    return data[read[1] :], read[0]
+
+
+def _unpacked(data: bytes) -> bytes:
+    unpacker = zlib.decompressobj()
+    try:
+        found = unpacker.decompress(data, MAX_VALUE_BYTES + 1)
+    except zlib.error as error:
+        raise ValueFaultError(f"not zlib: {error}") from None
+    if not unpacker.eof and len(found) <= MAX_VALUE_BYTES:
+        raise ValueFaultError("its zlib data is cut")
+    return found
+
+
+def _id_text(found: SchemaId) -> str:
+    return f"GUID {found.guid}" if found.number is None else f"id {found.number}"
