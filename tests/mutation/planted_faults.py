@@ -105,7 +105,7 @@ PLANTED = (
         source="org.apache.kafka.common.protocol.Errors#forCode",
     ),
     Planted(
-        "a frame that ends within a request, and another request behind it", "FRM001", "truncated_request"
+        "a frame that ends within a request, and another request after it", "FRM001", "truncated_request"
     ),
 )
 
