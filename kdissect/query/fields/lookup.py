@@ -218,7 +218,7 @@ def _suggest_field(name: str, apis: Apis) -> str:
 # Only the bytes show which payload they are, so names and kinds behind `_decoded` cannot be checked
 # beforehand.
 class Decoded(ValueKind):
-    """Values of any kind, compared by how they are written."""
+    """Values of any kind, compared by their text."""
 
     name = "any"
     doc = "what a payload holds: compared by how it is written"
@@ -230,7 +230,7 @@ class Decoded(ValueKind):
         return literal.text
 
     def text(self, raw: Any) -> str:
-        """As JSON writes it, texts without quotes."""
+        """Return the value as JSON writes it, texts without quotes."""
         return str(raw).lower() if isinstance(raw, bool) else str(raw)
 
     def equals(self, value: str) -> Test:
@@ -238,7 +238,7 @@ class Decoded(ValueKind):
         return lambda raw: self.text(raw) == value
 
     def one_of(self, values: Sequence[str]) -> Test:
-        """One of them as text."""
+        """Return a test for one of several texts."""
         known = frozenset(values)
         return lambda raw: self.text(raw) in known
 
