@@ -122,7 +122,7 @@ def _wait(handle: int) -> None:
 
 
 class Source(Protocol):
-    """Where bytes come from: a file, a stream, a capture that grows (`capture.live.tapes`)."""
+    """Source of bytes: a file, a stream, a capture that grows (`capture.live.tapes`)."""
 
     path: str
     bytes_read: int

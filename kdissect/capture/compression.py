@@ -16,7 +16,7 @@ SMALL = 1 << 9
 
 
 class Compression(StrEnum):
-    """How the whole capture file is wrapped."""
+    """Compression of a whole capture file."""
 
     NONE = "none"
     GZIP = "gzip"
@@ -93,7 +93,7 @@ def decompress(chunks: Iterator[bytes], compression: Compression) -> Iterator[by
 
 
 def _drain(frame: Decompressor, data: bytes, compression: Compression) -> Iterator[bytes]:
-    """All output that `data` gives, up to the end of the frame."""
+    """Yield all output for `data`, up to the end of the frame."""
     while True:
         try:
             output = frame.step(data)
@@ -106,7 +106,7 @@ def _drain(frame: Decompressor, data: bytes, compression: Compression) -> Iterat
 
 
 def _decompressor(compression: Compression, before: Decompressor | None = None) -> Decompressor:
-    """For one frame; `before` did the frame before it."""
+    """Return the decompressor for one frame. `before` is the decompressor of the frame before it."""
     if compression is Compression.GZIP:
         return _Gzip()
     if compression is Compression.LZ4:

@@ -55,7 +55,7 @@ class Captures(Protocol):
         """Bytes on disk of all inputs, None when that cannot be known."""
 
     def batches(self) -> Iterator[Sequence[PlainPacket]]:
-        """Every packet, in order, in non-empty sequences."""
+        """Yield every packet, in order, in non-empty sequences."""
 
 
 def ends_of(files: Iterable[CaptureFile]) -> dict[str, int]:
@@ -68,7 +68,7 @@ def ends_of(files: Iterable[CaptureFile]) -> dict[str, int]:
 
 
 def numbers_in_sets(capture_sets: Iterable[str]) -> list[int]:
-    """For each file, given by its capture set in the order of the files, its number within the set."""
+    """Return the number within its set for each file, given by its capture set in the order of the files."""
     counts: dict[str, int] = {}
     numbers = []
     for name in capture_sets:
@@ -97,9 +97,9 @@ class CaptureSet:
             file.index = index
 
     def packets(self) -> Iterator[Packet]:
-        """Every packet of every input, in order.
+        """Yield every packet of every input, in order.
 
-        Raises nothing on bad input: see `errors` and each file's `anomalies`.
+        Raises no exception on bad input: see `errors` and each file's `anomalies`.
         """
         return map(Packet._make, chain.from_iterable(self.batches()))
 
@@ -190,9 +190,9 @@ def _most_open() -> int:
 
 
 def refusal(file: CaptureFile) -> CaptureError | None:
-    """Why a file cannot be opened, or is no capture; None where it can be read.
+    """Return why a file cannot be opened, or is no capture, or None if it can be read.
 
-    Streams are not looked into: their bytes can be read but once.
+    Streams are not tested: their bytes can be read only once.
     """
     if not file.is_stream and file.error is None:
         _first_time(file)

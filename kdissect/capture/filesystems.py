@@ -8,7 +8,7 @@ from typing import Any
 
 
 def is_url(place: str) -> bool:
-    """Whether a place is a URL rather than a path of this machine."""
+    """Return whether a place is a URL rather than a path of this machine."""
     return "://" in place
 
 

@@ -157,7 +157,9 @@ def _holds(test: Callable[[], bool]) -> bool:
 
 
 def begins_like_capture(path: str) -> bool:
-    """Whether to read a file of a directory, by path or URL; one that cannot be opened counts by its name."""
+    """Return whether to read a directory's file, by path or URL. One that cannot be opened counts by its
+    name.
+    """
     try:
         if is_url(path):
             from kdissect.capture.objects import ObjectSource  # start-up

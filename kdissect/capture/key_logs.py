@@ -116,7 +116,9 @@ class KeyLogs:
 
 
 def is_complete(session: dict[str, bytes]) -> bool:
-    """Whether a log holds all that decrypting needs: lines of a session are written one after the other."""
+    """Return whether a log has all secrets for decryption: lines of a session are written one after the
+    other.
+    """
     return (
         "CLIENT_RANDOM" in session or {"CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0"} <= session.keys()
     )

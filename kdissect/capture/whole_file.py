@@ -33,7 +33,7 @@ def is_special(path: str) -> bool:
 
 
 def beside(path: str) -> str:
-    """Where this process writes what is to stand at `path`."""
+    """Return the path at which this process writes the file for `path`."""
     folder, name = os.path.split(path)
     name = os.fsdecode(os.fsencode(name)[:_LONGEST])
     return os.path.join(folder, f"{name}.{os.getpid()}.part")  # noqa: PTH118
@@ -51,7 +51,7 @@ def _forget_killed(path: str) -> None:
 
 
 def abandoned(folder: str) -> Iterator[tuple[str, str]]:
-    """(NAME, path) of each `NAME.PID.part` in a folder whose writer is no more."""
+    """Yield (NAME, path) of each `NAME.PID.part` in a folder whose writer has ended."""
     try:
         names = os.listdir(folder or os.curdir)  # noqa: PTH208
     except OSError:

@@ -62,7 +62,9 @@ def read_config(path: str) -> ConfigFile:
 
 
 def has_section(path: str) -> bool:
-    """Whether a project file configures kdissect. One that is no TOML does: reading it reports the error."""
+    """Return whether a project file configures kdissect. True for one that is no TOML: reading it reports the
+    error.
+    """
     try:
         read_config(path)
     except ConfigError as error:
@@ -113,7 +115,7 @@ def find_config(start: str) -> str | None:
 
 
 def _names_us(path: str) -> bool:
-    """Whether a project file may hold our section: a cheap look before TOML is parsed."""
+    """Return whether a project file may hold our section: a cheap look before TOML is parsed."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123
             if _MENTION not in file.read(MAX_PROJECT_BYTES):

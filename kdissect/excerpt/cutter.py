@@ -172,7 +172,7 @@ class StreamCutter:
         return hole
 
     def fill(self, hole: Hole, parts: list[Part]) -> Filling:
-        """All bytes of a gap came late: keep what belongs to wanted frames."""
+        """Store the bytes of a gap that came late, if they belong to wanted frames."""
         assert isinstance(hole, _CutHole), "given by `gap`"
         if any(one is hole for one in self._behind):
             hole.parts = parts
@@ -348,7 +348,9 @@ class StreamCutter:
 
 
 def _is_doubtful(tail: bytes, mark: bytes) -> bool:
-    """Whether a frame that seems to begin with `tail`, the end of a segment, may begin inside of it too."""
+    """Return whether a frame that seems to begin with `tail`, the end of a segment, may begin inside of it
+    too.
+    """
     if len(tail) >= len(mark):
         return False
     return any(mark.startswith(tail[at:]) for at in range(1, len(tail)))

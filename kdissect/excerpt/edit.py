@@ -7,7 +7,7 @@ from kdissect.engine.secrets.patches import FILLER, Patch
 
 
 class Edit(NamedTuple):
-    """`data` takes the place of the bytes `start` to `end` of a frame, its size prefix included."""
+    """An edit: `data` replaces the bytes `start` to `end` of a frame, its size prefix included."""
 
     start: int
     end: int
@@ -48,8 +48,8 @@ def blanked(payload: bytes, spans: Sequence[tuple[int, int]], begin: int) -> byt
 
 
 class Redaction(NamedTuple):
-    """`blanks` are spans of the content to be filled, `patches` bytes put over it after that; `edits` change
-    its length, and count with the size prefix. `note` says so, for people.
+    """A redaction of a frame. `blanks` are spans of the content to be filled, `patches` are bytes put over it
+    after that. `edits` change its length, and count with the size prefix. `note` describes that for people.
     """
 
     blanks: Sequence[tuple[int, int]] = ()

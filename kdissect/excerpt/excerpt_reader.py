@@ -35,8 +35,9 @@ _HEADERS_KEPT = 8192
 
 # A connection on its way to the compiled copier and back: whole, as data.
 class CopiedDirection(NamedTuple):
-    """`next_seq`, `offset` and `packets` of the stream. `written` is the sequence number of the next byte to
-    write. `frame` is the current plan, packed, and the number of its bytes that were read.
+    """State of a copied direction: `next_seq`, `offset` and `packets` of the stream. `written` is the
+    sequence number of the next byte to write. `frame` is the current plan, packed, and the number of its
+    bytes that were read.
     """
 
     next_seq: int
@@ -254,7 +255,7 @@ class _HoleOfAll(Hole):
 
 
 class _Both(StreamSink):
-    """Hands a stream on to several readers."""
+    """Sink that passes a stream on to several readers."""
 
     def __init__(self, sinks: Sequence[StreamSink]) -> None:
         self._sinks = sinks
@@ -476,7 +477,7 @@ class Tap(Analyzer):
         return super()._first(plain, ref, time_ns)
 
     def _syns(self, _capture_set: str, _flows: FlowTable) -> None:
-        """Each SYN is for `_first`."""
+        """Do nothing: each SYN is for `_first`."""
 
     def _connection(self, info: ConnectionInfo, flow: bytes) -> Connection:
         listening = self._listening(info.id) if info.id in self._wanted else ()

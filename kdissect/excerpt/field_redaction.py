@@ -168,7 +168,7 @@ class FieldRedaction:
 
 
 def _is_text(node: Node) -> bool:
-    """Whether a node without parts is text or bytes: numbers and ids may stay."""
+    """Return whether a node without parts is text or bytes: numbers and ids may stay."""
     if node.field is None:
         return node.type == "payload" or isinstance(node.value, str | bytes)
     kind = node.field.type.element if isinstance(node.field.type, Array) else node.field.type

@@ -17,10 +17,10 @@ NOT_TAKEN, DONE = -1, -2
 
 
 class Redactor(Protocol):
-    """Says what to put over a frame."""
+    """Function that returns the content to put over a frame."""
 
     def __call__(self, exchange: Exchange, side: str) -> Redaction:
-        """For `request` or `response`. Raises nothing."""
+        """Return the redaction of `request` or `response`. Raises no exception."""
 
 
 class FoundFrames(NamedTuple):

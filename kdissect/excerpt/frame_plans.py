@@ -65,7 +65,7 @@ class FramePlan(NamedTuple):
 
     @classmethod
     def unpacked(cls, data: bytes) -> "FramePlan":
-        """One that was packed."""
+        """Return a plan that was packed."""
         ref, connection, exchange, length, known, api_key, version, correlation_id, flags, size = (
             _HEAD.unpack_from(data)
         )
@@ -81,7 +81,7 @@ class FramePlan(NamedTuple):
         )  # fmt: skip
 
     def redacted(self, put: Redaction) -> "FramePlan":
-        """With what is to be put over it."""
+        """Return the plan with the content to put over it."""
         if put is NOTHING:
             return self
         return self._replace(
@@ -89,7 +89,7 @@ class FramePlan(NamedTuple):
         )
 
     def noted(self, note: str) -> "FramePlan":
-        """With something more for its label to say."""
+        """Return the plan with a further note for its label."""
         return self._replace(note="; ".join(filter(None, (self.note, note))))
 
     def label(self, connection: str) -> str:
@@ -140,7 +140,7 @@ class HeldFrames:
         self._held.setdefault(plan.first_ref, []).append(plan)
 
     def take(self, ref: int) -> list[FramePlan]:
-        """Those that begin in a packet."""
+        """Return the frames that begin in a packet."""
         return self._held.pop(ref, [])
 
 
@@ -162,18 +162,18 @@ class ConnectionPlan(NamedTuple):
 
 
 def is_negotiation(exchange: Exchange) -> bool:
-    """Whether an exchange settles versions or who the client is."""
+    """Return whether an exchange settles versions or the client's identity."""
     return exchange.api_key in _NEGOTIATION or exchange.kind is ExchangeKind.SASL_TOKEN
 
 
 def latency_note(exchange: Exchange, side: str) -> str:
-    """How long the answer took, for the label of a response whose request was captured."""
+    """Return the time to the answer, for the label of a response whose request was captured."""
     latency = exchange.latency_ns
     return "" if side == "request" or latency is None else f"latency {latency / 1e6:.3f} ms"
 
 
 def frame_plan(exchange: Exchange, side: str, frame: Frame, patches: Sequence[Patch] = ()) -> FramePlan:
-    """How to find a frame, and what to put over it."""
+    """Return the plan to find a frame, with the content to put over it."""
     mark = frame.size.to_bytes(_SIZE_BYTES) + frame.data[:MARK_BYTES]
     return FramePlan(
         frame.first_ref, mark, frame.size + _SIZE_BYTES, tuple(patches), exchange.ordinal, side == "request",

@@ -57,7 +57,7 @@ def frame_packets(exchanges: Iterable[Exchange]) -> Iterator[tuple[Packet, Excha
 
 
 def _by_time(exchanges: Iterable[Exchange]) -> list[tuple[int, int, Exchange, str]]:
-    """Without the bytes, which come one frame at a time."""
+    """Sort frames by time, without their bytes, which come one frame at a time."""
     found = []
     for number, exchange in enumerate(exchanges):
         for side, frame in (("request", exchange.request), ("response", exchange.response)):

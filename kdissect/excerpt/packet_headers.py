@@ -22,7 +22,8 @@ _32 = struct.Struct(">I")
 
 
 class Headers(NamedTuple):
-    """`data` up to the TCP payload; `ip` and `tcp` are the offsets of those headers in it.
+    """Headers of a packet: `data` up to the TCP payload. `ip` and `tcp` are the offsets of those headers in
+    it.
 
     `commented` has the comments of the packet they come from.
     """

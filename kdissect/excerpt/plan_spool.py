@@ -26,7 +26,7 @@ _first = itemgetter(0)
 
 
 class Stretch(NamedTuple):
-    """Where plans of one input file stand in the temporary file, sorted by packet."""
+    """Stretch of one input file's plans in the temporary file, sorted by packet."""
 
     file: int
     start: int
@@ -152,13 +152,13 @@ class _Merged:
 
 
 class SpooledFrames:
-    """`Frames` of a `PlanSpool`. `packed` are the same frames, packed."""
+    """The `Frames` of a `PlanSpool`. `packed` are the same frames, packed."""
 
     def __init__(self, packed: "native.MergedPlans | _Merged") -> None:
         self.packed = packed
 
     def take(self, ref: int) -> list[FramePlan]:
-        """Those that begin in a packet."""
+        """Return the frames that begin in a packet."""
         return [FramePlan.unpacked(one) for one in self.packed.take(ref)]
 
 

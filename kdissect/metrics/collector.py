@@ -47,7 +47,7 @@ _PARTITION = ("group", "topic", "partition")
 
 
 def _of(part: str, attribute: str, unit: float = 1) -> Callable[[Snapshot], Samples]:
-    """One attribute of all the counts in a part of the snapshot."""
+    """Return the samples of one attribute of all counts in a part of the snapshot."""
 
     def samples(snapshot: Snapshot) -> Samples:
         for labels, counts in getattr(snapshot, part).items():

@@ -91,7 +91,7 @@ class ExchangeMetrics:
         return exchanges, tuple(self.topics.at((api, topic)) for topic in topics)
 
     def copies(self) -> Copies:
-        """All counts as they are now."""
+        """Return all counts as they are now."""
         return (
             self.exchanges.copies(), self.errors.copies(), self.brokers.copies(), self.topics.copies(),
             self.topic_errors.copies(),

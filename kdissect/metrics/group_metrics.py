@@ -25,8 +25,8 @@ _COUNTED_KEPT = 20_000
 
 
 class GroupCounts(NamedTuple):
-    """`states` by group and state, `members` and `rebalances` by group. Both lags (records) are by group,
-    topic and partition, if they are known.
+    """Counts of groups: `states` by group and state, `members` and `rebalances` by group. Both lags (records)
+    are by group, topic and partition, if they are known.
     """
 
     states: Mapping[Labels, int]
@@ -37,7 +37,9 @@ class GroupCounts(NamedTuple):
 
 
 class GroupMetrics:
-    """Feed it exchanges as `GroupTraffic` wants them. `limit` bounds groups, and partitions of groups."""
+    """Metrics of groups, which take exchanges as `GroupTraffic` does. `limit` bounds groups, and partitions
+    of groups.
+    """
 
     def __init__(self, names: TopicNames, limit: int = MAX_LABEL_SETS) -> None:
         self._traffic = GroupTraffic(names)
@@ -56,7 +58,7 @@ class GroupMetrics:
         return self._traffic.count_block(block, start)
 
     def counts(self) -> GroupCounts:
-        """All groups as they are now."""
+        """Return all groups as they are now."""
         kinds: dict[Labels, dict[str, str]] = {}
         members = Counter[Labels]()
         lags: tuple[Counter[Labels], Counter[Labels]] = Counter(), Counter()

@@ -31,9 +31,9 @@ _TRIES = 20
 
 
 class Meter:
-    """`limit` bounds label sets. Whoever has them sets where the other counts come from:
+    """Meter of events. `limit` bounds label sets. The owner sets the sources of the other counts:
 
-    `capture` gives counts of the capture, `findings` the findings so far, `other_anomalies` anomalies of
+    `capture` returns counts of the capture, `findings` the findings so far, `other_anomalies` anomalies of
     packets and files by kind.
     """
 
@@ -80,7 +80,7 @@ class Meter:
             _count(self._anomalies, event.connection.anomaly_counts)
 
     def snapshot(self) -> Snapshot:
-        """All counts as they are now."""
+        """Return all counts as they are now."""
         with self._lock:
             if self._blocks is not None:
                 self._blocks.catch_up()

@@ -43,7 +43,7 @@ class _Group(NamedTuple):
 
 
 class BlockMeter:
-    """Counts blocks for `metrics`, which has everything after `catch_up`."""
+    """Counter of blocks for `metrics`, which has all counts after `catch_up`."""
 
     def __init__(self, metrics: ExchangeMetrics, names: TopicNames) -> None:
         self._metrics = metrics

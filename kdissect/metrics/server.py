@@ -28,7 +28,7 @@ class Address(NamedTuple):
 
 
 def parse_address(text: str) -> Address:
-    """`9464`, `:9464`, `127.0.0.1:9464`, `[::1]:9464`. Raises ValueError (one line)."""
+    """Parse `9464`, `:9464`, `127.0.0.1:9464` or `[::1]:9464`. Raises ValueError (one line)."""
     host, _, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]

@@ -19,7 +19,7 @@ BOUNDS_NS = tuple(
 
 
 class TimeHistogram:
-    """How many times (ns) there are up to each bound, and their sum."""
+    """Histogram of times (ns): the number of times up to each bound, and their sum."""
 
     __slots__ = ("counts", "sum_ns")
 

@@ -167,7 +167,7 @@ def tally_of(connections: Iterable[dict[str, Any]]) -> ConnectionTally:
 
 
 def _written(spark: SparkSession, job: Job, staging: str) -> tuple[list[WrittenFile], frozenset[str]]:
-    """All files of all tables, staged, and the hosts without the compiled part."""
+    """Return all files of all tables, staged, and the hosts without the native engine."""
     found = _Analysis(spark, job, staging).results()
     files = [file for result in found for file in result.written]
     files += _of_files(job, staging, found)
@@ -206,7 +206,7 @@ class _Analysis:
         return list(self._named(found, late).values())
 
     def _named(self, found: dict[int, Result], late: frozenset[End]) -> dict[int, Result]:
-        """With the rows of tasks that had no name for what another one knows the name of."""
+        """Run tasks again that had no name for a topic id that another task knows. Return all results."""
         filesystem, root = filesystem_of(self._staging)
         files = [file for result in found.values() for file in result.written]
         names = names_in(filesystem, root, files, self._known).topics

@@ -132,7 +132,7 @@ class _AskedNames(TopicNames):
         return found
 
     def learn(self, exchange: Exchange) -> None:
-        """As of `TopicNames`."""
+        """Learn names, as `TopicNames` does, and forward the exchange."""
         super().learn(exchange)
         if exchange.api_key not in (FETCH, FETCH_SNAPSHOT):
             self._tell(exchange)

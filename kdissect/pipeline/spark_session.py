@@ -120,7 +120,7 @@ class NoJavaError(Exception):
 
 
 class Java(NamedTuple):
-    """`home` for JAVA_HOME, and one line for people."""
+    """A Java: `home` for JAVA_HOME, and one line for people."""
 
     home: str
     told: str

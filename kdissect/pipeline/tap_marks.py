@@ -274,7 +274,7 @@ class _OfShared(ShardAnalyzer):
 
 
 class _Marking(CopyMarks):
-    """Remembers all marks that it set."""
+    """Copy marks that also remember each mark set."""
 
     def __init__(self, find: Callable[[], Copies]) -> None:
         super().__init__(find)

@@ -55,7 +55,7 @@ class Setup(NamedTuple):
         faults.use(self.listener)
 
     def with_secrets(self, blocks: Sequence[bytes]) -> Setup:
-        """With secrets that stand in captures, which other capture sets may need."""
+        """Return the setup with secrets from captures, which other capture sets may need."""
         if not blocks:
             return self
         found = KeyLogFile("")
@@ -96,5 +96,5 @@ class OwnCaptures:
         return self._own.total_bytes
 
     def batches(self) -> Iterator[Sequence[PlainPacket]]:
-        """As of `CaptureSet`."""
+        """Yield the packets, as `CaptureSet` does."""
         return self._own.batches()

@@ -18,7 +18,7 @@ from kdissect.query.values.value_kinds import NUMBER, Flag, ValueKind
 
 
 class Checker:
-    """Checks one filter. What it learns on the way says what evaluating the filter will need."""
+    """Checker of one filter. It records the needs of the filter's evaluation."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -23,11 +23,11 @@ class Node(ABC):
 
     @abstractmethod
     def test(self, binding: Binding) -> Test:
-        """The function."""
+        """Return the function of the test."""
 
 
 class Several(Node):
-    """Tests as one. No test has a side effect, so cheap ones may go first."""
+    """Several tests as one. No test has a side effect, so cheap ones may go first."""
 
     def __init__(self, items: Sequence[Node]) -> None:
         self.items = tuple(items)
@@ -35,10 +35,10 @@ class Several(Node):
 
 
 class AllOf(Several):
-    """`and`."""
+    """Test for `and`."""
 
     def test(self, binding: Binding) -> Test:
-        """The cheap ones first."""
+        """Return a test that runs the cheap ones first."""
         tests = _cheap_first(self.items, binding)
         if len(tests) == 2:
             first, second = tests
@@ -47,10 +47,10 @@ class AllOf(Several):
 
 
 class AnyOf(Several):
-    """`or`."""
+    """Test for `or`."""
 
     def test(self, binding: Binding) -> Test:
-        """The cheap ones first."""
+        """Return a test that runs the cheap ones first."""
         tests = _cheap_first(self.items, binding)
         if len(tests) == 2:
             first, second = tests
@@ -63,14 +63,14 @@ def _cheap_first(items: Sequence[Node], binding: Binding) -> list[Test]:
 
 
 class Negation(Node):
-    """`not`."""
+    """Test for `not`."""
 
     def __init__(self, item: Node) -> None:
         self.item = item
         self.cost = item.cost
 
     def test(self, binding: Binding) -> Test:
-        """The opposite."""
+        """Return the opposite test."""
         test = self.item.test(binding)
         return lambda exchange: not test(exchange)
 
@@ -84,7 +84,7 @@ class Presence(Node):
         self._needs_all = needs_all
 
     def test(self, binding: Binding) -> Test:
-        """Whether the field is there, or true."""
+        """Return a test whether the field is there, or true."""
         if not all(isinstance(kind, Flag) for kind in self.source.kinds):
             return self.source.presence(binding)
         elements = tuple(bool for _ in self.source.kinds)
@@ -92,7 +92,9 @@ class Presence(Node):
 
 
 class Comparison(Node):
-    """`field operator value`. `values` are for each kind of the source; None where they do not fit it."""
+    """Test for `field operator value`. `values` are for each kind of the source, None if they do not fit
+    it.
+    """
 
     def __init__(
         self, source: Source, operator: Operator, values: Sequence[Values | None], needs_all: bool
@@ -104,7 +106,7 @@ class Comparison(Node):
         self.cost = source.cost
 
     def test(self, binding: Binding) -> Test:
-        """The comparison of one value, of any value, or of all."""
+        """Return the comparison of one value, of any value, or of all."""
         elements = [
             self._element(kind, values, binding)
             for kind, values in zip(self.source.kinds, self.values, strict=True)
@@ -136,7 +138,9 @@ def _bound(kind: ValueKind, value: Any, start_ns: Callable[[], int]) -> Any:
 
 
 def _quantified(getters: Sequence[Many], elements: Sequence[Callable[[Any], bool]], needs_all: bool) -> Test:
-    """Whether one value passes, or all do and there is one. Null passes nothing, and counts for nothing."""
+    """Return a test whether one value passes, or all do and there is one. Null never passes, and is not
+    counted.
+    """
     if len(getters) == 1 and not needs_all:
         (get,), (element,) = getters, elements
         return lambda exchange: any(v is not None and element(v) for v in get(exchange))
@@ -158,7 +162,7 @@ def _quantified(getters: Sequence[Many], elements: Sequence[Callable[[Any], bool
 
 
 class NullTest(Node):
-    """`field == null`, `field != null`: whether the value is null."""
+    """Test for `field == null`, `field != null`: whether the value is null."""
 
     def __init__(self, source: Source, is_null: bool, needs_all: bool) -> None:
         self._source = source
@@ -182,7 +186,7 @@ class NullTest(Node):
 
 
 class CountTest(Node):
-    """`count(field) operator number`."""
+    """Test for `count(field) operator number`."""
 
     def __init__(self, source: Source, operator: Operator, kind: ValueKind, values: Values) -> None:
         self._source = source
@@ -192,14 +196,14 @@ class CountTest(Node):
         self.cost = source.cost
 
     def test(self, binding: Binding) -> Test:
-        """The number of values that are not null."""
+        """Return a test of the number of values that are not null."""
         element = self._operator.test(self._kind, self._values)
         count = self._source.counter(binding)
         return lambda exchange: element(count(exchange))
 
 
 class FindingTest(Node):
-    """`has finding`: one of some codes, or any finding if there are none."""
+    """Test for `has finding`: one of some codes, or any finding if there are none."""
 
     def __init__(self, codes: frozenset[str]) -> None:
         self.codes = codes

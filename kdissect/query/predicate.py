@@ -125,7 +125,7 @@ def compile_filter(text: str) -> Predicate:
 
 # Tests that a reader of rows can make by itself, before an exchange exists.
 class Conjunct(NamedTuple):
-    """`field op value`, by the full name of a field. Every exchange that the filter takes passes.
+    """A conjunct `field op value`, by the full name of a field. Every exchange that the filter takes passes.
 
     Null never passes. `value` is an int or a str, for `in` and `not in` a tuple of them. Times are
     nanoseconds since 1970 UTC.

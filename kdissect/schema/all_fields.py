@@ -21,26 +21,26 @@ def all_fields(message: Message) -> Iterator[Field]:
 
 @cache
 def has_payloads(message: Message) -> bool:
-    """Whether a bytes field of a message holds a payload."""
+    """Return whether a bytes field of a message holds a payload."""
     return any(field.payload for field in all_fields(message))
 
 
 @cache
 def has_records(message: Message) -> bool:
-    """Whether some version of a message has a records field."""
+    """Return whether some version of a message has a records field."""
     return holds_records(message.root)
 
 
 @cache
 def holds_records(of: Type) -> bool:
-    """Whether a type is that of a records field, or has one below it in some version."""
+    """Return whether a type is that of a records field, or has one below it in some version."""
     if isinstance(of, Struct):
         return any(holds_records(field.type) for field in of.fields)
     return holds_records(of.element) if isinstance(of, Array) else of is Primitive.RECORDS
 
 
 def has_errors(of: Type) -> bool:
-    """Whether a type has error codes in it."""
+    """Return whether a type has error codes in it."""
     if isinstance(of, Struct):
         return any(field.is_error or has_errors(field.type) for field in of.fields)
     return isinstance(of, Array) and has_errors(of.element)

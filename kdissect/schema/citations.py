@@ -56,9 +56,9 @@ def resolve(citation: str) -> Source | None:
 
 
 def is_place(citation: str) -> bool:
-    """Whether a citation leads to a place: a section, the heading of a KIP, the member of a class.
+    """Return whether a citation leads to a place: a section, the heading of a KIP, the member of a class.
 
-    A document without sections, such as an issue, is one.
+    A document without sections, such as an issue, is a place.
     """
     source = resolve(citation)
     return source is not None and (bool(_place(citation)) or not source.sections)
@@ -70,7 +70,7 @@ def source(source_id: str) -> Source | None:
 
 
 def all_sources() -> tuple[Source, ...]:
-    """Every source of the table, in its order."""
+    """Return every source of the table, in its order."""
     return tuple(_all().values())
 
 

@@ -24,7 +24,7 @@ class Domain(NamedTuple):
     most: int | None
 
     def __contains__(self, number: object) -> bool:
-        """Whether an int is one of them."""
+        """Return whether an int is one of them."""
         if not isinstance(number, int):
             return False
         return (self.least is None or number >= self.least) and (self.most is None or number <= self.most)
@@ -66,7 +66,7 @@ def _domain(message: str, name: str, enum: str | None) -> Domain | None:
 
 
 def has_domain(field: Field) -> bool:
-    """Whether a number has a domain in some message."""
+    """Return whether a number has a domain in some message."""
     return _has_domain(field.name, field.enum)
 
 
@@ -76,13 +76,13 @@ def _has_domain(name: str, enum: str | None) -> bool:
 
 
 def is_inside(message: str, field: Field | None, number: object) -> bool:
-    """Whether a value is in the domain of its field, or the field has none in the message."""
+    """Return whether a value is in the domain of its field, or the field has none in the message."""
     known = None if field is None else domain(message, field)
     return known is None or number in known
 
 
 def _is_open(enum: str | None) -> bool:
-    """Whether numbers are of no closed enumeration."""
+    """Return whether numbers are of no closed enumeration."""
     known = None if enum is None else enumeration(enum)
     return known is None or known.is_open
 

@@ -30,12 +30,12 @@ def enum_name(enum: str, value: int | str) -> str | None:
 
 
 def enumeration(name: str) -> Enumeration | None:
-    """One enumeration by the name that `@enum(...)` uses in the schema."""
+    """Return one enumeration by the name that `@enum(...)` uses in the schema."""
     return _all().get(name)
 
 
 def all_enumerations() -> tuple[Enumeration, ...]:
-    """Every enumeration, in the order of the table."""
+    """Return every enumeration, in the order of the table."""
     return tuple(_all().values())
 
 

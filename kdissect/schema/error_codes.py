@@ -31,7 +31,7 @@ def error_name(code: int) -> str:
 
 @cache
 def all_codes() -> frozenset[int]:
-    """Every code of the table."""
+    """Return every code of the table."""
     return frozenset(_by_code())
 
 
@@ -46,7 +46,7 @@ def error_by_name(name: str) -> ErrorCode | None:
 
 
 def all_errors() -> tuple[ErrorCode, ...]:
-    """Every error, by code."""
+    """Return every error, by code."""
     return tuple(sorted(_by_code().values()))
 
 

@@ -22,7 +22,7 @@ _CACHED_TOKENS = 1024
 
 
 class TypeToken(NamedTuple):
-    """`[]FetchTopic?12+(null)` cut into its parts."""
+    """The parts of a token such as `[]FetchTopic?12+(null)`."""
 
     name: str
     is_array: bool
@@ -32,7 +32,7 @@ class TypeToken(NamedTuple):
 
 @lru_cache(maxsize=_CACHED_TOKENS)
 def parse_versions(word: str) -> Versions:
-    """`3`, `0-14`, `12+` or `none` -> Versions. Raises ValueError."""
+    """Return the versions of `3`, `0-14`, `12+` or `none`. Raises ValueError."""
     if word == "none":
         return NO_VERSIONS
     first, dash, last = word.partition("-")
@@ -48,7 +48,7 @@ def parse_versions(word: str) -> Versions:
 
 @lru_cache(maxsize=_CACHED_TOKENS)
 def parse_type(token: str) -> TypeToken:
-    """`[]FetchTopic?12+(null)` -> its parts. Raises ValueError."""
+    """Return the parts of `[]FetchTopic?12+(null)`. Raises ValueError."""
     body, parenthesis, written = token.partition("(")
     if parenthesis and not written.endswith(")"):
         raise ValueError(f"'{token}': the default is not closed by ')'")

@@ -31,7 +31,9 @@ def overview() -> str:
 
 
 def api_overview(api: Api) -> str:
-    """One API: a table of its versions, then the fields of its request and response with their versions."""
+    """Return one API: a table of its versions, then the fields of its request and response with their
+    versions.
+    """
     history = releases.history(api.key)
     former = f", formerly {history.former_name}" if history and history.former_name else ""
     rows = [_VERSION_TABLE, *(_version_row(api, version) for version in _span(api.versions))]
@@ -49,7 +51,7 @@ def grammar(message: Message, version: int) -> str:
 
 
 class _Writer:
-    """Writes structs depth first, each field under the line that names it."""
+    """Writer of structs, depth first, each field under the line that names it."""
 
     def __init__(self, message: Message, version: int) -> None:
         self.lines: list[str] = []

@@ -48,7 +48,7 @@ def log(topic: str) -> Log | None:
 
 
 def all_logs() -> tuple[Log, ...]:
-    """Every log, in the order of the table."""
+    """Return every log, in the order of the table."""
     return tuple(_all().values())
 
 

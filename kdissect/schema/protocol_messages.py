@@ -31,7 +31,7 @@ def api_by_name(name: str) -> Api | None:
 
 
 def all_apis() -> tuple[Api, ...]:
-    """Every API, by key. Parses every file."""
+    """Return every API, by key. Parses every file."""
     return tuple(_load_api(key) for key in sorted(_stems()))
 
 
@@ -75,7 +75,7 @@ def payload(name: str) -> Message:
 
 
 def all_payloads() -> tuple[Message, ...]:
-    """Every record and payload, by file. Parses every payload file."""
+    """Return every record and payload, by file. Parses every payload file."""
     return tuple(message for stem in sorted(_payload_stems()) for message in _load_payloads(stem).values())
 
 

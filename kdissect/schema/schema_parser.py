@@ -52,7 +52,7 @@ def parse_schema(text: str, source: str) -> list[Message]:
 
 
 class _Parser:
-    """Takes lines one by one; `close` returns the messages."""
+    """Parser of lines, one by one. `close` returns the messages."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -288,5 +288,5 @@ def snake_case(name: str) -> str:
 
 
 def camel_case(name: str) -> str:
-    """`list_offsets` -> `ListOffsets`: an API's name from its file's name."""
+    """Return an API's name from its file's name: `list_offsets` -> `ListOffsets`."""
     return "".join(word.capitalize() for word in name.split("_"))

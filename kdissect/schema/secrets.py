@@ -40,7 +40,7 @@ _SASL_HANDSHAKE = 17  # has no secrets, and tokens follow it
 
 
 def is_public_config(name: object) -> bool:
-    """Whether a config of this name is one that Apache Kafka knows and does not call a password."""
+    """Return whether a config of this name is one that Apache Kafka knows and does not call a password."""
     if not isinstance(name, str):
         return False  # damaged: the owner of the value is unknown
     own = _OF_LISTENER.fullmatch(name)
@@ -58,14 +58,14 @@ def public_configs() -> frozenset[str]:
 
 
 def is_sensitive(values: Mapping[str, Any]) -> bool:
-    """Whether the values of one config's struct are to be masked."""
+    """Return whether the values of one config's struct must be masked."""
     if values.get("is_sensitive") or values.get("config_type") == _PASSWORD_TYPE:
         return True
     return not is_public_config(values.get("name")) and values.get("value") not in LOG_LEVELS
 
 
 def has_config_values(fields: Iterable[Field]) -> bool:
-    """Whether a struct of these fields is a config: has a value that may be secret."""
+    """Return whether a struct of these fields is a config: has a value that may be secret."""
     return any(field.is_config_value for field in fields)
 
 

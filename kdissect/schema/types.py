@@ -167,7 +167,7 @@ class Message:
         self.record_type = record_type
 
     def is_flexible(self, version: int) -> bool:
-        """Whether `version` uses compact lengths and tag sections."""
+        """Return whether `version` uses compact lengths and tag sections."""
         return self.flexible.first <= version <= self.flexible.last
 
     def __repr__(self) -> str:

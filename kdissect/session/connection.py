@@ -126,7 +126,9 @@ class ConnectionAnalyzer:
         store: Store,
         brokers: Brokers,
     ) -> ConnectionAnalyzer:
-        """One that began in the compiled engine, which has it: its kind is known (`session.beginning`)."""
+        """Return a connection that began in the native engine, which owns it: its kind is known
+        (`session.beginning`).
+        """
         self = cls.__new__(cls)
         self.info, self._events, self.store = info, events, store
         self._brokers, self._secrets = brokers, secrets
@@ -267,7 +269,7 @@ class ConnectionAnalyzer:
         del self._tcp, self._readers
 
     def _close_held(self, how: CloseKind, time_ns: int) -> bool:
-        """Whether the engine has all that is left to say of the connection, which is reported then."""
+        """Return whether the engine has all remaining facts of the connection. Report them then."""
         info, held, kept = self.info, self._held, self._kept
         is_plain = info.tcp_log is NOTHING_NOTED and not info.unanswered and not info.anomalies
         if kept is None or held is None or not is_plain:
@@ -418,12 +420,12 @@ class ConnectionAnalyzer:
         return ~keep
 
     def _goes_on(self, direction: int, data: bytes, offset: int) -> bool:
-        """Whether another frame can follow the one at `offset`, as far as there are bytes."""
+        """Return whether another frame can follow the one at `offset`, as far as there are bytes."""
         stop = offset + 4 + int.from_bytes(data[offset : offset + 4], signed=True)
         return stop >= len(data) or self.may_begin(direction, data, stop)
 
     def may_begin(self, direction: int, data: bytes, offset: int) -> bool:
-        """Whether a frame can begin at `offset`, where the position is a guess."""
+        """Return whether a frame can begin at `offset`, if the position is a guess."""
         if self._conversation.has_tokens:
             return True
         from_client = direction == self.info.client_direction
@@ -431,7 +433,7 @@ class ConnectionAnalyzer:
         return check(data, offset, True) is not Verdict.NO
 
     def begins(self, direction: int, data: bytes, *, whole: bool) -> bool:
-        """Whether `data` begins with a frame beyond doubt, or, if not `whole`, with a part of one."""
+        """Return whether `data` begins with a frame beyond doubt, or, if not `whole`, with a part of one."""
         size = int.from_bytes(data[:4], signed=True)
         if not MIN_RESPONSE_SIZE <= size <= MAX_FRAME_SIZE or (whole and size > len(data) - 4):
             return False
@@ -464,7 +466,7 @@ class ConnectionAnalyzer:
         return direction == self.info.client_direction
 
     def wants(self, direction: int, frames: list[Frame], mark: Mark, replaces: bool) -> bool:
-        """Whether frames from holes that began at a mark can take their place yet."""
+        """Return whether frames from holes that began at a mark can take their place yet."""
         if direction == self.info.client_direction:
             return self._conversation.wants_requests(frames, mark, replaces)
         return self._conversation.wants_responses(frames)
@@ -481,7 +483,7 @@ class ConnectionAnalyzer:
         self.info.retract(anomaly)
 
     def is_middle_start(self, direction: int) -> bool:
-        """Whether the beginning of a direction was not captured."""
+        """Return whether the beginning of a direction was not captured."""
         return not self._readers[direction].is_open
 
     def note(self, anomaly: Anomaly) -> None:
@@ -517,7 +519,7 @@ class ConnectionAnalyzer:
             self._note_close(how, time_ns)
 
     def ended(self, direction: int, how: CloseKind, time_ns: int) -> None:
-        """One direction ended."""
+        """Take the end of one direction."""
         if self.is_over:
             self._finish(how, time_ns)
 

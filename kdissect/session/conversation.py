@@ -503,7 +503,7 @@ class Conversation:
         return ""
 
     def _answers_any(self, frame: Frame) -> bool:
-        """Whether a response, or what there is of it, fits a kind of request that was seen."""
+        """Return whether a response, or the captured part of it, fits a kind of request that was seen."""
         kinds = islice(self._info.api_versions_seen, MAX_INFERENCES)
         if not frame.is_cut:
             return any(response_fits(frame.data, *kind) for kind in kinds)
@@ -531,7 +531,7 @@ class Conversation:
         self._pairing.requests_are_lost = True
 
     def mark(self) -> Mark:
-        """Where it stands, before a hole."""
+        """Return the state of the conversation, before a hole."""
         return Mark(self._next, self._orphans, self._pairing.losses.lost_before)
 
     def wants_requests(self, frames: list[Frame], mark: Mark, replaces: bool) -> bool:
@@ -559,7 +559,7 @@ class Conversation:
             self.request(frame, False)
 
     def wants_responses(self, frames: list[Frame]) -> bool:
-        """Whether answers from holes are those to the first requests that wait."""
+        """Return whether answers from holes are those to the first requests that wait."""
         ids = [int.from_bytes(frame.data[:4], signed=True) for frame in frames]
         is_whole = all(len(frame.data) >= 4 for frame in frames)
         return is_whole and not self._tokens and ids == self._pairing.first_ids(len(ids))
@@ -578,7 +578,9 @@ class Conversation:
     request_fits = staticmethod(is_known_request)
 
     def is_own_request(self, data: bytes) -> bool:
-        """Whether the plausible request that `data` begins with (its size) is beyond doubt of this client."""
+        """Return whether the plausible request that `data` begins with (its size) is beyond doubt of this
+        client.
+        """
         client_id = (self._info.client_id or "").encode("utf-8", "replace")
         mark = len(client_id).to_bytes(2) + client_id
         return bool(client_id) and data.startswith(mark, _CLIENT_ID_AT) and is_known_request(data, 0)
@@ -591,7 +593,7 @@ class Conversation:
             yield from _candidates(data, mark, _CLIENT_ID_AT)
 
     def response_fits(self, data: bytes, content: int, size: int, at_segment_start: bool) -> bool:
-        """Whether a frame of `size` bytes whose content begins at `content` can be an answer."""
+        """Return whether a frame of `size` bytes whose content begins at `content` can be an answer."""
         correlation_id = int.from_bytes(data[content : content + 4], signed=True)
         waiting = self._pairing.pending(correlation_id)
         if waiting is None:
@@ -607,7 +609,7 @@ class Conversation:
         return response_fits(data[content:stop], waiting.api_key, waiting.api_version)
 
     def is_own_response(self, data: bytes, size: int) -> bool:
-        """Whether a frame of `size` bytes is beyond doubt an answer to a request that waits.
+        """Return whether a frame of `size` bytes is beyond doubt an answer to a request that waits.
 
         `data` are its content, or a part of that, and what follows.
         """
@@ -624,7 +626,7 @@ class Conversation:
             yield from _candidates(data, correlation_id.to_bytes(4, signed=True), _CORRELATION_ID_AT)
 
     def _may_be_orphan(self, correlation_id: int) -> bool:
-        """Whether an answer under an id of which no request waits can be one to a request that is missing."""
+        """Return whether an answer under an id without a waiting request can belong to a missing request."""
         if not (self._info.middle_start or self._pairing.requests_are_lost):
             return False
         last = self._pairing.last_correlation_id

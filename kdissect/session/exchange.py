@@ -202,7 +202,7 @@ class Exchange:
         return is_login or self._has_no_header()
 
     def _has_no_header(self) -> bool:
-        """Whether the request's header does not fit, so that its API is a guess."""
+        """Return whether the request's header does not fit, so that its API is a guess."""
         request, offset = self.request, self.request_body_offset
         if request is None or offset < len(request.data):
             return False

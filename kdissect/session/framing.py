@@ -60,10 +60,10 @@ class FrameOwner(Protocol):
         """Offset of the next plausible frame in `data`; ~offset of the undecided end if there is none."""
 
     def may_begin(self, direction: int, data: bytes, offset: int) -> bool:
-        """Whether a frame can begin at `offset`, where the position is a guess."""
+        """Return whether a frame can begin at `offset`, if the position is a guess."""
 
     def begins(self, direction: int, data: bytes, *, whole: bool) -> bool:
-        """Whether `data` begins with a frame beyond doubt, or, if not `whole`, with a part of one."""
+        """Return whether `data` begins with a frame beyond doubt, or, if not `whole`, with a part of one."""
 
     def lost(self, direction: int, why: str) -> Anomaly | None:
         """Take the loss of the reader's position. Return the anomaly."""
@@ -87,13 +87,13 @@ class FrameOwner(Protocol):
         """Retract an anomaly of the connection that proved wrong."""
 
     def is_middle_start(self, direction: int) -> bool:
-        """Whether the beginning of the direction was not captured."""
+        """Return whether the beginning of the direction was not captured."""
 
     def note(self, anomaly: Anomaly) -> None:
         """Note an anomaly of the connection."""
 
     def is_foreign(self, direction: int, data: bytes, ref: int, time_ns: int) -> bool:
-        """Whether the first bytes of the direction, which are no frame, are another protocol's."""
+        """Return whether the first bytes of the direction, which are no frame, are another protocol's."""
 
     def ending(self, how: CloseKind, time_ns: int) -> None:
         """Take the end of a direction, inside a frame."""
@@ -374,7 +374,7 @@ class FrameReader:
             hole.torn.release()
 
     def _settle(self, torn: Torn) -> None:
-        """Its filled holes are none any more."""
+        """Settle the filled holes, which are holes no more."""
         for part in torn.parts:
             if isinstance(part, TornHole):
                 part.is_filled = bool(part.parts)
@@ -672,7 +672,7 @@ class FrameReader:
 
 
 class _Once:
-    """Takes the first frame for one that was delivered, and has the others go where they went."""
+    """Receiver that skips the first frame, which was delivered already, and passes on the later ones."""
 
     def __init__(self, reader: FrameReader, take: TakeFrame) -> None:
         self._reader = reader

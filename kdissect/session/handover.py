@@ -237,7 +237,8 @@ def _end(stream: Reassembly, reader: FrameReader, end: EndState) -> None:
 
 
 def patience(before: int, taken: int, conversation: Conversation) -> tuple[int, int]:
-    """How many packets to wait from now on, at least, and how many now, for what waits.
+    """Return the minimum number of packets to wait from now on, and the present number, for the waiting
+    requests.
 
     `taken` packets the engine had, after a wait of `before`.
     """

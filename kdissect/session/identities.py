@@ -283,7 +283,9 @@ class Identities:
         return None
 
     def scope(self, info: ConnectionInfo) -> str:
-        """Where names are unique: the capture set, with a cluster if that is not its first."""
+        """Return the scope in which names are unique: the capture set, with a cluster if that is not its
+        first.
+        """
         if not self._are_several(info.capture_set):
             return info.capture_set
         cluster = self.cluster_of(info)
@@ -306,12 +308,12 @@ class Identities:
         return name if number < 1 else later_topic(name, known[number])
 
     def is_former(self, scope: str, topic: str) -> bool:
-        """Whether another topic has the name of a topic, which `topic` returned, by now."""
+        """Return whether another topic has the name of a topic, which `topic` returned, by now."""
         key = scope, plain_name(topic)
         return key in self._renewed and topic != later_topic(key[1], self._topics[key][-1])
 
     def is_created_again(self, scope: str, name: str | None) -> bool:
-        """Whether a cluster gave a name to several ids: the topic was created again."""
+        """Return whether a cluster gave a name to several ids: the topic was created again."""
         return (scope, name) in self._renewed
 
     def one_of_several(self, info: ConnectionInfo) -> str | None:
@@ -345,7 +347,7 @@ def _answered_ns(exchange: Exchange) -> int:
 
 
 def _only_validates(exchange: Exchange) -> bool:
-    """Whether an exchange is a CreateTopics that creates nothing, as far as its request shows.
+    """Return whether an exchange is a CreateTopics that only validates, as far as its request shows.
 
     Brokers name an id for each topic then, too, which no topic ever has (seen of Apache Kafka 4.4.0).
     """

@@ -145,7 +145,7 @@ class KnownIdentities(Protocol):
         """Take an exchange that has to be read."""
 
     def scope(self, info: "ConnectionInfo") -> str:
-        """Where names of groups and topics are unique."""
+        """Return the scope in which names of groups and topics are unique."""
 
     def cluster_of(self, info: "ConnectionInfo") -> str | None:
         """Return the id of the cluster that a connection leads to."""
@@ -160,10 +160,10 @@ class KnownIdentities(Protocol):
         """Return a cluster that advertises the address of a connection to another cluster."""
 
     def is_former(self, scope: str, topic: str) -> bool:
-        """Whether another topic has the name of a topic by now."""
+        """Return whether another topic has the name of a topic by now."""
 
     def is_created_again(self, scope: str, name: str | None) -> bool:
-        """Whether a cluster gave a name to several ids."""
+        """Return whether a cluster gave a name to several ids."""
 
     def one_of_several(self, info: "ConnectionInfo") -> str | None:
         """Return the cluster of a connection, if several were captured."""
@@ -344,7 +344,7 @@ class ConnectionInfo:
             setattr(self, state, states.get(state, 0))
 
     def count(self, state: str) -> None:
-        """One more exchange came to this state."""
+        """Count one more exchange in this state."""
         setattr(self, state, getattr(self, state) + 1)
 
     def remember(self, kind: tuple[int, int], most: int) -> None:
@@ -469,7 +469,7 @@ class ConnectionInfo:
             yield from (pair for pair in told if pair[0] == one)
 
     def anomalies_so_far(self) -> Counter[AnomalyKind]:
-        """How many anomalies of each kind there were, also while the connection is open."""
+        """Return how many anomalies of each kind there were, also while the connection is open."""
         log = self.tcp_log
         return self.anomaly_counts if log is None else self.anomaly_counts + log.counts
 

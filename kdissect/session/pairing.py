@@ -359,11 +359,11 @@ class Pairing:
         return any(earlier.ordinal < ordinal for earlier in islice(self._pending.values(), FIRST_LOOKED_AT))
 
     def was_answered(self, correlation_id: int) -> bool:
-        """Whether a response with this id came lately."""
+        """Return whether a response with this id came lately."""
         return correlation_id in self._answered[-ANSWERED_KEPT:]
 
     def drain(self) -> list[Exchange]:
-        """Every request still waiting, in stream order."""
+        """Return every request still waiting, in stream order."""
         waiting = list(self._pending.values())
         for shadowed in (self._shadowed or {}).values():
             waiting += shadowed
@@ -412,7 +412,7 @@ def _row(exchange: Exchange) -> WaitingRow:
 
 
 def _answers(frame: Frame, exchange: Exchange) -> bool:
-    """Whether a response is to the last byte one to this request."""
+    """Return whether a response is to the last byte one to this request."""
     key, version = exchange.api_key, exchange.api_version
     return key is not None and version is not None and response_fits(frame.data, key, version)
 

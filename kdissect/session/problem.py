@@ -34,7 +34,7 @@ _NOT_TLS = "internal_error"
 
 
 class Reason(StrEnum):
-    """Why a connection failed. Names are output: add freely, never rename."""
+    """The reason why a connection failed. Names are output: add freely, never rename."""
 
     REFUSED = "refused"  # RST to the SYN
     NO_ANSWER = "no_answer"  # the SYN was sent again, and nothing came
@@ -92,7 +92,7 @@ def _reason_of(info: ConnectionInfo, tcp: TcpConnection) -> Problem | None:
 
 
 def _of_silence(info: ConnectionInfo, tcp: TcpConnection) -> Problem | None:
-    """Of a connection without a byte."""
+    """Return the problem of a connection without a byte."""
     client, broker = tcp.health[info.client_direction], tcp.health[1 - info.client_direction]
     _, _, is_accepted = tcp.span(1 - info.client_direction)
     closed_by = tcp.closed_by
@@ -152,7 +152,7 @@ def _of_tls(info: ConnectionInfo, tls: TlsInfo) -> Problem | None:
 
 
 def _of_handshake(info: ConnectionInfo, tls: TlsInfo) -> Problem | None:
-    """Of a handshake that one end broke off, with an alert or without."""
+    """Return the problem of a handshake that one end broke off, with an alert or without."""
     from kdissect.tls.tls_info import UNFINISHED  # loaded if there is TLS
 
     alerts = [(sender, name) for sender, name in tls.alerts if name != "close_notify"]
@@ -176,9 +176,9 @@ def _of_handshake(info: ConnectionInfo, tls: TlsInfo) -> Problem | None:
 
 
 def names_address(certificate: tuple[str, ...], address: str) -> bool:
-    """Whether a certificate (subject, then alternative names) is one for a host name or an IP address.
+    """Return whether a certificate (subject, then alternative names) covers a host name or an IP address.
 
-    RFC 9525 section 6.3: a wildcard stands for the whole leftmost label. Without alternatives the common name
+    RFC 9525 section 6.3: a wildcard replaces the whole leftmost label. Without alternatives the common name
     counts, as it does for Java.
     """
     subject, *alternatives = certificate
@@ -209,7 +209,7 @@ def _of_kafka(info: ConnectionInfo) -> Problem | None:
 
 
 def _of_unanswered(info: ConnectionInfo) -> Problem | None:
-    """Of requests of which none was answered, but for ApiVersions and SASL."""
+    """Return the problem of requests without any answer, except for ApiVersions and SASL."""
     close, tcp = info.close, info.tcp
     if not info.unanswered or info.no_response_expected or close is None or tcp is None:
         return None

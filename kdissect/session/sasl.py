@@ -18,7 +18,7 @@ _SCRAM_REFUSAL = b"e="  # server-error in the place of the server's signature: R
 
 
 class Phase(Enum):
-    """Where a connection stands."""
+    """Phase of a connection."""
 
     REQUESTS = "requests"  # framed requests, no SASL in progress
     HANDSHAKEN = "handshaken"  # handshake v1: SaslAuthenticate requests follow

@@ -32,18 +32,20 @@ def ends_tokens(data: bytes, info: ConnectionInfo, sent: int) -> bool:
 
 
 def _least_tokens(mechanism: str | None) -> int:
-    """How many a client sends at least."""
+    """Return the least number of tokens that a client sends."""
     return 2 if (mechanism or "").upper().startswith("SCRAM-") else 1  # first and final: RFC 5802 section 5
 
 
 def is_known_request(data: bytes, offset: int) -> bool:
-    """Whether the plausible request at `offset` (its size) is one of the schema's, to the last byte."""
+    """Return whether the plausible request at `offset` (its size) is one of the schema's, to the last
+    byte.
+    """
     key, version = struct.unpack_from(">hh", data, offset + 4)
     return not kind_of(key, version).unknown and is_certain_request(data, offset)
 
 
 def may_be_misplaced(exchange: Exchange) -> bool:
-    """Whether the client id of a request may be a secret that damage moved there.
+    """Return whether the client id of a request may be a secret that damage moved there.
 
     The request of a Fetch has no records, so it has no secret of the metadata log.
     """

@@ -113,7 +113,7 @@ class Distribution:
         return [(0.0, zeros)] * bool(zeros) + [(mapping.value(index), count) for index, count in bins]
 
     def bins(self) -> tuple[int, list[tuple[int, int]]]:
-        """How many values are 0, and the other bins that are not empty: index and count, by index."""
+        """Return how many values are 0, and the other bins that are not empty: index and count, by index."""
         if not self.count:
             return 0, []
         # The library hands out bins by protobuf alone, which has no other use here.
@@ -143,7 +143,9 @@ class Distribution:
         self._grow(more, sum_, low, high)
 
     def facts(self) -> dict[str, int] | None:
-        """`count`, `sum`, `min` and `max`, which are exact, and `PERCENTILES`; None without values."""
+        """Return `count`, `sum`, `min` and `max`, which are exact, and `PERCENTILES`, or None without
+        values.
+        """
         if not self.count:
             return None
         exact = {"count": self.count, "sum": self.sum, "min": self.min, "max": self.max}

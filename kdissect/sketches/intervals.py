@@ -34,7 +34,7 @@ class Intervals(ABC, Generic[T]):
 
     @abstractmethod
     def is_full(self) -> bool:
-        """Whether there are more intervals than there may be."""
+        """Return whether there are more intervals than there may be."""
 
     @abstractmethod
     def wider(self, width_ns: int) -> int:

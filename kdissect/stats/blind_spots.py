@@ -12,7 +12,7 @@ _CLEAR = frozenset({ConnectionKind.KAFKA, ConnectionKind.NO_DATA})
 
 
 class BlindSpots:
-    """Counts what hides traffic: opaque connections, late starts, lost bytes."""
+    """Counter of causes that hide traffic: opaque connections, late starts, lost bytes."""
 
     def __init__(self) -> None:
         self.opaque: Counter[str] = Counter()

@@ -31,7 +31,7 @@ class Clients:
         self._known: dict[Sender, Client] = {}
 
     def of(self, info: ConnectionInfo, client_id: str | None) -> Client:
-        """`client_named`."""
+        """Return the result of `client_named`."""
         sender = sender_of(info, client_id)
         found = self._known.get(sender)
         if found is None:

@@ -120,7 +120,7 @@ class BlockCounter:
         return numbers, []
 
     def _kind_of(self, api_key: int, version: int) -> Any:
-        """How exchanges are read; None for what Python reads."""
+        """Return how exchanges are read, or None if Python reads them."""
         if self._is_learned_from(api_key):
             return None
         reads_groups = "group" in self._by and names_groups(api_key)
@@ -129,8 +129,8 @@ class BlockCounter:
         return None if row is None else (*row, None, reads_groups)
 
     def _is_learned_from(self, api_key: int) -> bool:
-        """Whether racks, names of topics, or groups of what does not count are learned of an API's exchanges,
-        which are looked at.
+        """Return whether racks, names of topics, or groups of uncounted exchanges are learned from an API's
+        exchanges, which Python then reads.
         """
         if not RACKS.isdisjoint(self._by) and api_key in Racks.api_keys:
             return True
@@ -201,8 +201,8 @@ class _Way:
 def kind_row(
     api_key: int, version: int, *, reads_topics: bool, reads_groups: bool = False
 ) -> tuple[Any, ...] | None:
-    """How responses, and of Fetch requests, are read for the times in them, and topics, or with them the
-    groups that requests name; None for what Python reads.
+    """Return how responses (and Fetch requests) are read for the times, topics, or topics and groups in them,
+    or None if Python reads them.
     """
     other = api_key == apis.SHARE_FETCH or quirks.may_answer_in_other_version(api_key)
     if other or known_body(api_key, version, True) is None:

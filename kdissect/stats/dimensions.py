@@ -137,7 +137,7 @@ def _state(view: ExchangeView, _context: Context) -> Sequence[Value]:
 
 
 def _of_processes(part: str) -> ConnectionValues:
-    """Those of either end, where the capture says who holds it."""
+    """Return the values of either end's processes, if the capture names them."""
     get = attrgetter(part)
 
     def values(info: ConnectionInfo) -> Sequence[Value]:

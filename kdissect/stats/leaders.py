@@ -91,7 +91,7 @@ class Leaders:
         self._bytes = 0
 
     def is_seen(self, broker: BrokerKey) -> bool | None:
-        """Whether the capture has a connection to a broker; None where its address is not known."""
+        """Return whether the capture has a connection to a broker, or None if its address is not known."""
         self._catch_up()
         address = self._brokers.peek(broker)
         return None if address is None else self.is_captured(address)

@@ -64,7 +64,7 @@ def cluster_token(info: ConnectionInfo) -> Token:
 
 
 class Racks:
-    """Learned from every exchange, in the order in which the analyzer reports them."""
+    """Racks from every exchange, in the order in which the analyzer reports them."""
 
     api_keys = _TELL_BROKERS | _BEATS | {apis.FETCH, apis.API_VERSIONS}
 

@@ -27,7 +27,7 @@ ORDERS: dict[str, Callable[[Tally], int]] = {
 def traffic_facts(
     traffic: Traffic, by: Sequence[str], top: int | None, width: int, sort: str = "exchanges"
 ) -> Facts:
-    """All counts. Rows come in an order of `ORDERS`; behind the first `top` they are in `other`.
+    """Return all counts. Rows are in an order of `ORDERS`. Rows after the first `top` are in `other`.
 
     `width` bounds the points over time. Rows of the same racks are one.
     """

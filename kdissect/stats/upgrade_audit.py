@@ -68,7 +68,7 @@ class UseKey(NamedTuple):
 
 
 class ApiUse:
-    """How a client used a version. `offered` is the range its broker named, None where that was not seen."""
+    """Use of a version by a client. `offered` is the range its broker named, None if that was not seen."""
 
     __slots__ = ("addresses", "asked", "exchanges", "more_addresses", "offered", "refused")
 
@@ -82,7 +82,7 @@ class ApiUse:
         self.asked = False
 
     def has_room_for(self, address: str) -> bool:
-        """Whether an address is new and kept."""
+        """Return whether an address is new and fits."""
         return address not in self.addresses and len(self.addresses) < ADDRESSES_KEPT
 
     def come_from(self, address: str, exchanges: int) -> None:

@@ -20,7 +20,7 @@ PartitionKey = tuple[str, str | bytes, int, bool]
 
 
 class HighWatermarks(Protocol):
-    """`Watermarks`, here or compiled."""
+    """The interface of `Watermarks`, in Python or native."""
 
     def at(self, key: PartitionKey, time_ns: int, /) -> int | None:
         """Return the high watermark that was known at a time. It may have risen unseen."""

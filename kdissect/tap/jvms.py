@@ -138,7 +138,7 @@ def temporary_folder(pid: int) -> AbstractContextManager[int]:
 
 
 def _catches_quit(pid: int) -> bool:
-    """Whether SIGQUIT is caught: it ends a process that does not."""
+    """Return whether SIGQUIT is caught: it ends a process that does not."""
     caught = re.search(r"^SigCgt:\s*([0-9a-f]+)", _read(f"/proc/{pid}/status"), re.MULTILINE)
     return caught is not None and bool(int(caught[1], 16) >> (signal.SIGQUIT - 1) & 1)
 

@@ -159,7 +159,7 @@ def launch(command: Sequence[str], engines: bool = False) -> tuple[TapSource, "s
 
 
 class _Meeting:
-    """Where the agent comes to: a port of 127.0.0.1 for one connection, which knows a secret."""
+    """Meeting point for the agent: a port of 127.0.0.1 for one connection, which knows a secret."""
 
     def __init__(self, engines: bool) -> None:
         self._server = socket.create_server(("127.0.0.1", 0))

@@ -164,7 +164,7 @@ class KafkaWire:
         return [*self._paths, *(recording.path for recording in self._recordings)]
 
     def exchanges(self) -> list[Exchange]:
-        """Every exchange until now, in the order of completion."""
+        """Return every exchange until now, in the order of completion."""
         return list(self._open())
 
     @property

@@ -55,7 +55,7 @@ class LiveRecording:
 
 
 class Beacon:
-    """Sends datagrams to itself, each with a mark of its own."""
+    """Sender of datagrams to itself, each with a mark of its own."""
 
     def __init__(self) -> None:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -96,7 +96,7 @@ class Handshake:
         )
 
     def is_protected(self, direction: int, kind: int) -> bool:
-        """Whether a record of a type is encrypted, in a direction, by now."""
+        """Return whether a record of a type is encrypted, in a direction, by now."""
         if self.is_13 or (self.server_hello is None and not self.is_renegotiation):
             # A ChangeCipherSpec before the ServerHello changes no keys: TLS 1.3 sends it for the sake of
             # middleboxes, RFC 8446 appendix D.4.

@@ -21,7 +21,7 @@ _MASTER_BYTES = 48  # RFC 5246 section 8.1
 
 
 class SecretSource(Protocol):
-    """Where secrets come from."""
+    """Source of secrets."""
 
     @property
     def is_given(self) -> bool:

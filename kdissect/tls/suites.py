@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Bulk(StrEnum):
-    """How records are protected."""
+    """Protection of records."""
 
     GCM = "gcm"
     CCM = "ccm"

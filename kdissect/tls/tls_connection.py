@@ -112,7 +112,7 @@ class TlsConnection:
             self.give_up(why)
 
     def _lacking(self) -> str:
-        """Why there is less plaintext than there could be, at the end."""
+        """Return why there is less plaintext than possible, at the end."""
         if self._keying.is_ready and self._keying.why:
             return self._keying.why
         if any(side.waiting for side in self.sides):
@@ -137,7 +137,7 @@ class TlsConnection:
     # records that wait
 
     def _is_readable(self, side: TlsSide, record: Record) -> bool:
-        """Whether a record can be read by now, with keys or because it needs none."""
+        """Return whether a record can be read by now, with keys or because it needs none."""
         handshake = self._handshake
         is_clients = side.direction == handshake.client
         if self._keying.is_ready:
@@ -151,7 +151,7 @@ class TlsConnection:
         return not is_clients or handshake.early_data is not EarlyData.OFFERED
 
     def _is_refused_before_retry(self, side: TlsSide, record: Record) -> bool:
-        """Whether a record is early data that the server refused by asking for another hello."""
+        """Return whether a record is early data that the server refused by asking for another hello."""
         handshake = self._handshake
         return (
             handshake.server_hello is None
@@ -247,7 +247,7 @@ class TlsConnection:
             side.sink.gap(lost, False, last.ref, last.time_ns)
 
     def _passed_over(self, side: TlsSide) -> int:
-        """How many records may not open before the first one that does."""
+        """Return how many records may not open before the first one that does."""
         is_clients = side.direction == self._handshake.client
         if is_clients and not side.is_finished and self._handshake.early_data is EarlyData.REFUSED:
             return _SKIPPED_RECORDS

@@ -96,5 +96,5 @@ def not_supported(what: str) -> str:
 
 
 def is_about_keys(why: str) -> bool:
-    """Whether another key log could open a connection that stays encrypted for this reason."""
+    """Return whether another key log could open a connection that stays encrypted for this reason."""
     return why in _OF_KEYS or why.startswith(_LACKS)

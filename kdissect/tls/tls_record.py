@@ -36,7 +36,9 @@ class Record(NamedTuple):
 
 
 def is_header(data: bytes, at: int) -> bool:
-    """Whether a record may begin at an offset: of type 20 to 23, version 3.x, a length that can be."""
+    """Return whether a record may begin at an offset: of type 20 to 23, version 3.x, with a possible
+    length.
+    """
     if len(data) - at < HEADER:
         return False
     length = int.from_bytes(data[at + 3 : at + 5])

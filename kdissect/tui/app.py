@@ -275,7 +275,7 @@ class KdissectApp(ViewApp):
     # keys
 
     async def on_event(self, event: events.Event) -> None:
-        """Every key comes by here first."""
+        """Take every event: every key comes through here first."""
         if isinstance(event, events.Key):
             self._garbage.key_pressed()
         await super().on_event(event)
@@ -328,7 +328,7 @@ class KdissectApp(ViewApp):
         self.push_screen(FollowScreen(self.session, self.session.log.connection(row).id, row))
 
     def action_help(self) -> None:
-        """Every key."""
+        """Show every key."""
         self.push_screen(HelpScreen())
 
 
@@ -338,7 +338,9 @@ class KdissectApp(ViewApp):
 # were shown before), and Python starts one in the middle of whatever allocates: drawing what a key did, most
 # often.
 class Garbage:
-    """`start` and `stop` it; `key_pressed` and `look` are called by the application, on its thread."""
+    """Garbage collection that `start` and `stop` control. The application calls `key_pressed` and `look` on
+    its thread.
+    """
 
     clock: ClassVar[Any] = staticmethod(time.monotonic)
 
@@ -353,12 +355,12 @@ class Garbage:
         gc.set_threshold(*self._thresholds[:2], _NEVER)
 
     def stop(self) -> None:
-        """As it was before."""
+        """Restore the former settings."""
         gc.set_threshold(*self._thresholds)
         gc.unfreeze()
 
     def key_pressed(self) -> None:
-        """Not now."""
+        """Note the time of a key."""
         self._last_key = self.clock()
 
     def look(self) -> bool:

@@ -55,15 +55,15 @@ class FilterInput(Input):
         self.post_message(self.Complete())
 
     def action_next(self) -> None:
-        """One down."""
+        """Select the next candidate."""
         self.post_message(self.Move(1))
 
     def action_previous(self) -> None:
-        """One up."""
+        """Select the previous candidate."""
         self.post_message(self.Move(-1))
 
     def action_leave(self) -> None:
-        """Back to the view."""
+        """Go back to the view."""
         self.post_message(self.Leave())
 
     def action_clear(self) -> None:
@@ -72,7 +72,7 @@ class FilterInput(Input):
 
 
 class FilterBar(Vertical):
-    """`history`, latest last, may be filled by who keeps it."""
+    """The line of the filter, with candidates and errors. Its owner may fill `history`, latest last."""
 
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -129,7 +129,7 @@ class FilterBar(Vertical):
         line.focus()
 
     def show_count(self) -> None:
-        """How many exchanges it takes."""
+        """Show the number of exchanges that the filter takes."""
         session = self._session
         shown = session.shown
         text = Text(no_wrap=True, end="")

@@ -149,7 +149,7 @@ class Session:
             self._study(new)  # also while the rows come in: it gives way to their worker
 
     def how_far(self, study: str) -> float:
-        """How much of the inputs a study has seen that is not over: 0 to 1."""
+        """Return the part of the inputs that an unfinished study has seen: 0 to 1."""
         return self._read.get(study, 0.0)
 
     def set_filter(self, text: str) -> None:

@@ -26,7 +26,7 @@ class TopLine(Widget):
         self._session = session
 
     def render(self) -> Text:
-        """One line."""
+        """Return one line."""
         session = self._session
         line = Text(no_wrap=True, overflow="ellipsis", end="")
         line.append(" kdissect ", "bold reverse")
@@ -82,7 +82,7 @@ class ViewBar(Widget):
     current: reactive[str] = reactive("")
 
     def render(self) -> Text:
-        """One line, shorter where the terminal is narrow."""
+        """Return one line, shorter if the terminal is narrow."""
         line = Text(no_wrap=True, end="")
         self._ends: list[tuple[int, str]] = []
         gap, titles = self._fitting()

@@ -122,7 +122,7 @@ class CaptureParser:
         return PacketBlock(data, first_ref, packed=packed), position
 
     def _is_done(self) -> bool:
-        """Whether nothing more can be read before more bytes come."""
+        """Return whether no more packets can be read before more bytes come."""
         return self._need > 0 or self.stopped
 
     def _plain_places(self, data: bytes, position: int) -> "tuple[native.Places, int]":
@@ -186,7 +186,7 @@ class CaptureParser:
         raise NotImplementedError
 
     def _pending(self) -> str:
-        """For people: what the input was inside of when it ended."""
+        """Describe for people where in the input it ended."""
         raise NotImplementedError
 
     def _flaw(self, why: str) -> None:

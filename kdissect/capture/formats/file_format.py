@@ -34,7 +34,7 @@ def parser_for(head: bytes) -> type[CaptureParser] | None:
 
 
 def describe_other(head: bytes) -> str:
-    """For people: what a file that is no capture seems to be."""
+    """Describe for people the likely kind of a file that is no capture."""
     if not head:
         return "the file is empty"
     for magic, name in _OTHER_KINDS:

@@ -72,7 +72,9 @@ class PacketFile:
 
 
 class _StandardOutput:
-    """Takes the place of a file. Not Python's own stream, which would write what failed once more at exit."""
+    """Standard output in place of a file. Not Python's own stream, which would write failed data once more at
+    exit.
+    """
 
     def __enter__(self) -> BinaryIO:
         if sys.stdout is not None:

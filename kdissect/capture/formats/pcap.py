@@ -51,7 +51,7 @@ def plain_link_type(field: int) -> int:
 
 
 class PcapParser(CaptureParser):
-    """Parses one pcap file. See `CaptureParser` for the contract."""
+    """Parser of one pcap file. See `CaptureParser` for the contract."""
 
     __slots__ = ("_header_bytes", "_is_old", "_limit", "_link_type", "_record", "_unit", "_zero_noted")
 

@@ -53,7 +53,7 @@ class Interface:
         self.texts: tuple[str | None, str | None, str | None] = None, None, None
 
     def set_resolution(self, code: int) -> None:
-        """`if_tsresol`: with the top bit clear units of 10**-code seconds, else of 2**-(code & 127)."""
+        """Set `if_tsresol`: with the top bit clear units of 10**-code seconds, else of 2**-(code & 127)."""
         units = 2 ** (code & 127) if code & 128 else 10**code
         if SECOND_NS % units == 0:
             self.multiplier, self.divisor = SECOND_NS // units, 1
@@ -144,7 +144,7 @@ _Handler = Callable[[bytes, list[PlacedPacket]], str]
 
 
 class PcapngParser(CaptureParser):
-    """Parses one pcapng file. See `CaptureParser` for the contract.
+    """Parser of one pcapng file. See `CaptureParser` for the contract.
 
     A Simple Packet Block carries no time: its packet gets that of the packet before it (0 for the first).
     """
@@ -238,7 +238,7 @@ class PcapngParser(CaptureParser):
         return position
 
     def _has_comment(self, data: bytes, position: int, total: int, length: int) -> bool:
-        """Whether the Enhanced Packet Block at a position has one."""
+        """Return whether the Enhanced Packet Block at a position has a comment."""
         options = position + 28 + length + (-length & 3)
         return has_comment(data[options : position + total - 4], 0, self._order)
 
@@ -360,7 +360,7 @@ class PcapngParser(CaptureParser):
     def _deliver(
         self, interface: Interface, time_ns: int, span: tuple[int, int], wire: int, places: list[PlacedPacket]
     ) -> None:
-        """`span` is where the packet lies in the block's body, and how long it is."""
+        """Add a packet. `span` is its offset in the block's body, and its length."""
         start, length = self._body_at + span[0], span[1]
         self.packets += 1
         self.captured_bytes += length

@@ -89,7 +89,7 @@ class PacketFilter:
             raise BadFilterError(f"capture filter {expression!r}: {why}")
 
     def __call__(self, packet: bytes) -> bool:
-        """Whether it takes a packet."""
+        """Return whether the filter takes a packet."""
         header = PacketHeader(0, 0, len(packet), len(packet))
         taken: int = self._pcap.pcap_offline_filter(ctypes.byref(self._program), ctypes.byref(header), packet)
         return taken > 0
@@ -203,5 +203,5 @@ class PcapHandle:
 
 
 def _text(data: bytes | None) -> str:
-    """libpcap's words in one line."""
+    """Return libpcap's words in one line."""
     return " ".join((data or b"").decode("utf-8", "replace").split())

@@ -191,7 +191,7 @@ class LiveCaptures:
         return self.lag.analysed
 
     def behind(self) -> Behind:
-        """How far the analysis is behind the capture."""
+        """Return the lag of the analysis."""
         self._backend.measure()
         return self.lag.behind()
 
@@ -223,7 +223,7 @@ def open_live(settings: LiveSettings) -> LiveCaptures:
 
 
 def _default_interface() -> str:
-    """Where one captures who names no interface: everywhere on Linux, else the first that is up."""
+    """Return the default interface: `any` on Linux, else the first that is up."""
     if platform() == "Linux":
         return "any"
     from kdissect.capture.live.bindings import list_interfaces  # loads libpcap, which Linux need not have
@@ -254,7 +254,7 @@ def _open_private(path: str) -> int:
 
 # A tapped JVM as the source of a live capture: the interface `tap:PID`.
 def is_tap(settings: LiveSettings) -> bool:
-    """Whether an interface is a JVM."""
+    """Return whether an interface is a JVM."""
     return any(name.startswith(PREFIX) for name in settings.interfaces)
 
 

@@ -57,7 +57,7 @@ class FilteredSource:
         self._source.stop()
 
     def failure(self) -> str:
-        """Why the source ended."""
+        """Return the reason why the source ended."""
         return self._source.failure()
 
     def drops(self) -> int:

@@ -52,7 +52,7 @@ class Lag:
             self.between()
 
     def behind(self) -> Behind:
-        """How far it is behind now. For any thread."""
+        """Return the present lag. Any thread may call it."""
         with self._lock:
             return self._behind()
 

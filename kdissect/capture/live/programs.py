@@ -47,7 +47,7 @@ _LOST = re.compile(r"(\d+) packets? dropped by")  # "by kernel", "by interface":
 
 
 class Program(NamedTuple):
-    """How to run one. A line of its stderr begins with `ready` once it captures."""
+    """A capturing program and its command line. A line of its stderr begins with `ready` once it captures."""
 
     name: str
     command: Callable[[LiveSettings], Sequence[str]]

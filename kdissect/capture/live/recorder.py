@@ -19,7 +19,7 @@ _HEAD = 12  # bytes that identify the kind of stream
 
 
 class ByteSource(Protocol):
-    """Where the bytes of a live capture come from."""
+    """Source of a live capture's bytes."""
 
     name: str
 
@@ -37,7 +37,7 @@ class ByteSource(Protocol):
 
 
 class Sink(Protocol):
-    """Where blocks go."""
+    """Target of blocks."""
 
     paths: list[str]
 
@@ -205,9 +205,9 @@ class PipeSource:
 
 # A program that writes the files of `-w` itself, while the analysis follows them.
 class Recording:
-    """Runs a program that names each file it begins. Raises LiveError where it does not start.
+    """Recording by a program that names each file it begins. Raises LiveError if it does not start.
 
-    `opened` is called with each file, in order; `ended` when there will be no more.
+    `opened` is called with each file, in order, and `ended` when there will be no more.
     """
 
     def __init__(

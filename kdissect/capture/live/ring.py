@@ -21,7 +21,9 @@ _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0) | ge
 
 
 class FileRing:
-    """Writes blocks. `opened` is called with each new file, before the first bytes are in it."""
+    """Writer of blocks to a ring of files. `opened` is called with each new file, before the first bytes are
+    in it.
+    """
 
     def __init__(
         self, path: str, ring: Ring, opened: Callable[[GrowingFile], None], lag: Lag | None = None
@@ -62,7 +64,7 @@ class FileRing:
             self._finish(drops)
 
     def _is_over(self, file: GrowingFile, data: bytes) -> bool:
-        """Whether the next packet belongs into the next file. No file is without packets."""
+        """Return whether the next packet belongs into the next file. No file is without packets."""
         if not file.packets:
             return False
         too_long = self._ring.seconds and time.monotonic() - self._began >= self._ring.seconds

@@ -58,7 +58,7 @@ class Child:
         self._listener.join(_END_S)
 
     def failure(self) -> str:
-        """Its last words, if it ended by itself. Waits for its end."""
+        """Return its last words, if it ended on its own. Waits for its end."""
         was_asked = self._asked
         self._collect()
         return "" if was_asked else f"{self.name}: {error_of(self.name, list(self._words))}"

@@ -42,7 +42,7 @@ _CACHED_BYTES = 8192
 
 
 def is_wrapped(link_type: int) -> bool:
-    """Whether packets of this link type have something before the link layer that `unwrapped` takes off."""
+    """Return whether packets of this link type have a header or comments that `unwrapped` removes."""
     return is_commented(link_type) or link_type in _WRAPPERS
 
 
@@ -105,7 +105,9 @@ def _end_of(options: bytes, mark: int) -> LocalEnd | None:
 
 
 def _process_of(comments: list[str]) -> Process:
-    """Of what stands twice the first counts: arguments and labels stand behind, and may hold anything."""
+    """Return the process. The first of equal fields counts: arguments and labels come later, and may be any
+    text.
+    """
     told: dict[str, str] = {}
     for comment in sorted(comments, key=_is_of_one_kind, reverse=True):
         for name, value in _LINES.findall(comment):
@@ -121,7 +123,7 @@ def _process_of(comments: list[str]) -> Process:
 
 
 def _is_of_one_kind(comment: str) -> bool:
-    """Whether a comment begins as those do that ptcpdump writes."""
+    """Return whether a comment begins like the comments of ptcpdump."""
     return comment.startswith(("ContainerName: ", "PodName: "))
 
 

@@ -24,7 +24,7 @@ _CARRIERS = frozenset((0x8847, 0x8848, 0x8864, 0x880B))  # MPLS unicast and mult
 
 
 def is_known(link_type: int) -> bool:
-    """Whether dpkt has a parser for packets of this link type."""
+    """Return whether dpkt has a parser for packets of this link type."""
     return link_type in _CLASSES
 
 

@@ -51,8 +51,8 @@ _EXTENSIONS = frozenset((0, 43, 60, _AUTHENTICATION, 135, 139, 140))
 
 
 class Layers:
-    """Takes packets apart, and counts in `others` and `unsupported` what is not TCP (`parser`); `local_ends`
-    gets whose a packet is.
+    """Parser of packets, with counts in `others` and `unsupported` of packets without TCP (`parser`).
+    `local_ends` receives the owners of packets.
 
     `malformed` counts packets whose headers make no sense.
     """

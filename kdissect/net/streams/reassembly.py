@@ -263,7 +263,7 @@ class Reassembly:
         self.store.out_of_order_bytes += change
 
     def is_held(self, segment: OutOfOrderSegment, peer: Self) -> bool:
-        """Whether a segment must wait for bytes of the other direction that its sender had before."""
+        """Return whether a segment must wait for bytes of the other direction that its sender had before."""
         return segment.needs > peer.offset and segment.needs > peer.odd.waived and not peer.ended
 
     def accept(self, segment: OutOfOrderSegment, peer: Self) -> None:
@@ -387,7 +387,9 @@ class Reassembly:
     # gaps
 
     def _fill(self, segment: OutOfOrderSegment) -> bool:
-        """Whether bytes of the segment belong into gaps: put back what fills one, note what is dropped."""
+        """Return whether bytes of the segment belong into gaps. Put back bytes that fill one, and note
+        dropped ones.
+        """
         gaps = self.odd.recent_gaps
         torn = [gap for gap in gaps if gap.start < segment.end and segment.offset < gap.end]
         dropped = 0
@@ -480,7 +482,7 @@ class Reassembly:
             odd.delayed_ns -= odd.delays.pop().took_ns
 
     def _is_copy(self, segment: OutOfOrderSegment) -> bool:
-        """Whether it was delivered before, or is a copy of what was sent again."""
+        """Return whether a segment was delivered before, or is a copy of one that was sent again."""
         offset, payload, ip_id, time_ns = segment.offset, segment.payload, segment.ip_id, segment.time_ns
         return holds_copy(self.recent, offset, payload, ip_id, time_ns) or (
             self.odd.resent is not None and holds_copy((self.odd.resent,), offset, payload, ip_id, time_ns)

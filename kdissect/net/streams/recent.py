@@ -28,13 +28,15 @@ SMALLEST_PIECE = 536
 
 
 def is_copy(ip_id: int, time_ns: int, other_id: int, other_time_ns: int) -> bool:
-    """Whether two packets with the same content are one packet captured twice."""
+    """Return whether two packets with the same content are one packet captured twice."""
     window = COPY_WINDOW_NS if ip_id > 0 else COPY_WINDOW_WITHOUT_ID_NS
     return ip_id == other_id and time_ns - other_time_ns <= window
 
 
 def holds_copy(recent: Sequence[Delivered], offset: int, payload: bytes, ip_id: int, time_ns: int) -> bool:
-    """Whether this very packet was delivered before, as it is, in pieces, or as a piece of a larger one."""
+    """Return whether this very packet was delivered before, as it is, in pieces, or as a piece of a larger
+    one.
+    """
     for start, data, other_id, other_time_ns in reversed(recent):
         if start == offset and data == payload:
             return is_copy(ip_id, time_ns, other_id, other_time_ns)
@@ -42,7 +44,7 @@ def holds_copy(recent: Sequence[Delivered], offset: int, payload: bytes, ip_id: 
 
 
 def _is_repacked(recent: Sequence[Delivered], offset: int, payload: bytes, ip_id: int, time_ns: int) -> bool:
-    """Whether packets that were delivered a moment ago hold these bytes, cut at other places."""
+    """Return whether packets that were delivered a moment ago hold these bytes, cut at other positions."""
     at, end = offset, offset + len(payload)
     for start, data, other_id, other_time_ns in recent:
         stop = min(start + len(data), end)

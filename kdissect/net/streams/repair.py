@@ -33,7 +33,7 @@ Pair = tuple[Reassembly, Reassembly]
 
 
 class Repair:
-    """Decides for both streams of a connection what is delivered, awaited and given up.
+    """Repair of both streams of a connection: it decides which bytes are delivered, awaited or lost.
 
     `pairs[d]` is (sender, other).
     """

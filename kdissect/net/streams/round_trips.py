@@ -83,7 +83,7 @@ class AckTimes:
             self.least_ns = took_ns
 
     def has_acknowledged(self, end_seq: int) -> bool:
-        """Whether the other end has everything up to a number."""
+        """Return whether the other end has everything up to a number."""
         return self.acked >= 0 and (self.acked - end_seq) & MASK < HALF
 
 

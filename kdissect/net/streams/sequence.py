@@ -12,5 +12,7 @@ def add(sequence: int, length: int) -> int:
 
 
 def distance(sequence: int, origin: int) -> int:
-    """How many bytes `sequence` lies after `origin`: -2**31 to 2**31 - 1, negative when it lies before."""
+    """Return how many bytes `sequence` lies after `origin`: -2**31 to 2**31 - 1, negative when it lies
+    before.
+    """
     return ((sequence - origin + HALF) & MASK) - HALF

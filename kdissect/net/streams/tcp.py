@@ -213,7 +213,7 @@ class TcpConnection:
         return stream.start_seq, (stream.start_seq + stream.offset) & MASK, stream.opened
 
     def opens_new_incarnation(self, direction: int, segment: Segment, time_ns: int) -> bool:
-        """Whether this SYN starts a new connection on the same addresses and ports; False for no SYN.
+        """Return whether this SYN starts a new connection on the same addresses and ports; False for no SYN.
 
         A SYN sent again, and one before any data or end, belongs to this connection. If one with the same
         number starts another connection, it is noted as late: a second tap may have captured it.

@@ -106,7 +106,7 @@ class Webhook:
             raise NotSentError(why)
 
     def _post(self, body: bytes) -> tuple[str, bool]:
-        """Why it did not work (empty: it did), and whether another attempt may."""
+        """Return the reason of a failure (empty: none), and whether another attempt may help."""
         headers = {"Content-Type": "application/json", "User-Agent": f"kdissect/{__version__}"}
         return _Attempt(Request(self._url, body, headers, method="POST")).result(self._timeout_s)
 
@@ -123,7 +123,9 @@ class _Attempt:
         self._end = 0.0
 
     def result(self, seconds: float) -> tuple[str, bool]:
-        """Why it did not work within this time (empty: it did), and whether another attempt may."""
+        """Return the reason of a failure within this time (empty: none), and whether another attempt may
+        help.
+        """
         self._end = time.monotonic() + seconds
         thread = threading.Thread(target=self._run, daemon=True)
         thread.start()
@@ -176,7 +178,7 @@ class _Attempt:
 
 
 def target_of(text: str) -> Target:
-    """`jsonl=FILE` or `webhook=URL`. Raises ValueError with one line for people."""
+    """Return the target of `jsonl=FILE` or `webhook=URL`. Raises ValueError with one line for people."""
     kind, _, value = text.partition("=")
     if kind == "jsonl" and value:
         return JsonLines(value)

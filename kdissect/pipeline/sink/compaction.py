@@ -30,7 +30,7 @@ _FACT = "compacted"
 
 
 class Compacted(NamedTuple):
-    """How many files became how many, and how many bytes they have."""
+    """Result of a compaction: the number of files before and after, and their bytes."""
 
     before: int = 0
     after: int = 0

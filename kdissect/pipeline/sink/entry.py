@@ -32,7 +32,7 @@ class Entry(NamedTuple):
         return self.part or self.table
 
     def manifest_row(self) -> dict[str, Any]:
-        """As the manifest has it."""
+        """Return the entry as the manifest has it."""
         return {name: value for name, value in self._asdict().items() if value is not None}
 
 

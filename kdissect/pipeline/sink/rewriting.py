@@ -81,7 +81,7 @@ class Rewriting:
 
 @contextmanager
 def waiting_for(rewriting: Rewriting) -> Iterator[Rewriting]:
-    """`with rewriting`, waiting for whoever is at work."""
+    """Enter `rewriting` after waiting for another process."""
     while True:
         with ExitStack() as held:
             try:

@@ -84,7 +84,7 @@ class StreamDirectory(OutputDirectory):
         self._clock = clock
 
     def staging(self, batch: int) -> str:
-        """Where the tasks of a batch write."""
+        """Return the directory in which the tasks of a batch write."""
         return self.staging_of(_batch_name(batch))
 
     def last_batch(self) -> int | None:

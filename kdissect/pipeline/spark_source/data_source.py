@@ -59,7 +59,7 @@ class KdissectDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """`kdissect`."""
+        """Return `kdissect`."""
         return "kdissect"
 
     def schema(self) -> str:
@@ -72,7 +72,7 @@ class KdissectDataSource(DataSource):
 
 
 class KdissectReader(DataSourceReader):
-    """Reads a table. Raises nothing for what captures hold."""
+    """Reader of a table. The content of captures raises no exception."""
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
@@ -157,7 +157,7 @@ def expression(found: Filter) -> Any:
 
 
 def can_say(found: Filter, schema: Any) -> bool:
-    """Whether Arrow can apply a filter to rows of a schema.
+    """Return whether Arrow can apply a filter to rows of a schema.
 
     It is tried on no rows at all: a failure later would end the job.
     """
@@ -173,7 +173,7 @@ def can_say(found: Filter, schema: Any) -> bool:
 
 
 def file_test(filters: Iterable[Filter]) -> Callable[[dict[str, str]], bool]:
-    """Whether a file can hold rows that pass, by its `_OF_FILES`."""
+    """Return a test whether a file can hold rows that pass, by its `_OF_FILES`."""
     allowed: dict[str, set[Any]] = {}
     for found in filters:
         column = ".".join(getattr(found, "attribute", ()))

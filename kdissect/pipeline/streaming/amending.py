@@ -63,7 +63,7 @@ class _Change(NamedTuple):
 
 
 def _concerns(filesystem: Any, path: str, table: str, amendment: Amendment) -> tuple[bool, bool]:
-    """Whether rows of a file have a connection whose mark changed, or an id whose name is known now."""
+    """Return whether a file has connections with a changed mark, and whether it has ids with a new name."""
     marks = table in _WITH_MARKS and _has(filesystem, path, "connection", amendment.roots)
     column = "topic_ids" if table == "exchanges" else "topic_id"
     names = table in WITH_NAMES and _has(filesystem, path, column, amendment.ids)

@@ -57,7 +57,7 @@ _OF_SETS = (".state", ".silent", ".segment", ".open", ".judgement")
 
 
 class Index(NamedTuple):
-    """Where everything stands after a batch: capture sets by number, names of topics, ids without one."""
+    """Index of the state after a batch: capture sets by number, names of topics, ids without a name."""
 
     sets: dict[int, SetRecord]
     names: str | None
@@ -123,7 +123,7 @@ class Batches:
         return self._done(batch, reports, sets)
 
     def staging(self, batch: int) -> str:
-        """Where the tasks of a batch write, as a URL like that of the output."""
+        """Return the URL, like that of the output, at which the tasks of a batch write."""
         return staging_url(self._settings, self._directory, batch)
 
     # state
@@ -179,7 +179,7 @@ class Batches:
     def _tasks(
         self, batch: int, records: dict[int, SetRecord], reports: Sequence[Report], since: dict[int, int]
     ) -> list[SetTask]:
-        """One for each set that the batch has files of, or shows to be wrong."""
+        """Return a task for each set that the batch has files of, or shows to be wrong."""
         by_set: dict[int, list[Report]] = {number: [] for number in since}
         for report in sorted(reports, key=lambda report: not report.told):  # the report about files is first
             by_set.setdefault(report.facts.capture_set, []).append(report)
@@ -301,7 +301,7 @@ class Batches:
 
 
 def staging_url(settings: Settings, directory: StreamDirectory, batch: int) -> str:
-    """Where the tasks of a batch write, as a URL like that of the output."""
+    """Return the URL, like that of the output, at which the tasks of a batch write."""
     return f"{settings.output.rstrip('/')}{directory.staging(batch).removeprefix(directory.root)}"
 
 

@@ -34,7 +34,7 @@ class Segment(NamedTuple):
     judged: tuple[Judged, ...] = ()
 
     def packed(self) -> bytes:
-        """As bytes."""
+        """Return the segment as bytes."""
         return zlib.compress(pickle.dumps(tuple(self)), _FAST)
 
     @classmethod

@@ -60,7 +60,7 @@ class _FileTurns:
         return final
 
     def open(self) -> Iterator[FileRows]:
-        """Those that hold until the next batch."""
+        """Yield the rows that hold until the next batch."""
         for rows in self._waiting.values():
             file = rows.file
             is_empty = not (file["packets"] or file["error"] or file["anomalies"])
@@ -90,7 +90,7 @@ class SetState:
         return found
 
     def frozen(self, freezer: Freezer) -> bytes:
-        """As bytes."""
+        """Return the state as bytes."""
         return freezer.freeze((self.silent, self), {ConnectionInfo: self.silent.reduced})
 
     def set_aside(self, path: str) -> bytes | None:
@@ -158,7 +158,7 @@ class SetState:
         now = _BEHIND_ALL
 
     def close(self) -> Iterator[tuple[str, Any]]:
-        """As if the capture ended here: (table, record batch). Then the state is of no use any more."""
+        """Yield (table, record batch) as if the capture ended here. The state is of no use afterwards."""
         for name, batch in self._stage.close():
             if name == JUDGEMENT:
                 for blob in batch.column("blob").to_pylist():

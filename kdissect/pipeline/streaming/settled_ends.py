@@ -35,7 +35,7 @@ class SettledEnds:
         return [event for connection in connections for event in self._of_all()[connection]]
 
     def order(self, connection: str) -> bytes:
-        """Where the end of a silent connection stands."""
+        """Return the order of a silent connection's end."""
         return self._of_all()[connection][-1][0]
 
     def _of_all(self) -> dict[str, list[Ordered]]:

@@ -46,7 +46,7 @@ class OutputDirectory:
         self.root = root
 
     def staging_of(self, run: str) -> str:
-        """Where the tasks of a run write."""
+        """Return the directory in which the tasks of a run write."""
         return f"{self.root}/{STAGING}/{run}"
 
     def manifest(self) -> Manifest | None:

@@ -18,7 +18,7 @@ _CHECKSUM = 16  # hex digits
 
 
 def directory_of(names: Sequence[str], values: Sequence[Any]) -> str:
-    """`day=2024-05-01/broker=10.0.0.1%3A9092`; empty without partitions."""
+    """Return `day=2024-05-01/broker=10.0.0.1%3A9092`, or an empty text without partitions."""
     return "/".join(f"{name}={_escaped(value)}" for name, value in zip(names, values, strict=True))
 
 

@@ -176,7 +176,7 @@ def table_writer(stream: Any, schema: Any) -> Any:
 
 
 def _is_number(type_: Any) -> bool:
-    """Whether Parquet holds it as an integer."""
+    """Return whether Parquet stores a type as an integer."""
     return bool(pa.types.is_integer(type_) or pa.types.is_temporal(type_))
 
 
@@ -197,7 +197,7 @@ def _columns(schema: Any) -> Iterator[tuple[str, Any]]:
 
 
 def has_ids(table: Any) -> bool:
-    """Whether rows of a table have ids of topics."""
+    """Return whether rows of a table have ids of topics."""
     if "topic_ids" in table.schema.names:
         # By the ends of the lists: to flatten them loads the library of functions, and that numpy.
         ends = (chunk.offsets for chunk in table.column("topic_ids").chunks if len(chunk))

@@ -52,7 +52,7 @@ def settle(filesystem: Any, path: str) -> None:
 
 
 def is_file(filesystem: Any, path: str) -> bool:
-    """Whether there is a file of this name."""
+    """Return whether there is a file of this name."""
     return bool(filesystem.get_file_info(path).type == fs.FileType.File)
 
 

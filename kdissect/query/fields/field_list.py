@@ -59,7 +59,7 @@ def _body_field(name: str, group: list[BodyField]) -> FieldInfo:
 
 
 def _info(name: str, kinds: Sequence[ValueKind], doc: str) -> FieldInfo:
-    """Of a field that may be of several kinds."""
+    """Return the facts of a field that may be of several kinds."""
     return FieldInfo(name, _either(kind.name for kind in kinds), _either(kind.unit for kind in kinds), doc)
 
 

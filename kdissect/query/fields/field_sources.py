@@ -55,7 +55,7 @@ class Source:
         raise NotImplementedError
 
     def presence(self, binding: Binding) -> Callable[[Exchange], bool]:
-        """Whether there is a value that is not null."""
+        """Return a test whether there is a value that is not null."""
         if not self.is_many:
             one = self.one(binding)
             return lambda exchange: one(exchange) is not None
@@ -63,7 +63,7 @@ class Source:
         return lambda exchange: any(v is not None for get in getters for v in get(exchange))
 
     def counter(self, binding: Binding) -> Callable[[Exchange], int]:
-        """How many values there are that are not null."""
+        """Return a function that counts the values that are not null."""
         if not self.is_many:
             return self.presence(binding)
         getters = self.many(binding)
@@ -111,7 +111,7 @@ class RowSource(Source):
         return (self._make(binding),)
 
     def presence(self, binding: Binding) -> Callable[[Exchange], bool]:
-        """Whether there is a value."""
+        """Return a test whether there is a value."""
         return self._has or super().presence(binding)
 
     def counter(self, binding: Binding) -> Callable[[Exchange], int]:
@@ -137,7 +137,7 @@ class BodySource(Source):
         self._groups = groups
 
     def many(self, binding: Binding) -> tuple[Many, ...]:
-        """One getter for each kind."""
+        """Return one getter for each kind."""
         getters = tuple(_body_getter(binding, self._groups[kind]) for kind in self.kinds)
         return tuple(map(_of_fitting, getters)) if self._fits_only else getters
 

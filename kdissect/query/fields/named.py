@@ -39,7 +39,7 @@ class ApiName(ValueKind):
         return api_name(raw) or str(raw)
 
     def choices(self) -> Sequence[tuple[str, str]]:
-        """Every API."""
+        """Return every API."""
         return tuple((name, f"API key {key}") for key, name in _apis())
 
 
@@ -67,7 +67,7 @@ class ErrorName(ValueKind):
         return error_name(raw)
 
     def choices(self) -> Sequence[tuple[str, str]]:
-        """Every error."""
+        """Return every error."""
         return tuple(
             (row.name, f"code {row.code}{', retriable' if row.retriable else ''}") for row in all_errors()
         )
@@ -106,7 +106,7 @@ class Choice(ValueKind):
         return str(raw) if name is None else name
 
     def choices(self) -> Sequence[tuple[str, str]]:
-        """Every name."""
+        """Return every name."""
         return tuple((name, "" if name == str(value) else str(value)) for value, name in self._names.items())
 
 
@@ -155,7 +155,7 @@ def members(kind: type[StrEnum]) -> Choice:
 
 
 def suggest(text: str, names: Iterable[str]) -> str:
-    """`\\ndid you mean NAME?` where a name is near, else the first names there are."""
+    """Return `\\ndid you mean NAME?` if a name is near, else the names if there are at most 12."""
     from difflib import get_close_matches  # start-up: only for what was mistyped
 
     known = {name.casefold(): name for name in names}

@@ -46,8 +46,8 @@ _OF_CONNECTION = frozenset(
 
 
 class PrintedField(NamedTuple):
-    """Where a column has its value: at `path` of a row. `is_made`: the row has it not by itself, but by
-    `FieldValues`, under its whole name.
+    """Column with its value at `path` of a row. `is_made`: the value comes from `FieldValues`, under its
+    whole name, not from the row itself.
     """
 
     name: str
@@ -99,7 +99,7 @@ def printed_field(name: str, known: Collection[str], behind: Behind) -> PrintedF
 
 
 def _is_in_bodies(side: str, path: tuple[str, ...]) -> bool:
-    """Whether a field of some API begins so, or leads into a payload."""
+    """Return whether a field of some API begins so, or leads into a payload."""
     inside = payload_place(path)
     wanted = path if inside is None else inside
     return any(field.path[: len(wanted)] == wanted for field in all_body_fields(side))
@@ -110,9 +110,9 @@ _CLIENT_IP, _INSIDE = "client.ip", ("where", "who")
 
 
 def places_of(name: str) -> tuple[str, ...]:
-    """Where rows of a report have what a filter calls `name`, the likeliest first.
+    """Return the names in rows of a report for the filter's `name`, the likeliest first.
 
-    A row about several has a plural, a row about one has a singular, whichever the filter's name is.
+    A row about several has a plural, a row about one has a singular, with either name in the filter.
     """
     entry = row_fields().get(name)
     same = [other for other, its in row_fields().items() if its.alias_of == name]
@@ -147,7 +147,7 @@ def _listed(types: set[str], is_many: bool) -> str:
 
 
 def _of_body(field: BodyField) -> str:
-    """As JSON has it."""
+    """Return the type of the value in JSON."""
     of = field.field.type
     element = of.element if isinstance(of, Array) else of
     return _PRIMITIVES.get(element, "string") if isinstance(element, Primitive) else "string"
@@ -175,14 +175,14 @@ class OfConnection(NamedTuple):
 
 
 class FieldValues:
-    """Values of named fields, as JSON has them, of one exchange after the other."""
+    """Values of named fields, as JSON has them, one exchange after the other."""
 
     def __init__(self, names: Sequence[str], context: Context) -> None:
         binding = Binding(context)
         self._getters = [(name, _getter(name, binding)) for name in names]
 
     def __call__(self, exchange: Exchange) -> dict[str, Any]:
-        """By name."""
+        """Return the values by name."""
         return {name: get(exchange) for name, get in self._getters}
 
     def of_connection(self, info: ConnectionInfo) -> dict[str, Any]:

@@ -113,7 +113,7 @@ _ALIASES = {
 
 @cache
 def row_fields() -> dict[str, RowEntry]:
-    """Every field by name."""
+    """Return every field by name."""
     docs = {field.name: field.doc for field in EXCHANGE_FIELDS}
     found: dict[str, RowEntry] = {}
     for source, header in (*_plain(), *_frames("request"), *_frames("response")):
@@ -247,7 +247,7 @@ def _frames(side: str) -> Sequence[tuple[RowSource, str]]:
 
 # Fields of the record batches in an exchange.
 def batch_fields() -> Sequence[tuple[RowSource, str]]:
-    """Each field with its documentation."""
+    """Return each field with its documentation."""
     return [
         (RowSource(f"batch{name}", kind, _getter(get), is_many=True, cost=Cost.WHOLE_BODY), doc)
         for name, kind, doc, get in _FIELDS

@@ -122,7 +122,7 @@ def errors(e: Exchange) -> Sequence[int]:
 
 
 def has_errors(e: Exchange) -> bool:
-    """Whether the response has error codes."""
+    """Return whether the response has error codes."""
     return bool(e.response_summary().errors)
 
 
@@ -166,7 +166,7 @@ def details(e: Exchange) -> Sequence[str]:
 
 
 def refined(kinds: tuple[str, ...]) -> RowSource | None:
-    """Where kinds come from that only decoded bodies have."""
+    """Return the source for kinds that only decoded bodies have, or None."""
     if not any(kind in _OF_BODIES for kind in kinds):
         return None
     return RowSource("anomalies.kind", ANOMALY_KINDS, plain(_deep_kinds), is_many=True, cost=Cost.WHOLE_BODY)

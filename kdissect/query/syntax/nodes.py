@@ -32,7 +32,7 @@ class Name(NamedTuple):
 
 
 class Compare(NamedTuple):
-    """`field operator value`; `symbol` is the operator's first spelling. `in` has several values."""
+    """The node `field operator value`. `symbol` is the operator's first spelling. `in` has several values."""
 
     name: Name
     symbol: str
@@ -57,7 +57,7 @@ class Present(NamedTuple):
 
 
 class HasFinding(NamedTuple):
-    """`has finding CODE`: one of the codes, or any finding if none is named."""
+    """The node `has finding CODE`: one of the codes, or any finding if the filter names no code."""
 
     codes: tuple[Literal, ...]
     start: int
@@ -79,7 +79,7 @@ class Not(NamedTuple):
 
 
 class And(NamedTuple):
-    """All of them."""
+    """The node of tests that must all pass."""
 
     items: tuple[Node, ...]
 

@@ -20,7 +20,7 @@ class AddressRange(NamedTuple):
     port: int
 
     def holds(self, host: str, port: int) -> bool:
-        """Whether an end is meant."""
+        """Return whether an end is meant."""
         if self.port and port != self.port:
             return False
         address = _parsed(host)
@@ -44,11 +44,11 @@ class Address(ValueKind):
         return found
 
     def equals(self, value: AddressRange) -> Test:
-        """Whether the end is there."""
+        """Return a test whether the end is in the range."""
         return lambda raw: value.holds(*_end(raw))
 
     def one_of(self, values: Sequence[AddressRange]) -> Test:
-        """Whether the end is in one of them."""
+        """Return a test whether the end is in one of the ranges."""
         ranges = tuple(values)
         return lambda raw: any(one.holds(*_end(raw)) for one in ranges)
 

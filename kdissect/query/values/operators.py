@@ -43,7 +43,7 @@ class Operator(ABC):
 
 
 class Equal(Operator):
-    """`==`."""
+    """Operator `==`."""
 
     symbols: tuple[str, ...] = ("==",)
     help = "is equal to the value"
@@ -56,7 +56,7 @@ class Equal(Operator):
 
 
 class NotEqual(Equal):
-    """`!=`."""
+    """Operator `!=`."""
 
     symbols: tuple[str, ...] = ("!=",)
     help = "is not equal to the value"
@@ -64,19 +64,19 @@ class NotEqual(Equal):
     negative = True
 
     def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
-        """The opposite of `==`."""
+        """Return the opposite of `==`."""
         equals = super().test(kind, values)
         return lambda raw: not equals(raw)
 
 
 class _Ordering(Operator):
     def refuses(self, kind: ValueKind) -> str:
-        """Only kinds with an order."""
+        """Accept only kinds with an order."""
         return "" if kind.ordered else super().refuses(kind) or "has no order"
 
 
 class Less(_Ordering):
-    """`<`."""
+    """Operator `<`."""
 
     symbols = ("<",)
     help = "is less than the value, or earlier"
@@ -89,7 +89,7 @@ class Less(_Ordering):
 
 
 class LessOrEqual(_Ordering):
-    """`<=`."""
+    """Operator `<=`."""
 
     symbols = ("<=",)
     help = "is at most the value"
@@ -102,7 +102,7 @@ class LessOrEqual(_Ordering):
 
 
 class Greater(_Ordering):
-    """`>`."""
+    """Operator `>`."""
 
     symbols = (">",)
     help = "is greater than the value, or later"
@@ -115,7 +115,7 @@ class Greater(_Ordering):
 
 
 class GreaterOrEqual(_Ordering):
-    """`>=`."""
+    """Operator `>=`."""
 
     symbols = (">=",)
     help = "is at least the value"
@@ -131,12 +131,12 @@ class _Textual(Operator):
     takes_text = True
 
     def refuses(self, kind: ValueKind) -> str:
-        """Only kinds whose values are texts, or have names."""
+        """Accept only kinds whose values are texts, or have names."""
         return "" if kind.textual else super().refuses(kind) or "is no text"
 
 
 class Matches(_Textual):
-    """`~`."""
+    """Operator `~`."""
 
     symbols: tuple[str, ...] = ("~", "matches")
     help = "has a match of the regular expression somewhere"
@@ -148,14 +148,14 @@ class Matches(_Textual):
         searcher(pattern)
 
     def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
-        """The search, in the value's text."""
+        """Return the search in the value's text."""
         (pattern,) = values
         search, text = searcher(pattern), kind.text
         return lambda raw: search(text(raw))
 
 
 class NotMatches(Matches):
-    """`!~`."""
+    """Operator `!~`."""
 
     symbols: tuple[str, ...] = ("!~",)
     help = "has no match of the regular expression"
@@ -163,20 +163,20 @@ class NotMatches(Matches):
     negative = True
 
     def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
-        """The opposite of `~`."""
+        """Return the opposite of `~`."""
         matches = super().test(kind, values)
         return lambda raw: not matches(raw)
 
 
 class Contains(_Textual):
-    """`contains`."""
+    """Operator `contains`."""
 
     symbols = ("contains",)
     help = "has the text somewhere"
     example = "client_id contains consumer"
 
     def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
-        """The search, in the value's text or bytes."""
+        """Return the search in the value's text or bytes."""
         (needle,) = values
         if isinstance(kind, Bytes):
             wanted = needle.encode("utf-8", "surrogatepass")
@@ -186,7 +186,7 @@ class Contains(_Textual):
 
 
 class In(Operator):
-    """`in`."""
+    """Operator `in`."""
 
     symbols = ("in",)
     help = "is one of the values; ranges like 3..7 have both ends"
@@ -197,7 +197,7 @@ class In(Operator):
         return "has only two values: use ==" if isinstance(kind, Flag) else super().refuses(kind)
 
     def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
-        """One of single values, or within a range."""
+        """Return a test for one of single values, or a value within a range."""
         ranges = tuple(value for value in values if isinstance(value, Range))
         single = kind.one_of([value for value in values if not isinstance(value, Range)])
         if not ranges:
@@ -206,7 +206,7 @@ class In(Operator):
 
 
 class NotIn(In):
-    """`not in`."""
+    """Operator `not in`."""
 
     symbols = ("not in",)
     help = "is none of the values"
@@ -214,13 +214,13 @@ class NotIn(In):
     negative = True
 
     def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
-        """The opposite of `in`."""
+        """Return the opposite of `in`."""
         inside = super().test(kind, values)
         return lambda raw: not inside(raw)
 
 
 class Range:
-    """`3..7` in a list."""
+    """Range `3..7` in a list."""
 
     __slots__ = ("first", "last")
 

@@ -46,7 +46,7 @@ def searcher(pattern: str) -> Callable[[str], bool]:
 
 
 def _trimmed(pattern: str) -> str:
-    """Without `.*` at the ends: it changes nothing about whether the pattern occurs."""
+    """Remove `.*` at the ends, which has no effect on the pattern's occurrence."""
     if pattern.startswith(".*") and pattern[2:3] not in ("?", "+"):
         pattern = pattern[2:]
     if pattern.endswith(".*") and pattern[-3:-2] != "\\":
@@ -55,7 +55,7 @@ def _trimmed(pattern: str) -> str:
 
 
 def _power(tree: Any) -> int:
-    """How many repetitions stand one after the other. Raises ValueError where that is too many."""
+    """Return the number of consecutive repetitions. Raises ValueError if there are too many."""
     cost = _Cost()
     items = list(tree)
     anchored = bool(items) and items[0][0] is codes.AT and items[0][1] in (

@@ -60,7 +60,7 @@ class Time(ValueKind):
         return found
 
     def bind(self, value: Moment, start_ns: Callable[[], int]) -> Any:
-        """In the field's own unit."""
+        """Return the moment in the field's own unit."""
         ns = value.absolute(start_ns() if value.since else 0)
         return ns / self._scale if ns % self._scale else ns // self._scale
 

@@ -31,7 +31,7 @@ class _Measure(ValueKind):
         self._needs_unit = needs_unit
 
     def parse(self, literal: Literal) -> Any:
-        """In the field's own unit: an int, or a float between two of them."""
+        """Return the value in the field's own unit: an int, or a float between two of them."""
         number = whole(literal.text)
         if number is not None:
             if self._needs_unit and number:

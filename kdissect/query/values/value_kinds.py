@@ -149,7 +149,7 @@ class Uuid(ValueKind):
     textual = True
 
     def parse(self, literal: Literal) -> bytes:
-        """16 bytes."""
+        """Return 16 bytes."""
         text = literal.text
         try:
             digits = text.replace("-", "")
@@ -163,7 +163,7 @@ class Uuid(ValueKind):
         return found
 
     def text(self, raw: bytes) -> str:
-        """As Kafka prints it."""
+        """Return the id as Kafka prints it."""
         return uuid_text(raw)
 
 

@@ -36,7 +36,9 @@ _PREFIX = 4
 
 
 class Candidate:
-    """`data` begins with a plausible request (`detect.request_at`). `is_cut`: no byte of it will follow."""
+    """Candidate whose `data` begins with a plausible request (`detect.request_at`). `is_cut`: no byte of it
+    will follow.
+    """
 
     __slots__ = ("_fits", "_is_answered", "_is_known", "_is_strong", "_length", "data", "is_cut")
 
@@ -70,7 +72,7 @@ class Candidate:
             self._is_answered = verdict
 
     def _of_body(self, frame: bytes, size: int) -> Verdict:
-        """Whether a frame, as far as it came, holds an answer to the first request."""
+        """Return whether a frame, as far as it came, holds an answer to the first request."""
         if len(frame) < size:
             return Verdict.MORE
         key, version = struct.unpack_from(">hh", self.data, _PREFIX)
@@ -89,7 +91,7 @@ class Candidate:
             at += _PREFIX + size
 
     def verdict(self) -> Verdict:
-        """Whether it is Kafka, by what is there."""
+        """Return the verdict by the bytes so far."""
         if not self._is_known:
             return self._of_unknown()
         self._look()
@@ -120,7 +122,7 @@ class Candidate:
         return Verdict.MORE
 
     def _goes_on(self) -> bool:
-        """Whether a second whole request follows the first, and counts on."""
+        """Return whether a second whole request follows the first, with a correlation id that counts on."""
         size, _, _, first, _ = _HEADER.unpack_from(self.data)
         at = _PREFIX + size
         if len(self.data) - at < _HEADER.size or request_at(self.data, at) is not Verdict.YES:
@@ -130,7 +132,7 @@ class Candidate:
         return is_whole and 0 < second - first <= MAX_STEP and request_decodes(self.data, at)
 
     def is_likely(self, is_silent: bool) -> bool:
-        """Whether to believe it now that nothing more comes.
+        """Return whether to believe it at the end of its bytes.
 
         `is_silent`: no byte of the other end was seen.
         """

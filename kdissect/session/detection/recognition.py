@@ -49,7 +49,7 @@ _NO_CLIENT_ID_SIZE = 12  # ControlledShutdownRequest v0: 8 bytes of header and a
 
 
 class Verdict(IntEnum):
-    """Whether bytes look like something."""
+    """Verdict on whether bytes look like something."""
 
     NO = 0
     YES = 1
@@ -86,7 +86,7 @@ def request_at(data: bytes, offset: int, cut: bool = False, any_bytes: bool = Fa
 
 
 def token_at(head: bytes) -> Verdict:
-    """Whether a direction begins with a frame that holds the first GSSAPI token of a Kerberos client.
+    """Return whether a direction begins with a frame that holds the first GSSAPI token of a Kerberos client.
 
     `TOKEN_NEEDS` bytes are enough.
     """
@@ -103,11 +103,11 @@ def token_at(head: bytes) -> Verdict:
 
 
 def is_certain_request(data: bytes, offset: int) -> bool:
-    """Whether the plausible request at `offset`, of a version the schema has, is one beyond doubt, as a guess
-    in the middle of a stream must be.
+    """Return whether the plausible request at `offset`, of a version the schema has, is one beyond doubt, as
+    a guess in the middle of a stream must be.
 
     A small response can pass for a request header: its correlation id for API key and version. So a whole
-    frame must decode to its last byte, and one that goes on behind `data` must name a client.
+    frame must decode to its last byte, and one that goes on after `data` must name a client.
     """
     size, _, _, _, client_length = _HEADER.unpack_from(data, offset)
     if len(data) - offset - 4 < size:
@@ -116,7 +116,7 @@ def is_certain_request(data: bytes, offset: int) -> bool:
 
 
 def request_decodes(data: bytes, offset: int) -> bool:
-    """Whether the whole frame at `offset`, a request, decodes to its last byte."""
+    """Return whether the whole frame at `offset`, a request, decodes to its last byte."""
     size, key, version, _, _ = _HEADER.unpack_from(data, offset)
     frame = data[offset + 4 : offset + 4 + size]
     try:
@@ -135,7 +135,7 @@ def _short_request(data: bytes, offset: int, left: int, cut: bool) -> Verdict:
 
 
 def printable(raw: bytes, is_cut: bool = False) -> bool:
-    """Whether bytes are UTF-8 text without control characters.
+    """Return whether bytes are UTF-8 text without control characters.
 
     `is_cut`: the last character may be cut.
     """
@@ -148,7 +148,9 @@ def printable(raw: bytes, is_cut: bool = False) -> bool:
 
 
 def is_plausible_request(frame: bytes) -> bool:
-    """Whether a frame's content (no size prefix) begins with a plausible request header of a known API."""
+    """Return whether a frame's content (no size prefix) begins with a plausible request header of a known
+    API.
+    """
     sized = len(frame).to_bytes(4) + frame[: MAX_CLIENT_ID + _HEADER_SIZE]
     return (
         request_at(sized, 0, cut=True) is Verdict.YES
@@ -187,9 +189,9 @@ def may_be_zookeeper(head: bytes) -> bool:
 
 
 def response_frames(data: bytes) -> int:
-    """How many whole responses `data` begins with, their ids counting up.
+    """Return how many whole responses `data` begins with, their ids counting up.
 
-    0 if what follows them is no frame's start.
+    0 if no frame starts after them.
     """
     offset = count = 0
     previous = -1

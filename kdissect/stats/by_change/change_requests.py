@@ -185,7 +185,7 @@ def _alter_quotas(request: Any, answer: Any) -> Iterator[Item]:
 
 
 def _entity(parts: Iterable[Any]) -> str:
-    """`user alice, client-id default`, in an order that request and answer have in common."""
+    """Return `user alice, client-id default`, in an order that request and answer have in common."""
     words = (
         f"{text_of(part.entity_type)} {'default' if part.entity_name is None else text_of(part.entity_name)}"
         for part in parts

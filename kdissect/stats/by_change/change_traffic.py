@@ -260,7 +260,7 @@ class ChangeTraffic:
             self._forwarded.put(key, held._replace(changes=rest))
 
     def _is_automatic(self, held: _Forwarded, change: Change) -> bool:
-        """Whether a broker creates a topic because of a Metadata: it forwards that one's correlation id."""
+        """Return whether a broker creates a topic because of a Metadata: it forwards its correlation id."""
         if change.item.kind != "topic" or change.item.did != "created":
             return False
         topic = held.capture_set, change.item.name

@@ -70,7 +70,7 @@ GROUP_FIELDS = frozenset({"group_id", "groups", "group_ids"})
 
 @lru_cache(maxsize=256)  # more than there are APIs, as hostile requests can name others
 def names_groups(api_key: int) -> bool:
-    """Whether requests of an API, in some version, name groups."""
+    """Return whether requests of an API, in some version, name groups."""
     message = request_message(api_key)
     return message is not None and any(field.name in GROUP_FIELDS for field in message.root.fields)
 

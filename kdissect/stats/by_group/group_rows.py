@@ -77,7 +77,7 @@ def _group(traffic: GroupTraffic, key: GroupKey, log: GroupLog, commits: Commits
 
 
 def _why_nothing(traffic: GroupTraffic, log: GroupLog) -> str:
-    """Why a group that was named shows no member."""
+    """Return the reason why a named group shows no member."""
     coordinator = log.coordinator
     away = coordinator is not None and traffic.leaders.is_captured(coordinator) is False
     return _NOT_CAPTURED if away else _NO_MEMBER
@@ -154,7 +154,7 @@ def _missing(log: GroupLog, member: MemberLog) -> str:
 
 
 def _came_back(log: GroupLog, member: MemberLog) -> bool:
-    """Whether a static member joined again with another id (KIP-345)."""
+    """Return whether a static member joined again with another id (KIP-345)."""
     return member.instance_id is not None and any(
         other.instance_id == member.instance_id and _joined(other) > _joined(member) for other in log.members
     )

@@ -79,7 +79,7 @@ def joined_row(
 
 
 def _is_same(one: _Seen, other: _Seen) -> bool:
-    """Whether two protocols show one generation: the number may be used again much later."""
+    """Return whether two protocols show one generation: the number may be used again much later."""
     return one.row["generation"] == other.row["generation"] and other.shown_ns - one.shown_ns < SESSION_NS
 
 
@@ -97,7 +97,7 @@ def _both(one: _Seen, other: _Seen) -> _Seen:
 
 
 def _there(log: GroupLog, seen: _Seen) -> int:
-    """How many members of both protocols there were when a generation was over."""
+    """Return how many members of both protocols there were when a generation was over."""
     over_ns = seen.shown_ns if seen.over_ns is None else seen.over_ns
     return sum(
         member.joined_ns is not None

@@ -45,7 +45,7 @@ OfMembers = tuple["native.GroupLogs", GoesBack | None]
 
 
 class Position(NamedTuple):
-    """Where a client reads a partition; None for what was not seen."""
+    """Position of a client in a partition, None for values that were not seen."""
 
     fetch_offset: int | None
     high_watermark: int | None
@@ -162,12 +162,14 @@ class Positions:
         return self._positions.peek((client, partition)) or _NOWHERE
 
     def all(self) -> list[tuple[tuple[ClientKey, Partition], Position]]:
-        """Of all clients and partitions."""
+        """Return the positions of all clients and partitions."""
         self.catch_up()
         return list(self._positions.items())
 
     def stuck(self) -> list[StuckAt]:
-        """Where connections fetched one offset again and again although records came, if watched."""
+        """Return the runs of connections that fetched one offset again and again although records came, if
+        watched.
+        """
         self.catch_up()
         return [] if self._refetches is None else [StuckAt(*row) for row in self._refetches.stuck()]
 
@@ -177,7 +179,7 @@ class Positions:
         return None if row is None else LastFetch(*row)
 
     def commits(self) -> dict[tuple[str, str], dict[Partition, int]]:
-        """All offsets that were committed, by capture set and group."""
+        """Return all committed offsets, by capture set and group."""
         self.catch_up()
         found: dict[tuple[str, str], dict[Partition, int]] = {}
         for (capture_set, group, partition), offset in self._commits.items():

@@ -123,7 +123,7 @@ class _Partition:
 
 
 class Refetches:
-    """Takes Fetches in their order."""
+    """Refetches, by Fetches in their order."""
 
     def __init__(self) -> None:
         self._partitions: dict[tuple[str, str | None, str | bytes, int], _Partition] = {}
@@ -199,7 +199,7 @@ class Refetches:
 
 
 def refetches() -> native.Refetches | Refetches:
-    """Those of the engine that is in use."""
+    """Return the refetches of the engine in use."""
     return native.Refetches() if is_compiled else Refetches()
 
 

@@ -62,7 +62,9 @@ class FormerTopics:
         return [one for one in due if one not in later and one.offset > end]
 
     def is_new(self, scope: str, group: str, topic: str, partition: int) -> bool:
-        """Whether the last commit was for another topic of the name; `topic`: as `transfers.topic_key`."""
+        """Return whether the last commit was for another topic of the name; `topic`: as
+        `transfers.topic_key`.
+        """
         last = self._last.peek((scope, group, plain_name(topic), partition))
         return last is not None and last[0] != topic
 

@@ -18,7 +18,7 @@ Wanted = Callable[[str], object]
 
 
 def offset_facts(traffic: OffsetTraffic, wanted: Wanted | None = None) -> Facts:
-    """All rows, each kind in the order of time; `wanted` chooses by topic."""
+    """Return all rows, each kind in the order of time. `wanted` chooses by topic."""
     kinds = {
         "positions": [_jump(jump) for jump in traffic.jumps],
         "commits": [_commit(commit) for commit in traffic.commits],

@@ -324,8 +324,8 @@ class OffsetTraffic:
                     self._note_commit(view, group, partition, (what, compared, offset), wanted)
 
     def _is_unread(self, view: ExchangeView, partition: Partition, offset: int, former: str) -> bool | None:
-        """Whether a client did not read a partition up to an offset, as far as its Fetches were captured:
-        those for the former topic were. None if no Fetch of it was.
+        """Return whether a client did not read a partition up to an offset, as far as its Fetches were
+        captured: the Fetches of the former topic were. None if no Fetch of the partition was captured.
         """
         client = client_key(view)
         behind = self._positions.behind((client, partition))

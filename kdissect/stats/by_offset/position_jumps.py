@@ -139,7 +139,7 @@ class PositionJumps:
             reader.causes = [*reader.causes[1 - CAUSES_KEPT :], cause]
 
     def knows(self, key: ReaderKey) -> bool:
-        """Whether a client was seen to read a partition."""
+        """Return whether a client was seen to read a partition."""
         return self._readers.peek(key) is not None
 
     def behind(self, key: ReaderKey) -> int | None:

@@ -19,7 +19,7 @@ Wanted = Callable[[str], object]
 
 
 def producer_facts(traffic: ProducerTraffic, wanted: Wanted | None = None) -> Facts:
-    """All rows; `wanted` chooses by producer id, transactional id or client id."""
+    """Return all rows. `wanted` chooses by producer id, transactional id or client id."""
     history = traffic.history
     producers = [
         _producer(traffic, key, held)

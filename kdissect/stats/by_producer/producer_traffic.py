@@ -116,7 +116,7 @@ class ProducerTraffic:
             self._batches.take()
 
     def is_wanted(self, capture_set: str, producer_id: int | None, transactional_id: str | None) -> bool:
-        """Whether an exchange that was wanted named one of the two ids."""
+        """Return whether a wanted exchange named one of the two ids."""
         if not self.is_selective:
             return True
         if producer_id is not None and (capture_set, producer_id) in self._wanted_producers:
@@ -187,7 +187,7 @@ class ProducerTraffic:
 
 
 def _is_routine(fact: Fact) -> bool:
-    """Whether a fact only says that things go their way: an id taken first, an epoch for each transaction."""
+    """Return whether a fact is routine: an id taken first, an epoch for each transaction."""
     if fact.kind is ProducerFact.EPOCH_RAISED:
         return fact.evidence.api_key == apis.END_TXN  # KIP-890
     return fact.kind in _ROUTINE or (fact.kind is TransactionFact.TAKEN and fact.expected is None)

@@ -55,7 +55,7 @@ class Sizes:
         self.bytes += size
 
     def facts(self) -> Facts:
-        """By name."""
+        """Return the facts by name."""
         return {"batches": self.batches, "bytes": self.bytes}
 
 
@@ -111,7 +111,7 @@ class _Open:
 
 
 class Savings:
-    """Counts Produces, in the order in which the analyzer reports them."""
+    """Savings of Produces, which it takes in the order in which the analyzer reports them."""
 
     def __init__(self, names: TopicNames, batch_size: int, linger_ms: int) -> None:
         self._names = names

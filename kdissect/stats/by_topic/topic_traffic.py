@@ -177,11 +177,11 @@ class TopicTraffic:
         return self.other
 
     def is_created_again(self, scope: str, name: str | None) -> bool:
-        """Whether a cluster gave a name to several ids."""
+        """Return whether a cluster gave a name to several ids."""
         return self._identities is not None and self._identities.is_created_again(scope, name)
 
     def is_former(self, scope: str, topic: str) -> bool:
-        """Whether another topic has the name of a topic by now; `topic` as `transfers.topic_key`."""
+        """Return whether another topic has the name of a topic by now; `topic` as `transfers.topic_key`."""
         return self._identities is not None and self._identities.is_former(scope, topic)
 
     def apart(self, scope: str) -> str:

@@ -79,7 +79,7 @@ def _identity(element: Value) -> str:
 
 @cache
 def _is_of_run(field: Field) -> bool:
-    """Whether a field has another value in every run."""
+    """Return whether a field has another value in every run."""
     if field.entity is not None or field.type in (Primitive.UUID, Primitive.BYTES, Primitive.RECORDS):
         return True
     if field.payload is not None:

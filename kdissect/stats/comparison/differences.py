@@ -80,7 +80,9 @@ CLIENTS_ALONE, API_ALONE = "clients of one capture alone", "an API of one captur
 
 
 class Shares(NamedTuple):
-    """Values of something, most frequent first: how many exchanges (connections, batches) have each."""
+    """Values of a property, most frequent first, with the number of exchanges (connections, batches) of
+    each.
+    """
 
     total: int
     values: tuple[tuple[Any, int], ...]
@@ -96,7 +98,7 @@ class Shares(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """How a number is distributed, and of how many."""
+    """Distribution of a number, and the number of its values."""
 
     total: int
     p50: int
@@ -150,7 +152,7 @@ class Difference(NamedTuple):
 
 
 def differences(good: Side, bad: Side, pairs: Iterable[Pair]) -> list[Difference]:
-    """All differences, most telling first."""
+    """Return all differences, most significant first."""
     found: list[Difference] = []
     alone: tuple[list[ClientSide], list[ClientSide]] = [], []
     for one, other in pairs:
@@ -261,7 +263,9 @@ def _outcomes(
 
 
 def _passes(value: Any, values: Values) -> bool:
-    """Whether an outcome is an error that comes now and then, and is over when the client tries again."""
+    """Return whether an outcome is an error that comes now and then, and is over when the client tries
+    again.
+    """
     if values.counts[value] >= _FEW or not values.counts["no error"]:
         return not values.counts[value]
     known = error_by_name(value) if isinstance(value, str) else None
@@ -326,7 +330,7 @@ def _numbers(
 def _rates(
     clients: tuple[str, ...], api: str, good: tuple[int, int], bad: tuple[int, int]
 ) -> Iterator[Difference]:
-    """How often an API is used in a second, where that differs by much."""
+    """Yield the rates at which an API is used per second, if they differ by much."""
     (here, good_ns), (there, bad_ns) = good, bad
     if min(good_ns, bad_ns) <= 0 or max(here, there) < 4 * _FEW:
         return

@@ -248,7 +248,7 @@ def _step_name(exchange: Exchange) -> str:
 
 
 def _has_left(exchange: Exchange) -> bool:
-    """Whether a client ended before an answer could be expected: it has not waited for one."""
+    """Return whether a client ended before an answer could be expected: it has not waited for one."""
     waited_ns = exchange.given_up_ns
     return waited_ns is not None and waited_ns < _LEFT_NS
 

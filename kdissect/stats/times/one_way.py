@@ -43,7 +43,7 @@ class _Sight(NamedTuple):
 
 
 class _Ways:
-    """Of exchanges that passed two captures: how many, sums and shortest, as their clocks have it."""
+    """Exchanges that passed two captures: their number, sums and shortest ways, by their clocks."""
 
     __slots__ = ("both_ns", "exchanges", "least_ns", "least_to_broker", "least_to_client", "to_broker_ns")
 
@@ -208,7 +208,7 @@ class OneWay:
         }
 
     def of_each(self) -> Iterator[tuple[Key, Sets, Facts]]:
-        """For each key and two sets what is known of what passed both."""
+        """Yield the facts for each key and two sets about exchanges that passed both."""
         clocks = self.clocks()
         for key, held in self._rows.items():
             for sets, ways in held.items():

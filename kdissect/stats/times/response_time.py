@@ -101,7 +101,7 @@ def _parts(view: ExchangeView) -> FetchParts | None:
 
 
 def is_empty(parts: FetchParts) -> bool:
-    """Whether a Fetch was answered with nothing: no records, no error, no replica to read from (KIP-392)."""
+    """Return whether a Fetch's answer is empty: no records, no error, no replica to read from (KIP-392)."""
     if not parts.is_answered or parts.is_refused:
         return False
     if not parts.answers:  # in a session: there is no news. Without one the broker refused the request.
@@ -127,7 +127,7 @@ def _did_not_wait(exchange: Exchange, parts: FetchParts) -> bool:
 
 
 def _found_data(view: ExchangeView, watermarks: HighWatermarks) -> bool:
-    """Whether a partition had records for the Fetch before it was sent."""
+    """Return whether a partition had records for the Fetch before it was sent."""
     request = view.request
     if request.min_bytes > 1:
         return False  # one record may be too few

@@ -53,7 +53,7 @@ class _Responses:
         self.first_ns, self.last_ns = min(self.first_ns, first_ns), max(self.last_ns, last_ns)
 
     def within(self, from_ns: int, until_ns: int) -> bool:
-        """Whether some came within a time that is no shorter than a silence."""
+        """Return whether some responses came within a time that is no shorter than a silence."""
         is_silent = any(one.from_ns <= from_ns and until_ns <= one.until_ns for one in self.silences)
         return self.first_ns < until_ns and self.last_ns > from_ns and not is_silent
 
@@ -73,7 +73,7 @@ class _Responses:
 
 
 class Silences:
-    """Takes exchanges in their order, and connections as they end (`close`)."""
+    """Silences of brokers. It takes exchanges in their order, and connections as they end (`close`)."""
 
     def __init__(self) -> None:
         self._brokers: Table[Place, _Responses] = Table(_BROKERS_KEPT)
@@ -139,7 +139,7 @@ class Silences:
     # what was seen
 
     def last(self, connection: str) -> int | None:
-        """When an open connection had its last response; None if it had none."""
+        """Return the time of an open connection's last response, or None if it had none."""
         return self._last.get(connection) or None
 
     def served_after(self, route: Route) -> int:
@@ -149,7 +149,7 @@ class Silences:
         return self._served.peek(route) or 0
 
     def of(self, place: Place) -> list[Silence]:
-        """When a broker was silent."""
+        """Return the silences of a broker."""
         found = self._brokers.peek(place)
         return [] if found is None else found.silences
 
@@ -163,12 +163,12 @@ class Silences:
         return self._first.peek((connection, response_ns))
 
     def span_ns(self, place: Place) -> int:
-        """From the first response of a broker to the last."""
+        """Return the time from the first response of a broker to the last."""
         found = self._brokers.peek(place)
         return 0 if found is None else found.last_ns - found.first_ns
 
     def responds_within(self, capture_set: str, from_ns: int, until_ns: int) -> bool:
-        """Whether any broker of a capture set sent a response within a time."""
+        """Return whether any broker of a capture set sent a response within a time."""
         return any(
             of.within(from_ns, until_ns) for (name, _), of in self._brokers.items() if name == capture_set
         )

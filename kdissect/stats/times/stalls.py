@@ -249,7 +249,7 @@ class Stalls:
         return any(who == place and silence.from_ns <= at <= silence.until_ns for who, at in self.away)
 
     def _own(self, place: Place, stalls_of: list[Stall], found: dict[Place, list[Stall]]) -> Iterator[Stall]:
-        """Those of a broker that did not wait for replicas: of one that stood still, or was away."""
+        """Yield the stalls of a broker that did not wait for replicas: of one that stopped, or was away."""
         others = [one for other, of in found.items() if other != place and other[0] == place[0] for one in of]
         for stall in stalls_of:
             is_bystander = stall.may_wait_for_replicas and (
@@ -260,7 +260,9 @@ class Stalls:
                 yield stall
 
     def held_by_absence_ns(self) -> Counter[tuple[Place, Client, int]]:
-        """How long requests waited for replicas while another broker was away: by broker, client and API."""
+        """Return how long requests waited for replicas while another broker was away: by broker, client and
+        API.
+        """
         held: Counter[tuple[Place, Client, int]] = Counter()
         for one in self.waits:
             if one.needs_replicas and self._is_another_away(one.place, one.since_ns, one.until_ns):
@@ -268,14 +270,14 @@ class Stalls:
         return held
 
     def _is_another_away(self, place: Place, from_ns: int, until_ns: int) -> bool:
-        """Whether another broker was away, and leaders may not have noticed yet."""
+        """Return whether another broker was away, and leaders may not have noticed yet."""
         return any(
             other[0] == place[0] and other != place and from_ns - _NOTICED_NS <= at_ns <= until_ns
             for other, at_ns in self.away
         )
 
     def facts(self, throttled: Collection[Client] = ()) -> list[Facts]:
-        """As plain values, in the order of time: a row for each interval, with all brokers that it is of."""
+        """Return plain values, in the order of time: a row for each interval, with all its brokers."""
         moments = [moment for _, of in by_brokers(self.found(throttled)) for moment in of]
         moments.sort(key=lambda moment: (min(one.from_ns for one in moment), moment[0].place))
         return [self._row(moment) for moment in moments]
@@ -343,6 +345,6 @@ def by_brokers(
 
 
 def are_together(one: Stall, other: Stall) -> bool:
-    """Whether two stalls are at one time, for the most part."""
+    """Return whether two stalls are at one time, for the most part."""
     common_ns = min(one.until_ns, other.until_ns) - max(one.from_ns, other.from_ns)
     return common_ns >= max(one.took_ns, other.took_ns) // 2

@@ -64,7 +64,7 @@ class Split:
             self.sums[name] += took_ns
 
     def facts(self) -> Facts:
-        """As plain values."""
+        """Return plain values."""
         parts = {f"{name}_ns": self.sums[name] for name in PARTS}
         return {
             "exchanges": self.exchanges,

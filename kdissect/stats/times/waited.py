@@ -67,14 +67,14 @@ def in_line_ns(exchange: Exchange) -> int:
 
 
 def asked_wait_ns(view: ExchangeView) -> int:
-    """How long a request asks the broker to wait for records."""
+    """Return how long a request asks the broker to wait for records."""
     if view.key not in FETCHES or view.request is None:
         return 0
     return max(sent(view.request, "max_wait_ms", 0) or 0, 0) * _MS
 
 
 def unanswered_since_ns(view: ExchangeView) -> int | None:
-    """When a request that was not answered began to wait for the broker; None if a response may be lost."""
+    """Return when an unanswered request began to wait for the broker, or None if a response may be lost."""
     exchange, request = view.exchange, view.exchange.request
     if request is None or exchange.state is not State.UNANSWERED or exchange.api_key is None:
         return None
@@ -88,7 +88,7 @@ def unanswered_since_ns(view: ExchangeView) -> int | None:
 
 
 def bytes_are_missing(info: ConnectionInfo, since_ns: int) -> bool:
-    """Whether bytes of a connection were not captured, or not read, from a time on."""
+    """Return whether bytes of a connection were not captured, or not read, from a time on."""
     counts = info.anomalies_so_far()
     number = sum(counts[kind] for kind in _MISSING)
     if not number:

@@ -25,7 +25,9 @@ _MARK = "●"
 
 
 class ExchangeList(LineView):
-    """`cursor` is a position in the list, not a row of the log. The heads stand in its first line."""
+    """The list of exchanges. `cursor` is a position in the list, not a row of the log. The heads are on its
+    first line.
+    """
 
     prefix = "list"
     heads = 1
@@ -146,7 +148,7 @@ class ExchangeList(LineView):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """One line of the window: the heads, or an exchange."""
+        """Return one line of the window: the heads, or an exchange."""
         if not self._widths:
             self._fit()
         width = self.size.width
@@ -199,7 +201,7 @@ class ExchangeList(LineView):
     # keys and mouse
 
     def action_move(self, step: int) -> None:
-        """One up or down."""
+        """Move one line up or down."""
         self.follows = self.follows and step > 0
         self.go_to(self.cursor + step)
 
@@ -209,12 +211,12 @@ class ExchangeList(LineView):
         self.go_to(self.cursor + step * max(self.visible_lines - 1, 1))
 
     def action_first(self) -> None:
-        """To the first exchange."""
+        """Go to the first exchange."""
         self.follows = False
         self.go_to(0)
 
     def action_last(self) -> None:
-        """To the last exchange."""
+        """Go to the last exchange."""
         self.go_to(len(self._shown) - 1)
 
     def action_column(self, step: int) -> None:

@@ -19,7 +19,7 @@ _INDENT = 2
 
 
 class FieldTree(LineView):
-    """`cursor` is a line. `Chosen` says which field is under it."""
+    """The tree of fields. `cursor` is a line. `Chosen` reports the field at the cursor."""
 
     prefix = "tree"
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -127,7 +127,7 @@ class FieldTree(LineView):
         self._layout()
 
     def render_line(self, y: int) -> Strip:
-        """One line of the window."""
+        """Return one line of the window."""
         width, base = self.size.width, self.base_style
         index = self.top + y
         if not self._lines and y == 0 and self.note:
@@ -183,7 +183,7 @@ class FieldTree(LineView):
         self._tell()
 
     def action_move(self, step: int) -> None:
-        """One up or down."""
+        """Move one line up or down."""
         self.go_to(self.cursor + step)
 
     def action_page(self, step: int) -> None:
@@ -191,7 +191,7 @@ class FieldTree(LineView):
         self.go_to(self.cursor + step * max(self.visible_lines - 1, 1))
 
     def action_go(self, index: int) -> None:
-        """To the first or last line."""
+        """Go to the first or last line."""
         self.go_to(index if index >= 0 else len(self._lines) - 1)
 
     def action_open_or_close(self) -> None:

@@ -19,7 +19,9 @@ _OFFSET = 6
 
 
 class HexPane(LineView):
-    """`cursor` is an offset in the buffer; `Picked` says that the user chose a byte."""
+    """The bytes of a buffer. `cursor` is an offset in the buffer. `Picked` reports that the user chose a
+    byte.
+    """
 
     prefix = "hex"
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"hex--{name}" for name in _PARTS}
@@ -122,7 +124,7 @@ class HexPane(LineView):
     # drawing
 
     def render_line(self, y: int) -> Strip:
-        """One line: offset, bytes, text. A bar stands where a packet begins."""
+        """Return one line: offset, bytes, text, with a bar at the start of each packet."""
         base, width, buffer = self.base_style, self.size.width, self._buffer
         columns = self.columns
         first = (self.top + y) * columns
@@ -163,11 +165,11 @@ class HexPane(LineView):
         self.post_message(self.Picked(buffer, self.cursor))
 
     def action_move(self, step: int) -> None:
-        """One byte on or back."""
+        """Move one byte on or back."""
         self.pick(self.cursor + step)
 
     def action_line(self, step: int) -> None:
-        """One line up or down."""
+        """Move one line up or down."""
         self.pick(self.cursor + step * self.columns)
 
     def action_page(self, step: int) -> None:
@@ -175,7 +177,7 @@ class HexPane(LineView):
         self.pick(self.cursor + step * self.columns * max(self.visible_lines - 1, 1))
 
     def action_go(self, offset: int) -> None:
-        """To the first or last byte."""
+        """Go to the first or last byte."""
         if self._buffer is not None:
             self.pick(offset if offset >= 0 else len(self._buffer.data) - 1)
 

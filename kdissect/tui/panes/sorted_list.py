@@ -78,7 +78,7 @@ class SortedList(ExchangeList):
         return headed(column.title, self.order, column.name)
 
     def action_sort(self) -> None:
-        """By the chosen column: the least first, the most first, as they came."""
+        """Sort by the chosen column: the least first, the most first, as they came."""
         column = self.chosen_column
         if column is not None:
             self.sort_by(next_order(self.order, column.name))

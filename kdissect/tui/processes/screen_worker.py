@@ -178,7 +178,7 @@ class Worker:
             self._matches.append(row)
 
     def _is_taken(self, exchange: Exchange) -> bool:
-        """Whether the filter takes it, asked once for all studies."""
+        """Return whether the filter takes an exchange, tested once for all studies."""
         if exchange is not self._asked:
             self._asked, self._answer = exchange, self._accepts is None or self._accepts(exchange)
         return self._answer

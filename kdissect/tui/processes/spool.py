@@ -58,7 +58,7 @@ class SpoolWriter:
 
 
 class SpoolReader:
-    """Reads what a `SpoolWriter` wrote."""
+    """Reader of the frames that a `SpoolWriter` wrote."""
 
     def __init__(self, handle: int, bound: int = _SPOOL_BYTES) -> None:
         self._handle = handle

@@ -59,7 +59,7 @@ class Rows(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far the reading is. `total` is None for streams; `packets` and `drops` so far."""
+    """Progress of the reading. `total` is None for streams. `packets` and `drops` are counts so far."""
 
     done: int
     total: int | None

@@ -76,7 +76,7 @@ class ColumnScreen(ModalScreen[Names]):
             self._draw()
 
     def action_all(self) -> None:
-        """All that fit."""
+        """Show all columns that fit."""
         self._wanted = {column.name for column in COLUMNS}
         self._draw()
 

@@ -173,7 +173,7 @@ class CopyScreen(ModalScreen[None]):
         self.dismiss(None)
 
     def action_leave(self) -> None:
-        """Back."""
+        """Go back."""
         self.dismiss(None)
 
 

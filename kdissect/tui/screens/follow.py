@@ -179,7 +179,7 @@ class FollowScreen(ModalScreen[None]):
         return self.query_one(Lines)
 
     def _again(self) -> None:
-        """From the first message, in the form that is chosen."""
+        """Start again from the first message, in the chosen form."""
         self._told = 0
         self._starts = []
         self._lines.show([])
@@ -256,7 +256,7 @@ class FollowScreen(ModalScreen[None]):
     # keys
 
     def action_leave(self) -> None:
-        """Back to where one came from."""
+        """Go back to the former screen."""
         self.dismiss()
 
     def action_form(self) -> None:
@@ -285,6 +285,6 @@ class FollowScreen(ModalScreen[None]):
             self.app.post_message(GoTo(message.row, message.side))
 
     def action_exchanges(self) -> None:
-        """All of them, in the list."""
+        """Show all exchanges of the connection in the list."""
         self.dismiss()
         self.app.post_message(Follow(self._connection))

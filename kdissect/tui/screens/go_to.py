@@ -28,7 +28,7 @@ class GoToScreen(ModalScreen[int | None]):
         self._session = session
 
     def compose(self) -> ComposeResult:
-        """One line."""
+        """Make one line."""
         with Vertical(id="go-to-box"):
             yield Static(
                 "Go to: 1234 (number), +2.5s (since the first packet), 2026-11-21T10:00:00Z", markup=False

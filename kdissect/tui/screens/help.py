@@ -39,7 +39,7 @@ class Key(NamedTuple):
 
 
 def all_keys() -> list[Key]:
-    """Every key there is, in the order of the scopes."""
+    """Return every key, in the order of the scopes."""
     first, *rest = _SCOPES
     scopes = (first, *((f"View: {spec.title}", spec.where) for spec in VIEWS), *rest)
     return [key for scope, where in scopes for key in _keys(scope, where)]
@@ -87,7 +87,7 @@ class HelpScreen(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,question_mark,q", "leave", "Close")]
 
     def compose(self) -> ComposeResult:
-        """One table."""
+        """Make one table."""
         with VerticalScroll(id="help-box"):
             yield Static(_table())
 
@@ -96,7 +96,7 @@ class HelpScreen(ModalScreen[None]):
         self.query_one("#help-box").focus()
 
     def action_leave(self) -> None:
-        """Back."""
+        """Go back."""
         self.dismiss(None)
 
 

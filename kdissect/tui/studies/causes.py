@@ -33,7 +33,7 @@ class CauseStudy(Study):
         self._gathering.add(event)
 
     def takers(self) -> list[BlockTaker]:
-        """Without a filter exchanges need not be objects."""
+        """Return the taker of blocks: without a filter exchanges need not be objects."""
         return [] if self.context.is_filtered else self._gathering.takers()
 
     def finish(self) -> None:

@@ -23,7 +23,8 @@ _MAX_CONNECTIONS = 20_000
 
 
 class ConnectionStudy(Study):
-    """`connections` in the order of their first packets. `forgotten` counts the connections beyond the bound.
+    """Study of connections: `connections` in the order of their first packets. `forgotten` counts the
+    connections beyond the bound.
 
     A row also has what `kdissect connections --problems` reports: `reason` and `sentence`, both empty if the
     connection did not fail. With a filter, only connections with an exchange that it takes.

@@ -60,7 +60,7 @@ class FindingStudy(Study):
 
 
 class _PlacedFindings(FindingLog):
-    """Remembers also which exchanges have which codes, until they are sent."""
+    """Log of findings that also has the codes of exchanges until they are sent."""
 
     def __init__(self, context: StudyContext) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class _PlacedFindings(FindingLog):
         self._codes: list[tuple[str, int, str]] = []
 
     def repeats(self, key: Key, time_ns: int) -> bool:
-        """Each one is looked at."""
+        """Return False: each finding is read."""
         return False
 
     def add(self, rule: Rule, finding: Finding) -> None:

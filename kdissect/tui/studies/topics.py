@@ -37,6 +37,6 @@ class TopicStudy(Study):
         return self._traffic.count_block(block, start)
 
     def result(self) -> dict[str, Any]:
-        """`topics` and what was `not_seen`."""
+        """Return `topics` and the data `not_seen`."""
         unseen = self._unseen.facts() | {"brokers": self._traffic.leaders.unseen_brokers()}
         return {"topics": topic_facts(self._traffic), "not_seen": unseen}

@@ -150,42 +150,42 @@ def _percentiles(times: Distribution | None) -> dict[str, int] | None:
 
 
 class TrafficByClient(TrafficStudy):
-    """By client id."""
+    """The traffic by client id."""
 
     name = "traffic by client_id"
     by = "client_id"
 
 
 class TrafficByTopic(TrafficStudy):
-    """By topic."""
+    """The traffic by topic."""
 
     name = "traffic by topic"
     by = "topic"
 
 
 class TrafficByBroker(TrafficStudy):
-    """By broker."""
+    """The traffic by broker."""
 
     name = "traffic by broker"
     by = "broker"
 
 
 class TrafficByGroup(TrafficStudy):
-    """By group."""
+    """The traffic by group."""
 
     name = "traffic by group"
     by = "group"
 
 
 class TrafficBySoftware(TrafficStudy):
-    """By client library."""
+    """The traffic by client library."""
 
     name = "traffic by software"
     by = "software"
 
 
 class TrafficByConnection(TrafficStudy):
-    """By connection; `ends` says which client and broker each row is about."""
+    """The traffic by connection. `ends` names the client and broker of each row."""
 
     name = "traffic by connection"
     by = "connection"

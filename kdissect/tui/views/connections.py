@@ -71,7 +71,7 @@ class ConnectionsView(TablesView):
         return [Detail("facts", columns, facts)]
 
     def summary(self, facts: Any, count: int) -> str:
-        """How many, of which kinds."""
+        """Return the number of connections, by kind."""
         kinds: dict[str, int] = {}
         for row in facts["connections"]:
             kinds[row["kind"]] = kinds.get(row["kind"], 0) + 1

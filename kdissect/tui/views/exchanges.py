@@ -246,7 +246,7 @@ class ExchangesView(View):
         panes[(now + step) % len(panes)].focus()
 
     def action_other_side(self) -> None:
-        """From the request to the response, and back."""
+        """Switch between the request and the response."""
         if self._dissected is None:
             return
         item = self.fields.item
@@ -258,7 +258,7 @@ class ExchangesView(View):
         self.fields.choose(root)
 
     def action_next(self, what: str, step: int) -> None:
-        """To the next row that has an error, a finding, a mark."""
+        """Go to the next row that has an error, a finding or a mark."""
         flags: bytearray = getattr(self.session.log, what)
         position = self._next_position(flags, step)
         if position is None:
@@ -308,7 +308,7 @@ class ExchangesView(View):
         self.post_message(UseFilter(quick_filter(column.field, value, bool(negation)), extend=True))
 
     def action_clear_filter(self) -> None:
-        """All exchanges again."""
+        """Show all exchanges again."""
         self.post_message(UseFilter(""))
 
     def action_follow_connection(self) -> None:

@@ -55,7 +55,7 @@ class FindingsView(LinesBelowView):
         return _COLUMNS, [_row(finding) for finding in found]
 
     def summary(self, facts: Any, count: int) -> str:
-        """How many of each severity, how often."""
+        """Return the number of findings of each severity, and of their occurrences."""
         counts: dict[str, int] = {}
         for finding in facts.findings:
             counts[finding.severity] = counts.get(finding.severity, 0) + 1
@@ -69,7 +69,7 @@ class FindingsView(LinesBelowView):
         )
 
     def row_filter(self, row: Row) -> str | None:
-        """All exchanges about which the rule speaks."""
+        """Select all exchanges that the rule covers."""
         return f"has finding {row['code']}"
 
     def choose(self, table: RowsTable, row: Row) -> None:

@@ -53,7 +53,7 @@ class GroupsView(TablesView):
         ]
 
     def summary(self, facts: Any, count: int) -> str:
-        """How many groups, how many left out."""
+        """Return the number of groups, and how many are left out."""
         rebalances = sum(row["rebalance_count"] for row in facts["groups"])
         left_out = f"; {facts['forgotten']} more are left out" if facts["forgotten"] else ""
         return f"{plural(count, 'group')}, {plural(rebalances, 'rebalance')}{left_out}"
@@ -63,7 +63,7 @@ class GroupsView(TablesView):
         return _group_filter(row)
 
     def _rebalance_columns(self) -> list[TableColumn]:
-        """With a line of time over the whole capture."""
+        """Return the columns, with a time line over the whole capture."""
         log = self.session.log
         end_ns = log.time_ns(len(log) - 1) if len(log) else log.start_ns
         width = max(min(self.below.size.width - _BESIDE, _TIMELINE), _LEAST_LINE)

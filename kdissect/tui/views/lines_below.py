@@ -21,7 +21,7 @@ REST_S = 0.05
 
 
 class LinesBelowView(TablesView):
-    """Subclasses give the lines of a row."""
+    """A view with lines below its table. Subclasses return the lines of a row."""
 
     below_title: ClassVar[str] = ""
 

@@ -62,7 +62,7 @@ class ProducersView(TablesView):
         ]
 
     def summary(self, facts: Any, count: int) -> str:
-        """How many of each."""
+        """Return the numbers of producers and transactional ids."""
         transactions = sum(len(row["transactions"]) for row in facts["transactional_ids"])
         left_out = f"; {facts['forgotten']} more are left out" if facts["forgotten"] else ""
         return (

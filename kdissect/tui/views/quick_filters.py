@@ -13,7 +13,7 @@ Maker = Callable[[Row], str | None]
 
 
 def text_is(field: str, name: str | None = None) -> Maker:
-    """`field == "text"`, of the row's value `name`."""
+    """Return a maker of `field == "text"`, with the row's value `name`."""
 
     def make(row: Row) -> str | None:
         value = row.get(name or field)
@@ -23,7 +23,7 @@ def text_is(field: str, name: str | None = None) -> Maker:
 
 
 def one_of(field: str, values: Sequence[str]) -> str | None:
-    """`field == "a"`, or `field in ("a", "b")`."""
+    """Return `field == "a"`, or `field in ("a", "b")`."""
     known = [quote(value) for value in dict.fromkeys(values) if value]
     if not known:
         return None

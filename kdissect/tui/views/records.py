@@ -75,7 +75,7 @@ class RecordsView(LinesBelowView):
         self._is_reading = False
 
     def key(self, row: Row) -> object:
-        """Its place in the exchange."""
+        """Return the record's position in its exchange."""
         return row["row"], row["section"], row["batch"], row["record"]
 
     def row_filter(self, row: Row) -> str | None:
@@ -148,7 +148,7 @@ class RecordsView(LinesBelowView):
         self.query_one(".summary", Static).update(Text(count, no_wrap=True, overflow="ellipsis", end=""))
 
     def lines(self, row: Row) -> Sequence[Line]:
-        """All of the record."""
+        """Return the lines of the whole record."""
         reader = self._reader
         whole = None if reader is None else reader.whole(row)
         return list(record_lines(whole or row, self.about.size.width))

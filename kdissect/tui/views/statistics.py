@@ -36,7 +36,7 @@ _LATENCY_HEIGHT = 3
 
 
 class StatisticsView(LinesBelowView):
-    """`b` distinguishes the rows by something else."""
+    """The view of statistics. `b` selects another dimension for the rows."""
 
     study = "traffic"
     nothing = "no exchange was counted"
@@ -68,7 +68,7 @@ class StatisticsView(LinesBelowView):
         return columns, list(traffic_rows(facts, by[0]))
 
     def summary(self, facts: Any, count: int) -> str:
-        """How many exchanges, by what."""
+        """Return the number of exchanges, and the dimension."""
         total = facts["total"]
         counts = f"{plural(total['exchanges'], 'exchange')}, {total['failed']} failed"
         return f"{counts}; by {self._by} (b: by something else)"
@@ -82,7 +82,7 @@ class StatisticsView(LinesBelowView):
         return f"{DIMENSIONS[self._by]} == {value if plain else quote(value)}"
 
     def action_cell(self, takes: bool) -> None:
-        """Every cell of a row stands for its first."""
+        """Filter by the row's first cell, which every cell of the row stands for."""
         row = self.table.row
         expression = None if row is None else self.row_filter(row)
         if expression is None:
@@ -91,7 +91,7 @@ class StatisticsView(LinesBelowView):
         self.post_message(UseFilter(expression if takes else negated(expression), extend=True))
 
     def action_by(self) -> None:
-        """By the next dimension."""
+        """Switch to the next dimension."""
         names = list(DIMENSIONS)
         self._by = names[(names.index(self._by) + 1) % len(names)]
         self.study = study_of(self._by)  # type: ignore[misc]

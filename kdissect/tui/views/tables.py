@@ -88,7 +88,7 @@ class TablesView(View):
         raise NotImplementedError
 
     def summary(self, facts: Any, count: int) -> str:
-        """One line about all rows, safe to show."""
+        """Return one line about all rows, safe to show."""
         raise NotImplementedError
 
     def row_filter(self, row: Row) -> str | None:
@@ -194,7 +194,7 @@ class TablesView(View):
             self._show_detail()
 
     def action_other_pane(self) -> None:
-        """From the table to what is below it, and back."""
+        """Switch between the table and the pane below it."""
         name = "main" if self.query_one("#below").has_focus else "below"
         if self._is_zoomed:
             self._zoom(name)

@@ -40,7 +40,7 @@ class TopicsView(TablesView):
         return [Detail("users", user_columns()[1:], list(user_rows([row])))]
 
     def summary(self, facts: Any, count: int) -> str:
-        """How many topics, how much in them."""
+        """Return the number of topics, and their volume."""
         written = sum(row["written"]["bytes"] for row in facts["topics"])
         read = sum(row["read"]["bytes"] for row in facts["topics"])
         return f"{plural(count, 'topic')}, {byte_count(written)} written, {byte_count(read)} read"

@@ -62,7 +62,7 @@ class WhyView(LinesBelowView):
         return _COLUMNS, [{"rank": rank, "cause": cause} for rank, cause in enumerate(facts.causes, 1)]
 
     def summary(self, facts: Any, count: int) -> str:
-        """How many, and how much was looked at."""
+        """Return the number of causes, and the part of the input that was read."""
         left_out = f"; {facts.left_out} more cost less" if facts.left_out else ""
         looked_at = f"; looked at {'; '.join(facts.looked_at)}" if self.is_whole else ""
         return printable(f"{self._so_far}{headline(facts)}{left_out}{looked_at}")
@@ -111,7 +111,7 @@ class WhyView(LinesBelowView):
         super()._rested()
 
     def lines(self, row: Row) -> Sequence[Line]:
-        """All that is known of a cause, then what was looked at."""
+        """Return the lines of a cause, then the checks made."""
         return [*self._cause(row["cause"]), (), *self.lines_of_none()]
 
     def _cause(self, cause: FoundCause) -> Iterator[Line]:

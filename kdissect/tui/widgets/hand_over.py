@@ -25,5 +25,5 @@ def hand_over(widget: Widget, take: Callable[..., object], *values: Any) -> None
 
 
 def is_there(widget: Widget) -> bool:
-    """Whether a widget is on a screen of an application that runs: timers outlive what they look at, too."""
+    """Return whether a widget is on a screen of a running application: timers outlive their widgets, too."""
     return widget.app.is_running and widget.is_attached and widget.screen in widget.app.screen_stack

@@ -25,7 +25,7 @@ _DIGITS = re.compile(r"(\d+)")
 
 
 class Order(NamedTuple):
-    """By the column of a title, the least first, or with `is_down` the most."""
+    """An order by the column of a title, the least first, or with `is_down` the most."""
 
     title: str
     is_down: bool = False

@@ -252,7 +252,7 @@ class RowsTable(ScrollView, can_focus=True):
     # keys and mouse
 
     def action_move(self, rows: int) -> None:
-        """Up and down."""
+        """Move up and down."""
         self.go_to(self._at + rows)
         self._tell_end()
 
@@ -261,17 +261,17 @@ class RowsTable(ScrollView, can_focus=True):
         self.action_move(pages * max(self.size.height - 2, 1))
 
     def action_go_to(self, position: int) -> None:
-        """To the first row, or the last (-1)."""
+        """Go to the first row, or the last (-1)."""
         self.go_to(len(self._rows) - 1 if position < 0 else position)
         self._tell_end()
 
     def action_across(self, columns: int) -> None:
-        """To another cell of the row."""
+        """Move to another cell of the row."""
         self._across = max(0, min(self._across + columns, len(self._placed) - 1))
         self.refresh()
 
     def action_sort(self) -> None:
-        """By the chosen column: the least first, the most first, as the rows came."""
+        """Sort by the chosen column: the least first, the most first, as the rows came."""
         column = self.column
         if column is None or not column.title:
             return

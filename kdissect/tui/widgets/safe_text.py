@@ -12,7 +12,7 @@ _MOST = 2000
 
 
 def cut(text: str, width: int) -> str:
-    """`text` in at most `width` cells, its end an ellipsis where something is left out."""
+    """Return `text` in at most `width` cells, with an ellipsis at the end if it was cut."""
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, width - 1) + "…" if width > 0 else ""

@@ -21,7 +21,7 @@ Line = Sequence[Piece]
 
 
 class Lines(ScrollView, can_focus=True):
-    """`show` lines, or `extend` by more."""
+    """A widget of lines. `show` lines, or `extend` them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "scroll_up", "Up", show=False),
@@ -80,7 +80,7 @@ class Lines(ScrollView, can_focus=True):
         return len(self._lines)
 
     def text(self) -> str:
-        """All of it, for tests and for copying."""
+        """Return the whole text, for tests and for copying."""
         return "\n".join("".join(text for text, _ in line) for line in self._lines)
 
     def go_to(self, line: int) -> None:
@@ -101,7 +101,7 @@ class Lines(ScrollView, can_focus=True):
             self.post_message(self.NearEnd(self))
 
     def render_line(self, y: int) -> Strip:
-        """One line of the screen."""
+        """Return one line of the screen."""
         width, style = self.size.width, self.rich_style
         at = self.scroll_offset.y + y
         if at >= len(self._lines):

@@ -26,7 +26,9 @@ class Patience(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """Whether a file ends where a packet ends, how many it has, and the time of the last one."""
+    """Facts from reading a file: whether it ends where a packet ends, its number of packets, and the last
+    packet's time.
+    """
 
     is_whole: bool
     packets: int
@@ -71,7 +73,7 @@ class Candidate:
             self.first_ns = _opened(self.path, self.size).first_time()
 
     def _was_added_to(self, before: Taken) -> bool:
-        """Whether the path contains what was read before, and more."""
+        """Return whether the path contains what was read before, and more."""
         if before.first_ns is None or self.size < before.size:
             return False
         try:
@@ -80,7 +82,7 @@ class Candidate:
             return False
 
     def quiet_s(self, now_s: float) -> float:
-        """For how long it has not changed."""
+        """Return the time in seconds since its last change."""
         return max(now_s - self.since, now_s - self.mtime_ns / 1e9)
 
     @property
@@ -105,7 +107,7 @@ class Candidate:
         return quiet_s >= (settle_s if has_successor else STALE_S)
 
     def content(self) -> str:
-        """Its identity. Raises OSError."""
+        """Return its identity. Raises OSError."""
         if self._content is None:
             self._content = _content_id(self.path, self.size)
         return self._content
@@ -129,7 +131,7 @@ def _content_id(path: str, size: int) -> str:
 
 
 def head_id(path: str, size: int) -> str:
-    """32 hex digits of the first `size` bytes, at most `_EDGE`, which a file that grew has still.
+    """Return 32 hex digits of the first `size` bytes, at most `_EDGE`, which a grown file still has.
 
     Raises OSError.
     """

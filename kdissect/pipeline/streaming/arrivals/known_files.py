@@ -61,7 +61,7 @@ class Taken(NamedTuple):
 
 
 class Registry:
-    """All entries. `add` writes; `refresh` reads what others wrote. Methods raise OSError."""
+    """All entries. `add` writes. `refresh` reads entries of other writers. Methods raise OSError."""
 
     def __init__(self, filesystem: Any, root: str) -> None:
         self._filesystem = filesystem
@@ -91,7 +91,7 @@ class Registry:
         return {entry.set_key: (entry.capture_set, entry.set_name) for entry in self.entries}
 
     def files_in_sets(self) -> dict[int, int]:
-        """How many files with packets each capture set has."""
+        """Return the number of files with packets, by capture set."""
         counts: dict[int, int] = {}
         for entry in self.entries:
             is_new = entry.first_ns is not None and not entry.skip

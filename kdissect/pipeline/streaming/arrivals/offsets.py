@@ -16,8 +16,9 @@ from kdissect.pipeline.streaming.batch_facts import BatchFacts
 
 
 class Offset(NamedTuple):
-    """`taken` entries are through with the batch numbered `batch`; `last` are capture sets of which nothing
-    more was known to wait then.
+    """An offset: the batch numbered `batch` ends after `taken` entries of the registry.
+
+    `last` are capture sets without a waiting file at that time.
     """
 
     taken: int = 0
@@ -25,7 +26,7 @@ class Offset(NamedTuple):
     last: frozenset[int] = frozenset()
 
     def journaled(self) -> dict[str, object]:
-        """As Spark journals it: numbers and text only."""
+        """Return the offset as Spark journals it: numbers and text only."""
         return {"taken": self.taken, "batch": self.batch, "last": ",".join(map(str, sorted(self.last)))}
 
     @classmethod

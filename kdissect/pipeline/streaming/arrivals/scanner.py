@@ -36,8 +36,8 @@ class _Scan(NamedTuple):
 
 
 class Scanner:
-    """Looks at paths: directories and files, also by their URLs. Raises OSError for the file system of the
-    registry, and for URLs that do not answer at the first look.
+    """Scanner of paths: directories and files, also by their URLs. Raises OSError for the file system of the
+    registry, and for URLs that do not answer at the first scan.
     """
 
     def __init__(

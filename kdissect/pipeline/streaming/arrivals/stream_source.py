@@ -72,7 +72,7 @@ def option_of(settings: Settings) -> str:
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Finds files, remembers them, and deals them out."""
+    """Reader of the stream that finds files, remembers them, and divides them among tasks."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

@@ -54,7 +54,7 @@ class _Open:
 
 
 class RunReader:
-    """Reads one file of a capture set. After `runs` is consumed, `file` and `parser` hold the facts, and
+    """Reader of one file of a capture set. After `runs` is consumed, `file` and `parser` hold the facts, and
     `end_ns` the time of the last packet, which need not be the latest.
     """
 

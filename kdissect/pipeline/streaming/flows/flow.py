@@ -33,7 +33,7 @@ class _OneSet(NamedTuple):
     name: str
 
     def of(self, _file: int) -> str:
-        """Its name."""
+        """Return its name."""
         return self.name
 
 
@@ -69,7 +69,9 @@ class Surroundings:
 
 
 class Flow:
-    """Takes segments with `feed` and `advance`; `close` ends what is open. Picklable by a `Freezer`."""
+    """Flow of segments. `feed` and `advance` take them, `close` ends open connections. Picklable by a
+    `Freezer`.
+    """
 
     def __init__(self, around: Surroundings) -> None:
         settings = around.settings

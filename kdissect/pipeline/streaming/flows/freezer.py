@@ -44,7 +44,7 @@ _NO_TYPES: Mapping[type, Reduce] = {}
 
 
 class Freezer:
-    """`shared` are objects by name, which stay out of pickles."""
+    """Pickler of states. `shared` are objects by name, which stay out of pickles."""
 
     def __init__(self, shared: Mapping[str, Any]) -> None:
         self._shared = [ALL_RULES, *(shared[name] for name in sorted(shared))]

@@ -31,9 +31,9 @@ _MOVED = 1 << 26
 
 
 class Mark(NamedTuple):
-    """`root` is the connection that counts instead of this one, None if this one does.
+    """Mark of a connection. `root` is the connection that counts instead of this one, None if this one does.
 
-    `since` is the batch whose rows have the connection first; `is_changed`: they had another mark.
+    `since` is the batch whose rows have the connection first. `is_changed`: they had another mark.
     """
 
     connection: str
@@ -52,8 +52,8 @@ class _Known(NamedTuple):
 
 
 class KnownDuplicateTaps:
-    """Of one shard in one batch. `marks` has, by connection, all that are marked and were seen, and all that
-    changed.
+    """Duplicates of one shard in one batch. `marks` has, by connection, all marked connections that were
+    seen, and all changed marks.
     """
 
     def __init__(self, store: Store, batch: int) -> None:
@@ -135,7 +135,9 @@ def _roots_of(held: Sequence[_Known]) -> dict[str, str | None]:
 
 
 def _is_same(before: Sequence[_Known], after: Sequence[_Known]) -> bool:
-    """Whether what was written serves as well: only its time, or the end of a stream, moved a little."""
+    """Return whether the stored entry is still good: only its time, or the end of a stream, moved a
+    little.
+    """
     if len(before) != len(after):
         return False
     by_connection = {one.sighting.connection: one for one in before}

@@ -44,7 +44,7 @@ class FlowRows(TableRows):
         super().add(table, row, size)
 
     def with_flows(self) -> Iterator[tuple[str, Any]]:
-        """All rows, with a column of flows."""
+        """Yield all rows, with a column of flows."""
         for table, batch in self.close():
             flows = self._flows[table]
             yield table, batch.append_column(_FLOW, pa.array(flows[: batch.num_rows], pa.binary()))
@@ -72,7 +72,7 @@ class OpenFlows:
         return cls(batches, {flow: Told(*fields) for flow, fields in told.items()})
 
     def frozen(self) -> bytes:
-        """As bytes."""
+        """Return the flows as bytes."""
         self.batches = joined(self.batches)
         return pickle.dumps((self.batches, {flow: tuple(told) for flow, told in self.told.items()}))
 
@@ -95,7 +95,7 @@ class OpenFlows:
 
 
 def joined(batches: FlowBatches) -> FlowBatches:
-    """One batch of each table."""
+    """Join the batches of each table into one."""
     whole: dict[str, list[Any]] = defaultdict(list)
     for name, rows in batches:
         whole[name].append(rows)

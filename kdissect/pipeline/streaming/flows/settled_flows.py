@@ -118,7 +118,7 @@ class _Changing:
             self.leaves[next(numbers)] = leaf
 
     def has_spare(self) -> bool:
-        """Whether it has many more leaves than its flows need."""
+        """Return whether it has many more leaves than its flows need."""
         return len(self.leaves) > self.flows // LEAF_FLOWS + _SPARE_LEAVES
 
 

@@ -110,7 +110,9 @@ _Staging = Callable[[int], str]
 def work_through(
     rows: Iterable[Run], settings: Settings, store: Store, catalogue: Catalogue, staging: _Staging
 ) -> list[Report]:
-    """One group of flows in one batch: the shards of all capture sets that have rows, in any order."""
+    """Process one group of flows in one batch: the shards of all capture sets that have rows, in any
+    order.
+    """
     by_part: dict[int, list[Run]] = defaultdict(list)
     for row in rows:
         by_part[row.part].append(row)
