@@ -29,6 +29,7 @@ Rules:
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from kdissect.decoders.generated.summary import NO_TOPIC_ID
@@ -63,6 +64,8 @@ SEPARATOR = "\x1f"
 _ID_DIGITS = 32  # of a topic id, 16 bytes
 _IS_HEX = frozenset("0123456789abcdef")
 
+_NOT_READ = -1, None
+
 _Place = tuple[str, str]
 """Capture set and address of a broker."""
 _Named = tuple[int, str]
@@ -96,8 +99,10 @@ class Identities:
         self._most_topics = in_force().topic_names
         self._renewed: set[_TopicKey] = set()
         """Names that more than one topic had."""
-        self._bodies: dict[int, int | None] = {}
-        """Numbers of exchanges that were read; with `changes` then, where no cluster was known of them."""
+        self._bodies: dict[int, tuple[int | None, str | None]] = {}
+        """By the number of an exchange that was read: `changes` then if its brokers were in no known cluster,
+        else None, and the cluster that it names.
+        """
         self.changes = 0
         """How often a fact came on which `scope` or `topic` may depend."""
         self.moves = 0
@@ -120,33 +125,47 @@ class Identities:
         self, info: ConnectionInfo, key: int, version: int, asked: bytes, answered: bytes
     ) -> int | None:
         """Return the number of an exchange that has to be read; None if it says nothing new."""
-        if info.same_as is not None:
-            return None
-        number = hash((info.capture_set, info.broker_address, key, version, asked, answered))
-        return None if self._bodies.get(number, -1) in (None, self.changes) else number
+        is_copy = info.same_as is not None
+        number = hash((info.capture_set, info.broker_address, is_copy, key, version, asked, answered))
+        changes, cluster = self._bodies.get(number, _NOT_READ)
+        if changes is not None and changes != self.changes:
+            return number
+        if cluster is not None:
+            info.named_cluster = cluster  # `cluster_of` may be asked for exchanges before this one
+        return None
 
     def read(self, exchange: Exchange, number: int) -> None:
         """Take an exchange that has to be read."""
         info, key = exchange.connection, exchange.api_key
         is_decoded = exchange.bodies_cache is not None
-        settled = True
+        settled, cluster = True, None
         if key == API_VERSIONS:
-            self._learn_expected(exchange)
+            cluster = self._learn_expected(exchange)
         elif not _only_validates(exchange):
             answer = _body(exchange)
-            cluster = sent(answer, "cluster_id", None)
-            if cluster:
-                self._note_own(info, str(cluster), _answered_ns(exchange))
-                for row in sent(answer, "brokers", None) or ():
-                    self._note_advertised((info.capture_set, f"{row.host}:{row.port}"), str(cluster))
-            elif key == METADATA:
-                settled = self._learn_neighbours(info, answer)
-            self._learn_topics(info, answer)
+            cluster = sent(answer, "cluster_id", None) or None
+            if cluster is not None:
+                cluster = self._note_own(info, str(cluster), _answered_ns(exchange))
+            if info.same_as is None:
+                settled = self._learn_body(info, answer, cluster, is_metadata=key == METADATA)
         if not is_decoded:
             exchange.forget_bodies()
         if len(self._bodies) >= MAX_BODIES:
             self._bodies.clear()
-        self._bodies[number] = None if settled else self.changes
+        self._bodies[number] = None if settled else self.changes, cluster
+
+    def _learn_body(
+        self, info: ConnectionInfo, answer: Any, cluster: str | None, *, is_metadata: bool
+    ) -> bool:
+        """Take brokers and topics of a response. Return False if it may say more once others are known."""
+        settled = True
+        if cluster is not None:
+            for row in sent(answer, "brokers", None) or ():
+                self._note_advertised((info.capture_set, f"{row.host}:{row.port}"), cluster)
+        elif is_metadata:
+            settled = self._learn_neighbours(info, answer)
+        self._learn_topics(info, answer)
+        return settled
 
     def _learn_topics(self, info: ConnectionInfo, answer: Any) -> None:
         for row in sent(answer, "topics", None) or ():
@@ -172,22 +191,32 @@ class Identities:
                 self._note_advertised(place, cluster)
         return True
 
-    def _learn_expected(self, exchange: Exchange) -> None:
+    def _learn_expected(self, exchange: Exchange) -> str | None:
+        """The cluster that a client expects, if the broker confirms it."""
         try:
             cluster = sent(exchange.request_body(), "cluster_id", None)
         except DecodeError:
-            return
+            return None
         if not cluster:
-            return
+            return None
         info, answer = exchange.connection, exchange.response_summary()
         if answer.fits and not answer.errors:
-            self._note_own(info, str(cluster), _answered_ns(exchange))
-        elif _REBOOTSTRAP_REQUIRED in answer.errors and len(self._denied) < MAX_BROKERS:
+            return self._note_own(info, str(cluster), _answered_ns(exchange))
+        if info.same_as is not None:
+            return None
+        if _REBOOTSTRAP_REQUIRED in answer.errors and len(self._denied) < MAX_BROKERS:
             self._denied.add(((info.capture_set, info.broker_address), str(cluster)))
             info.cluster_id = None if info.cluster_id == cluster else info.cluster_id
             self.changes += 1
+        return None
 
-    def _note_own(self, info: ConnectionInfo, cluster: str, time_ns: int) -> None:
+    def _note_own(self, info: ConnectionInfo, cluster: str, time_ns: int) -> str:
+        """A broker names its cluster, whose id it returns."""
+        cluster = sys.intern(cluster)  # connections have it
+        info.named_cluster = cluster
+        if info.same_as is not None:
+            info.cluster_id = cluster
+            return cluster
         clusters = self._clusters.setdefault(info.capture_set, {})
         if cluster not in clusters and len(clusters) < MAX_CLUSTERS:
             clusters[cluster] = None
@@ -199,7 +228,7 @@ class Identities:
         place = info.capture_set, info.broker_address
         before = self._own.get(place, ())
         if before and before[-1][1] == cluster:
-            return
+            return cluster
         if before:
             self.moves += 1
             self._bodies.clear()
@@ -208,6 +237,7 @@ class Identities:
         if before or len(self._own) < MAX_BROKERS:
             self._own[place] = (*before, (time_ns, cluster))[-MAX_MOVES:]
             self.changes += 1
+        return cluster
 
     def _note_advertised(self, place: _Place, cluster: str) -> None:
         before = self._advertised.get(place)

@@ -212,6 +212,7 @@ class ConnectionInfo:
         "line_texts",
         "mechanism",
         "middle_start",
+        "named_cluster",
         "names",
         "no_response_expected",
         "opened_at",
@@ -281,6 +282,8 @@ class ConnectionInfo:
         """The clusters and topics of the analysis; None outside of one."""
         self.cluster_id: str | None = None
         """The cluster that the connection leads to, once `identities` know it."""
+        self.named_cluster: str | None = None
+        """The cluster that responses on the connection itself named last, once it is over."""
         self.line_texts: tuple[object, tuple[bytes, ...]] | None = None
         """The line writer, and its texts about the connection (`cli.formats.line_filler`), once there was
         one.

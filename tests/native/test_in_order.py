@@ -15,6 +15,7 @@ from kdissect.net.streams.recent import RECENT_BYTES, RECENT_SEGMENTS
 from kdissect.session import handover
 from kdissect.session.conversation import KINDS_LENT
 from kdissect.session.exchange import Exchange
+from kdissect.session.identities import cluster_of
 from kdissect.session.pairing import ANSWERED_KEPT, NO_RESPONSE_HOLD
 from tests.engine.test_in_order import (
     CAPTURES,
@@ -27,6 +28,7 @@ from tests.engine.test_in_order import (
     large_frames,
     shipped,
 )
+from tests.history.cluster import FETCH, METADATA, ORDERS, Client
 from tests.native import packets as asked
 from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response
 from tests.support.python_side import PythonSide
@@ -293,6 +295,42 @@ def test_exchanges_come_in_blocks(native: Any) -> None:
     ]
     assert sum(map(len, given)) > 40
     assert all(isinstance(events, native.ExchangeBlock) for events in given)
+
+
+def named_amid_fetches() -> list[PlainPacket]:
+    talk = Client()
+    for cluster in (None, "a"):
+        if cluster is not None:
+            talk.metadata(cluster, t=ORDERS)
+        for _ in range(8):
+            talk.fetch(ORDERS)
+    return talk.packets
+
+
+def test_a_block_ends_before_an_exchange_that_names_a_cluster(native: Any) -> None:
+    """Who takes the block is not to know the cluster before the exchange that names it."""
+    analyzer = Analyzer()
+    named = [
+        [(exchange.api_key, cluster_of(exchange.connection)) for exchange in events]
+        for block in blocks(named_amid_fetches(), [])
+        for events in analyzer.feed_each(block)
+        if isinstance(events, native.ExchangeBlock)
+    ]
+    *before, last = named
+    assert {cluster for events in before for _, cluster in events} == {None}
+    assert last == [(METADATA, "a"), *[(FETCH, "a")] * 8]
+
+
+def test_an_exchange_that_waits_for_the_block_before_it_is_not_lost(native: Any) -> None:
+    """Whoever goes on behind a fault within that block has it, unless its file is left out."""
+    for without, rest in ((frozenset(), [METADATA, *[FETCH] * 8]), (frozenset({0}), [])):
+        analyzer = Analyzer()
+        (block,) = blocks(named_amid_fetches(), [])
+        for events in analyzer.feed_each(block):
+            if isinstance(events, native.ExchangeBlock) and events[-1].ordinal == 7:
+                break
+        found = [event.api_key for events in analyzer.feed_on(without) for event in events]
+        assert found == rest
 
 
 def test_a_block_ends_where_a_connection_has_something_new(native: Any) -> None:

@@ -389,6 +389,44 @@ def test_exchanges_and_connections_have_a_cluster() -> None:
     assert set(counts_by_cluster("connections")) == set(CLUSTERS.values())
 
 
+def test_offsets_name_the_cluster(tmp_path: Path) -> None:
+    identities, traffic = Identities(), OffsetTraffic(TopicNames())
+    first, second = talks(identities, "10.0.0.2", "10.0.0.3")
+    feed(traffic, metadata(first, CLUSTER_A), commit(first, 64), commit(first, 60))
+    traffic.finish()
+    (row,) = offset_facts(traffic)["commits"]
+    assert "cluster" not in row
+    feed(traffic, metadata(second, CLUSTER_B), commit(second, 8), commit(second, 5))
+    traffic.finish()
+    rows = offset_facts(traffic)["commits"]
+    assert [(row["cluster"], row["before"], row["after"]) for row in rows] == [
+        (CLUSTER_A, 64, 60),
+        (CLUSTER_B, 8, 5),
+    ]
+
+
+def test_the_table_of_connections_has_the_clusters_that_they_named(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra arrow")
+    ran = run("tables", CAPTURE, "--output", tmp_path / "out", "--tables", "connections")
+    assert ran.code == 0, ran.err
+    rows = parquet.read_table(tmp_path / "out" / "connections").to_pylist()
+    named = {(row["broker"], row["cluster"]) for row in rows if row["cluster"] is not None}
+    assert {cluster for _, cluster in named} == set(CLUSTERS.values())
+    assert len(named) == len(CLUSTERS)
+
+
+def test_a_copy_of_a_connection_has_its_cluster_and_adds_no_facts() -> None:
+    identities = Identities()
+    (talk,) = talks(identities, "10.0.0.2")
+    talk.info.same_as = "another"
+    for _ in range(2):
+        talk.info.named_cluster = None
+        identities.learn(metadata(talk, CLUSTER_A, ("10.0.0.3",), topic_id=1))
+        assert talk.info.named_cluster == CLUSTER_A
+    assert identities.cluster_at("set", "10.0.0.2:9092", "10.0.0.3:9092") is None
+    assert identities.topic(talk.info, "t", bytes([2] * 16)) == "t"
+
+
 def test_statistics_count_by_cluster() -> None:
     rows = facts("stats", "--by", "cluster")["rows"]
     brokers = {row["broker"]: row["exchanges"] for row in facts("stats", "--by", "broker")["rows"]}

@@ -48,6 +48,12 @@ CONNECTIONS = Table(
         ),
         ORDER,
         DAY._replace(doc="day of its first packet in UTC: for partitions"),
+        RowField(
+            "cluster",
+            "string",
+            "id of the cluster that its responses named last (Metadata, DescribeCluster, ApiVersions); null "
+            "if none did",
+        ),
     ),
     ("connection",),
     ("event_order",),

@@ -2,7 +2,15 @@
 
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn, dated, number_column, text_column, time_column
+from kdissect.report.cells import (
+    Cell,
+    TableColumn,
+    cluster_column,
+    dated,
+    number_column,
+    text_column,
+    time_column,
+)
 from kdissect.report.printable import printable
 from kdissect.report.quantities import duration
 
@@ -16,6 +24,7 @@ def position_columns() -> list[TableColumn]:
         time_column("time", "time"),
         text_column("client id", "client_id"),
         text_column("address", "address", rank=2),
+        cluster_column(),
         text_column("topic", "topic"),
         number_column("partition", "partition"),
         number_column("from", "before"),
@@ -32,6 +41,7 @@ def commit_columns() -> list[TableColumn]:
         time_column("time", "time"),
         text_column("group", "group"),
         text_column("client id", "client_id"),
+        cluster_column(),
         text_column("topic", "topic"),
         number_column("partition", "partition"),
         number_column("from", "before"),
@@ -45,6 +55,7 @@ def held_columns() -> list[TableColumn]:
     """What nobody who reads committed records gets to, and whose transaction it is."""
     return [
         time_column("time", "time"),
+        cluster_column(),
         text_column("topic", "topic"),
         number_column("partition", "partition"),
         number_column("last stable offset", "last_stable_offset"),
@@ -63,6 +74,7 @@ def twice_columns() -> list[TableColumn]:
     """The same records at two offsets."""
     return [
         time_column("time", "time"),
+        cluster_column(),
         text_column("topic", "topic"),
         number_column("partition", "partition"),
         number_column("records", "records"),
@@ -79,6 +91,7 @@ def gap_columns() -> list[TableColumn]:
     """Offsets that have no records."""
     return [
         time_column("time", "time"),
+        cluster_column(),
         text_column("topic", "topic"),
         number_column("partition", "partition"),
         number_column("from", "from"),

@@ -227,6 +227,7 @@ def _connection_row(info: ConnectionInfo, order: bytes) -> Row:
     row = connection_row(0, info)
     row["event_order"] = order
     row["day"] = info.start_ns // DAY_NS
+    row["cluster"] = info.named_cluster
     row["anomalies"] = counts(row["anomalies"])
     if row["tls"] is not None:
         row["tls"]["alerts"] = counts(row["tls"]["alerts"])

@@ -20,17 +20,26 @@ Wanted = Callable[[str], object]
 def offset_facts(traffic: OffsetTraffic, wanted: Wanted | None = None) -> Facts:
     """Return all rows, each kind in the order of time. `wanted` chooses by topic."""
     kinds = {
-        "positions": [_jump(jump) for jump in traffic.jumps],
-        "commits": [_commit(commit) for commit in traffic.commits],
-        "held": [_held(held) for held in traffic.held],
-        "written_twice": [_twice(twice) for twice in traffic.twice if twice.counts],
-        "gaps": [_gap(gap) for gap in traffic.gaps],
+        "positions": [(jump.reader[0][0], _jump(jump)) for jump in traffic.jumps],
+        "commits": [(commit.scope, _commit(commit)) for commit in traffic.commits],
+        "held": [(held.place[0], _held(held)) for held in traffic.held],
+        "written_twice": [(twice.again.place[0], _twice(twice)) for twice in traffic.twice if twice.counts],
+        "gaps": [(gap.place[0], _gap(gap)) for gap in traffic.gaps],
     }
     kept = len(traffic.jumps) + len(traffic.commits) + len(traffic.held) + len(traffic.twice)
     return {
-        name: sorted((row for row in rows if wanted is None or wanted(row["topic"])), key=_when)
+        name: sorted(
+            (row | _cluster(traffic, scope) for scope, row in rows if wanted is None or wanted(row["topic"])),
+            key=_when,
+        )
         for name, rows in kinds.items()
     } | {"forgotten": traffic.count - kept + traffic.gaps.forgotten}
+
+
+def _cluster(traffic: OffsetTraffic, scope: str) -> Facts:
+    """The field `cluster` of a row; no field if one cluster was captured."""
+    cluster = traffic.apart(scope)
+    return {"cluster": cluster} if cluster else {}
 
 
 def _when(row: Facts) -> int:

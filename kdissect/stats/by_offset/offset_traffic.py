@@ -22,7 +22,7 @@ from kdissect.model.native import native
 from kdissect.model.wording import plural
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
-from kdissect.session.info import ConnectionInfo
+from kdissect.session.info import ConnectionInfo, KnownIdentities
 from kdissect.stats.by_group.group_links import ClientKey, client_key
 from kdissect.stats.by_offset.former_topics import DueCommit, FormerTopics
 from kdissect.stats.by_offset.held_offsets import Held, HeldOffsets, Holder, Place
@@ -69,7 +69,7 @@ class Commit(NamedTuple):
     """
 
     evidence: Evidence
-    capture_set: str
+    scope: str
     group: str
     client_id: str | None
     partition: Partition
@@ -123,6 +123,11 @@ class OffsetTraffic:
         self._of_transactions: Table[tuple[str, int], list[_TxnCommit]] = Table(TRANSACTIONS_KEPT)
         """By scope and producer id: what counts once the transaction is committed."""
         self._passed = PassedBlocks(_is_watched)
+        self._identities: KnownIdentities | None = None
+
+    def apart(self, scope: str) -> str:
+        """The cluster of a scope as it is known now; empty if no other cluster was captured."""
+        return "" if self._identities is None else self._identities.apart(scope)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
         """Skip exchanges of a block without offsets. Return the next one that is for `add`."""
@@ -140,6 +145,7 @@ class OffsetTraffic:
         if event.api_key not in _WATCHED or event.state is State.ORPHAN_RESPONSE:
             return
         view = ExchangeView(event)
+        self._identities = view.info.identities or self._identities
         if view.request is not None:
             self._take(view, wanted)
         event.forget_bodies()
