@@ -22,6 +22,9 @@ from kdissect.model.packets.packet import PacketBlock, PlacedPacket, PlainPacket
 from kdissect.model.wording import plural
 
 PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"  # draft-ietf-opsawg-pcapng section 4.1: the same in both byte orders
+REQUEST_LOG = "request log"
+"""The format of a request log."""
+REQUEST_LOG_MARKER = b"Completed request:"  # kafka.network.RequestChannel, in each line of a request log
 _ref_of = attrgetter("ref")
 # So often in a chunk the compiled reading goes on behind a piece that is no packet; then it is Python's.
 _TURNS = 16
@@ -41,7 +44,8 @@ class CaptureParser:
     """Base of the parsers. `file` is the index of the input that packet references carry.
 
     Counts so far: `packets`, `captured_bytes` (bytes of packet data, link layer included), `drops` (packets
-    the capturing side says it lost, pcapng only). `link_types` are those the file declares. `error` says why
+    the capturing side says it lost, pcapng only), `forwarded` (requests of a log that are left out).
+    `link_types` are those the file declares. `error` says why
     reading is not clean, None when it is; `anomalies` are the first (`Limits.anomalies`) and
     `anomaly_counts` all; `secrets` holds (type, bytes) of pcapng Decryption Secrets Blocks.
     `interfaces` are the first that the file describes (pcapng only).
@@ -50,10 +54,13 @@ class CaptureParser:
 
     __slots__ = (
         "_have", "_most", "_need", "_offset", "_parts", "anomalies", "anomaly_counts", "captured_bytes",
-        "drops", "error", "file", "interfaces", "link_types", "packets", "preamble", "secrets", "stopped",
+        "drops", "error", "file", "forwarded", "interfaces", "link_types", "packets", "preamble", "secrets",
+        "stopped",
     )  # fmt: skip
 
     format = ""
+    is_packet_capture = True
+    """Whether the input contains packets, in their order. Directories are searched for such inputs only."""
 
     def __init__(self, file: int = 0) -> None:
         self.file = file
@@ -63,6 +70,7 @@ class CaptureParser:
         self.captured_bytes = 0
         self.drops = 0
         self.error: str | None = None
+        self.forwarded = 0
         self.interfaces: list[ListedInterface] = []
         self.link_types: set[int] = set()
         self.packets = 0
@@ -150,6 +158,10 @@ class CaptureParser:
             )
         self.stopped = True
         self._parts = []
+
+    def last_block(self) -> PacketBlock:
+        """The packets that are complete only because the input ended; before `close`."""
+        return PacketBlock(b"", packet_ref(self.file, self.packets + 1), [])
 
     def note_cut(self, why: str) -> None:
         """Note that the input ended too early; what came before stays good. Stops the parser."""

@@ -30,19 +30,20 @@ class Use:
     broker took, or gave; `unconfirmed` those of them nobody confirmed (acks=0, no answer captured), `refused`
     those of batches it did not take. Compressed messages of magic 0 and 1 do not say how many records they
     hold: `uncounted` counts these messages unless records are read. Markers of transactions are no records.
-    What is shared carries more than it gives: `acquired` counts the records the member acquired,
+    `unlogged` counts requests of a request log with records: of them only the size is known, or nothing
+    (`unsized`). What is shared carries more than it gives: `acquired` counts the records the member acquired,
     `acquired_unknown` those of answers that were captured without saying so.
     """
 
     __slots__ = (
         "acquired", "acquired_unknown", "batches", "bytes", "errors", "records", "refused", "requests",
-        "unconfirmed", "uncounted",
+        "unconfirmed", "uncounted", "unlogged", "unsized",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.requests = self.batches = self.records = self.bytes = 0
         self.unconfirmed = self.refused = self.uncounted = 0
-        self.acquired = self.acquired_unknown = 0
+        self.acquired = self.acquired_unknown = self.unlogged = self.unsized = 0
         self.errors: Counter[str] = Counter()
 
     def add(self, batch: RecordBatch, records: int | None, confirmed: bool) -> None:
@@ -55,6 +56,14 @@ class Use:
         self.records += records
         if not confirmed:
             self.unconfirmed += records
+
+    def add_logged(self, size: int | None) -> None:
+        """Count records that a request log does not have, of `size` bytes."""
+        self.unlogged += 1
+        if size is None:
+            self.unsized += 1
+        else:
+            self.bytes += size
 
     def share(self, batch: RecordBatch, acquired: Acquired, records: int | None) -> None:
         """Count what was acquired of a batch that was added."""
