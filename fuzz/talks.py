@@ -10,12 +10,12 @@ from functools import cache
 from random import Random
 
 from fuzz.mutators import mutate_bytes
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.headers import request_header_version
 from kdissect.model.packets.packet import Packet
 from kdissect.schema import protocol_messages
 from tests.conformance.random_values import ValueMaker
 from tests.support.messages.batches import batch_bytes, record_bytes
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import CLIENT, Conversation, request
 
 _PIECE = struct.Struct(">BH")

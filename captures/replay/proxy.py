@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from captures.replay.tape import BROKER, CLIENT, Tape
+from kdissect.decoders.encoder import encode
 from kdissect.decoders.generated.compiled import decoder
 from kdissect.decoders.headers import parse_request_header, response_header_version
 from kdissect.schema import protocol_messages
-from tests.support.messages.encoder import encode
 
 HOST = "127.0.0.1"
 _SIZE = 4

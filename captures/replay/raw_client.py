@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from captures.replay.tape import BROKER, CLIENT, Tape
+from kdissect.decoders.encoder import encode_request
 from kdissect.decoders.generated.compiled import decoder
 from kdissect.decoders.headers import response_header_version
 from kdissect.decoders.records.checksum import crc32c
 from kdissect.schema import protocol_messages
 from kdissect.schema.error_codes import error_name
-from tests.support.messages.encoder import encode_request
 
 CLIENT_ID = "replay"
 _SIZE = 4

@@ -10,6 +10,7 @@ from fuzz.mutators import mutate_bytes, number
 from fuzz.target import Target, demand
 from kdissect.decoders.as_json.json_bodies import request_to_jsonable, response_to_jsonable
 from kdissect.decoders.as_json.jsonable import to_jsonable
+from kdissect.decoders.encoder import encode, encode_request, encode_response
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.generated.canonical import canonical_decoder
 from kdissect.decoders.generated.compiled import decoder
@@ -22,7 +23,6 @@ from kdissect.model.errors import DecodeError
 from kdissect.schema import protocol_messages
 from kdissect.schema.types import Array, Message, Type
 from tests.conformance.random_values import ValueMaker, all_bodies
-from tests.support.messages.encoder import encode, encode_request, encode_response
 
 _HEAD = struct.Struct(">hh")
 LONG = Target.long

@@ -13,7 +13,7 @@ from kdissect.capture.compression import (
     detect_compression,
 )
 from kdissect.capture.formats.capture_parser import CaptureParser, ListedInterface
-from kdissect.capture.formats.file_format import MAGIC_BYTES, describe_other, parser_for
+from kdissect.capture.formats.file_format import describe_other, is_enough, parser_for
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import CaptureError
 from kdissect.model.faults import fault_text
@@ -37,7 +37,7 @@ class CaptureFile:
 
     __slots__ = (
         "_clock_ns", "_is_given_up", "_parser", "capture_set", "compression", "error", "first_time_ns",
-        "index", "is_stream", "last_time_ns", "path", "size", "source",
+        "index", "is_request_log", "is_stream", "last_time_ns", "path", "size", "source",
     )  # fmt: skip
 
     def __init__(
@@ -51,6 +51,8 @@ class CaptureFile:
         self.capture_set = ""
         self.compression = Compression.NONE
         self.error = error
+        self.is_request_log = False
+        """Whether its packets are made of a broker's request log, once its beginning was read."""
         self.first_time_ns: int | None = None
         self.last_time_ns: int | None = None
         self._parser: CaptureParser | None = None
@@ -86,6 +88,11 @@ class CaptureFile:
     def drops(self) -> int:
         """Packets the capturing host says it lost (pcapng statistics)."""
         return self._parser.drops if self._parser else 0
+
+    @property
+    def forwarded(self) -> int:
+        """Requests of a log that are left out: a broker sent them to the controller for a client."""
+        return self._parser.forwarded if self._parser else 0
 
     def anomaly_texts(self, *kinds: AnomalyKind) -> list[str]:
         """Return the anomalies of some kinds, with the file's path, for people."""
@@ -124,7 +131,7 @@ class CaptureFile:
         middle.
         """
         parser = self._parser
-        if parser is None or not self.can_resume or not parser.packets:
+        if parser is None or not self.can_resume or not parser.packets or self.is_request_log:
             return None
         from kdissect.capture.resume import ResumePoint  # only an index of a capture asks
 
@@ -181,6 +188,7 @@ class CaptureFile:
         if kind is None:
             return self._fail(describe_other(head))
         parser = self._parser = kind(self.index)
+        self.is_request_log = not kind.is_packet_capture
         for chunk in chunks:
             batch = parser.feed_block(chunk)
             if batch:
@@ -188,13 +196,19 @@ class CaptureFile:
                 yield batch
             if parser.stopped or (self._is_given_up and self.is_stream):
                 return None
+        last = parser.last_block()
+        if last:
+            self._note_times(last)
+            yield last
         parser.close()
         return None
 
     def _note_times(self, batch: PacketBlock) -> None:
         first, last = batch.span()
         clock_ns = self._clock_ns
-        if last - first > STEP_NS or (clock_ns is not None and first < clock_ns - STEP_NS):
+        if self.is_request_log:
+            pass  # a request stands at the time of its response, which says when it came
+        elif last - first > STEP_NS or (clock_ns is not None and first < clock_ns - STEP_NS):
             self._note_steps(batch)
         elif clock_ns is None or last > clock_ns:
             self._clock_ns = last
@@ -229,11 +243,13 @@ class CaptureFile:
 
 
 def peek(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
-    """Return the first bytes of a stream, at least 4 if it has them, and the stream as it was."""
+    """Return the first bytes of a stream, enough to recognize its format if it has them, and the stream as it
+    was.
+    """
     head = b""
     for chunk in chunks:
         head += chunk
-        if len(head) >= MAGIC_BYTES:
+        if is_enough(head):
             break
     return head, _behind(head, chunks)
 

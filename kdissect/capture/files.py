@@ -91,6 +91,7 @@ class CaptureSet:
         self._first_times: dict[CaptureFile, int] = {}
         if len(files) > 1:  # one alone needs no order, and an answer within milliseconds
             self._probe(files)
+            _join_logs(files)
         last = float("inf")
         self.files = sorted(files, key=lambda file: self._first_times.get(file, last))
         for index, file in enumerate(self.files):
@@ -179,6 +180,13 @@ def open_captures(
     return CaptureSet(files)
 
 
+def _join_logs(files: Iterable[CaptureFile]) -> None:
+    """Logs of several brokers are one capture set: brokers of one cluster answer each other's clients."""
+    logs = [file for file in files if file.is_request_log]
+    for file in logs:
+        file.capture_set = logs[0].capture_set
+
+
 def _most_open() -> int:
     """Return how many files may be open at the same time."""
     try:
@@ -197,6 +205,15 @@ def refusal(file: CaptureFile) -> CaptureError | None:
     if not file.is_stream and file.error is None:
         _first_time(file)
     return file.error
+
+
+def without_packets(files: Iterable[CaptureFile]) -> CaptureFile | None:
+    """The first request log among files: there are no packets in it, to be read or written again."""
+    for file in files:
+        refusal(file)
+        if file.is_request_log:
+            return file
+    return None
 
 
 def _first_time(file: CaptureFile) -> int | None:

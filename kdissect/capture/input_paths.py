@@ -15,10 +15,12 @@ from kdissect.capture.byte_source import STDIN, FileSource, StreamSource
 from kdissect.capture.capture_file import CaptureFile, peek
 from kdissect.capture.compression import CorruptStreamError, CutStreamError, decompress, detect_compression
 from kdissect.capture.filesystems import is_url, without_options
+from kdissect.capture.formats.capture_parser import CaptureParser
 from kdissect.capture.formats.file_format import parser_for
 from kdissect.capture.rotation import natural_order
 from kdissect.model.errors import CaptureError
 from kdissect.model.faults import fault_text
+from kdissect.model.wording import plural
 
 _SNIFF = 1 << 12  # bytes: enough compressed data of any format for the first 4 bytes
 # Patterns are compiled at their use: most runs need none of them.
@@ -34,8 +36,9 @@ def find_inputs(
 
     A URL (`s3://...`) is read through the file system that it names, see `capture.objects`. A path that is
     missing, unreadable, or a directory without captures becomes an input with its `error` set. In a directory
-    only files that begin like a capture count, hidden files do not. Files in directories below it count only
-    if `recursive`. A file named twice, also through a link, is taken once.
+    only files that begin like a capture of packets count, hidden files do not. Files in directories below it
+    count only if `recursive`. Request logs must be named, because they may be of the same exchanges. A file
+    named twice, also through a link, is taken once.
     """
     seen: set[object] = set()
     inputs = []
@@ -118,9 +121,12 @@ def _captures_in(directory: str, recursive: bool) -> Iterator[tuple[CaptureFile,
     for place, error in closed:
         yield _unreadable(place, error.strerror or str(error))
     if not found and not closed:
+        logs = sum(map(_is_request_log, files_in(directory, recursive)))
         why = "no captures in this directory" + (
             "" if recursive else " (directories below it were not searched)"
         )
+        if logs:
+            why += f"; {plural(logs, 'request log')} in it: name the files"
         yield _unreadable(directory, why)
 
 
@@ -174,13 +180,28 @@ def begins_like_capture(path: str) -> bool:
 def _begins(source: FileSource) -> bool:
     source.chunk_size = _SNIFF
     try:
-        head, chunks = peek(source.chunks())
-        head, _ = peek(decompress(chunks, detect_compression(head)))
+        kind = _kind_of(source)
     except OSError:
         return bool(re.search(_CAPTURE_NAME, without_options(source.path)))
-    except (CutStreamError, CorruptStreamError):
+    return kind is not None and kind.is_packet_capture
+
+
+def _is_request_log(path: str) -> bool:
+    try:
+        kind = _kind_of(FileSource(path))
+    except OSError:
         return False
-    return parser_for(head) is not None
+    return kind is not None and not kind.is_packet_capture
+
+
+def _kind_of(source: FileSource) -> type[CaptureParser] | None:
+    """The parser for a file by its first bytes. Raises OSError."""
+    try:
+        head, chunks = peek(source.chunks())
+        head, _ = peek(decompress(chunks, detect_compression(head)))
+    except (CutStreamError, CorruptStreamError):
+        return None
+    return parser_for(head)
 
 
 def _unreadable(path: str, why: str) -> tuple[CaptureFile, object]:

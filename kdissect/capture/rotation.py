@@ -18,10 +18,12 @@ _DIGITS = "0123456789"
 # Usual results of -G with strftime: 20240101, 2024-01-01, 20240101120000, 2024-01-01_12:00:00, 20240101T1200.
 _DAY = r"(?:19|20)\d\d(?:-\d\d-\d\d|_\d\d_\d\d|\.\d\d\.\d\d|\d{4})"
 _TIME = rf"{_DAY}(?:[-_.T ]?\d\d[-_.:]?\d\d(?:[-_.:]?\d\d)?)?Z?"
+# The date pattern of Kafka's request log in its log4j files: kafka-request.log.2026-11-28-00.
+_LOG_HOUR = r"\d{4}-\d\d-\d\d-\d\d"
 _EPOCH = r"1\d{9}"  # strftime's %s: seconds since 1970, of the years 2001 to 2033
 # dumpcap -b: name_00001_20240101120000, with nametimenum:2 name_20240101120000_00001; tcpdump -G: the time
 # alone.
-_MARK = rf"(?:^|[-_.])(?:\d{{5,}}_{_TIME}|{_TIME}_\d{{5,}}|{_TIME}|{_EPOCH})$"
+_MARK = rf"(?:^|[-_.])(?:{_LOG_HOUR}|\d{{5,}}_{_TIME}|{_TIME}_\d{{5,}}|{_TIME}|{_EPOCH})$"
 # every mark has a day or more, so the pattern is compiled only for names with at least 8 digits
 _MARK_DIGITS = 8
 

@@ -23,11 +23,15 @@ LARGE_BYTES = 32 << 20
 
 
 class FileState(NamedTuple):
-    """One input: its error, where its bytes end too early, and warnings."""
+    """One input: its error, where its bytes end too early, and warnings.
+
+    `forwarded` is None unless it is a request log: requests that are left out.
+    """
 
     error: str | None
     cut: str | None
     warnings: tuple[str, ...]
+    forwarded: int | None = None
 
 
 class InputStates(NamedTuple):
@@ -115,6 +119,8 @@ def _file_state(file: CaptureFile, is_ours: bool) -> FileState:
         return FileState(
             None, None, tuple(file.anomaly_texts(AnomalyKind.CUT_CAPTURE, AnomalyKind.DROPPED_PACKETS))
         )
+    if file.is_request_log:
+        return FileState(None, None, tuple(file.anomaly_texts(AnomalyKind.UNREAD_LINE)), file.forwarded)
     cuts = file.anomaly_texts(AnomalyKind.CUT_CAPTURE)
     return FileState(None, cuts[-1] if cuts else None, tuple(file.anomaly_texts(AnomalyKind.DROPPED_PACKETS)))
 
@@ -123,6 +129,13 @@ def _hosts_lines(states: InputStates) -> Iterator[str]:
     if states.unused_hosts is not None:
         count = plural(states.unused_hosts, "address", "addresses")
         yield f"--hosts named nothing: the file has {count}, and no connection has one of them"
+
+
+def _log_line(forwarded: int) -> str:
+    """What request logs do not contain, and how many forwarded requests are left out."""
+    out = f"; {plural(forwarded, 'forwarded request')} left out" if forwarded else ""
+    lacks = "records, sizes of frames, SASL exchanges, the network and how connections begin and end"
+    return f"a request log does not contain {lacks}{out} (docs/request-logs.md)"
 
 
 def joined_states(shards: Iterable[InputStates]) -> InputStates:
@@ -146,7 +159,7 @@ def joined_states(shards: Iterable[InputStates]) -> InputStates:
 def say_states(states: InputStates) -> int:
     """Say on stderr what is wrong, and what was not looked into; gives the exit code."""
     code = OK
-    for error, cut, warnings in states.files:
+    for error, cut, warnings, _ in states.files:
         wrong = error if error is not None else cut
         if wrong is not None:
             say(wrong)
@@ -159,6 +172,9 @@ def say_states(states: InputStates) -> int:
         say(f"warning: {kept} not kept, there are too many (--limits topic_names=N)")
     if sessions:
         say(f"warning: the secrets of {plural(sessions, 'TLS session')} were not kept, there are too many")
+    logs = [state.forwarded for state in states.files if state.forwarded is not None]
+    if logs and states.is_over:
+        say(_log_line(sum(logs)))
     if states.is_over and states.was_read:
         for line in (*states.unread.lines(), *missing_lines(states.wanted), *_hosts_lines(states)):
             say(f"warning: {line}")

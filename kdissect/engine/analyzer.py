@@ -44,6 +44,7 @@ from kdissect.engine.nat_sides import ROOT, NatSides
 from kdissect.engine.unread import ConnectionTally
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import ANY_PORTS, Ports
+from kdissect.model.frame import LogLineFrame
 from kdissect.model.limits import Limits
 from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.packet import FILE_SHIFT, MergedBlock, Packet, PacketBlock, PlainPacket
@@ -64,6 +65,7 @@ from kdissect.session.beginning import ToldOfClient
 from kdissect.session.connection import ConnectionAnalyzer
 from kdissect.session.detection.known_brokers import Brokers
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event, Events
+from kdissect.session.exchange import Exchange
 from kdissect.session.handover import engine_of
 from kdissect.session.identities import Identities
 from kdissect.session.info import Close, ConnectionInfo, ConnectionKind
@@ -71,6 +73,7 @@ from kdissect.session.info import Close, ConnectionInfo, ConnectionKind
 if TYPE_CHECKING:
     from kdissect.engine.taps.duplicate_taps import DuplicateTaps
     from kdissect.model.hosts import HostNames
+    from kdissect.model.packets.logged import Logged
     from kdissect.tls.keying import SecretSource
 
 # Past the cap on connections (`Limits.connections`) so many of them go at once. To find those heard longest
@@ -110,6 +113,8 @@ class Analyzer:
     ended: ConnectionInfo | None = None
     """The connection that ended last."""
     _sees_all_flows = False
+    _logged: Logged | None = None
+    """The line of a request log that the segment at hand is made of."""
     _nat_sides: NatSides | None = None
     """None where only some flows come, and nobody told of a NAT."""
 
@@ -390,6 +395,11 @@ class Analyzer:
         if local_end is None:
             self._feed_segment(segment, ref, time_ns)
             return
+        if local_end.logged is not None:
+            self._logged = local_end.logged
+            self._feed_segment(segment, ref, time_ns)
+            self._logged = None
+            return
         holds_syns, self._holds_syns = self._holds_syns, False  # what is held has no place for it
         self._feed_segment(segment, ref, time_ns)
         self._holds_syns = holds_syns
@@ -398,6 +408,41 @@ class Analyzer:
             source, destination = flow_endpoints(segment[0])
             end = {True: source, False: destination, None: None}[local_end.is_sender]
             found.info.note_process(end, local_end.process)
+
+    def _feed_logged(self, plain: PlainSegment, ref: int, time_ns: int, logged: Logged) -> None:
+        """Take a segment that was made of a line of a request log.
+
+        The log names connections, and is in the order of their bytes: sequence numbers and a handshake do not
+        matter, and the first packet of a connection is of the client.
+        """
+        if time_ns > self._due_ns:
+            self._sweep(time_ns)
+        found, direction = self._find(plain[0])
+        if found is not None and not _is_of_line(found, logged):
+            self._drop(found, reverse_flow(plain[0]) if direction else plain[0], CloseKind.REUSED, time_ns)
+            found = None
+        if found is None or isinstance(found, bytes):
+            if self._only_ports and self._only_ports.isdisjoint(flow_ports(plain[0])):
+                return
+            found, direction = self._open_logged(plain, time_ns), 0
+        found.info.note_logged(logged)
+        if not isinstance(found, ConnectionAnalyzer):  # who only follows it
+            found.feed(direction, plain, ref, time_ns)
+            return
+        before = len(self._events)
+        found.feed_logged(direction, plain, ref, time_ns)
+        for event in self._events[before:]:
+            if isinstance(event, Exchange):
+                event.request = event.request and LogLineFrame(event.request, logged)
+                event.response = event.response and LogLineFrame(event.response, logged)
+
+    def _open_logged(self, plain: PlainSegment, time_ns: int) -> Connection:
+        if self.open_connections() >= self.limits.connections:
+            self._make_room(time_ns)
+        opened = self._open(Segment._make(plain), time_ns, self.place)
+        if isinstance(opened, ConnectionAnalyzer):
+            opened.begin_logged(0)
+        return opened
 
     def feed_segment(self, segment: PlainSegment, ref: int, time_ns: int) -> list[Event]:
         """`feed` for a packet that was taken apart already, here or on another machine."""
@@ -417,6 +462,9 @@ class Analyzer:
     def _feed_segment(self, segment: PlainSegment, ref: int, time_ns: int) -> None:
         if ref >> FILE_SHIFT != self._file:
             self._switch_file(ref >> FILE_SHIFT)
+        if self._logged is not None:
+            self._feed_logged(segment, ref, time_ns, self._logged)
+            return
         found, direction = self._find(segment[0])
         if found is None or isinstance(found, bytes) or time_ns > self._due_ns or segment[3] & SYN:
             slow = self._slow(segment, ref, time_ns)
@@ -683,6 +731,12 @@ def _numbered_without(
 ) -> list[tuple[int, PlainPacket]]:
     """Packets with their numbers, without those of some files."""
     return [one for one in enumerate(packets, start) if one[1][0] >> FILE_SHIFT not in files]
+
+
+def _is_of_line(found: Flow, logged: Logged) -> bool:
+    """Whether a connection is the one that a line of a request log names."""
+    known = None if isinstance(found, bytes) else found.info.logged
+    return known is not None and known.connection == logged.connection
 
 
 def is_answer(flags: int) -> bool:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from kdissect.decoders.trees.tree_decoder import Part
 
 
+NOT_LOGGED = "not in the request log, or in a form that is not known"
+
+
 class DecodedBody(NamedTuple):
     """A body as plain JSON values.
 
@@ -34,9 +37,18 @@ def body_of(exchange: Exchange, side: str, show_secrets: bool) -> DecodedBody:
     do payloads that do not fit.
     """
     frame = exchange.request if side == "request" else exchange.response
-    key, version = exchange.api_key, exchange.api_version
     if frame is None:
         return DecodedBody(None, None)
+    if frame.logged is not None and not frame.is_cut:
+        from kdissect.engine.records.logged_sizes import with_logged_sizes  # start-up: of request logs alone
+
+        decoded = _decoded(exchange, side, frame, show_secrets)
+        return decoded._replace(body=with_logged_sizes(exchange, side != "request", decoded.body))
+    return _decoded(exchange, side, frame, show_secrets)
+
+
+def _decoded(exchange: Exchange, side: str, frame: Frame, show_secrets: bool) -> DecodedBody:
+    key, version = exchange.api_key, exchange.api_version
     if frame.is_cut and (key is not None or exchange.kind is ExchangeKind.SASL_TOKEN):
         return _cut_body(exchange, frame, side, show_secrets)
     if exchange.kind is ExchangeKind.SASL_TOKEN:
@@ -79,6 +91,8 @@ def _whole_body(data: bytes, offset: int, read: Decoder | None) -> dict[str, Any
 
 
 def _cut_body(exchange: Exchange, frame: Frame, side: str, show_secrets: bool) -> DecodedBody:
+    if frame.logged is not None:
+        return DecodedBody(None, NOT_LOGGED)
     error = f"only {len(frame.data)} of {plural(frame.size, 'byte')} were captured"
     if exchange.kind is ExchangeKind.SASL_TOKEN:
         return DecodedBody(None, error)  # what its bytes are is told by all of them

@@ -81,7 +81,11 @@ EXCHANGE_FIELDS = (
             ("", "struct", f"the {side} frame; null where none was captured"),
             (".packets", "struct", "the packets that carried the frame"),
             (".packets.file", "string", "capture file of the frame's first byte"),
-            (".packets.first", "int64", "packet with the frame's first byte, 1-based within its file"),
+            (
+                ".packets.first",
+                "int64",
+                "packet with the frame's first byte, 1-based within its file; of a request log the line",
+            ),
             (
                 ".packets.last",
                 "int64",
@@ -91,7 +95,7 @@ EXCHANGE_FIELDS = (
             (".time", "string", "time of the first byte's packet, RFC 3339 with nanoseconds"),
             (".time_ns", "int64", "the same in nanoseconds since 1970 UTC"),
             (".end_time_ns", "int64", "time of the last byte's packet"),
-            (".bytes", "int64", "size on the wire with the 4-byte size prefix"),
+            (".bytes", "int64", "size on the wire with the 4-byte size prefix; null for a request log"),
             (
                 ".captured",
                 "int64",
@@ -256,9 +260,9 @@ class ExchangeRows:
             "time": rfc3339(frame.time_ns),
             "time_ns": frame.time_ns,
             "end_time_ns": frame.end_time_ns,
-            "bytes": frame.size + 4,
+            "bytes": frame.bytes_on_wire,
         }
-        if len(frame.data) < frame.size:
+        if len(frame.data) < frame.size and frame.logged is None:
             row["captured"] = len(frame.data) + 4
         return row
 

@@ -80,10 +80,13 @@ def unread_places(exchange: Exchange) -> tuple[Place, Place | None] | None:
 
 
 def transfer_places(exchange: Exchange) -> tuple[Place, Place | None] | None:
-    """Where both bodies of a Produce or Fetch stand; None for one that is not whole. Compiled only."""
+    """Where both bodies of a Produce or Fetch stand; None for one that is not whole, or from a request log.
+
+    Compiled only.
+    """
     # Hot, once an exchange.
     request, response = exchange.request, exchange.response
-    if exchange.api_key is None or exchange.api_version is None or request is None:
+    if exchange.api_key is None or exchange.api_version is None or request is None or request.logged:
         return None
     rows = transfer_rows(exchange.api_key, exchange.api_version)
     if rows is None or request.is_cut:

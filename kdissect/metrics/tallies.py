@@ -73,10 +73,10 @@ class ExchangeTally:
         """Count one exchange; `times` are None where it has no latency."""
         if exchange.request is not None:
             self.requests += 1
-            self.request_bytes += exchange.request.bytes_on_wire
+            self.request_bytes += exchange.request.bytes_on_wire or 0
         if exchange.response is not None:
             self.responses += 1
-            self.response_bytes += exchange.response.bytes_on_wire
+            self.response_bytes += exchange.response.bytes_on_wire or 0
         self.unanswered += exchange.state is State.UNANSWERED
         if times is not None:
             self.latency.add(times.latency)

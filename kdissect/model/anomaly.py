@@ -15,6 +15,7 @@ class AnomalyKind(StrEnum):
     CORRUPT_CAPTURE = "corrupt_capture"  # lengths or magic of the capture file make no sense from here on
     DROPPED_PACKETS = "dropped_packets"  # the capturing side lost them, and says so
     TIME_STEP_BACK = "time_step_back"
+    UNREAD_LINE = "unread_line"  # lines of a request log that are not read, or not whole, by the reason
     UNSUPPORTED_LINK = "unsupported_link"
     MALFORMED_PACKET = "malformed_packet"
     FRAGMENT_INCOMPLETE = "fragment_incomplete"

@@ -1,8 +1,12 @@
 """Kafka frames and their headers."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.model.packets.packet import line_ref, ref_file
+
+if TYPE_CHECKING:
+    from kdissect.model.packets.logged import Logged
 
 STREAM_ENDED = "the stream ended"  # why a frame is cut, in the detail of its anomaly
 
@@ -46,9 +50,12 @@ class Frame:
         self.end_time_ns = end_time_ns
         self.anomalies: list[Anomaly] | None = None  # None instead of []: most frames have none
 
+    logged: "Logged | None" = None
+    """The line of the request log that the frame is made of; None if it was captured (`LogLineFrame`)."""
+
     @property
-    def bytes_on_wire(self) -> int:
-        """Bytes of the frame in the TCP stream, its 4-byte size prefix included."""
+    def bytes_on_wire(self) -> int | None:
+        """Bytes of the frame in the TCP stream, its 4-byte size prefix included; None if not known."""
         return self.size + 4
 
     @property
@@ -73,11 +80,48 @@ class Frame:
         """What it is made of."""
         return self.data, self.size, self.first_ref, self.last_ref, self.time_ns, self.end_time_ns
 
-    def __reduce__(self) -> tuple[type["Frame"], FrameRow, list[Anomaly] | None]:
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...], list[Anomaly] | None]:
         return Frame, self.row(), self.anomalies
 
     def __setstate__(self, anomalies: list[Anomaly] | None) -> None:
         self.anomalies = anomalies
+
+
+_NOT_LOGGED = "its body is not in the request log, or in a form that is not known"
+
+
+class LogLineFrame(Frame):
+    """A frame that was made of a line of a request log: without its records, so that its size is not known.
+
+    `size` is that of what was made, and the references are those of the line.
+    """
+
+    __slots__ = ("logged",)
+
+    def __init__(self, frame: Frame, logged: "Logged") -> None:
+        super().__init__(*frame.row())
+        self.first_ref = self.last_ref = line_ref(ref_file(frame.first_ref), logged.line)
+        if frame.anomalies:
+            self.anomalies = [_of_log(anomaly, self.first_ref) for anomaly in frame.anomalies]
+        self.logged = logged
+
+    @property
+    def bytes_on_wire(self) -> int | None:
+        """Not known."""
+        return None
+
+    def shortened(self, kept: int) -> "Frame":
+        """The frame with the first `kept` bytes of its data only."""
+        assert self.logged is not None
+        return LogLineFrame(super().shortened(kept), self.logged)
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...], list[Anomaly] | None]:
+        return LogLineFrame, (Frame(*self.row()), self.logged), self.anomalies
+
+
+def _of_log(anomaly: Anomaly, ref: int) -> Anomaly:
+    is_cut = anomaly.kind is AnomalyKind.CUT_FRAME
+    return anomaly._replace(detail=_NOT_LOGGED if is_cut else anomaly.detail, ref=ref)
 
 
 def is_cut_by_end(frame: Frame) -> bool:

@@ -6,10 +6,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.decoders import quirks
+from kdissect.decoders.bodies import decode_once
 from kdissect.decoders.generated.projection import Path, Projector, Values, collected, projector
 from kdissect.engine.exchange_bodies import part_of
 from kdissect.engine.exchange_rows import TopicsOf, wire_topics
 from kdissect.engine.records.record_values import RecordValues
+from kdissect.model.frame import Frame
 from kdissect.model.record_batch import Record, RecordBatch
 from kdissect.query.fields.schema_fields import SIDES
 from kdissect.schema.logs import log
@@ -90,12 +92,25 @@ class Bodies:
             return None
         if frame.is_cut:
             return self._part(exchange, side, key)
+        if frame.logged is not None:
+            return self._logged(exchange, frame, side, key)
         if side != SIDES[0]:
             version = quirks.response_body_version(key, version, frame.data, offset)
         project = self._projector(side, key, version)
         if project is None:
             return None
         return project(frame.data, offset) or self._part(exchange, side, key)
+
+    def _logged(self, exchange: Exchange, frame: Frame, side: str, key: int) -> Values | None:
+        """Of a frame that was made of a request log, whose records are not there."""
+        is_response = side != SIDES[0]
+        offset = exchange.response_body_offset if is_response else exchange.request_body_offset
+        found = decode_once(frame, offset, key, exchange.api_version or 0, is_response)
+        if found is None:
+            return None
+        from kdissect.engine.records.logged_sizes import value_with_sizes  # start-up: of request logs alone
+
+        return collected(value_with_sizes(found.value), self._wanted[side, key], self._slots)
 
     def _part(self, exchange: Exchange, side: str, key: int) -> Values | None:
         """Return values of a body that does not fit. Near secrets it excludes possible pieces of a secret."""

@@ -5,7 +5,7 @@ from shlex import quote
 from textwrap import wrap
 
 from kdissect.model.finding import Finding, Location, Party, Who
-from kdissect.model.packets.packet import ref_file, ref_number
+from kdissect.model.packets.packet import ref_file, span_text
 from kdissect.model.wording import plural
 from kdissect.report.about import (
     exercised_text,
@@ -117,9 +117,7 @@ def frame_text(place: Location) -> str:
 
 def packets_text(place: Location, files: Sequence[str]) -> str:
     """`packets 4-6 of a.pcap`."""
-    first, last = ref_number(place.first_ref), ref_number(place.last_ref)
-    span = f"packet {first}" if first == last else f"packets {first}-{last}"
-    return f"{span} of {file_of(place, files)}"
+    return f"{span_text(place.first_ref, place.last_ref)} of {file_of(place, files)}"
 
 
 def command(place: Location, files: Sequence[str]) -> str:

@@ -96,6 +96,8 @@ def place_of(info: ConnectionInfo, exchange: Exchange | None, side: str, fault: 
     if frame is None:
         return place
     start, end, path = _span(exchange, side, fault)
+    if frame.logged is not None:  # its bytes were made of the log
+        start = end = -1
     seen = shown_bytes(exchange, side, start, end) if start >= 0 else b""
     return place._replace(
         first_ref=frame.first_ref, last_ref=frame.last_ref, time_ns=frame.time_ns,

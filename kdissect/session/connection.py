@@ -75,6 +75,7 @@ class ConnectionAnalyzer:
         "_events",
         "_forced",
         "_held",
+        "_is_aligned",
         "_is_reported",
         "_kept",
         "_patience",
@@ -111,6 +112,7 @@ class ConnectionAnalyzer:
         self._forced = forced_client
         self._secrets = secrets
         self._tls: TlsConnection | None = None
+        self._is_aligned = False  # its first bytes begin a frame, whether the start was seen or not
         self._is_reported = False  # its kind is known to the outside
         self._held = held_of(store, info)
         self._kept: Kept | None = None  # while it is native-owned: the state that the engine does not need
@@ -133,7 +135,7 @@ class ConnectionAnalyzer:
         self.info, self._events, self.store = info, events, store
         self._brokers, self._secrets = brokers, secrets
         self._detection = self._tls = self._forced = None
-        self._closed, self._is_reported = False, True
+        self._closed, self._is_aligned, self._is_reported = False, False, True
         self._held, self._kept = held_of(store, info), BEGUN
         self._patience = self._wait = 0
         info.tcp_log = NOTHING_NOTED
@@ -164,6 +166,22 @@ class ConnectionAnalyzer:
     def stay(self) -> None:
         """Keep it out of the native engine, before its first segment."""
         self._held = None
+
+    def begin_logged(self, client: int) -> None:
+        """It is made of a request log, before its first segment: Kafka from its first byte on.
+
+        `client` is the direction of requests.
+        """
+        self.stay()
+        self._forced, self._is_aligned = client, True
+
+    def feed_logged(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
+        """Take a segment that was made of a request log: the next one of its direction."""
+        mine, peer = self._tcp.streams[direction], self._tcp.streams[1 - direction]
+        flow, seq, ack, flags, window, payload, missing, ip_id = segment
+        seq = seq if mine.next_seq < 0 else mine.next_seq
+        ack = ack if peer.next_seq < 0 else peer.next_seq
+        self.feed(direction, (flow, seq, ack, flags, window, payload, missing, ip_id), ref, time_ns)
 
     @property
     def last_ns(self) -> int:
@@ -381,7 +399,8 @@ class ConnectionAnalyzer:
         if self._forced is not None:
             detection.hold(direction, payload, ref, time_ns)
             is_tls = self._tls is None and foreign_protocol(payload) is ConnectionKind.TLS
-            self._decide(ConnectionKind.TLS if is_tls else ConnectionKind.KAFKA, self._forced)
+            forced = ConnectionKind.TLS if is_tls else ConnectionKind.KAFKA
+            self._decide(forced, self._forced, self._is_aligned)
             return
         reader = self._readers[direction]
         if self.tcp.initiator is not None:
@@ -700,7 +719,7 @@ class ConnectionAnalyzer:
 
     def _summarise(self) -> None:
         info = self.info
-        info.tcp = self._tcp_summary()
+        info.tcp = None if info.logged is not None else self._tcp_summary()
         info.tcp_log = None  # first: another thread that adds both must not count them twice
         if self.tcp.anomaly_counts:
             info.count_anomalies(self.tcp.anomaly_counts)

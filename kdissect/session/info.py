@@ -22,6 +22,7 @@ from kdissect.net.anomaly_log import NO_ANOMALIES, AnomalyLog, without
 from kdissect.net.streams.round_trips import RoundTrips
 
 if TYPE_CHECKING:
+    from kdissect.model.packets.logged import Logged
     from kdissect.model.packets.process import Process
     from kdissect.session.detection.proxy_header import ProxyHeader
     from kdissect.tls.tls_info import TlsInfo
@@ -239,6 +240,9 @@ class ConnectionInfo:
     """Which exchanges the other connection has, if not all: `same_as` is then that of the event."""
     proxy: "_Seldom[ProxyHeader]" = _Seldom()
     """Content of a PROXY protocol header before its first byte."""
+
+    logged: "_Seldom[Logged]" = _Seldom()
+    """The last line of the request log that the connection is made of; None if it was captured."""
 
     id: str
     client: Endpoint
@@ -470,6 +474,16 @@ class ConnectionInfo:
         told = [(None if end is None else ends.get(end), process) for end, process in self.processes]
         for one in ("client", "broker", None) if role is None else (role,):
             yield from (pair for pair in told if pair[0] == one)
+
+    def note_logged(self, logged: "Logged") -> None:
+        """The next line of the request log that the connection is made of."""
+        self.logged = logged
+        if self.software_name is None and logged.software_name is not None:
+            self.software_name, self.software_version = logged.software_name, logged.software_version
+            self.line_texts = None
+        if logged.principal is not None and logged.principal != self.principal:
+            self.principal = logged.principal
+            self.line_texts = None
 
     def anomalies_so_far(self) -> Counter[AnomalyKind]:
         """Return how many anomalies of each kind there were, also while the connection is open."""

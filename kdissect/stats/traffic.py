@@ -46,7 +46,8 @@ class Tally:
 
     `broker` leaves out `unclear` exchanges (`response_time`). `wait` counts Fetches that waited for all of
     their max wait, `empty_early` counts Fetches that were answered without records long before, `throttle`
-    counts answers with a throttle time. `errors` counts exchanges by each code in them.
+    counts answers with a throttle time. `errors` counts exchanges by each code in them. `unsized` counts
+    exchanges of a request log: their bytes are unknown, and not in `request_bytes` and `response_bytes`.
     """
 
     __slots__ = (
@@ -64,6 +65,7 @@ class Tally:
         "states",
         "throttle",
         "unclear",
+        "unsized",
         "wait",
     )  # fmt: skip
 
@@ -76,7 +78,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.exchanges = self.failed = self.unclear = self.empty_early = 0
-        self.request_bytes = self.response_bytes = 0
+        self.request_bytes = self.response_bytes = self.unsized = 0
         self.first_ns: int | None = None
         self.last_ns: int | None = None
         self._begins_complete = False
@@ -110,6 +112,7 @@ class Tally:
         self.states[str(exchange.state)] += 1
         self.request_bytes += bytes_of(exchange.request)
         self.response_bytes += bytes_of(exchange.response)
+        self.unsized += exchange.connection.logged is not None
         self._seen(time_of(exchange))
         if errors or exchange.state in _WITHOUT_ANSWER:
             self.failed += 1
@@ -138,7 +141,7 @@ class Tally:
 
     def merge(self, other: Tally) -> None:
         """Count everything of another tally, which stays as it is."""
-        for name in ("exchanges", "failed", "unclear", "empty_early", "request_bytes", "response_bytes"):
+        for name in _NUMBERS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for time_ns in (other.first_ns, other.last_ns):
             if time_ns is not None:
@@ -147,6 +150,11 @@ class Tally:
         self.errors.update(other.errors)
         for name in DISTRIBUTIONS:
             getattr(self, name).merge(getattr(other, name))
+
+    @property
+    def bytes(self) -> int | None:
+        """Bytes of requests and responses; None if not all are known."""
+        return None if self.unsized else self.request_bytes + self.response_bytes
 
     def _times(self, times: ResponseTime) -> None:
         self.latency.add(times.latency)
@@ -165,6 +173,7 @@ class Tally:
         self.last_ns = time_ns if self.last_ns is None else max(self.last_ns, time_ns)
 
 
+_NUMBERS = ("exchanges", "failed", "unclear", "empty_early", "request_bytes", "response_bytes", "unsized")
 _MADE_OF = {"states": Counter, "errors": Counter} | dict.fromkeys(DISTRIBUTIONS, Distribution)
 
 
@@ -244,8 +253,8 @@ class Traffic:
 
 
 def bytes_of(frame: Frame | None) -> int:
-    """Bytes of a frame on the wire, its size prefix included; 0 for none."""
-    return 0 if frame is None else frame.size + PREFIX_BYTES
+    """Bytes of a frame on the wire, its size prefix included; 0 for none, and where they are not known."""
+    return 0 if frame is None or frame.logged is not None else frame.size + PREFIX_BYTES
 
 
 def time_of(exchange: Exchange) -> int:

@@ -15,7 +15,7 @@ SECOND_NS = 1_000_000_000
 ORDERS: dict[str, Callable[[Tally], int]] = {
     "exchanges": lambda tally: tally.exchanges,
     "failed": lambda tally: tally.failed,
-    "bytes": lambda tally: tally.request_bytes + tally.response_bytes,
+    "bytes": lambda tally: tally.bytes or 0,
     "p50": lambda tally: tally.latency.quantile(0.5) or 0,
     "p99": lambda tally: tally.latency.quantile(0.99) or 0,
     "max": lambda tally: tally.latency.max,
@@ -68,8 +68,8 @@ def _tally(tally: Tally) -> Facts:
         "failed": tally.failed,
         "states": dict(tally.states),
         "errors": dict(tally.errors.most_common()),
-        "request_bytes": tally.request_bytes,
-        "response_bytes": tally.response_bytes,
+        "request_bytes": None if tally.unsized else tally.request_bytes,
+        "response_bytes": None if tally.unsized else tally.response_bytes,
         "first_time": None if tally.first_ns is None else rfc3339(tally.first_ns),
         "last_time": None if tally.last_ns is None else rfc3339(tally.last_ns),
         "latency_ns": tally.latency.facts(),
@@ -82,7 +82,7 @@ def _tally(tally: Tally) -> Facts:
 
 
 def _over_time(traffic: Traffic, width: int) -> Facts:
-    series = traffic.series.narrowed(width)
+    series, is_sized = traffic.series.narrowed(width), not traffic.total.unsized
     return {
         "interval_ns": series.width_ns,
         "points": [
@@ -90,8 +90,8 @@ def _over_time(traffic: Traffic, width: int) -> Facts:
                 "time": rfc3339(point.time_ns),
                 "time_ns": point.time_ns,
                 "exchanges": point.exchanges,
-                "request_bytes": point.request_bytes,
-                "response_bytes": point.response_bytes,
+                "request_bytes": point.request_bytes if is_sized else None,
+                "response_bytes": point.response_bytes if is_sized else None,
                 "errors": point.errors,
             }
             for point in series.points()

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 /// `kdissect.model.packets.packet`: a reference is the number of a file, and that of the packet in it.
 pub const FILE_SHIFT: u32 = 40;
-pub const NUMBER_MASK: i64 = (1 << FILE_SHIFT) - 1;
+pub const NUMBER_MASK: i64 = (1 << (FILE_SHIFT - 1)) - 1;
 
 /// One packet: its bytes from `start` up to `end`, its time in nanoseconds since 1970, its length on the wire,
 /// its link type.

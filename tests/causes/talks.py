@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.model.cause import Diagnosis
 from tests.causes.diagnosing import diagnosed
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import START_NS, Conversation
 from tests.support.packets.pcaps import write_pcap
 

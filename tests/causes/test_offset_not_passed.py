@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from kdissect.decoders.encoder import encode_response
 from kdissect.model.cause import Diagnosis
 from tests.causes.diagnosing import capture, diagnosed, ids
 from tests.causes.talks import Talk, what_is_wrong
 from tests.support.messages.batches import batch_bytes, record_bytes
-from tests.support.messages.encoder import encode_response
 from tests.support.messages.traffic import BROKER
 
 _FETCH = 1

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kdissect.decoders.as_json.jsonable import to_jsonable
+from kdissect.decoders.encoder import encode
 from kdissect.decoders.generated.compiled import decoder
 from kdissect.decoders.generated.summary import summarizer
 from kdissect.decoders.trees.node import Node
@@ -15,7 +16,6 @@ from kdissect.schema import protocol_messages
 from kdissect.schema.types import Array, Field, Message, MessageKind, Primitive, Struct
 from tests.conformance.plain import plain
 from tests.conformance.random_values import ValueMaker
-from tests.support.messages.encoder import encode
 
 SEEDS = range(2)
 PADDING = b"\xee" * 7  # the body does not start at 0, and something may lie before it

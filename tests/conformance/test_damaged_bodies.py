@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import pytest
 
+from kdissect.decoders.encoder import encode, encode_uvarint
 from kdissect.decoders.generated.compiled import decoder
 from kdissect.decoders.generated.summary import summarizer
 from kdissect.decoders.trees.tree_decoder import dissect, locate
@@ -13,7 +14,6 @@ from kdissect.model.errors import DecodeError
 from kdissect.schema import protocol_messages
 from kdissect.schema.types import Message
 from tests.conformance.random_values import ValueMaker, all_bodies
-from tests.support.messages.encoder import encode, encode_uvarint
 
 API_KEYS = sorted(protocol_messages.api_keys())
 HOSTILE = (b"\xff\xff\xff\xff\x07", b"\x7f", b"\x00\x00\x00\x60")  # as varints, as integers, as small lengths

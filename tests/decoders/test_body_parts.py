@@ -7,6 +7,7 @@ import pytest
 
 from kdissect.decoders.bodies import summarize_response
 from kdissect.decoders.body_parts import body_part, part_jsonable
+from kdissect.decoders.encoder import encode_response
 from kdissect.decoders.frames import dissect_response
 from kdissect.decoders.generated.projection import collected, projector
 from kdissect.decoders.trees.tree_decoder import decode_part, dissect, locate
@@ -14,7 +15,6 @@ from kdissect.decoders.trees.tree_text import render
 from kdissect.schema import protocol_messages
 from kdissect.schema.secrets import MASK
 from tests.support.messages.batches import batch_bytes, record_bytes
-from tests.support.messages.encoder import encode_response
 from tests.support.messages.records import records_fields_of
 
 METADATA, DESCRIBE_CONFIGS, FETCH = 3, 32, 1

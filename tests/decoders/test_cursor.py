@@ -3,8 +3,8 @@
 import pytest
 
 from kdissect.decoders.cursor import Cursor, skip_tags, tag_section, uvarint
+from kdissect.decoders.encoder import encode_uvarint
 from kdissect.model.errors import DecodeError
-from tests.support.messages.encoder import encode_uvarint
 
 VARINTS = [
     (0, "00"),

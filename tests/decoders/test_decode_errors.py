@@ -6,6 +6,7 @@ import pickle
 import pytest
 
 from kdissect.decoders.bodies import decode_once
+from kdissect.decoders.encoder import encode
 from kdissect.decoders.generated.compiled import decoder
 from kdissect.decoders.generated.values import items
 from kdissect.decoders.trees.tree_decoder import dissect
@@ -13,7 +14,6 @@ from kdissect.model.errors import DecodeError
 from kdissect.model.frame import Frame
 from kdissect.schema import protocol_messages
 from kdissect.schema.types import Message
-from tests.support.messages.encoder import encode
 
 
 def response(api_key: int) -> Message:

@@ -11,11 +11,11 @@ from kdissect.decoders.bodies import (
     summarize_request,
     summarize_response,
 )
+from kdissect.decoders.encoder import encode, encode_request, encode_response
 from kdissect.decoders.frames import dissect_body, dissect_request, dissect_response
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.model.errors import DecodeError
 from kdissect.schema import protocol_messages
-from tests.support.messages.encoder import encode, encode_request, encode_response
 
 # spec/004 "Wire Format Examples": both sizes are wrong there, and null topics exist only from version 1 on.
 SPEC_REQUEST = bytes.fromhex("00000011 0003 0000 00000001 0004 74657374 ffffffff")

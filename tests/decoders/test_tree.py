@@ -1,8 +1,8 @@
 """Trees as text."""
 
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.trees.tree_text import quote, render
-from tests.support.messages.encoder import encode_request, encode_response
 
 
 def test_a_request() -> None:

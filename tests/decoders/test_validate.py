@@ -10,6 +10,7 @@ import kdissect
 from kdissect.decoders.as_json.json_bodies import request_to_jsonable, response_to_jsonable
 from kdissect.decoders.bodies import decode_once, summarize_response
 from kdissect.decoders.body_schemas import known_body
+from kdissect.decoders.encoder import encode
 from kdissect.decoders.generated.summary import NO_SUMMARY
 from kdissect.decoders.generated.validate import Validation, _coded, _walking, validator
 from kdissect.decoders.records.records_fields import has_pieces
@@ -19,7 +20,6 @@ from kdissect.model.frame import Frame
 from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 from tests.support.console import CAPTURES
-from tests.support.messages.encoder import encode
 from tests.support.messages.records import records_fields_of
 
 # Between them every API in nearly every version that brokers of three releases answer, and records.

@@ -9,11 +9,11 @@ import pytest
 
 from kdissect.decoders.as_json.json_bodies import json_decoder
 from kdissect.decoders.as_json.jsonable import to_jsonable
+from kdissect.decoders.encoder import encode
 from kdissect.decoders.generated.compiled import decoder
 from kdissect.decoders.generated.values import items
 from kdissect.schema import protocol_messages
 from kdissect.schema.types import Message
-from tests.support.messages.encoder import encode
 
 
 def message(api_key: int, response: bool = False) -> Message:

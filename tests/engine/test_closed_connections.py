@@ -2,9 +2,9 @@
 
 import gc
 
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.engine.analyzer import Analyzer
 from kdissect.session.connection import ConnectionAnalyzer
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import Conversation
 
 

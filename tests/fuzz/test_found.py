@@ -17,6 +17,7 @@ from kdissect.capture.formats.pcapng import PcapngParser
 from kdissect.decoders.as_json.json_bodies import response_to_jsonable
 from kdissect.decoders.compression.codec import codec_name
 from kdissect.decoders.compression.codec import decompress as decompress_batch
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.frames import dissect_request
 from kdissect.decoders.hexinput import HexError, parse_hex
 from kdissect.decoders.records import search
@@ -33,7 +34,6 @@ from tests.capture.capture_samples import block, interface, option, section
 from tests.hostile import framing, records
 from tests.hostile.captures import talk
 from tests.support.messages.batches import batch_bytes, record_bytes
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import ACK, CLIENT, PSH, Conversation, frame, request, response
 from tests.support.run import connections_of, events_of, exchanges_of
 

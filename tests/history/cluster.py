@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.messages.encoder import encode_request, encode_response
+from kdissect.decoders.encoder import encode_request, encode_response
 from tests.support.messages.traffic import Conversation
 
 ORDERS, CLICKS = bytes(range(16)), bytes(range(16, 32))

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.headers import parse_request_header, response_body_offset
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
@@ -11,7 +12,6 @@ from kdissect.model.frame import Frame
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
 from tests.support.messages.batches import batch_bytes, record_bytes
-from tests.support.messages.encoder import encode_request, encode_response
 
 MS = 1_000_000
 START_NS = 1_700_000_000_000_000_000

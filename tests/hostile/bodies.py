@@ -6,8 +6,8 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from kdissect.decoders.encoder import encode_request, encode_response
 from tests.hostile.framing import streams
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import BROKER, CLIENT, request
 
 TELEMETRY, ENVELOPE = 72, 58

@@ -4,7 +4,7 @@ search."""
 import struct
 from collections.abc import Callable
 
-from tests.support.messages.encoder import encode_request, encode_response
+from kdissect.decoders.encoder import encode_request, encode_response
 from tests.support.messages.traffic import BROKER, CLIENT, Conversation, frame, request, response
 from tests.support.packets.pcaps import pcap_bytes
 

@@ -11,9 +11,9 @@ import cramjam
 import lz4.frame
 import zstandard
 
+from kdissect.decoders.encoder import encode_request
 from tests.hostile.framing import streams
 from tests.support.messages.batches import batch_bytes, message_bytes, record_bytes, zigzag
-from tests.support.messages.encoder import encode_request
 from tests.support.messages.traffic import CLIENT
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from kdissect.api import Dissection
 from kdissect.decoders import quirks
+from kdissect.decoders.encoder import encode
 from kdissect.decoders.generated.compiled import decoder
 from kdissect.decoders.trees.node import Node
 from kdissect.decoders.trees.tree_decoder import dissect
@@ -18,7 +19,6 @@ from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionKind
 from tests.mutation.talk import Talk, judged
 from tests.support.console import CAPTURES
-from tests.support.messages.encoder import encode
 from tests.support.messages.traffic import BROKER, CLIENT
 
 API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 17, 36

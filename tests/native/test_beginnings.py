@@ -7,12 +7,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.packets.packet import PlainPacket
 from kdissect.session.beginning import first_of
 from tests.engine.test_in_order import CUTS, DAMAGE, blocks, damaged
 from tests.native import packets as asked
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import ACK, BROKER, CLIENT, FIN, RST, SYN, Conversation, request, response
 from tests.support.python_side import PythonSide
 

@@ -17,6 +17,7 @@ from kdissect.cli.formats.jsonl import JsonFormat
 from kdissect.cli.formats.text_table import TableFormat, chosen_columns
 from kdissect.cli.formats.tsv import TsvFormat
 from kdissect.decoders.body_schemas import body_message
+from kdissect.decoders.encoder import encode
 from kdissect.engine.exchange_rows import ExchangeRows, TopicsOf, wire_topics
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.endpoint import Endpoint
@@ -28,7 +29,6 @@ from kdissect.report.quantities import duration
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
 from tests.support.console import CAPTURES
-from tests.support.messages.encoder import encode
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 

@@ -12,6 +12,7 @@ from kdissect.api import Dissection
 from kdissect.capture.files import open_captures
 from kdissect.cli.statistics.stats_command import count_blocks
 from kdissect.decoders.body_schemas import body_message
+from kdissect.decoders.encoder import encode
 from kdissect.decoders.generated.summary import listed_role
 from kdissect.history.state_table import Table
 from kdissect.model.packets.packet import Packet
@@ -24,7 +25,6 @@ from kdissect.stats.traffic import Traffic
 from kdissect.stats.watermarks import Watermarks
 from tests.engine.test_in_order import CAPTURES, DAMAGE, FLIPS, SHIPPED, damaged, flipped, shipped
 from tests.native import traffic_said
-from tests.support.messages.encoder import encode
 from tests.support.messages.traffic import Conversation, request, response
 from tests.support.packets.pcaps import write_pcap
 from tests.support.python_side import PythonSide

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from kdissect.decoders.encoder import encode
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import Frame
 from kdissect.model.packets.packet import packet_ref
@@ -25,7 +26,6 @@ from kdissect.session.identities import Identities
 from kdissect.session.info import Close
 from tests.query.exchanges import BROKER, CLIENT, START, exchange
 from tests.support.messages.batches import batch_bytes, message_bytes, record_bytes
-from tests.support.messages.encoder import encode
 
 GOLDEN = Path(__file__).parent / "field_values.txt"
 FILES = ("a.pcap", "b.pcap", "c.pcap")

@@ -2,12 +2,12 @@
 
 import pytest
 
+from kdissect.decoders.encoder import encode
 from kdissect.query import compile_filter
 from kdissect.query.binding import Context
 from kdissect.schema.protocol_messages import api
 from kdissect.session.exchange import Exchange
 from tests.query.exchanges import exchange, frame, takes
-from tests.support.messages.encoder import encode
 
 
 def told(*codes: int) -> Exchange:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kdissect.decoders.encoder import encode
 from kdissect.decoders.generated import projection
 from kdissect.model.frame import Frame
 from kdissect.query import binding, compile_filter
@@ -12,7 +13,6 @@ from kdissect.query.fields.lookup import look_up
 from kdissect.schema.protocol_messages import api
 from kdissect.session.exchange import Exchange
 from tests.query.exchanges import START, exchange, frame, takes
-from tests.support.messages.encoder import encode
 
 HEADER = b"head"
 

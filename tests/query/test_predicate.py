@@ -8,6 +8,7 @@ import pytest
 
 import kdissect
 from kdissect.api import Dissection
+from kdissect.decoders.encoder import encode
 from kdissect.decoders.generated import projection
 from kdissect.model.packets.packet import packet_ref
 from kdissect.model.packets.process import Process
@@ -19,7 +20,6 @@ from kdissect.schema.protocol_messages import api
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from tests.query.exchanges import BROKER, CLIENT, START, exchange, frame, takes
 from tests.support.console import CAPTURES, TXN
-from tests.support.messages.encoder import encode
 
 
 def test_pickled_as_its_text() -> None:

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
+from kdissect.decoders.encoder import encode
 from kdissect.query import FilterError, binding, compile_filter
 from kdissect.query.values.operators import OPERATORS
 from kdissect.schema.protocol_messages import api
 from kdissect.session.exchange import Exchange
 from tests.query.exchanges import exchange, frame, takes
-from tests.support.messages.encoder import encode
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import pytest
 
 from kdissect.cli import main
 from kdissect.cli.findings.report_files import FORMATS
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.schema import protocol_messages
 from kdissect.schema.secrets import may_hold_secrets
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.planted import PLANTED, SECRET, exchanges, needles
 from tests.support.messages.traffic import Conversation
 from tests.support.packets.pcaps import write_pcap

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.finding import Finding
 from kdissect.model.packets.packet import Packet
@@ -10,7 +11,6 @@ from kdissect.rules.judge import Judge
 from kdissect.schema import protocol_messages
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import CLIENT, Conversation
 
 Fields = Mapping[str, Any]

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from kdissect.decoders.encoder import encode_response
 from kdissect.model.finding import Severity
 from kdissect.model.packets.packet import Packet
 from kdissect.report.text import finding_text
@@ -18,7 +19,6 @@ from tests.rules.fixtures.connections import all_of
 from tests.rules.fixtures.values import BATCH, TOPIC_ID
 from tests.rules.fixtures.wire import ALL, CLUSTER, METADATA, PRODUCE, later_connection, old_produce
 from tests.rules.scripted_connection import SOFTWARE, VERSIONS, Fields, ScriptedConnection, findings, versions
-from tests.support.messages.encoder import encode_response
 from tests.support.messages.traffic import BROKER, CLIENT, RST, Conversation, request
 
 SNAP = 96

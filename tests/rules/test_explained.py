@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.model.finding import Finding
 from tests.rules.scripted_connection import ScriptedConnection, findings
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import CLIENT
 
 METADATA, OFFSET_COMMIT, HEARTBEAT, SYNC_GROUP, DESCRIBE_GROUPS, LIST_GROUPS = 3, 8, 12, 14, 15, 16

@@ -1,10 +1,10 @@
 """What mutants of real exchanges (`tests/mutation`) found wrong with rules, in the smallest conversations."""
 
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.model.packets.packet import Packet
 from kdissect.rules.views.body_view import body_of
 from tests.rules.scripted_connection import ScriptedConnection, findings, judged
 from tests.support.messages.batches import batch_bytes, record_bytes
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import BROKER, CLIENT
 from tests.support.run import exchanges_of
 

@@ -2,11 +2,11 @@
 
 import pytest
 
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.packets.packet import Packet
 from kdissect.rules.judge import Judge
 from tests.rules.test_damaged_captures import packets_of
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import BROKER, CLIENT, Conversation
 from tests.support.run import exchanges_of
 

@@ -9,11 +9,11 @@ import pytest
 
 from captures.replay import faults_of_brokers, faults_of_clients
 from captures.replay.tape import BROKER, CLIENT, Tape, reported
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.rules.pages import rule_markdown, rule_text
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.replays import TABLE, read_replays, replays_text
 from tests.support.console import CHECKOUT
-from tests.support.messages.encoder import encode_request, encode_response
 
 FAULTS = [(fault.code, fault.says) for fault in (*faults_of_clients.FAULTS, *faults_of_brokers.FAULTS)]
 

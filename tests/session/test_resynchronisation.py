@@ -7,11 +7,11 @@ from functools import cache
 import pytest
 
 from kdissect.capture.files import open_captures
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.model.packets.packet import Packet
 from kdissect.session.exchange import Exchange, State
 from tests.session.test_framing import BODY, HEARTBEAT, OK
 from tests.support.console import CAPTURES
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import BROKER, CLIENT, Conversation, frame, request, response
 from tests.support.run import connections_of, exchanges_of
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.model.endpoint import Ports
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.tui.screens.copy_screen import CopyScreen
 from kdissect.tui.screens.follow import FollowScreen
 from tests.support.messages.batches import batch_bytes, record_bytes
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import Conversation
 from tests.support.packets.pcaps import write_pcap
 from tests.tui.screens import screen, text_of, until

@@ -22,6 +22,9 @@ from kdissect.model.packets.packet import PacketBlock, PlacedPacket, PlainPacket
 from kdissect.model.wording import plural
 
 PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"  # draft-ietf-opsawg-pcapng section 4.1: equal in both byte orders
+REQUEST_LOG = "request log"
+"""The format of a request log."""
+REQUEST_LOG_MARKER = b"Completed request:"  # kafka.network.RequestChannel, in each line of a request log
 _ref_of = attrgetter("ref")
 # Turns in a chunk in which the native reading goes on after a piece that is no packet. Then Python reads the
 # chunk.
@@ -42,19 +45,23 @@ class CaptureParser:
     """Base of the parsers. `file` is the index of the input that packet references carry.
 
     Counts so far: `packets`, `captured_bytes` (bytes of packet data, link layer included), `drops` (packets
-    the capturing side reports as lost, pcapng only). `link_types` are those the file declares. `error` is the
-    reason why reading is not clean, None when it is. `anomalies` are the first (`Limits.anomalies`) and
-    `anomaly_counts` all. `secrets` holds (type, bytes) of pcapng Decryption Secrets Blocks. `interfaces` are
-    the first that the file describes (pcapng only). `preamble` are the bytes that a new parser needs before
-    it reads on from `offset`: headers without packets.
+    the capturing side reports as lost, pcapng only), `forwarded` (requests of a log that are left out).
+    `link_types` are those the file declares. `error` is the reason why reading is not clean, None when it is.
+    `anomalies` are the first (`Limits.anomalies`) and `anomaly_counts` all. `secrets` holds (type, bytes) of
+    pcapng Decryption Secrets Blocks. `interfaces` are the first that the file describes (pcapng only).
+    `preamble` are the bytes that a new parser needs before it reads on from `offset`: headers without
+    packets.
     """
 
     __slots__ = (
         "_have", "_most", "_need", "_offset", "_parts", "anomalies", "anomaly_counts", "captured_bytes",
-        "drops", "error", "file", "interfaces", "link_types", "packets", "preamble", "secrets", "stopped",
+        "drops", "error", "file", "forwarded", "interfaces", "link_types", "packets", "preamble", "secrets",
+        "stopped",
     )  # fmt: skip
 
     format = ""
+    is_packet_capture = True
+    """Whether the input contains packets, in their order. Directories are searched for such inputs only."""
 
     def __init__(self, file: int = 0) -> None:
         self.file = file
@@ -64,6 +71,7 @@ class CaptureParser:
         self.captured_bytes = 0
         self.drops = 0
         self.error: str | None = None
+        self.forwarded = 0
         self.interfaces: list[ListedInterface] = []
         self.link_types: set[int] = set()
         self.packets = 0
@@ -151,6 +159,10 @@ class CaptureParser:
             )
         self.stopped = True
         self._parts = []
+
+    def last_block(self) -> PacketBlock:
+        """The packets that are complete only because the input ended; before `close`."""
+        return PacketBlock(b"", packet_ref(self.file, self.packets + 1), [])
 
     def note_cut(self, why: str) -> None:
         """Note that the input ended too early. Earlier packets stay good. Stops the parser."""

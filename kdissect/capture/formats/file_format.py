@@ -1,9 +1,11 @@
 """The kind of a file by its first bytes."""
 
-from kdissect.capture.formats.capture_parser import PCAPNG_MAGIC, CaptureParser
+from kdissect.capture.formats.capture_parser import PCAPNG_MAGIC, REQUEST_LOG_MARKER, CaptureParser
 from kdissect.capture.formats.pcap import MAGICS, PcapParser
 
 MAGIC_BYTES = 4
+# Bytes at the beginning of a text in which a request must begin, if it is a request log.
+TEXT_BYTES = 1 << 16
 
 # Kinds of files people hand over by mistake, by their first bytes, so that the message can name them.
 _OTHER_KINDS = (
@@ -22,15 +24,31 @@ _OTHER_KINDS = (
 
 
 def parser_for(head: bytes) -> type[CaptureParser] | None:
-    """Return the parser for a file that begins with `head` (4 bytes are enough), None when it is no
-    capture.
-    """
+    """Return the parser for a file that begins with `head` (`is_enough`), or None if it is no capture."""
     if head[:MAGIC_BYTES] == PCAPNG_MAGIC:
         # Start-up: a capture is one or the other.
         from kdissect.capture.formats.pcapng import PcapngParser
 
         return PcapngParser
-    return PcapParser if head[:MAGIC_BYTES] in MAGICS else None
+    if head[:MAGIC_BYTES] in MAGICS:
+        return PcapParser
+    if REQUEST_LOG_MARKER in head:
+        # Start-up: it loads what encodes messages.
+        from kdissect.capture.formats.request_log import RequestLogParser
+
+        return RequestLogParser
+    return None
+
+
+def is_enough(head: bytes) -> bool:
+    """Whether more bytes cannot change what `parser_for` says of a file that begins with `head`."""
+    if len(head) < MAGIC_BYTES:
+        return False
+    return not _is_text(head[:MAGIC_BYTES]) or len(head) >= TEXT_BYTES or REQUEST_LOG_MARKER in head
+
+
+def _is_text(shown: bytes) -> bool:
+    return all(byte in b"\t\n\r" or 32 <= byte < 127 for byte in shown)
 
 
 def describe_other(head: bytes) -> str:
@@ -41,6 +59,6 @@ def describe_other(head: bytes) -> str:
         if head.startswith(magic):
             return f"not a capture, but {name}"
     shown = head[:MAGIC_BYTES]
-    if all(byte in b"\t\n\r" or 32 <= byte < 127 for byte in shown):
+    if _is_text(shown):
         return "not a capture, but text"
     return f"not a capture: it begins with {shown.hex(' ')}"

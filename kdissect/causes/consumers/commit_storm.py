@@ -59,6 +59,6 @@ class CommitStorm(Cause):
                 client_text(client),
                 parties_of([client]) | {Party("broker", broker)},
                 at,
-                Cost(bytes=tally.request_bytes + tally.response_bytes),
+                Cost(bytes=tally.bytes or 0),
                 "stats {files} --by api,client_id",
             )

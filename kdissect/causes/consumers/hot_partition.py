@@ -44,7 +44,9 @@ class HotPartition(Cause):
             found = next((ends[key] for key in _keys(row, name) if key in ends), {})
             total = sum(found.values())
             written = row["written"]["records"]
-            if len(found) < _PARTITIONS or total < _RECORDS or written < _RECORDS or name.startswith("__"):
+            if written is None or written < _RECORDS:
+                continue
+            if len(found) < _PARTITIONS or total < _RECORDS or name.startswith("__"):
                 continue
             hot = max(found, key=lambda number: found[number])
             if found[hot] < _SHARE * total:

@@ -121,6 +121,6 @@ def unread(seen: Evidence, group: str, topic: str) -> int:
     row = next((row for row in seen.topics if (row["topic"] or row["topic_id"]) == topic), None)
     if row is None:
         return 0
-    read: int = sum(reader["records"] for reader in row["readers"] if group in reader["groups"])
-    written: int = row["written"]["records"]
-    return max(written - read, 0)
+    written: int | None = row["written"]["records"]
+    read = [reader["records"] for reader in row["readers"] if group in reader["groups"]]
+    return 0 if written is None or None in read else max(written - sum(read), 0)

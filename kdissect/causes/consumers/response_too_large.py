@@ -124,6 +124,6 @@ def _accepted(seen: Evidence, key: BrokenOffKey, cut: BrokenOff | None) -> float
                 continue
             times, size = cut.seen.times, cut.sum
         whole = tally.states[State.COMPLETE]
-        if whole and tally.states[State.INCOMPLETE] == times:
+        if whole and not tally.unsized and tally.states[State.INCOMPLETE] == times:
             means.append((tally.response_bytes - size) / whole - PREFIX_BYTES * (1 + times / whole))
     return max(means)

@@ -64,6 +64,6 @@ class SpinningConsumer(Cause):
                 client_text(client),
                 parties_of([client]) | {Party("broker", row["broker"])},
                 at,
-                Cost(bytes=tally.request_bytes + tally.response_bytes),
+                Cost(bytes=tally.bytes or 0),
                 "fetch-sessions {files} --sort empty_early",
             )

@@ -34,11 +34,13 @@ class MetadataStorm(Cause):
         """Each client, at all brokers."""
         found: dict[tuple[str, str], list[int]] = {}
         brokers: dict[tuple[str, str], list[str]] = {}
+        unsized = 0
         for (api, client_id, host, broker), tally in seen.tallies:
             if api == _API and tally.first_ns is not None and tally.last_ns is not None:
+                unsized += bool(tally.unsized)
                 sums = found.setdefault((client_id, host), [0, 0, tally.first_ns, tally.last_ns])
                 sums[0] += tally.exchanges - tally.failed
-                sums[1] += tally.request_bytes + tally.response_bytes
+                sums[1] += tally.bytes or 0
                 sums[2], sums[3] = min(sums[2], tally.first_ns), max(sums[3], tally.last_ns)
                 brokers.setdefault((client_id, host), []).append(broker)
         for (client_id, host), (count, size, first_ns, last_ns) in found.items():
@@ -49,10 +51,10 @@ class MetadataStorm(Cause):
             broker = brokers[client_id, host][0]
             at.add(Packets(seen.connection_of(client.client_id, host, broker), -1, _API, first_ns))
             at.times, at.last_ns = count, last_ns
+            sizes = "" if unsized else f": {byte_count(size)} of requests and responses"
             yield self.found(
                 f"{client_text(client)} asked for metadata {plural(count, 'time', spec=',')},"
-                f" {rate(count, last_ns - first_ns)}, and received it: {byte_count(size)} of requests and"
-                " responses.",
+                f" {rate(count, last_ns - first_ns)}, and received it{sizes}.",
                 client_text(client),
                 parties_of([client]) | {Party("broker", name) for name in brokers[client_id, host]},
                 at,

@@ -44,6 +44,8 @@ class TinyBatches(Cause):
                 client = Client(row["principal"], row["client_id"], row["software"], row["address"])
                 written.setdefault(client, []).append((topic["topic"] or topic["topic_id"] or "", row))
         for client, rows in written.items():
+            if any(row["batches"] is None for _, row in rows):
+                continue  # of a request log
             batches, records, size = (
                 sum(row[name] for _, row in rows) for name in ("batches", "records", "bytes")
             )

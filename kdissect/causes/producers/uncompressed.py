@@ -36,6 +36,7 @@ class Uncompressed(Cause):
             written = row["written"]
             if (
                 set(row["codecs"]) != {_NONE}
+                or written["batches"] is None
                 or written["bytes"] < _BYTES
                 or written["bytes"] < _BATCH * written["batches"]
             ):

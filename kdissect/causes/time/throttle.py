@@ -95,5 +95,5 @@ def _is_light(seen: Evidence, client: Client) -> bool:
         if key[0] in ("Produce", "Fetch") and key[1:3] == (client.client_id or "", client.address)
     ]
     exchanges = sum(tally.exchanges for tally in tallies)
-    size = sum(tally.request_bytes + tally.response_bytes for tally in tallies)
-    return exchanges > 0 and size < _LIGHT * exchanges
+    size = sum(tally.bytes or 0 for tally in tallies)
+    return exchanges > 0 and not any(tally.unsized for tally in tallies) and size < _LIGHT * exchanges

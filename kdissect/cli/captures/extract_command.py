@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.api import Dissection
+from kdissect.capture.files import without_packets
 from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
 from kdissect.capture.key_logs import TLS_KEY_LOG
 from kdissect.cli.diagnostics import OK, UNREADABLE, say
@@ -105,6 +106,9 @@ def _check(options: Namespace, dissection: Dissection) -> None:
         raise ValueError("extract reads its inputs twice: standard input and pipes cannot be")
     if options.output != "-" and is_input(dissection, options.output):
         raise ValueError(f"{options.output} is one of the captures to be read")
+    log = without_packets(dissection.captures.files)
+    if log is not None:
+        raise ValueError(f"extract writes packets, and {log.path} is a request log, which has none")
     if options.keep_secrets and (options.redact or not options.connections):
         raise ValueError("--keep-secrets goes with --connections, and without --redact")
     if options.annotate and options.connections and not options.redact:

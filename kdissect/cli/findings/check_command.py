@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
 from kdissect.capture.byte_source import FileSource
+from kdissect.capture.files import without_packets
 from kdissect.capture.whole_file import WholeFile
 from kdissect.cli.diagnostics import FINDINGS, NOTHING, OK, UNREADABLE, USAGE, say
 from kdissect.cli.event_loop import read_blocks, read_events, read_shown, taking_blocks
@@ -261,6 +262,10 @@ def _check_evidence(options: Namespace, dissection: Dissection) -> None:
     """Leave with exit code 2 where there can be no evidence: packets are read again at the end."""
     if options.evidence and dissection.captures.is_live:
         say("--evidence needs files: a stream cannot be read again")
+        raise SystemExit(USAGE)
+    log = without_packets(dissection.captures.files) if options.evidence else None
+    if log is not None:
+        say(f"--evidence writes packets, and {log.path} is a request log, which has none")
         raise SystemExit(USAGE)
 
 

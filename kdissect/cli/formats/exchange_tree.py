@@ -13,7 +13,9 @@ from kdissect.decoders.trees.tree_text import render
 from kdissect.engine.exchange_rows import ExchangeRows, Row
 from kdissect.engine.exchange_trees import nest_all_records
 from kdissect.engine.payload_facts import payload_facts
+from kdissect.engine.records.logged_sizes import tree_with_sizes
 from kdissect.model.frame import Frame
+from kdissect.model.packets.logged import Logged
 from kdissect.model.wording import plural
 from kdissect.report.columns.exchanges import api_cell, outcome
 from kdissect.report.printable import printable
@@ -56,9 +58,12 @@ class TreeWriter:
         row = self._row(exchange)
         anomalies = [f"{_INDENT}! {each['kind']}: {printable(each['detail'])}" for each in row["anomalies"]]
         parts = [_bytes([self._title(row), *(self._paint(line, "odd") for line in anomalies)])]
+        logged = None if exchange.request is None else exchange.request.logged
+        if logged is not None:
+            parts.append(_bytes([self._paint(f"{_INDENT}broker  {_phases(logged)}", "dim")]))
         for side, frame in (("request", exchange.request), ("response", exchange.response)):
             if frame is not None:
-                parts.append(_bytes([self._paint(f"{_INDENT}{_place(side, row)}", "dim")]))
+                parts.append(_bytes([self._paint(f"{_INDENT}{_place(side, row, frame)}", "dim")]))
                 parts.append(self._frame(exchange, side, frame))
         parts.append(b"\n")
         return b"".join(parts)
@@ -79,7 +84,8 @@ class TreeWriter:
     def _frame(self, exchange: Exchange, side: str, frame: Frame) -> bytes:
         """The lines of a frame, from the compiled part where nothing about it is special."""
         key, version, facts = exchange.api_key, exchange.api_version, payload_facts(exchange, side)
-        if not facts and not self._records and key is not None and version is not None:
+        is_plain = not facts and not self._records and frame.logged is None
+        if is_plain and key is not None and version is not None:
             writer = tree_text(key, version, side == "response", _MARGIN)
             if writer is not None:
                 text = writer.text(frame.data, partial(self._topic_name, exchange.connection))
@@ -103,6 +109,8 @@ class TreeWriter:
         def topic_name(topic_id: bytes) -> str | None:
             return self._topic_name(exchange.connection, topic_id)
 
+        if exchange.connection.logged is not None:
+            tree_with_sizes(node)
         if self._records:
             frame = exchange.response if node.name == "Response" else exchange.request
             if frame is not None and frame.data is data:
@@ -118,9 +126,22 @@ def _bytes(lines: Iterable[str]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
 
 
-def _place(side: str, row: Row) -> str:
+def _phases(logged: Logged) -> str:
+    """The broker's own times, and who asked."""
+    times = {
+        "queue": logged.queue_ns, "local": logged.local_ns, "remote": logged.remote_ns,
+        "response queue": logged.response_queue_ns, "send": logged.send_ns, "throttle": logged.throttle_ns,
+    }  # fmt: skip
+    texts = [f"{name} {duration(time)}" for name, time in times.items() if time is not None]
+    names = [printable(text) for text in (logged.listener, logged.security_protocol) if text]
+    return "  ".join([*texts, *names])
+
+
+def _place(side: str, row: Row, captured: Frame) -> str:
     frame = row[side]
     packets = frame["packets"]
+    if captured.logged is not None:
+        return f"{side}  {frame['time']}  line {packets['first']} of {printable(packets['file'])}"
     numbers = str(packets["first"])
     if packets["last"] != packets["first"] or "last_file" in packets:
         numbers = f"{numbers} to {printable(packets.get('last_file', ''))} {packets['last']}".replace(

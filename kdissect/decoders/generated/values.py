@@ -16,9 +16,9 @@ Bytes = bytes | memoryview
 
 
 class CutRecords(bytes):
-    """Records of which not all bytes are there; `size` is how many there should be."""
+    """Records of which not all bytes are there; `size` is how many there should be, None if not known."""
 
-    size: int
+    size: int | None
 
 
 class Value:

@@ -142,6 +142,8 @@ def _count(node: Node) -> str:
 
 def _size(records: bytes) -> str:
     if isinstance(records, CutRecords):
+        if records.size is None:
+            return "not here, of a size that is not known"
         return f"{plural(records.size, 'byte')}, {len(records)} of them here"
     return plural(len(records), "byte")
 

@@ -189,7 +189,10 @@ def _around(node: Node, place: int) -> Node | None:
 
 
 def record_sets(exchange: Exchange) -> Iterator[RecordSet]:
-    """The records fields of request and response that are not null. Raises nothing."""
+    """The records fields of request and response that are not null. Raises nothing.
+
+    An exchange of a request log has none: its records are not known.
+    """
     found = _records_fields_of_exchange(exchange)
     if found is not None:
         is_response, frame, records_fields = found
@@ -215,7 +218,7 @@ def lone_batch(exchange: Exchange) -> LoneBatch | None:
     """
     known = exchange.batches_cache
     if known is None:
-        known = _lone(exchange)
+        known = None if exchange.connection.logged is not None else _lone(exchange)
         if known is None:
             known = _cut_batches(exchange)
         exchange.batches_cache = known
@@ -248,7 +251,7 @@ def _lone(exchange: Exchange) -> LoneBatch | None:
 
 def _cut_batches(exchange: Exchange) -> tuple[FieldBatches, ...]:
     bodies = exchange.bodies_cache
-    if bodies is not None:
+    if bodies is not None and exchange.connection.logged is None:
         asked, answered = bodies
         if asked is not None and asked.records_fields is not None and exchange.request is not None:
             return field_batches(exchange.request.data, asked.records_fields, is_response=False)
@@ -284,7 +287,7 @@ def _records_fields_of_exchange(exchange: Exchange) -> tuple[bool, Frame, list[R
     """
     key, version = exchange.api_key, exchange.api_version
     is_response = None if key is None else records_side(key)
-    if key is None or version is None or is_response is None:
+    if key is None or version is None or is_response is None or exchange.connection.logged is not None:
         return None
     frame = exchange.response if is_response else exchange.request
     if frame is None:

@@ -36,6 +36,8 @@ class ProduceParts(NamedTuple):
 
 def produce_parts(exchange: Exchange) -> ProduceParts | None:
     """The parts of a Produce; None for any other one. Raises nothing."""
+    if exchange.connection.logged is not None:
+        return None  # its records are not known
     found = unread_places(exchange)
     if found is not None:
         rows, frame, offset = found[0]

@@ -9,9 +9,11 @@ from kdissect.model.native import native
 _time_of = itemgetter(1)  # of a packet's place
 
 # A packet's reference packs (file, number) into one int, so that the hot path moves one word.
-# 40 bits of number: a trillion packets a file.
+# 39 bits of number: half a trillion packets a file. The bit above says that the number is that of a line of a
+# request log.
 FILE_SHIFT = 40
-NUMBER_MASK = (1 << FILE_SHIFT) - 1
+_LINE_BIT = 1 << FILE_SHIFT - 1
+NUMBER_MASK = _LINE_BIT - 1
 # Packet times are int64 nanoseconds since 1970 UTC: what a capture says beyond is held at the limit.
 MAX_TIME_NS = (1 << 63) - 1
 SECOND_NS = 1_000_000_000
@@ -37,6 +39,18 @@ def ref_number(ref: int) -> int:
     return ref & NUMBER_MASK
 
 
+def line_ref(file: int, line: int) -> int:
+    """Reference of a line (1-based) of a request log, which has the index `file` among the inputs."""
+    return file << FILE_SHIFT | _LINE_BIT | line & NUMBER_MASK
+
+
+def span_text(first_ref: int, last_ref: int) -> str:
+    """For people: `packet 4`, `packets 4-6`, or `line 4` of a request log."""
+    first, last = first_ref & NUMBER_MASK, last_ref & NUMBER_MASK
+    kind = "line" if first_ref & _LINE_BIT else "packet"
+    return f"{kind} {first}" if first == last else f"{kind}s {first}-{last}"
+
+
 Moment = tuple[int, int]
 """A packet reference and the packet's time."""
 
@@ -45,9 +59,10 @@ def is_before(one: Moment, other: Moment) -> bool:
     """Whether a packet was captured before another one.
 
     Packets of one file are compared by their order, for the clock of a capture may be set back. Times decide
-    only between packets of several files.
+    only between packets of several files, and between lines of a request log, which has a request where its
+    response is.
     """
-    if ref_file(one[0]) == ref_file(other[0]):
+    if ref_file(one[0]) == ref_file(other[0]) and not one[0] & _LINE_BIT:
         return one[0] < other[0]
     return one[1] < other[1]
 

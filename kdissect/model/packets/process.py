@@ -1,7 +1,10 @@
-"""Who holds an end of a connection, on the machine on which it was captured."""
+"""Facts of a packet that are not in its bytes: the process at an end of its connection, on the machine on
+which it was captured, and the line of a request log that it is made of.
+"""
 
 from typing import Any, NamedTuple, Self
 
+from kdissect.model.packets.logged import Logged
 from kdissect.model.packets.segment import PlainSegment
 
 
@@ -25,10 +28,14 @@ class Process(NamedTuple):
 
 
 class LocalEnd(NamedTuple):
-    """Whose a packet is: of who sent it, or of who it was sent to; None where that is not told."""
+    """Whose a packet is: of who sent it, or of who it was sent to; None where that is not told.
+
+    `logged` is the line of a request log, if the packet is made of one.
+    """
 
     process: Process
     is_sender: bool | None
+    logged: Logged | None = None
 
 
 _NO_BYTES = -1  # bytes that a snap length cut, of what is no segment
@@ -38,7 +45,7 @@ def as_segment(flow: bytes, local_end: LocalEnd) -> PlainSegment:
     """What goes in front of the segment of a packet, to tell where there are segments alone whose it is."""
     from json import dumps  # start-up: on Spark alone
 
-    told = dumps([*local_end.process, local_end.is_sender]).encode()
+    told = dumps([*local_end.process, local_end.is_sender, local_end.logged]).encode()
     return flow, 0, 0, 0, 0, told, _NO_BYTES, 0
 
 
@@ -46,5 +53,5 @@ def local_end_of(segment: PlainSegment) -> LocalEnd:
     """What it tells: all others have no negative number of missing bytes."""
     from json import loads  # start-up: on Spark alone
 
-    *process, is_sender = loads(segment[5])
-    return LocalEnd(Process(*process), is_sender)
+    *process, is_sender, logged = loads(segment[5])
+    return LocalEnd(Process(*process), is_sender, None if logged is None else Logged(*logged))

@@ -13,6 +13,7 @@ from struct import Struct
 
 from kdissect.model.packets.commented import Commented, is_commented, taken_apart
 from kdissect.model.packets.link_types import LinkType
+from kdissect.model.packets.logged import COMMENT_PREFIX, Logged
 from kdissect.model.packets.packet import Packet
 from kdissect.model.packets.process import LocalEnd, Process
 from kdissect.model.wording import plural
@@ -94,6 +95,10 @@ def _pktap(packet: Packet) -> tuple[Packet, LocalEnd | None]:
 
 
 def _of_comments(parts: Commented) -> LocalEnd | None:
+    if COMMENT_PREFIX.encode() in parts.options:
+        found = [logged for comment in parts.comments() if (logged := Logged.of_comment(comment)) is not None]
+        if found:
+            return LocalEnd(Process(), None, found[0])
     end_of = _end_of if len(parts.options) <= _CACHED_BYTES else _end_of.__wrapped__
     return end_of(parts.options, parts.mark)
 

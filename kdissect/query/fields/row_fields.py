@@ -132,7 +132,21 @@ def _renamed(alias: str, source: RowSource) -> RowSource:
     return source.named(alias, LATENCY if source.kinds[0] is NANOSECONDS else source.kinds[0])
 
 
+# Times that the broker's request log has, and what they are of.
+_PHASES = {
+    "queue": "time until a thread of the broker took the request",
+    "local": "time in which the broker worked on the request itself",
+    "remote": "time in which the broker waited for others: followers, members of a group, new records",
+    "throttle": "time for which the broker throttled the client",
+    "response_queue": "time until a thread of the broker took the response",
+    "send": "time to send the response",
+}
+_OF_LOG = "; only of a request log"
+
 _DOCS = {
+    **{f"broker.{name}": f"{what}{_OF_LOG}" for name, what in _PHASES.items()},
+    "listener": f"name of the listener of the connection{_OF_LOG}",
+    "security_protocol": f"security protocol of the listener: `SASL_SSL` ...{_OF_LOG}",
     **{
         f"{role}.{name}": f"{what} at the {role}'s end, where the capture says it"
         for role in ("client", "broker")
@@ -188,6 +202,9 @@ def _plain() -> Sequence[tuple[RowSource, str]]:
         _field("latency_ns", NANOSECONDS, lambda e: e.latency_ns, "latency_ns"),
         _field("rtt_ns", NANOSECONDS, lambda e: e.rtt_ns),
         _field("delay_ns", NANOSECONDS, lambda e: e.delay_ns),
+        *(_field(f"broker.{name}", LATENCY, values.logged(f"{name}_ns")) for name in _PHASES),
+        _field("listener", TEXT, values.logged("listener")),
+        _field("security_protocol", TEXT, values.logged("security_protocol")),
         (RowSource("errors", ERROR, values.plain(values.errors), True, Cost.SUMMARY, values.has_errors), ""),
         (RowSource("topics", TEXT, values.topics, True, Cost.SUMMARY), ""),
         (RowSource("topic_ids", TEXT, values.plain(values.topic_ids), True, Cost.SUMMARY), ""),
@@ -238,8 +255,12 @@ def _frames(side: str) -> Sequence[tuple[RowSource, str]]:
         of(".time", TIME_NS, lambda frame: frame.time_ns, f"{side}.time_ns"),
         of(".time_ns", TIME_NS, lambda frame: frame.time_ns, f"{side}.time_ns"),
         of(".end_time_ns", TIME_NS, lambda frame: frame.end_time_ns, f"{side}.end_time_ns"),
-        of(".bytes", SIZE, lambda frame: frame.size + 4, f"{side}.bytes"),
-        of(".captured", SIZE, lambda frame: len(frame.data) + 4 if frame.is_cut else None),
+        of(".bytes", SIZE, lambda frame: frame.bytes_on_wire, f"{side}.bytes"),
+        of(
+            ".captured",
+            SIZE,
+            lambda frame: len(frame.data) + 4 if frame.is_cut and frame.logged is None else None,
+        ),
         (RowSource(f"{side}.body", STRUCTURE, values.whole(side, 0), cost=Cost.WHOLE_BODY), ""),
         (RowSource(f"{side}.error", TEXT, values.whole(side, 1), cost=Cost.WHOLE_BODY), ""),
     )

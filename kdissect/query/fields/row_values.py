@@ -36,6 +36,16 @@ def guarded(side: str, get: Callable[[Frame], Any]) -> Get:
     return lambda e: None if e.response is None else get(e.response)
 
 
+def logged(name: str) -> Get:
+    """What the broker's request log has of an exchange by this name; None without a log."""
+
+    def get(exchange: Exchange) -> Any:
+        frame = exchange.request or exchange.response
+        return None if frame is None or frame.logged is None else getattr(frame.logged, name)
+
+    return get
+
+
 def file_getter(side: str, first: bool) -> Callable[[Binding], Get]:
     """Return a getter of the file with the frame's first byte, or its last one if that file is different."""
 

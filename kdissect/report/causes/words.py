@@ -7,7 +7,7 @@ from shlex import quote
 
 from kdissect.engine.times import rfc3339
 from kdissect.model.cause import Cost, Diagnosis, FoundCause, Packets
-from kdissect.model.packets.packet import ref_file, ref_number
+from kdissect.model.packets.packet import ref_file, span_text
 from kdissect.model.wording import plural
 from kdissect.report.quantities import byte_count, duration
 
@@ -73,8 +73,7 @@ def packets_text(packets: Packets, files: Sequence[str]) -> str:
         exchange = f"/{packets.exchange}" if packets.exchange >= 0 else ""
         parts.append(f"{'exchange' if exchange else 'connection'} {packets.connection}{exchange}")
     if packets.first_ref:
-        first, last = ref_number(packets.first_ref), ref_number(packets.last_ref)
-        span = f"packet {first}" if first == last else f"packets {first}-{last}"
+        span = span_text(packets.first_ref, packets.last_ref)
         index = ref_file(packets.first_ref)
         parts.append(f"{span} of {files[index]}" if index < len(files) else span)
     return ", ".join(part for part in parts if part)

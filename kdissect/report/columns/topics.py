@@ -16,6 +16,8 @@ from kdissect.report.printable import printable
 from kdissect.report.quantities import byte_count
 
 Facts = dict[str, Any]
+NOT_KNOWN = "?"
+"""In place of counts of records that a request log does not have."""
 _VERBS = {"write": "writes", "read": "reads", "share": "reads (share)", "follow": "replicates"}
 
 
@@ -26,10 +28,10 @@ def topic_columns() -> list[TableColumn]:
         cluster_column(),
         TableColumn("partitions", _partitions, right=True),
         TableColumn("written", lambda row: _records(row["written"]), right=True),
-        TableColumn("bytes", lambda row: Cell(byte_count(row["written"]["bytes"])), rank=2, right=True),
+        TableColumn("bytes", lambda row: _bytes(row["written"]), rank=2, right=True),
         TableColumn("read", lambda row: _records(row["read"]), right=True),
         TableColumn("acquired", lambda row: _acquired(row["read"]), right=True),
-        TableColumn("bytes", lambda row: Cell(byte_count(row["read"]["bytes"])), rank=2, right=True),
+        TableColumn("bytes", lambda row: _bytes(row["read"]), rank=2, right=True),
         TableColumn("records a batch", lambda row: _spread(row["batch_records"], str), rank=3),
         TableColumn("batch size", lambda row: _spread(row["batch_bytes"], byte_count), rank=3),
         TableColumn("key", lambda row: _spread(row["key_bytes"], byte_count), rank=3),
@@ -55,9 +57,7 @@ def user_columns() -> list[TableColumn]:
         number_column("requests", "requests", rank=2),
         TableColumn("records", _user_records, right=True),
         TableColumn("acquired", _acquired, right=True),
-        TableColumn(
-            "bytes", lambda row: Cell(byte_count(row["bytes"]) if row.get("bytes") else ""), right=True
-        ),
+        TableColumn("bytes", lambda row: _bytes(row) if row.get("bytes", 0) != 0 else Cell(""), right=True),
         TableColumn("errors", lambda row: Cell(counts_text(row.get("errors", {})), "bad")),
     ]
 
@@ -105,9 +105,15 @@ def _partitions(row: Facts) -> Cell:
 def _records(use: Facts) -> Cell:
     if not use["requests"]:
         return Cell("")
+    if use["records"] is None:
+        return Cell(NOT_KNOWN, "dim")
     if use["uncounted"]:  # compressed messages of old formats: --sizes counts them
         return Cell(f"more than {use['records']}")
     return Cell(str(use["records"]))
+
+
+def _bytes(use: Facts) -> Cell:
+    return Cell(NOT_KNOWN, "dim") if use["bytes"] is None else Cell(byte_count(use["bytes"]))
 
 
 def _acquired(use: Facts) -> Cell:

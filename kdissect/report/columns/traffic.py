@@ -30,8 +30,8 @@ def traffic_columns(by: Sequence[str], span_ns: int) -> list[TableColumn]:
         TableColumn("empty early", lambda row: count_cell(row["empty_early"], "bad"), rank=1, right=True),
         TableColumn("waited", lambda row: _times(row["wait_ns"], "p50"), rank=2, right=True),
         TableColumn("throttled", lambda row: _times(row["throttle_ns"], "max"), rank=1, right=True),
-        TableColumn("sent", lambda row: Cell(byte_count(row["request_bytes"])), rank=2, right=True),
-        TableColumn("received", lambda row: Cell(byte_count(row["response_bytes"])), rank=2, right=True),
+        TableColumn("sent", lambda row: _bytes(row["request_bytes"]), rank=2, right=True),
+        TableColumn("received", lambda row: _bytes(row["response_bytes"]), rank=2, right=True),
     ]
 
 
@@ -143,5 +143,9 @@ def _times(found: Facts | None, part: str) -> Cell:
     return Cell("" if found is None else f"{found['count']} x {duration(found[part])}", "odd")
 
 
-def _bytes_rate(count: int, interval_ns: int) -> Cell:
+def _bytes(count: int | None) -> Cell:
+    return Cell("" if count is None else byte_count(count))
+
+
+def _bytes_rate(count: int | None, interval_ns: int) -> Cell:
     return Cell(byte_rate(count, interval_ns) if count else "")

@@ -63,6 +63,8 @@ class AcquiredNotCarried(BodyRule):
 
     def check(self, body: Body) -> Iterator[Violation]:
         """The last offset acquired against the last one carried, of each partition."""
+        if body.exchange.connection.logged is not None:
+            return  # its records are not known
         carried = {
             (found.records_field.topic_id, found.records_field.partition): found.found
             for found in record_batches(body.exchange)

@@ -105,6 +105,8 @@ class Coverage:
         now.exchanges += 1
         self.traffic.add(exchange)
         self.apis[exchange.api_key, exchange.api_version] += 1
+        if exchange.connection.logged is not None:  # what its log lacks is said of the log
+            return
         request, response = exchange.request, exchange.response
         if request is not None and len(request.data) < request.size and not is_cut_by_end(request):
             self.cut_frames += 1

@@ -22,6 +22,7 @@ KEYS = ("day", "broker", "client", "client_id", "software", "principal", "api", 
 # What `stats --by` can tell apart from tables.
 DIMENSIONS = KEYS[1:]
 _NUMBERS = ("exchanges", "failed", "request_bytes", "response_bytes", "unclear", "empty_early")
+_BYTES = ("request_bytes", "response_bytes")  # null if those of a request log are among the exchanges
 _NOBODY = (None,) * len(KEYS)
 _TOLD_APART_BY = (
     "day", "broker", "client", "client_id", "software", "principal", "api", "api_version",
@@ -70,6 +71,8 @@ class LatencyRows:
         series = self._traffic.series
         for point in series.points():
             row = {"capture_set": self._capture_set, "interval_ns": series.width_ns, **point._asdict()}
+            if self._traffic.total.unsized:
+                row |= dict.fromkeys(_BYTES)
             yield when(row, point.time_ns)
 
 
@@ -89,6 +92,8 @@ def _key(exchange: Exchange) -> Key:
 
 def _tally_row(tally: Tally) -> Row:
     row: Row = {name: getattr(tally, name) for name in _NUMBERS}
+    if tally.unsized:
+        row |= dict.fromkeys(_BYTES)
     row["states"], row["errors"] = counts(tally.states), counts(tally.errors)
     row["first_time_ns"], row["last_time_ns"] = tally.first_ns, tally.last_ns
     for name in DISTRIBUTIONS:
@@ -119,7 +124,7 @@ def traffic_of(latencies: Iterable[Mapping[str, Any]], rates: Iterable[Row], by:
         traffic.add_tally(key, tally)
     for point in rates:
         held = Series(point["interval_ns"])
-        held.count(point["time_ns"], [point[name] for name in _POINT])
+        held.count(point["time_ns"], [point[name] or 0 for name in _POINT])
         traffic.series.merge(held)
     return traffic
 
@@ -131,6 +136,8 @@ def _tally(row: Mapping[str, Any]) -> Tally:
     tally = Tally()
     for name in _NUMBERS:
         setattr(tally, name, row[name] or 0)  # null in tables of a release that did not count it
+    if row["request_bytes"] is None:
+        tally.unsized = row["exchanges"]
     tally.states.update(dict(row["states"]))
     tally.errors.update(dict(row["errors"]))
     tally.first_ns, tally.last_ns = row["first_time_ns"], row["last_time_ns"]

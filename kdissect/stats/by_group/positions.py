@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from kdissect.decoders.generated.values import sent
 from kdissect.engine.exchange_rows import topic_id_text
+from kdissect.engine.records.logged_sizes import logged_records
 from kdissect.engine.records.record_sets import record_sets
 from kdissect.engine.transfer_rows import transfer_places
 from kdissect.history.exchange_view import ExchangeView
@@ -201,6 +202,11 @@ class Positions:
                 if not row.error_code and row.high_watermark >= 0:
                     offset = behind.get((topic_of(topic), row.partition_index))
                     self._learn(client, (name, row.partition_index), None, offset, row.high_watermark)
+        for field, size in logged_records(view.exchange):
+            if size != 0 and field.partition is not None:  # how far they go is not known
+                name = topic_key(self._names, view.info, field.topic_id or field.topic or "")
+                found = self._positions.get((client, (name, field.partition))) or _NOWHERE
+                self._positions.put((client, (name, field.partition)), found._replace(fetch_offset=None))
 
     def _behind(self, view: ExchangeView) -> dict[Any, int]:
         """Return the offsets after the records in an answer."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from kdissect.decoders.generated.values import sent
 from kdissect.decoders.records.batches import first_size
+from kdissect.engine.records.logged_sizes import has_unknown_records
 from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.engine.times import millis_text
 from kdissect.history import api_keys as apis
@@ -207,7 +208,7 @@ class OffsetTraffic:
                 records = found_in.get((topic_of(topic), row.partition_index))
                 if records is not None:
                     self._brings(view, place, (client, partition), records, wanted)
-        if answer is None:
+        if answer is None or has_unknown_records(view.exchange):
             self._positions.unread(view.info.id)
 
     def _diverges(self, view: ExchangeView, client: ClientKey, partition: Partition, row: Any) -> None:

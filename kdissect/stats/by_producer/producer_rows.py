@@ -16,6 +16,8 @@ from kdissect.stats.by_producer.producer_traffic import ProducerTraffic
 
 Facts = dict[str, Any]
 Wanted = Callable[[str], object]
+# Null if a request log has Produces of the cluster: it has no batches.
+_OF_BATCHES = ("batches", "records", "retries", "duplicates", "sequence_jumps")
 
 
 def producer_facts(traffic: ProducerTraffic, wanted: Wanted | None = None) -> Facts:
@@ -67,6 +69,7 @@ def _producer(traffic: ProducerTraffic, key: ProducerKey, producer: Producer) ->
         "retries": producer.retries,
         "duplicates": producer.duplicates,
         "sequence_jumps": producer.jumps,
+        **(dict.fromkeys(_OF_BATCHES) if capture_set in traffic.logged else {}),
         "refusals": producer.refusals,
         "errors": dict(log.errors.most_common()),
         "partitions": [
@@ -115,8 +118,8 @@ def _transaction(traffic: ProducerTraffic, capture_set: str, one: Transaction) -
         "ended": None if ended is None else rfc3339(ended),
         "took_ns": None if began is None or ended is None else ended - began,
         "outcome": "open" if one.outcome is None else str(one.outcome),
-        "batches": one.batches,
-        "records": one.records,
+        "batches": None if capture_set in traffic.logged else one.batches,
+        "records": None if capture_set in traffic.logged else one.records,
         # One partition may be named in one request and have its topic's id in another one.
         "partitions": sorted(
             {traffic.partition_text(capture_set, *partition) for partition in one.partitions}

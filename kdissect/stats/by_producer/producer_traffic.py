@@ -62,6 +62,8 @@ class ProducerTraffic:
         self.without_id: Counter[str | None] = Counter()
         """Batches without a producer id, by client id."""
         self.written = WrittenOffsets()
+        self.logged: set[str] = set()
+        """Scopes of which a request log, which has no batches, has Produces."""
         self._wanted_producers: Table[ProducerKey, bool] = Table(PRODUCERS_KEPT)
         self._wanted_ids: Table[IdKey, bool] = Table(IDS_KEPT)
         self._batches: ProducedBatches | None = None
@@ -84,6 +86,8 @@ class ProducerTraffic:
             self._names.pass_by(event)
             self._know(event.connection)
             if event.api_key == apis.PRODUCE:
+                if event.connection.logged is not None:
+                    self.logged.add(event.connection.scope)
                 parts = produce_parts(event)
                 self.written.take(event, parts)
             if wanted:

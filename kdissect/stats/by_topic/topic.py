@@ -30,20 +30,21 @@ class Use:
     broker took, or returned. `unconfirmed` is the part of them without a confirmation (acks=0, no answer
     captured), `refused` counts records in batches that it did not take. Compressed messages of magic 0 and 1
     do not contain the number of their records: `uncounted` counts these messages unless records are read.
-    Markers of transactions are no records. Answers to share consumers carry more records than the member
-    acquires: `acquired` counts the acquired ones, `acquired_unknown` the records of answers that were
+    Markers of transactions are no records. `unlogged` counts requests of a request log with records: only
+    their size is known, or not even that (`unsized`). Answers to share consumers carry more records than the
+    member acquires: `acquired` counts the acquired ones, `acquired_unknown` the records of answers that were
     captured without that part.
     """
 
     __slots__ = (
         "acquired", "acquired_unknown", "batches", "bytes", "errors", "records", "refused", "requests",
-        "unconfirmed", "uncounted",
+        "unconfirmed", "uncounted", "unlogged", "unsized",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.requests = self.batches = self.records = self.bytes = 0
         self.unconfirmed = self.refused = self.uncounted = 0
-        self.acquired = self.acquired_unknown = 0
+        self.acquired = self.acquired_unknown = self.unlogged = self.unsized = 0
         self.errors: Counter[str] = Counter()
 
     def add(self, batch: RecordBatch, records: int | None, confirmed: bool) -> None:
@@ -56,6 +57,14 @@ class Use:
         self.records += records
         if not confirmed:
             self.unconfirmed += records
+
+    def add_logged(self, size: int | None) -> None:
+        """Count records that a request log does not have, of `size` bytes."""
+        self.unlogged += 1
+        if size is None:
+            self.unsized += 1
+        else:
+            self.bytes += size
 
     def share(self, batch: RecordBatch, acquired: Acquired, records: int | None) -> None:
         """Count what was acquired of a batch that was added."""

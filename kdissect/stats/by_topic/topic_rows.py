@@ -13,6 +13,10 @@ from kdissect.stats.leaders import Coverage
 Facts = dict[str, Any]
 _READING = (Role.READ, Role.SHARE, Role.FOLLOW)
 _NOTHING = Coverage(0, 0)
+# Null if a request log, which has no records, is part of it.
+_OF_RECORDS = (
+    "batches", "records", "unconfirmed", "refused", "uncounted", "acquired", "acquired_unknown",
+)  # fmt: skip
 
 
 def topic_facts(traffic: TopicTraffic, wanted: Callable[[str], object] | None = None) -> list[Facts]:
@@ -76,11 +80,11 @@ def _user(traffic: TopicTraffic, topic: Topic, role: Role, client: Client) -> Fa
 
 
 def _use(use: Use, is_shared: bool) -> Facts:
-    return {
+    facts = {
         "requests": use.requests,
         "batches": use.batches,
         "records": use.records,
-        "bytes": use.bytes,
+        "bytes": None if use.unsized else use.bytes,
         "unconfirmed": use.unconfirmed,
         "refused": use.refused,
         "uncounted": use.uncounted,
@@ -88,3 +92,4 @@ def _use(use: Use, is_shared: bool) -> Facts:
         "acquired_unknown": use.acquired_unknown if is_shared else None,
         "errors": dict(use.errors.most_common()),
     }
+    return facts | dict.fromkeys(_OF_RECORDS) if use.unlogged else facts

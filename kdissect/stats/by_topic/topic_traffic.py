@@ -12,6 +12,7 @@ from typing import Any
 from kdissect.decoders.generated.values import Value, present, sent
 from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.engine.records.acquired import AcquiredRecords
+from kdissect.engine.records.logged_sizes import logged_records
 from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
@@ -132,11 +133,25 @@ class TopicTraffic:
                 topic.seen(partition)
                 if error:
                     use.errors[error_name(error)] += 1
+        for field, size in logged_records(view.exchange):
+            place = field.topic if field.topic is not None else field.topic_id or b""
+            if place in users and size != 0:
+                self._logged(users[place], field.partition, size, errors.get((place, field.partition)), role)
         for records in record_sets(view.exchange):
             field = records.records_field
             key: str | bytes = field.topic if field.topic is not None else field.topic_id or b""
             if key in users:
                 self._records(records, users[key], errors.get((key, field.partition)), role)
+
+    def _logged(
+        self, user: tuple[Topic, Use], partition: int | None, size: int | None, error: int | None, role: Role
+    ) -> None:
+        """Count records that a request log does not have."""
+        topic, use = user
+        topic.seen(partition)
+        if error and role is Role.WRITE:
+            size = 0
+        use.add_logged(size)
 
     def _records(self, records: RecordSet, user: tuple[Topic, Use], error: int | None, role: Role) -> None:
         topic, use = user

@@ -41,8 +41,8 @@ class TopicsView(TablesView):
 
     def summary(self, facts: Any, count: int) -> str:
         """Return the number of topics, and their volume."""
-        written = sum(row["written"]["bytes"] for row in facts["topics"])
-        read = sum(row["read"]["bytes"] for row in facts["topics"])
+        written = sum(row["written"]["bytes"] or 0 for row in facts["topics"])
+        read = sum(row["read"]["bytes"] or 0 for row in facts["topics"])
         return f"{plural(count, 'topic')}, {byte_count(written)} written, {byte_count(read)} read"
 
     def row_filter(self, row: Row) -> str | None:

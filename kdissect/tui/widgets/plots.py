@@ -50,10 +50,10 @@ def rate_plot(points: Sequence[Facts], interval_ns: int, width: int, height: int
         return
     counts = [point["exchanges"] for point in points]
     top = rate(max(counts), interval_ns)
-    sent = max(point["request_bytes"] + point["response_bytes"] for point in points)
+    sent = max((point["request_bytes"] or 0) + (point["response_bytes"] or 0) for point in points)
     yield (
         ("exchanges over time", "bold"),
-        (f"  at most {top}, {byte_rate(sent, interval_ns)}; a column is "
+        (f"  at most {top}{f', {byte_rate(sent, interval_ns)}' if sent else ''}; a column is "
          f"{duration(interval_ns * -(-len(points) // max(min(width, len(points)), 1)))} or less", "dim"),
     )  # fmt: skip
     for line in columns(counts, width, height):

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.model.packets.packet import Packet
 from tests.support.console import run
 from tests.support.messages.batches import batch_bytes, record_bytes
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import Conversation
 from tests.support.packets.pcaps import write_pcap
 

@@ -12,6 +12,7 @@ import pytest
 from kdissect.api import Dissection
 from kdissect.cli import COMMANDS, main
 from kdissect.cli.reference.completion_command import completions, parser_of
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.model.limit_notes import LIMIT_NOTES, parse_limits
 from kdissect.model.limits import DEFAULT_LIMITS, Limits, in_force, use
 from tests.hostile.bodies import ENVELOPE, _envelopes, encoded
@@ -19,7 +20,6 @@ from tests.hostile.framing import streams
 from tests.hostile.packets import METADATA, ip, raw_ip, tcp, tower
 from tests.support.console import CAPTURES
 from tests.support.messages.batches import batch_bytes, record_bytes
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import ACK, BROKER, CLIENT, PSH, Conversation, request, response
 from tests.support.packets.pcaps import pcap_bytes
 

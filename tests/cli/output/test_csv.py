@@ -9,9 +9,9 @@ import pytest
 from kdissect.cli import main
 from kdissect.cli.formats.csv import CsvFormat
 from kdissect.cli.formats.tsv import TsvFormat
+from kdissect.decoders.encoder import encode_request
 from tests.support.console import run
 from tests.support.messages.batches import batch_bytes, record_bytes
-from tests.support.messages.encoder import encode_request
 from tests.support.messages.traffic import Conversation
 from tests.support.packets.pcaps import write_pcap
 

@@ -16,11 +16,11 @@ import pytest
 
 from kdissect.cli import main
 from kdissect.cli.reference.wireshark_plugin_command import plugin_text
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.schema import protocol_messages
 from kdissect.schema.types import Api
 from tests.conformance.random_values import ValueMaker
 from tests.support.console import CAPTURES, CHECKOUT
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import Conversation
 from tests.support.packets.damaged import chosen, damaged
 from tests.support.packets.pcaps import write_pcap

@@ -7,9 +7,9 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli import main
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.schema.secrets import MASK
 from kdissect.session.exchange import ExchangeKind
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.planted import SASL_AUTHENTICATE, SASL_HANDSHAKE, SECRET, changes, needles
 from tests.support.messages.traffic import BROKER, CLIENT, Conversation, frame, request, response
 from tests.support.packets.damaged import damaged, hunt, looks, message_lists, printed, shown

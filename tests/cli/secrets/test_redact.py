@@ -10,6 +10,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli import main
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.records.reader import decompressed, read_records
 from kdissect.engine.records.record_sets import record_sets
 from kdissect.excerpt import field_redaction, redactor
@@ -25,7 +26,6 @@ from tests.support.messages.batches import (
     message_bytes,
     record_bytes,
 )
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import CLIENT, Conversation, request, response
 from tests.support.packets.pcaps import write_pcap
 

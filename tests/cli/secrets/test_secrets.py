@@ -8,6 +8,7 @@ import pytest
 from kdissect.api import Dissection
 from kdissect.cli import main
 from kdissect.cli.findings.report_files import FORMATS
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.engine.records.record_sets import record_sets
 from kdissect.excerpt.excerpts import EVERY, Wanted, excerpts
@@ -15,7 +16,6 @@ from kdissect.model.packets.packet import Packet
 from kdissect.schema import protocol_messages
 from kdissect.schema.secrets import is_public_config, is_sensitive, may_hold_secrets, public_configs
 from tests.support import console
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.planted import (
     PLANTED,
     SASL_AUTHENTICATE,

@@ -15,11 +15,11 @@ import pytest
 from kdissect.api import Dissection
 from kdissect.cli import COMMANDS, main
 from kdissect.cli.reference.completion_command import parser_of
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.model.errors import DecodeError
 from tests.support.commands import commands_without_captures
 from tests.support.console import CAPTURES
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.planted import PLANTED, exchanges, fetched_metadata, needles, planted
 
 # Commands that read captures but print no format of their own, or are tested elsewhere with their files.

@@ -7,6 +7,7 @@ import pytest
 from crc32c import crc32c
 
 from kdissect.decoders.as_json.json_bodies import request_to_jsonable, response_to_jsonable
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.headers import parse_request_header, response_body_offset
 from kdissect.decoders.payloads.internal_record_trees import nest_record_payloads
@@ -22,7 +23,6 @@ from kdissect.schema.secrets import may_hold_secrets
 from kdissect.schema.types import Array, Primitive
 from tests.decoders.payloads.vectors import assert_tiles, groups, records
 from tests.support.messages.batches import kafka_python_batch, kafka_python_messages
-from tests.support.messages.encoder import encode_request, encode_response
 
 JOIN_GROUP, SYNC_GROUP, DESCRIBE_GROUPS, ALTER_CONFIGS, ENVELOPE, TELEMETRY = 11, 14, 15, 44, 58, 72
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kdissect.cli import main
+from kdissect.decoders.encoder import encode_request, encode_response
 from tests.stats.truth import capture
 from tests.support.messages.batches import batch_bytes, message_bytes, record_bytes
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import Conversation
 from tests.support.packets.pcaps import write_pcap
 

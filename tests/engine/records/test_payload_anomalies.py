@@ -1,9 +1,9 @@
 """Payloads that do not fit: an anomaly of the exchange, which is decoded all the same."""
 
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.engine.exchange_bodies import body_of
 from kdissect.engine.overview import Overview
 from kdissect.model.anomaly import AnomalyKind
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import Conversation
 from tests.support.run import exchanges_of
 

@@ -4,13 +4,13 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from kdissect.decoders.encoder import encode, encode_uvarint
 from kdissect.decoders.generated.struct_layout import Layout
 from kdissect.decoders.generated.values import items
 from kdissect.decoders.trees.node import Node
 from kdissect.schema.types import Array, Field, Message, Struct
 from tests.mutation.corpus import Side, side_of
 from tests.mutation.mutators import MANY, Mutant, changed, mutator, sides, splices, spread
-from tests.support.messages.encoder import encode, encode_uvarint
 from tests.support.messages.traffic import BROKER, CLIENT
 
 ODD = b"\xde\xad\xbe\xef\x5a"  # bytes that fit nothing

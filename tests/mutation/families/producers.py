@@ -179,7 +179,7 @@ STEPS = (PRODUCE, INIT_PRODUCER_ID, ADD_PARTITIONS, ADD_OFFSETS, END_TXN, OFFSET
 @mutator("broker-version-from-client", "TXN003", "AddPartitionsToTxn v4 is for brokers")
 def _brokers(rng: random.Random) -> Iterator[Mutant]:
     """A client's v3 says the same in the form of v4."""
-    from tests.support.messages.encoder import encode_request, encode_response
+    from kdissect.decoders.encoder import encode_request, encode_response
 
     for _, scene in places(rng, ADD_PARTITIONS, INIT_PRODUCER_ID):
         body, answer = side_of(scene, CLIENT), side_of(scene, BROKER)

@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from kdissect.decoders.encoder import encode_request, encode_response
 from tests.mutation.corpus import side_of
 from tests.mutation.families.batches import (
     HEAD,
@@ -30,7 +31,6 @@ from tests.mutation.families.producers import (
 from tests.mutation.families.values_of_apis import first
 from tests.mutation.mutators import MANY, Mutant, changed, edits, mutator
 from tests.mutation.record import join, split
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import BROKER, CLIENT
 
 SHARING = (SHARE_FETCH, SHARE_ACKNOWLEDGE)

@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from kdissect.decoders.encoder import encode, encode_request, encode_response
 from kdissect.decoders.generated.values import Value, items
 from kdissect.decoders.trees.node import Node
 from kdissect.schema.enums import enumeration
@@ -23,7 +24,6 @@ from tests.mutation.mutators import (
     splices,
     spread,
 )
-from tests.support.messages.encoder import encode, encode_request, encode_response
 from tests.support.messages.traffic import BROKER, CLIENT
 
 MANY_TOPICS = (

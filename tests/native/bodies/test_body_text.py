@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from kdissect.decoders.as_json.body_text import body_text, plain_body
 from kdissect.decoders.as_json.json_bodies import json_decoder
+from kdissect.decoders.encoder import encode
 from kdissect.decoders.quirks import UNSUPPORTED_START
 from kdissect.model.errors import DecodeError
 from kdissect.model.native import native
@@ -17,7 +18,6 @@ from kdissect.schema.all_fields import all_fields, has_payloads
 from kdissect.schema.protocol_messages import all_apis
 from kdissect.schema.types import Message, MessageKind, Primitive
 from tests.conformance.random_values import ValueMaker
-from tests.support.messages.encoder import encode
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 

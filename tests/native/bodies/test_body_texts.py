@@ -8,6 +8,7 @@ import pytest
 from kdissect.api import Dissection
 from kdissect.cli.formats.json_lines.body_lines import BodyTexts, NameOf, Texts
 from kdissect.cli.formats.jsonl import json_bytes
+from kdissect.decoders.encoder import encode
 from kdissect.engine.exchange_rows import Row, add_bodies
 from kdissect.engine.records.nested_records import nest_batches
 from kdissect.engine.records.record_sets import RecordSet
@@ -20,7 +21,6 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from tests.support.console import CAPTURES
 from tests.support.messages.batches import batch_bytes, kafka_python_batch, message_bytes, record_bytes
-from tests.support.messages.encoder import encode
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kdissect
+from kdissect.decoders.encoder import encode
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.headers import request_header_version, response_header_version
 from kdissect.decoders.trees.frame_text import tree_text
@@ -16,7 +17,6 @@ from kdissect.decoders.trees.tree_text import render
 from kdissect.model.native import native
 from kdissect.schema.protocol_messages import all_apis, request_message, response_message
 from tests.conformance.random_values import ValueMaker
-from tests.support.messages.encoder import encode
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 

@@ -7,11 +7,11 @@ import pytest
 
 from kdissect.decoders.bodies import _walking
 from kdissect.decoders.body_schemas import body_message
+from kdissect.decoders.encoder import encode
 from kdissect.decoders.generated.summary import summarizer
 from kdissect.model.native import native
 from kdissect.schema import protocol_messages
 from tests.conformance.random_values import ValueMaker, all_bodies
-from tests.support.messages.encoder import encode
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 

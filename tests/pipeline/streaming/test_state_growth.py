@@ -11,12 +11,12 @@ import pytest
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 pytest.importorskip("crc32c", reason="needs the `test` extra")
 
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.history import api_keys as apis
 from kdissect.history.producing import stored_batches
 from tests.pipeline.streaming.arriving import arrive
 from tests.pipeline.streaming.drive import Stream, settings_of
 from tests.support.messages.batches import batch_bytes, record_bytes
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import START_NS, Conversation
 
 FEW, MANY = 100, 3000

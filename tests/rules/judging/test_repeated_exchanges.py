@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.model.finding import Finding
 from kdissect.model.packets.packet import Packet
 from kdissect.rules.findings import FindingLog, Key
@@ -19,7 +20,6 @@ from kdissect.session.exchange import Exchange
 from kdissect.stages.forwarding import Codes
 from kdissect.stages.judges import FlowJudge
 from tests.rules.scripted_connection import SOFTWARE, VERSIONS, events_of, judged
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import CLIENT, STEP_NS, Conversation, request, response
 
 TIMES = 400

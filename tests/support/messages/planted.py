@@ -8,9 +8,9 @@ from typing import Any
 
 from crc32c import crc32c
 
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.schema.logs import METADATA_TOPIC_ID
 from tests.decoders.payloads.vectors import groups, records
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import Conversation, frame, request, response
 from tests.support.packets.pcaps import write_pcap
 

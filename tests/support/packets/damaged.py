@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 from kdissect.cli import COMMANDS, main
 from kdissect.cli.reference.completion_command import parser_of
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.model.packets.packet import Packet
 from kdissect.schema.logs import METADATA_MARKS
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.planted import SASL_AUTHENTICATE, SASL_HANDSHAKE, metadata_batch
 from tests.support.messages.traffic import BROKER, CLIENT, Conversation, frame
 from tests.support.packets.pcaps import pcap_bytes

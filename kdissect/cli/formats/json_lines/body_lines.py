@@ -143,6 +143,8 @@ class BodyTexts:
         key, version = exchange.api_key, exchange.api_version
         if key is None or version is None or exchange.kind is not _KAFKA or exchange.is_near_secrets:
             return None
+        if exchange.connection.logged is not None:
+            return None
         programs = _programs(key, version)
         if programs is None:
             return None

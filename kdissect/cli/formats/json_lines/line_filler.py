@@ -160,7 +160,7 @@ def _fields_of(exchange: Exchange) -> tuple[Any, ...] | None:
     if (
         request is None
         or request.anomalies or exchange.anomalies or exchange.close
-        or exchange.kind is not _KAFKA
+        or exchange.kind is not _KAFKA or request.logged is not None
     ):  # fmt: skip
         return None
     if response is None:

@@ -73,11 +73,13 @@ class LineTexts:
         if frame is None:
             return "null"
         first, last, time_ns = frame.first_ref, frame.last_ref, frame.time_ns
-        captured = "" if len(frame.data) == frame.size else f',"captured":{len(frame.data) + 4}'
+        size = "null" if frame.logged is not None else frame.size + 4
+        is_whole = len(frame.data) == frame.size or frame.logged is not None
+        captured = "" if is_whole else f',"captured":{len(frame.data) + 4}'
         return (
             f'{self.frame_head(first >> FILE_SHIFT)}{first & NUMBER_MASK},"last":{self._last(first, last)}}},'
             f'"time":"{rfc3339(time_ns)}","time_ns":{time_ns},"end_time_ns":{frame.end_time_ns},'
-            f'"bytes":{frame.size + 4}{captured}}}'
+            f'"bytes":{size}{captured}}}'
         )
 
     def _last(self, first: int, last: int) -> str:

@@ -1,4 +1,4 @@
-"""Values to bytes: for tests and fixtures. Interprets the schema, as `tree_decoder` does.
+"""Values to bytes: for request logs and for tests. Interprets the schema, as `tree_decoder` does.
 
 Values are objects of `values` or mappings by field name. A plain field that is missing is written with its
 default. A tagged field is written where it is present, whatever its value, so that what was decoded is
@@ -34,32 +34,44 @@ def encode_request(
     api_key: int, api_version: int, correlation_id: int, client_id: str | None, body: Fields
 ) -> bytes:
     """A whole request frame, size included. Raises KeyError for an unknown API, else like `encode`."""
+    header = encode_request_header(api_key, api_version, correlation_id, client_id)
+    return _frame(header, protocol_messages.request_message(api_key), api_version, body)
+
+
+def encode_response(api_key: int, api_version: int, correlation_id: int, body: Fields) -> bytes:
+    """A whole response frame, size included. Raises KeyError for an unknown API, else like `encode`."""
+    header = encode_response_header(api_key, api_version, correlation_id)
+    return _frame(header, protocol_messages.response_message(api_key), api_version, body)
+
+
+def _frame(header: bytes, message: Message | None, version: int, body: Fields) -> bytes:
+    if message is None:
+        raise KeyError("an API that is not in the schema")
+    content = header + encode(message, version, body)
+    return struct.pack(">i", len(content)) + content
+
+
+def encode_request_header(
+    api_key: int, api_version: int, correlation_id: int, client_id: str | None
+) -> bytes:
+    """A request header without the size before it. Raises ValueError for a value that has no bytes."""
     header = {
         "request_api_key": api_key,
         "request_api_version": api_version,
         "correlation_id": correlation_id,
         "client_id": client_id,
     }
-    version = request_header_version(api_key, api_version)
-    return _frame(REQUEST, version, header, protocol_messages.request_message(api_key), api_version, body)
-
-
-def encode_response(api_key: int, api_version: int, correlation_id: int, body: Fields) -> bytes:
-    """A whole response frame, size included. Raises KeyError for an unknown API, else like `encode`."""
-    version = response_header_version(api_key, api_version)
-    header = {"correlation_id": correlation_id}
-    return _frame(RESPONSE, version, header, protocol_messages.response_message(api_key), api_version, body)
-
-
-def _frame(
-    name: str, header_version: int, header: Fields, message: Message | None, version: int, body: Fields
-) -> bytes:
-    if message is None:
-        raise KeyError(f"{name} of an API that is not in the schema")
-    content = encode(protocol_messages.header_message(name), header_version, header) + encode(
-        message, version, body
+    return encode(
+        protocol_messages.header_message(REQUEST), request_header_version(api_key, api_version), header
     )
-    return struct.pack(">i", len(content)) + content
+
+
+def encode_response_header(api_key: int, api_version: int, correlation_id: int) -> bytes:
+    """A response header without the size before it. Raises ValueError for a value that has no bytes."""
+    header = {"correlation_id": correlation_id}
+    return encode(
+        protocol_messages.header_message(RESPONSE), response_header_version(api_key, api_version), header
+    )
 
 
 def encode_uvarint(value: int) -> bytes:
@@ -142,7 +154,7 @@ class _Encoder:
         self.out += encode_uvarint(length + 1) if compact else struct.pack(code, length)
 
     def _tag_section(self, of: Struct, value: Fields, path: str) -> None:
-        unknown = value._tags if isinstance(value, Value) else value.get("_tags", {})
+        unknown = value._tags if isinstance(value, Value) else value.get("_tags", {})  # noqa: SLF001  a field
         tags = {tag: bytes(content) for tag, content in unknown.items()}
         for field in self._layout.tagged_fields(of):
             item = _get(value, field.name)

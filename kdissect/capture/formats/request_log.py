@@ -1,0 +1,371 @@
+"""Kafka's request log (KIP-673): a line of JSON for each request that a broker completed.
+
+A line is `PREFIX Completed request:{JSON} (kafka.request.logger)`; the prefix is that of log4j or log4j 2 and
+contains the time. A line becomes packets of its connection: the request at the time at which the broker had
+read it, the response at the time of the line, and what else the line has in a comment
+(`model.packets.logged`). Bodies are encoded in their version. A body that is not in the log, or that the
+schema does not have, is missing bytes behind the header.
+
+Sequence numbers are invented, and no handshake is: the log does not have the beginning of a connection.
+"""
+
+import re
+from calendar import timegm
+from collections import Counter
+from functools import lru_cache
+from ipaddress import ip_address
+from json import JSONDecoder
+from struct import Struct
+from typing import Any, NamedTuple
+
+from kdissect.capture.formats.capture_parser import REQUEST_LOG, REQUEST_LOG_MARKER, CaptureParser
+from kdissect.decoders.encoder import encode_request_header, encode_response_header
+from kdissect.decoders.logged_bodies import UnreadableBodyError, logged_body
+from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.limits import in_force
+from kdissect.model.packets.commented import LITTLE, OPT_COMMENT
+from kdissect.model.packets.link_types import LinkType
+from kdissect.model.packets.logged import Logged
+from kdissect.model.packets.packet import MAX_TIME_NS, PacketBlock, PlacedPacket, packet_ref
+from kdissect.model.wording import plural
+from kdissect.schema import protocol_messages
+from kdissect.schema.types import Message
+
+# The longest line of a default broker: a Metadata response of some 100,000 partitions.
+MAX_LINE = 1 << 26
+
+_TIME = re.compile(
+    rb"(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[,.](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?(?!\d)"
+)
+_PREFIX_BYTES = 200  # before a marker, in which its time is looked for
+_PAYLOAD = 60_000  # bytes of a segment: with its headers it must fit the 16 bits of an IP length
+_IPV4, _IPV6 = Struct(">BBHHHBBH4s4s"), Struct(">IHBB16s16s")
+_TCP = Struct(">HHIIBBHHH")
+_LENGTHS, _OPTION = Struct("<II"), Struct("<HH")
+_RAW = LinkType.RAW | LITTLE
+_PSH_ACK, _WINDOW = 0x18, 0x7FFF  # the largest window is what recognises a tap (`engine.taps`)
+_SEQ_MASK = 0xFFFFFFFF
+_API_VERSIONS, _UNSUPPORTED_VERSION = 18, 35
+_LONGEST = 1000  # characters of a text that is kept
+_ANONYMOUS, _UNKNOWN, _USER = "User:ANONYMOUS", "unknown", "User:"
+_MS_NS = 1_000_000
+_MOST_MS = 10**9
+_TIMES = (
+    "requestQueueTimeMs", "localTimeMs", "remoteTimeMs", "throttleTimeMs", "responseQueueTimeMs",
+    "sendTimeMs",
+)  # fmt: skip
+
+NOTED = {
+    "no JSON": ("request", "whose JSON is cut or not valid"),
+    "no request": ("request", "without the fields of a request log"),
+    "no time": ("request", "without a date and time in front"),
+    "too long": ("line", f"longer than {MAX_LINE >> 20} MiB"),
+    "text form": ("request", "in the text form of Kafka 2.7 and earlier, which is not read"),
+    "unknown version": ("exchange", "of an API or a version that is not in the schema"),
+    "no body": ("exchange", "with a body that was not logged"),
+    "unread body": ("exchange", "with a body that does not fit its version"),
+}
+"""The kinds of lines that are not read, or not whole: what is counted, and what is wrong."""
+
+
+class _LineError(Exception):
+    """A request that cannot be read. `kind` is one of `NOTED`."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+
+class _Ends(NamedTuple):
+    """Both ends of a connection: addresses in network order, and ports."""
+
+    broker: bytes
+    broker_port: int
+    client: bytes
+    client_port: int
+
+
+class RequestLogParser(CaptureParser):
+    """Reads a request log as packets. See `CaptureParser` for the contract.
+
+    Requests that a broker sends to the controller for a client are left out: the log has them as the client
+    sent them, too.
+    """
+
+    __slots__ = ("_first_lines", "_line", "_part", "_parts_bytes", "_sent", "noted")
+
+    format = REQUEST_LOG
+    is_packet_capture = False
+
+    def __init__(self, file: int = 0) -> None:
+        super().__init__(file)
+        self.link_types.add(LinkType.RAW)
+        self.noted: Counter[str] = Counter()
+        self._first_lines: dict[str, int] = {}
+        self._line = 0
+        self._part: list[bytes] = []  # of the line that is not complete yet; empty if it is too long
+        self._parts_bytes = 0
+        self._sent: dict[str, list[int]] = {}  # next sequence numbers of client and broker, by connection
+
+    def feed_block(self, data: bytes) -> PacketBlock:
+        """The packets of the lines that are complete by `data`."""
+        first_ref = packet_ref(self.file, self.packets + 1)
+        out, places = bytearray(), list[PlacedPacket]()
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            whole = self._completed(line)
+            if whole is not None:
+                self._take(whole, out, places)
+        self._keep(rest)
+        self._offset += len(data)
+        return PacketBlock(bytes(out), first_ref, places)
+
+    def close(self) -> None:
+        """The input ended. Notes lines that are not read, by what is wrong with them."""
+        self.stopped = True
+        for kind, count in self.noted.items():
+            noun, wrong = NOTED[kind]
+            place = f"the first in line {self._first_lines[kind]}"
+            self._note(AnomalyKind.UNREAD_LINE, f"{plural(count, noun)} {wrong}, {place}")
+
+    def last_block(self) -> PacketBlock:
+        """The packets of a last line that has no end of line."""
+        return self.feed_block(b"\n") if self._parts_bytes else super().last_block()
+
+    def _keep(self, rest: bytes) -> None:
+        self._parts_bytes += len(rest)
+        if self._parts_bytes <= MAX_LINE:
+            self._part.append(rest)
+        else:
+            self._part.clear()
+
+    def _completed(self, line: bytes) -> bytes | None:
+        """The whole line that ends with these bytes; None for one that is too long."""
+        self._line += 1
+        is_long, size = self._parts_bytes > MAX_LINE, self._parts_bytes + len(line)
+        if size != len(line):
+            line = b"".join((*self._part, line))
+        self._part.clear()
+        self._parts_bytes = 0
+        if is_long or size > MAX_LINE:
+            self._count("too long")
+            return None
+        return line
+
+    def _count(self, kind: str) -> None:
+        self.noted[kind] += 1
+        self._first_lines.setdefault(kind, self._line)
+
+    def _take(self, line: bytes, out: bytearray, places: list[PlacedPacket]) -> None:
+        """Make packets of the requests in a line; writers that share a file may put two in one line."""
+        position, behind = line.find(REQUEST_LOG_MARKER), 0
+        while position >= 0:
+            start = position + len(REQUEST_LOG_MARKER)
+            try:
+                row, end = _decoded(line, start)
+                time_ns = _time_ns(line[max(behind, position - _PREFIX_BYTES) : position])
+                self._request(row, time_ns, out, places)
+            except _LineError as error:
+                self._count(error.kind)
+                end = start
+            behind = end
+            position = line.find(REQUEST_LOG_MARKER, end)
+
+    def _request(self, row: dict[str, Any], time_ns: int, out: bytearray, places: list[PlacedPacket]) -> None:
+        if row.get("isForwarded") is True:
+            self.forwarded += 1
+            return
+        header = row.get("requestHeader")
+        try:
+            if not isinstance(header, dict):
+                raise _LineError("no request")
+            key, version = header["requestApiKey"], header["requestApiVersion"]
+            correlation_id, client_id = header["correlationId"], header["clientId"]
+            total_ms = row["totalTimeMs"]
+            total_ns = _ns(total_ms)
+            ends = _ends(row["connection"])
+            asked = encode_request_header(key, version, correlation_id, client_id)
+            answered = encode_response_header(key, version, correlation_id)
+        except (KeyError, ValueError, TypeError, AttributeError):
+            raise _LineError("no request") from None
+        if total_ns is None:
+            raise _LineError("no request")
+        request, response = self._bodies(key, version, row)
+        facts = self._facts(row)
+        sent = self._sequence(facts.connection)
+        comment = facts.comment().encode()
+        self._packets(ends, True, sent, asked, request, (time_ns - total_ns, comment), out, places)
+        if _is_answered(key, row):
+            self._packets(ends, False, sent, answered, response, (time_ns, comment), out, places)
+
+    def _bodies(self, key: int, version: int, row: dict[str, Any]) -> tuple[bytes | None, bytes | None]:
+        """The bytes of both bodies; None for one that is not known."""
+        api = protocol_messages.api(key)
+        response_version = _response_version(key, version, row.get("response"))
+        if api is None or version not in api.versions:
+            self._count("unknown version")
+            if api is None or response_version == version:
+                return None, None
+            return None, self._body(api.response, response_version, row.get("response"))
+        request = self._body(api.request, version, row.get("request"))
+        if not _is_answered(key, row):
+            return request, None
+        return request, self._body(api.response, response_version, row.get("response"))
+
+    def _body(self, message: Message, version: int, body: object) -> bytes | None:
+        if body is None or body == "":
+            self._count("no body")
+            return None
+        try:
+            return logged_body(message, version, body)
+        except UnreadableBodyError:
+            self._count("unread body")
+            return None
+
+    def _facts(self, row: dict[str, Any]) -> Logged:
+        software = row.get("clientInformation")
+        if not isinstance(software, dict):
+            software = {}
+        principal = row.get("principal")
+        if isinstance(principal, str):
+            principal = None if principal == _ANONYMOUS else principal.removeprefix(_USER)
+        texts = (
+            principal, row.get("listener"), row.get("securityProtocol"),
+            software.get("softwareName"), software.get("softwareVersion"),
+        )  # fmt: skip
+        times = [_ns(row.get(name)) for name in _TIMES]
+        return Logged._make((row["connection"][:_LONGEST], self._line, *times, *map(_text, texts)))
+
+    def _sequence(self, connection: str) -> list[int]:
+        """The next sequence numbers of a connection: of the client, and of the broker."""
+        sent = self._sent.get(connection)
+        if sent is None:
+            if len(self._sent) >= in_force().connections:
+                del self._sent[next(iter(self._sent))]
+            sent = self._sent[connection] = [1, 1]
+        return sent
+
+    def _packets(
+        self,
+        ends: _Ends,
+        is_request: bool,
+        sent: list[int],
+        header: bytes,
+        body: bytes | None,
+        told: tuple[int, bytes],
+        out: bytearray,
+        places: list[PlacedPacket],
+    ) -> None:
+        """Append the packets of a frame. A body that is not known is a byte that was not captured."""
+        missing = 1 if body is None else 0
+        content = header + (body or b"")
+        content = (len(content) + missing).to_bytes(4) + content
+        time_ns = max(0, min(told[0], MAX_TIME_NS))
+        mine, peer = (0, 1) if is_request else (1, 0)
+        for start in range(0, len(content), _PAYLOAD):
+            payload = content[start : start + _PAYLOAD]
+            lost = missing if start + _PAYLOAD >= len(content) else 0
+            data = _segment(ends, is_request, sent[mine], sent[peer], payload, lost)
+            sent[mine] = sent[mine] + len(payload) + lost & _SEQ_MASK
+            self.packets += 1
+            self.captured_bytes += len(data)
+            at = len(out)
+            out += _LENGTHS.pack(len(data), len(data) + lost) + data + bytes(-len(data) & 3)
+            out += _OPTION.pack(OPT_COMMENT, len(told[1])) + told[1] + bytes((-len(told[1]) & 3) + 4)
+            places.append((at, time_ns, _RAW, len(out), len(data) + lost))
+
+
+_decoder = JSONDecoder()
+
+
+def _decoded(line: bytes, start: int) -> tuple[dict[str, Any], int]:
+    """The JSON from a position in a line on, and the position behind it."""
+    if line[start : start + 1] != b"{":
+        raise _LineError(
+            "text form" if line[start:].startswith((b"RequestHeader(", b"{api_key=")) else "no JSON"
+        )
+    text = line[start:].decode("utf-8", "replace")
+    try:
+        row, end = _decoder.raw_decode(text)
+    except (ValueError, RecursionError):
+        raise _LineError("text form" if text.startswith("{api_key=") else "no JSON") from None
+    return row, start + len(text[:end].encode("utf-8", "replace"))
+
+
+def _time_ns(prefix: bytes) -> int:
+    """The last time in the prefix of a request, in nanoseconds since 1970 UTC.
+
+    A time without a zone counts as UTC.
+    """
+    times = list(_TIME.finditer(prefix))
+    if not times:
+        raise _LineError("no time")
+    found = times[-1]
+    try:
+        seconds = _seconds(found.group(1, 2, 3, 4, 5, 6))
+    except ValueError:
+        raise _LineError("no time") from None
+    fraction, zone = found.group(7) or b"", found.group(8)
+    if zone and zone != b"Z":
+        minutes = int(zone[1:3]) * 60 + int(zone[-2:])
+        seconds += -minutes * 60 if zone[:1] == b"+" else minutes * 60
+    return seconds * 10**9 + int(fraction.ljust(9, b"0"))
+
+
+@lru_cache(maxsize=16)
+def _seconds(parts: tuple[bytes, ...]) -> int:
+    year, month, day, hour, minute, second = map(int, parts)
+    if not (1 <= month <= 12 and 1 <= day <= 31 and hour < 24 and minute < 60 and second <= 60):
+        raise ValueError("no date")
+    return timegm((year, month, day, hour, minute, second, 0, 0, 0))
+
+
+def _ns(milliseconds: object) -> int | None:
+    """A time of a line in nanoseconds; None for what is none."""
+    if type(milliseconds) not in (int, float) or not 0 <= milliseconds <= _MOST_MS:  # type: ignore[operator]
+        return None
+    return round(milliseconds * 1000) * 1000  # type: ignore[operator]  # the log has three digits
+
+
+def _text(value: object) -> str | None:
+    return value[:_LONGEST] if isinstance(value, str) and value not in ("", _UNKNOWN) else None
+
+
+def _is_answered(key: int, row: dict[str, Any]) -> bool:
+    """Whether the broker sent a response: a Produce with acks=0 has none (`""` up to 4.2, null in 4.4)."""
+    request = row.get("request")
+    is_silent = key == 0 and isinstance(request, dict) and request.get("acks") == 0
+    return not (is_silent and not row.get("response"))
+
+
+def _response_version(key: int, version: int, response: object) -> int:
+    """The version of a response: 0 if the broker does not know that of an ApiVersions (KIP-511)."""
+    is_refused = isinstance(response, dict) and response.get("errorCode") == _UNSUPPORTED_VERSION
+    return 0 if key == _API_VERSIONS and is_refused else version
+
+
+@lru_cache(maxsize=1024)
+def _ends(connection: str) -> _Ends:
+    """The ends in `local:port-remote:port-number`. Raises ValueError."""
+    local, remote, *_ = connection.split("-")
+    ends = [end.rpartition(":") for end in (local, remote)]
+    (broker, broker_port), (client, client_port) = (
+        (ip_address(host.partition("%")[0].strip("[]")), int(port)) for host, _, port in ends
+    )
+    if broker.version != client.version or not (0 <= broker_port < 1 << 16 and 0 <= client_port < 1 << 16):
+        raise ValueError("no connection")
+    return _Ends(broker.packed, broker_port, client.packed, client_port)
+
+
+def _segment(ends: _Ends, is_request: bool, seq: int, ack: int, payload: bytes, lost: int) -> bytes:
+    """An IP packet with a TCP segment, of which the last `lost` bytes are missing. Checksums are 0."""
+    source, source_port, target, target_port = ends.client, ends.client_port, ends.broker, ends.broker_port
+    if not is_request:
+        source, source_port, target, target_port = target, target_port, source, source_port
+    length = _TCP.size + len(payload) + lost
+    if len(source) == 4:  # bytes of an IPv4 address
+        ip = _IPV4.pack(0x45, 0, _IPV4.size + length, 0, 0x4000, 64, 6, 0, source, target)
+    else:
+        ip = _IPV6.pack(6 << 28, length, 6, 64, source, target)
+    tcp = _TCP.pack(source_port, target_port, seq, ack, 0x50, _PSH_ACK, _WINDOW, 0, 0)
+    return ip + tcp + payload

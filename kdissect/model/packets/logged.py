@@ -1,0 +1,55 @@
+"""Facts that a broker's request log has of an exchange and its connection, as comments of packets.
+
+The format `request log` (`capture.formats.request_log`) makes packets of each line. What has no place in
+their bytes is a comment, so that it goes wherever the packets go: to other processes, to Spark.
+"""
+
+from json import dumps, loads
+from typing import NamedTuple, Self
+
+COMMENT_PREFIX = "kdissect request log "
+
+
+class Logged(NamedTuple):
+    """One line of a request log, without its bodies. Times are in nanoseconds, and None if the line has none.
+
+    `connection` is the broker's name of the connection, `line` the 1-based number of the line in its file.
+    `principal`, `listener`, `security_protocol` and the client's software are None if they are not known.
+    """
+
+    connection: str
+    line: int
+    queue_ns: int | None = None
+    local_ns: int | None = None
+    remote_ns: int | None = None
+    throttle_ns: int | None = None
+    response_queue_ns: int | None = None
+    send_ns: int | None = None
+    principal: str | None = None
+    listener: str | None = None
+    security_protocol: str | None = None
+    software_name: str | None = None
+    software_version: str | None = None
+
+    def comment(self) -> str:
+        """The comment of a packet."""
+        return COMMENT_PREFIX + dumps(self)
+
+    @classmethod
+    def of_comment(cls, comment: str) -> Self | None:
+        """The line that a comment is of; None for any other comment."""
+        if not comment.startswith(COMMENT_PREFIX):
+            return None
+        try:
+            connection, line, *values = loads(comment[len(COMMENT_PREFIX) :])
+            times, texts = values[:_TIMES], values[_TIMES:]
+        except (ValueError, TypeError):
+            return None
+        is_sound = isinstance(connection, str) and type(line) is int and len(values) == len(cls._fields) - 2
+        is_sound = is_sound and all(time is None or type(time) is int for time in times)
+        if not is_sound or not all(text is None or isinstance(text, str) for text in texts):
+            return None
+        return cls(connection, line, *values)
+
+
+_TIMES = 6  # of the fields, behind the first two
