@@ -47,6 +47,7 @@ _MODULES = (
     "groups.duplicate_static_member",
     "groups.endless_rebalances",
     "groups.flapping_member",
+    "groups.group_migration_refused",
     "groups.member_crashed",
     "groups.partitions_not_released",
     "groups.protocols_differ",

@@ -47,6 +47,11 @@ CLAIMS = [
     ("duplicate-static-member", "FENCED_INSTANCE_ID UNRELEASED_INSTANCE_ID", ""),
     ("endless-rebalances", GROUP, ""),
     ("flapping-member", GROUP, ""),
+    (
+        "group-migration-refused",
+        "GROUP_ID_NOT_FOUND INCONSISTENT_GROUP_PROTOCOL",
+        "ConsumerGroupHeartbeat JoinGroup ShareGroupHeartbeat StreamsGroupHeartbeat",
+    ),
     ("member-crashed", GROUP, ""),
     ("protocols-differ", "INCONSISTENT_GROUP_PROTOCOL", ""),
     ("rolling-restart", GROUP, ""),

@@ -19,7 +19,7 @@ SECOND = 1_000_000_000
 def seen(
     exchanges: int = 1, groups: int = 0, producers: int = 0, ids: int = 0, topics: int = 0,
     kafka: int = 1, kinds: dict[ConnectionKind, int] | None = None, tls: dict[str, int] | None = None,
-    **blind: Any,
+    is_filtered: bool = False, **blind: Any,
 ) -> Any:  # fmt: skip
     """Evidence with so many of each."""
     facts = {
@@ -28,6 +28,7 @@ def seen(
     }  # fmt: skip
     gathering = SimpleNamespace(
         clock=Clock(),
+        is_filtered=is_filtered,
         traffic=SimpleNamespace(total=SimpleNamespace(exchanges=exchanges)),
         kafka_connections=kafka,
         kinds=Counter(kinds or {}),

@@ -13,6 +13,9 @@ _SHORT_LOCKS = Spec(
     properties=ORDINARY.properties
     | {"group.share.min.record.lock.duration.ms": "1000", "group.share.record.lock.duration.ms": "1500"},
 )
+_NO_MIGRATION = Spec(
+    "4.4.0", properties=ORDINARY.properties | {"group.consumer.migration.policy": "disabled"}
+)
 
 
 def _busy(room: Room, topic: str = "work") -> None:
@@ -188,3 +191,29 @@ def share_lock_expired(room: Room) -> None:
             **share,
         )
     room.lasts(room.among(17, 15, 16))
+
+
+@fault("group-migration-refused", broker=_NO_MIGRATION, topics=_WORK)
+def group_migration_refused(room: Room) -> None:
+    """A member comes to a group with another protocol than it has, which the broker's policy forbids."""
+    room.crowd()
+    room.writes("feeder", "work", library=JAVA, pace=room.among(500, 600, 400), keys=50)
+    classic = {"session.timeout.ms": 10000, "heartbeat.interval.ms": 700, "group.protocol": "classic"}
+    modern = {"group.protocol": "consumer"}
+    first, second = room.among((classic, modern), (modern, classic), (classic, modern))
+    library, other = room.among((JAVA, JAVA), (LIBRDKAFKA, JAVA), (JAVA, LIBRDKAFKA))
+    old = room.reads("parcel-1", "work", "parcels", first, library=library, commit_each="true")
+    room.joined(old)
+    room.lasts(2)
+    room.injects(
+        f"parcel-2 comes with group.protocol={second['group.protocol']}, parcel-1 has"
+        f" {first['group.protocol']}, and group.consumer.migration.policy is disabled",
+        group=room.name("parcels"), client_id="parcel-2",
+    )  # fmt: skip
+    for _ in range(room.among(4, 3, 3)):  # as a supervisor starts a process that ends
+        new = room.reads("parcel-2", "work", "parcels", second, library=other)
+        is_over = room.until(room.among(15, 10, 12))
+        while new.alive and not is_over():
+            room.lasts(0.2)
+        if new.alive:
+            new.stop()

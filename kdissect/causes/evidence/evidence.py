@@ -228,6 +228,11 @@ class Evidence:
                 errors.add(key, seen)
         yield from found.values()
 
+    def said(self, errors: Errors) -> str:
+        """The broker's own words about errors, the first ones; empty if it says nothing."""
+        messages = self.gathering.log.messages
+        return next((message for key in errors.keys if (message := messages.peek(key))), "")
+
     @cached_property
     def late(self) -> list[tuple[LateKey, Seen]]:
         """Answers for which the broker took long, but for those that waited for a broker that was away."""

@@ -101,6 +101,11 @@ class Gathering:
         self.broken, self.features = self._judge.broken, self._judge.features
         self.is_advertised = self._judge.is_advertised
 
+    @property
+    def is_filtered(self) -> bool:
+        """Whether some exchanges do not count."""
+        return self._wants is not None
+
     # events
 
     def take(self, events: Events, note: Note) -> None:

@@ -39,6 +39,8 @@ def nothing_judged(seen: Evidence) -> str:
     """Why nothing can be judged, as a headline; empty if the capture holds Kafka exchanges."""
     gathering = seen.gathering
     total = sum(gathering.kinds.values())
+    if gathering.is_filtered and not gathering.traffic.total.exchanges:
+        return "nothing was judged: no exchange of the capture matches the filter"
     if gathering.traffic.total.exchanges or gathering.kinds[ConnectionKind.KAFKA]:
         return ""
     if not total:

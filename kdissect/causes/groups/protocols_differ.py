@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kdissect.causes.cause import ErrorCause, clients_text, quoted, times
-from kdissect.causes.evidence.evidence import Errors
+from kdissect.causes.evidence.evidence import Errors, Evidence
+from kdissect.causes.groups.group_migration_refused import has_modern_members
 from kdissect.model.cause import Severity
 
 _INCONSISTENT_GROUP_PROTOCOL = 23  # org.apache.kafka.common.protocol.Errors
@@ -25,6 +26,10 @@ class ProtocolsDiffer(ErrorCause):
         "org.apache.kafka.common.protocol.Errors#INCONSISTENT_GROUP_PROTOCOL",
         "org.apache.kafka.clients.consumer.ConsumerConfig#PARTITION_ASSIGNMENT_STRATEGY_CONFIG",
     )
+
+    def holds(self, errors: Errors, seen: Evidence) -> bool:
+        """Not if the members of the group have another protocol (`group-migration-refused`)."""
+        return super().holds(errors, seen) and not has_modern_members(errors, seen)
 
     def sentence(self, errors: Errors) -> str:
         """Who, and which group."""

@@ -85,10 +85,19 @@ _NOTHING_TO_DO = frozenset(
 # Requests of administrators, and those before a client works: not those whose wait holds up records.
 BEFORE_WORK = api_keys() - frozenset({0, 1, 2, 8, 9, 11, 12, 14, 24, 25, 26, 28, 68, 76, 78, 79, 88})
 
+# Metadata, FindCoordinator, ApiVersions, and heartbeats by which members join: brokers answer them at once.
+_PROMPT = frozenset({3, 10, 18, 68, 76, 88})
+# max.poll.interval.ms as it is unless configured: as long as members may take to join.
+_REBALANCE_NS = 300 * _SECOND_NS
+
 NORMAL: tuple[Normal, ...] = (
     Normal(
         _ERROR, "the broker gives a new member its id, and the member joins again",
-        ("KIP-394 Motivation",), codes={79}, apis={11},
+        ("KIP-394 Motivation",), codes={79}, apis={11}, share=0.7,
+    ),
+    Normal(
+        _ERROR, "the broker gives a new member its id, and the member has ended",
+        ("KIP-394 Motivation",), codes={79}, apis={11}, most=2,
     ),
     Normal(
         _ERROR, "a rebalance is in progress: the member joins again",
@@ -183,16 +192,20 @@ NORMAL: tuple[Normal, ...] = (
     ),
     Normal(
         _UNANSWERED, "the broker holds such a request by design: other members of the group have to join",
-        ("KIP-62 Motivation",), apis=WAITING - FETCHES,
+        ("KIP-62 Motivation",), apis=WAITING - FETCHES, details={CLIENT, NOBODY}, longest_ns=_REBALANCE_NS,
     ),
     Normal(
-        _UNANSWERED, "a consumer has nearly always a request open when its connection ends",
-        ("org.apache.kafka.clients.consumer.ConsumerConfig#FETCH_MAX_WAIT_MS_CONFIG",), apis=FETCHES,
-        details={BROKER},
+        _UNANSWERED, "members and consumers have nearly always such a request open when a broker stops",
+        ("org.apache.kafka.clients.consumer.ConsumerConfig#FETCH_MAX_WAIT_MS_CONFIG", "KIP-62 Motivation"),
+        apis=WAITING, details={BROKER}, goes_on=True, few=2,
     ),
     Normal(
         _UNANSWERED, "the client ended, and left a request open",
-        ("spec/000 Network",), details={CLIENT}, longest_ns=_SECOND_NS,
+        ("spec/000 Network",), details={CLIENT}, most=2, longest_ns=_SECOND_NS,
+    ),
+    Normal(
+        _UNANSWERED, "the client ended connections that it had used, and left requests open",
+        ("spec/000 Network",), details={CLIENT}, share=0.5, longest_ns=_SECOND_NS,
     ),
     Normal(
         _CONNECTION, "the client was started before its broker",
@@ -225,7 +238,12 @@ NORMAL: tuple[Normal, ...] = (
     Normal(
         SymptomKind.LATE, "to create topics, to log in and to complete transactions takes time",
         ("org.apache.kafka.clients.CommonClientConfigs#REQUEST_TIMEOUT_MS_CONFIG",),
-        apis=api_keys() - {0, 1, 2, 8, 9, 12}, longest_ns=10 * _SECOND_NS,
+        apis=api_keys() - {0, 1, 2, 8, 9, 12} - _PROMPT, longest_ns=10 * _SECOND_NS,
+    ),
+    Normal(
+        SymptomKind.LATE, "a broker that starts, or that elects leaders, takes time",
+        ("org.apache.kafka.clients.CommonClientConfigs#REQUEST_TIMEOUT_MS_CONFIG",), apis=_PROMPT, most=10,
+        longest_ns=10 * _SECOND_NS,
     ),
 )  # fmt: skip
 
