@@ -128,6 +128,11 @@ EVERY_NUMBER_IN: dict[tuple[str, str], str] = {
     ("OffsetCommitRequest", "retention_time_ms"): "no broker since 2.1 reads it: KIP-211",
     ("InitProducerIdRequest", "transaction_timeout_ms"): "without a transactional id nobody reads it",
 }
+# Numbers that a client passes on as its application gave them. A broker has to refuse them: one that takes
+# them is at fault: org.apache.kafka.controller.ReplicationControlManager#createTopic.
+OF_APPLICATIONS = frozenset(
+    {("CreateTopicsRequest", "num_partitions"), ("CreateTopicsRequest", "replication_factor")}
+)
 # Texts and ids of which none is impossible, by message and field.
 EVERY_TEXT_IN: dict[tuple[str, str], str] = {
     ("DescribeAclsResponse", "host"): "an ACL has any host: AccessControlEntry",
@@ -168,6 +173,7 @@ _ORDERED = (
 )  # fmt: skip
 _ANY = "any value may be true"
 _REFUSED = "the broker refused the request as a whole"
+_REFUSED_ENTRY = "the broker refused what an application asked for: ReplicationControlManager#createTopic"
 _FREE_TEXT = "a text of its owner"
 _GROWS = "a number that the schema does not know may be newer"
 
@@ -175,7 +181,7 @@ _GROWS = "a number that the schema does not know may be newer"
 def why_not(body: Side, leaf: Leaf, sort: Break, put: Any, other: Any) -> str:
     """Why a fault cannot be proven; empty where it can. `put` is the new value, `other` the other body."""
     if sort is Break.OUTSIDE:
-        return _why_not_outside(body, leaf)
+        return _REFUSED_ENTRY if _is_refused(body, leaf, other) else _why_not_outside(body, leaf)
     if sort is Break.UNKNOWN and (leaf.field.is_error or leaf.field.enum is not None):
         return _GROWS
     if sort is Break.EXISTING and leaf.field.name in _ALONE and body.side == BROKER:
@@ -205,6 +211,13 @@ def _why_not_outside(body: Side, leaf: Leaf) -> str:
     return "" if field.entity == "topicName" and body.side == BROKER else _FREE_TEXT
 
 
+def _is_refused(body: Side, leaf: Leaf, other: Any) -> bool:
+    """Whether the response has an error for the entry with a number of an application."""
+    if (body.message.name, leaf.field.name) not in OF_APPLICATIONS or other is None:
+        return False
+    return any(one.error_code for one in other.topics if one.name == leaf.of.name)
+
+
 def _has_error(leaf: Leaf) -> bool:
     return bool(getattr(leaf.of, "error_code", 0))
 
@@ -212,6 +225,9 @@ def _has_error(leaf: Leaf) -> bool:
 def _is_echoed(body: Side, leaf: Leaf, put: Any, other: Any) -> bool:
     """Whether the other side has what stood there as the same thing, and not what stands there now."""
     name = leaf.field.name
+    # Apache Kafka 2.8 lists topics that nobody asked for, without partitions: DescribeLogDirs.
+    if body.side == BROKER and name == "name" and getattr(leaf.of, "partitions", None) == []:
+        return False
     if other is None or body.api.name in _NOT_ECHOED or name not in _KEYS | _PARTITIONS:
         return False
     if body.api.name in ("SyncGroup", "JoinGroup") and name not in ("protocol_name", "member_id"):
@@ -473,7 +489,7 @@ def is_about(finding: Finding, fault: Fault) -> bool:
     """Whether an error or a warning names the field or its relation, and is against the side that made it.
 
     A request that does not go with its response is the one fault that both sides have: the broker answers
-    what it was asked, and is the side that differs.
+    what it was asked, and is the side that differs. So is a broker that accepts what it has to refuse.
     """
     place, leaf, side = finding.place, fault.leaf, _SIDES[fault.body.side]
     if finding.severity is Severity.INFO or place.exchange != fault.body.scene.target:
@@ -484,7 +500,8 @@ def is_about(finding: Finding, fault: Fault) -> bool:
             and finding.party.role is Who.BROKER
             and (finding.code in _OF_BOTH or _is_of_relation(place.path, leaf))
         )
-    made_by = Who.CLIENT if fault.body.side == CLIENT else Who.BROKER
+    is_passed_on = (fault.body.message.name, leaf.field.name) in OF_APPLICATIONS
+    made_by = Who.CLIENT if fault.body.side == CLIENT and not is_passed_on else Who.BROKER
     if finding.party.role is not made_by and not (fault.is_echoed and finding.code in _OF_BOTH):
         return False
     return finding.code in _OF_BOTH or _is_named(_below_message(place.path), leaf)

@@ -16,7 +16,8 @@ class UnsolicitedResponse(ExchangeRule):
     """Every response must answer a request of its connection, with that request's correlation id.
 
     The client starts every exchange; the broker echoes the correlation id. This response has an id that no
-    request of the connection had.
+    request of the connection had. The rule is silent if a request that does not fit, or is not whole yet, may
+    be the one that it answers, and behind a response that does not fit.
 
     Example: ids 1 and 2 are asked for, 1 and 77 answered.
 
