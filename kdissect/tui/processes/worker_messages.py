@@ -136,16 +136,20 @@ ExchangeKey = tuple[str, int]
 
 
 class SaveOrder(NamedTuple):
-    """What to write where. `exchanges` are exchanges as (connection, ordinal)."""
+    """What to write where. `exchanges` are exchanges as (connection, ordinal).
+
+    `connections` are ids of connections whose packets are copied, if there are no exchanges.
+    """
 
     inputs: Order
     exchanges: frozenset[ExchangeKey]
     path: str
+    connections: frozenset[str] = frozenset()
 
 
 class Saved(NamedTuple):
-    """What came of it. `trouble` says in one line why nothing was written, else what is to be known."""
+    """How many exchanges, or connections, were written. `trouble` has a line if there is a problem."""
 
-    exchanges: int
+    written: int
     path: str
     trouble: str = ""

@@ -29,7 +29,7 @@ class ConnectionsView(TablesView):
         Binding("enter", "choose", "Follow stream"),
         Binding("f", "follow", "Follow stream", show=False),
         Binding("x", "exchanges", "Its exchanges"),
-        Binding("p", "problems", "Problems", tooltip="Only connections that came to nothing, or all"),
+        Binding("p", "problems", "Problems", tooltip="Only failed connections, or all"),
     ]
     cell_filters = {  # noqa: RUF012  declared as a class variable above
         "client": lambda row: f"client == {row['client']}" if row["client"][:1].isdigit() else None,
@@ -79,7 +79,7 @@ class ConnectionsView(TablesView):
         left_out = f"; {facts['forgotten']} earlier ones are left out" if facts["forgotten"] else ""
         failed = sum(bool(row["reason"]) for row in facts["connections"])
         what = "p: all connections" if self._only_problems else "p: only these"
-        nothing = f"; {failed} came to nothing ({what})" if failed or self._only_problems else ""
+        nothing = f"; {failed} failed ({what})" if failed or self._only_problems else ""
         total = plural(len(facts["connections"]), "connection")
         return f"{total} ({by_kind}){nothing}{left_out}" if by_kind else "0 connections"
 
@@ -105,7 +105,7 @@ class ConnectionsView(TablesView):
     def action_problems(self) -> None:
         """Only connections that came to nothing, or all of them."""
         self._only_problems = not self._only_problems
-        self.nothing = "no connection came to nothing" if self._only_problems else type(self).nothing
+        self.nothing = "no connection failed" if self._only_problems else type(self).nothing
         self._show()
 
     def row_filter(self, row: Row) -> str | None:
