@@ -6,7 +6,7 @@ import asyncio
 import gc
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -80,7 +80,13 @@ class KdissectApp(ViewApp):
         Binding("slash", "filter", "Filter", key_display="/"),
         Binding("question_mark", "help", "Help", key_display="?"),
         Binding("y", "copy", "Copy", show=False, tooltip="Copy the exchange, or the field that is chosen"),
-        Binding("w", "save", "Save", show=False, tooltip="Save the marked exchanges, or the selected one"),
+        Binding(
+            "w",
+            "save",
+            "Save",
+            show=False,
+            tooltip="Save the marked or selected exchanges, or the cause",
+        ),
         Binding("W", "save_shown", "Save all shown", show=False, tooltip="Save all exchanges of the list"),
         Binding("s", "follow_stream", "Follow stream", show=False),
         Binding("t", "theme", "Theme", show=False),
@@ -302,22 +308,27 @@ class KdissectApp(ViewApp):
         return super().deliver_screenshot(*arguments, **named)
 
     @uses_files
+    def save_rows(self, rows: Sequence[int], what: str, connections: frozenset[str] = frozenset()) -> None:
+        """Ask where to save exchanges, or connections."""
+        self.push_screen(SaveScreen(self.session, rows, what, connections))
+
     def action_save(self) -> None:
-        """Save what is marked, else what is selected."""
+        """Save what the view has chosen, else what is marked, else what is selected."""
+        if self.view is not None and self.view.save():
+            return
         marked = [row for row, is_marked in enumerate(self.session.log.marked) if is_marked]
         rows = marked or ([] if self.selected_row is None else [self.selected_row])
         if not rows:
             self.give_notice(Notice("no exchange is selected"))
             return
         what = plural(len(marked), "marked exchange") if marked else f"exchange {rows[0] + 1}"
-        self.push_screen(SaveScreen(self.session, rows, what))
+        self.save_rows(rows, what)
 
-    @uses_files
     def action_save_shown(self) -> None:
         """Save all that the list shows."""
         shown = self.session.shown
         rows = [shown[position] for position in range(len(shown))]
-        self.push_screen(SaveScreen(self.session, rows, f"all {plural(len(rows), 'exchange')} of the list"))
+        self.save_rows(rows, f"all {plural(len(rows), 'exchange')} of the list")
 
     def action_follow_stream(self) -> None:
         """Show the conversation that the selected exchange is part of."""

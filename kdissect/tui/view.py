@@ -5,7 +5,7 @@ See the package's docstring for the contract.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple, TypeVar, cast
@@ -66,6 +66,13 @@ class ViewApp(App[None]):
         """The view on screen."""
         raise NotImplementedError
 
+    def save_rows(self, rows: Sequence[int], what: str, connections: frozenset[str] = frozenset()) -> None:
+        """Ask where to save exchanges, by their rows in the log, or without rows connections, by their ids.
+
+        `what` describes them.
+        """
+        raise NotImplementedError
+
 
 class View(Container):
     """Base of views in a `ViewApp`. Its bindings appear while it is on screen."""
@@ -98,6 +105,10 @@ class View(Container):
 
     def shown(self) -> None:
         """Show the session's present data: the view came to the front."""
+
+    def save(self) -> bool:
+        """Save what is chosen in the view. Return False if that is the exchange that is selected."""
+        return False
 
     def session_changed(self, change: Change, what: str) -> None:
         """Something is new, and the view is on screen. `what` is the study's name for `Change.RESULT`."""

@@ -1,4 +1,4 @@
-"""README and the pages of docs/ keep to the part of the style guide that a machine can check (CONTRIBUTING.md)."""
+"""README and the pages of docs/ keep to the part of the style guide that a machine can check."""
 
 import re
 from collections.abc import Iterator
@@ -85,9 +85,11 @@ def test_pages_have_no_habit_of_the_list(page: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "is_one"),
     [
-        ("The log tells why.", True), ("A table that was lent to Rust.", True), ("It stands in the file.", True),
-        ("The bytes behind the header.", True), ("Its offsets were read anew.", True), ("It gives the code.", True),
-        ("- What it does not know is listed.", True), ("What is a gap?", False), ("`told` is a column.", False),
+        ("The log tells why.", True), ("A table that was lent to Rust.", True),
+        ("It stands in the file.", True), ("The bytes behind the header.", True),
+        ("Its offsets were read anew.", True), ("It gives the code.", True),
+        ("- What it does not know is listed.", True), ("What is a gap?", False),
+        ("`told` is a column.", False),
         ("Use it besides the others.", False), ("```\nit tells\n```", False), ("[a page](told.md)", False),
     ],
 )  # fmt: skip

@@ -33,7 +33,7 @@ def test_the_file_is_that_of_extract(tmp_path: Path) -> None:
     places = frozenset((one.connection.id, one.ordinal) for one in wanted)
     path, other = tmp_path / "saved.pcapng", tmp_path / "extracted.pcapng"
     saved = run_saver(SaveOrder(Order((PRODUCE,)), places, str(path)))
-    assert (saved.exchanges, saved.trouble) == (5, "")
+    assert (saved.written, saved.trouble) == (5, "")
     options = [f"--exchange={connection}/{ordinal}" for connection, ordinal in places]
     assert run("extract", PRODUCE, *options, "-o", other).code == 0
     assert path.read_bytes() == other.read_bytes()
@@ -44,12 +44,12 @@ def test_the_file_is_that_of_extract(tmp_path: Path) -> None:
 def test_troubles_are_told_in_a_line(tmp_path: Path) -> None:
     places = frozenset({("0" * 16, 3)})
     nothing = save(SaveOrder(Order((PRODUCE,)), places, str(tmp_path / "none.pcapng")))
-    assert nothing.exchanges == 0
+    assert nothing.written == 0
     assert nothing.trouble
     assert not (tmp_path / "none.pcapng").exists()
     wanted = frozenset((one.connection.id, one.ordinal) for one in chosen())
     nowhere = save(SaveOrder(Order((PRODUCE,)), wanted, str(tmp_path / "no" / "such.pcapng")))
-    assert nowhere.exchanges == 0
+    assert nowhere.written == 0
     assert "No such file" in nowhere.trouble
 
 
@@ -89,3 +89,14 @@ def test_a_frame_larger_than_a_packet(tmp_path: Path) -> None:
             file.write(packet)
     assert len(packets) > 3
     assert frames(next(iter(Dissection(str(tmp_path / "large.pcapng")))))[0] == exchange.request.data
+
+
+def test_connections_are_copied_whole(tmp_path: Path) -> None:
+    """Connections without exchanges, as of causes about failed ones."""
+    refused = str(CAPTURES / "kafka44_java_refused.pcapng")
+    ends = {one.connection.id: str(one.connection.client) for one in Dissection(refused)}
+    wanted = frozenset(sorted(ends)[:2])
+    path = tmp_path / "saved.pcapng"
+    saved = save(SaveOrder(Order((refused,)), frozenset(), str(path), wanted))
+    assert (saved.written, saved.trouble) == (2, "")
+    assert {str(one.connection.client) for one in Dissection(str(path))} == {ends[one] for one in wanted}

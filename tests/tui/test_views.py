@@ -43,7 +43,7 @@ def test_each_view_shows_what_its_command_prints(monkeypatch: pytest.MonkeyPatch
         async with screen(monkeypatch, TRANSACTIONS, size=(160, 50)) as (_, pilot):
             told = {
                 "0": ("2 causes of trouble", "hanging-transaction"),
-                "2": ("transactor", "apache-kafka-ja…", "21 connections"),
+                "2": ("transactor", "apache-kafka-java 4.4.0", "21 connections"),
                 "3": ("ledger", "source", "writes"),
                 "4": ("ledger-group", "no member seen"),
                 "5": ("ledger-1", "5 producers, 10 transactions"),

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.widgets import Input
 
+from kdissect.api import Dissection
 from kdissect.causes.diagnose import diagnose
 from kdissect.causes.evidence.gathering import Gathering
-from kdissect.model.cause import Diagnosis
+from kdissect.model.cause import Diagnosis, FoundCause
 from kdissect.report.causes.json import diagnosis_row
 from kdissect.tui.processes.worker_messages import Order, Result
 from kdissect.tui.session import CAUSES
@@ -155,6 +157,30 @@ def test_a_cause_without_an_exchange_leads_to_its_connection(monkeypatch: pytest
         assert f"{len(known)} failed" in driven.screen()[3]
 
     drive(play, NOT_REACHED, size=(80, 24), monkeypatch=monkeypatch, studies=("findings",))
+
+
+def test_a_cause_is_saved_with_its_packets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async def play(driven: Driven) -> None:
+        await driven.loaded()
+        await driven.press("0")
+        await driven.until(lambda: isinstance(driven.app.view, WhyView))
+        view: Any = driven.app.view
+        await driven.until(lambda: view.is_whole and view.table.row is not None)
+        cause: FoundCause = view.table.row["cause"]
+        await driven.press("w")
+        line = driven.app.screen.query_one("#save-path", Input)
+        line.value = str(tmp_path / "cause.pcapng")
+        await driven.press("enter")
+        await driven.until((tmp_path / "cause.pcapng").exists)
+        await driven.until(lambda: not driven.app.screen.query("#save-path"))
+        wanted = {(packets.connection, packets.exchange) for packets in cause.evidence}
+        original = [one for one in Dissection(str(REFUSED)) if (one.connection.id, one.ordinal) in wanted]
+        saved = list(Dissection(str(tmp_path / "cause.pcapng")))
+        assert len(original) == len(wanted)
+        assert {one.correlation_id for one in saved} >= {one.correlation_id for one in original}
+        assert len(saved) <= len(wanted)
+
+    drive(play, REFUSED, monkeypatch=monkeypatch)
 
 
 def test_before_the_end_it_says_so_and_nothing_wrong_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from kdissect.engine.exchange_log.log import ExchangeLog
@@ -12,7 +12,7 @@ from kdissect.report.quantities import duration, short_count
 from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import State
-from kdissect.tui.widgets.safe_text import fitted, safe
+from kdissect.tui.widgets.safe_text import cut_middle, fitted, safe
 
 _DAY_NS = 86_400 * 10**9
 Cell = tuple[str, str]
@@ -24,7 +24,7 @@ class ExchangeColumn(NamedTuple):
 
     It is `least` to `width` cells wide, and with `grows` it takes the space that is left. Priority 0 stays
     longest in a narrow terminal. A text is cut without a sign if the column `clips`. Its last word stays if
-    the column `keeps_end`.
+    the column `keeps_end`, its begin and its end if the column `keeps_both`.
 
     A quick filter on a cell names `field`. `value` is the cell's text in the filter language.
     """
@@ -41,6 +41,7 @@ class ExchangeColumn(NamedTuple):
     grows: bool = False
     clips: bool = False
     keeps_end: bool = False
+    keeps_both: bool = False
 
     def fitted(self, text: str, cells: int) -> str:
         """Return a cell's text in exactly `cells` cells."""
@@ -49,6 +50,8 @@ class ExchangeColumn(NamedTuple):
         begin, _, end = text.rpartition(" ")
         if self.keeps_end and begin and len(text) > cells > len(end) + 2:
             return fitted(begin, cells - len(end) - 1) + " " + end
+        if self.keeps_both:
+            text = cut_middle(text, cells)
         return fitted(text, cells, self.right)
 
 
@@ -201,7 +204,9 @@ COLUMNS: tuple[ExchangeColumn, ...] = (
     ExchangeColumn("time", "Time (UTC)", 12, 15, 1, _time, "time", _time_value, clips=True),
     ExchangeColumn("client", "Client", 15, 21, 3, _client, "client", _client_value),
     ExchangeColumn("broker", "Broker", 15, 21, 7, _broker, "broker", _broker_value),
-    ExchangeColumn("client_id", "Client id", 9, 14, 2, _client_id, "client_id", _client_id_value),
+    ExchangeColumn(
+        "client_id", "Client id", 9, 14, 2, _client_id, "client_id", _client_id_value, keeps_both=True
+    ),
     ExchangeColumn("api", "API", 17, 20, 0, _api, "api", _api_value, keeps_end=True),
     ExchangeColumn("topic", "Topic", 10, 14, 0, _topics, "topics", _first_topic, grows=True),
     ExchangeColumn("size", "Req Resp", 10, 10, 5, _size, right=True),
@@ -215,6 +220,7 @@ COLUMNS: tuple[ExchangeColumn, ...] = (
 GUTTER = 2
 # The cells that a growing column may add: error names are no longer.
 _MOST_GROWTH = 24
+MAX_CELLS = 48  # of a column, whatever its texts
 
 
 def known(names: Sequence[str]) -> tuple[str, ...]:
@@ -222,15 +228,27 @@ def known(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(column.name for column in COLUMNS if column.name in names)
 
 
-def fitting(names: Sequence[str], width: int) -> list[tuple[ExchangeColumn, int]]:
-    """Return the columns of these names that fit, with their widths in cells."""
+def fitting(
+    names: Sequence[str], width: int, longest: Mapping[str, int] | None = None
+) -> list[tuple[ExchangeColumn, int]]:
+    """Return the columns of these names that fit, with their widths in cells.
+
+    `longest` are the cells of the longest text of each column that was drawn. Without it, columns have their
+    usual widths. A column with short texts leaves its cells to the others.
+    """
     chosen = [column for column in COLUMNS if not names or column.name in names]
-    while len(chosen) > 1 and _room(chosen, width) < 0:
+    ranges = {column.name: _range(column, longest) for column in chosen}
+    for column in sorted(chosen, key=lambda column: -column.priority):
+        is_short = sum(ranges[one.name][1] + 1 for one in chosen) > width - GUTTER
+        if longest and is_short and not longest.get(column.name) and not names:
+            chosen.remove(column)  # no row on the screen has a text there, and others need its cells
+    while len(chosen) > 1 and _left(chosen, ranges, width) < 0:
         chosen.remove(max(chosen, key=lambda column: column.priority))
-    left = max(_room(chosen, width), 0)
-    widths = {column.name: column.least for column in chosen}
+    left = max(_left(chosen, ranges, width), 0)
+    widths = {column.name: ranges[column.name][0] for column in chosen}
     for column in sorted(chosen, key=lambda column: column.priority):
-        more = min(column.width - column.least, left)
+        least, wanted = ranges[column.name]
+        more = min(wanted - least, left)
         widths[column.name] += more
         left -= more
     growing = [column for column in reversed(chosen) if column.grows]
@@ -241,5 +259,15 @@ def fitting(names: Sequence[str], width: int) -> list[tuple[ExchangeColumn, int]
     return [(column, widths[column.name]) for column in chosen]
 
 
-def _room(columns: Sequence[ExchangeColumn], width: int) -> int:
-    return width - GUTTER - sum(column.least + 1 for column in columns)
+def _range(column: ExchangeColumn, longest: Mapping[str, int] | None) -> tuple[int, int]:
+    """The least width and the wanted one."""
+    if not longest:
+        return column.least, column.width
+    wanted = min(
+        max(longest.get(column.name, 0), len(column.title) + 1), MAX_CELLS
+    )  # 1: the mark of the order
+    return min(column.least, wanted), wanted
+
+
+def _left(columns: Sequence[ExchangeColumn], ranges: Mapping[str, tuple[int, int]], width: int) -> int:
+    return width - GUTTER - sum(ranges[column.name][0] + 1 for column in columns)

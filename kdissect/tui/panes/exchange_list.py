@@ -6,6 +6,7 @@ from collections.abc import Callable
 from textwrap import wrap
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -14,7 +15,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
 
-from kdissect.tui.panes.exchange_columns import GUTTER, ExchangeColumn, fitting
+from kdissect.tui.panes.exchange_columns import COLUMNS, GUTTER, ExchangeColumn, fitting
 from kdissect.tui.panes.exchange_order import Ordered
 from kdissect.tui.panes.shown_exchanges import RowColors, Shown
 from kdissect.tui.widgets.line_view import LineView
@@ -65,6 +66,7 @@ class ExchangeList(LineView):
         self.follows = False
         self.column_names: tuple[str, ...] = ()
         self._widths: list[tuple[ExchangeColumn, int]] = []
+        self._longest: dict[str, int] = {}  # cells of the longest text of each column on the screen so far
         self._row: int | None = None
         self.row_colors: RowColors | None = None
         self.why_empty: Callable[[], str] = str
@@ -87,7 +89,9 @@ class ExchangeList(LineView):
         self._shown = shown
         if self._row is not None and len(shown):
             self.set_reactive(ExchangeList.cursor, shown.near(self._row))
+        self._longest.clear()
         self.grown()
+        self._fit()
         self.refresh()
         self.call_after_refresh(self._show_cursor)
 
@@ -102,6 +106,7 @@ class ExchangeList(LineView):
             self.cursor = max(count - 1, 0)
         self._tell()
         if count < had or had < self.top + self.visible_lines:
+            self._fit_again()
             self.refresh()
 
     def go_to(self, position: int) -> None:
@@ -133,8 +138,31 @@ class ExchangeList(LineView):
         self.keep_in_sight(self.cursor)
 
     def _fit(self) -> None:
-        self._widths = fitting(self.column_names, self.scrollable_content_region.width)
+        self._measure()
+        self._widths = fitting(self.column_names, self.scrollable_content_region.width, self._longest)
         self.column = min(self.column, max(len(self._widths) - 1, 0))
+
+    def _measure(self) -> bool:
+        """Measure the rows on the screen. Return whether a column has a longer text than before."""
+        log, is_longer = self._shown.log, False
+        for position in range(self.top, min(self.top + self.visible_lines, len(self._shown))):
+            row = self._shown[position]
+            for column in COLUMNS:
+                cells = cell_len(column.cell(log, row)[0])
+                if cells > self._longest.get(column.name, 0):
+                    self._longest[column.name] = cells
+                    is_longer = True
+        return is_longer
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Other rows are on the screen, which may have longer texts."""
+        super().watch_scroll_y(old_value, new_value)
+        self.call_after_refresh(self._fit_again)
+
+    def _fit_again(self) -> None:
+        if self._measure():
+            self._fit()
+            self.refresh()
 
     @property
     def columns_on_screen(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from kdissect.api import Dissection
 from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
 from kdissect.excerpt.find_frames import FoundFrames, FrameSearch
-from kdissect.excerpt.write_packets import write_frames
+from kdissect.excerpt.write_packets import copy_connections, write_frames
 from kdissect.model.limits import use
 from kdissect.model.version import __version__
 from kdissect.model.wording import plural
@@ -26,6 +26,8 @@ _COMMENT = (
 def save(order: SaveOrder) -> Saved:
     """Write the file. Raises nothing a file or a capture could be the cause of."""
     try:
+        if order.connections:
+            return Saved(_copy(order), order.path)
         found = _find(order)
         if not found.exchanges:
             return Saved(0, order.path, "no packet of them was found again")
@@ -54,6 +56,22 @@ def _find(order: SaveOrder) -> FoundFrames:
         for part in search.parts(events):
             search.add(part)
     return search.result()
+
+
+def _copy(order: SaveOrder) -> int:
+    """Copy the packets of whole connections. Return how many connections there are."""
+    dissection = _open(order)
+    captures, count = dissection.captures, len(order.connections)
+    comment = f"{plural(count, 'connection')} with all their packets."
+    with PacketFile(order.path, comment, f"{APPLICATION} {__version__}") as file:
+        copy_connections(
+            order.connections,
+            captures.batches(),
+            dissection.ports,
+            lambda index: captures.files[index].capture_set,
+            file.write,
+        )
+    return count
 
 
 def _write(order: SaveOrder, found: FoundFrames) -> None:

@@ -136,16 +136,23 @@ ExchangeKey = tuple[str, int]
 
 
 class SaveOrder(NamedTuple):
-    """An order to save exchanges. `exchanges` are exchanges as (connection, ordinal)."""
+    """An order to save exchanges. `exchanges` are exchanges as (connection, ordinal).
+
+    `connections` are ids of connections whose packets are copied, if there are no exchanges.
+    """
 
     inputs: Order
     exchanges: frozenset[ExchangeKey]
     path: str
+    connections: frozenset[str] = frozenset()
 
 
 class Saved(NamedTuple):
-    """Result of a `SaveOrder`. `trouble` is one line: the reason if no file was written, else a remark."""
+    """Result of a `SaveOrder`: the number of exchanges, or connections, that were written.
 
-    exchanges: int
+    `trouble` is one line: the reason if no file was written, else a remark.
+    """
+
+    written: int
     path: str
     trouble: str = ""

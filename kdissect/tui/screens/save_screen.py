@@ -24,7 +24,7 @@ from kdissect.excerpt.frames_file import frame_packets
 from kdissect.model.version import __version__
 from kdissect.model.wording import plural
 from kdissect.session.exchange import Exchange
-from kdissect.tui.processes.worker_messages import Saved, SaveOrder, receive, send
+from kdissect.tui.processes.worker_messages import Order, Saved, SaveOrder, receive, send
 from kdissect.tui.session import Session
 from kdissect.tui.view import Notice
 from kdissect.tui.widgets.hand_over import hand_over
@@ -34,7 +34,10 @@ MOST = 200_000  # exchanges in one file; `kdissect extract` saves more
 
 
 class SaveScreen(ModalScreen[None]):
-    """One line for a path. It saves the `rows` of the log. `what` describes the rows."""
+    """One line for a path. It saves the `rows` of the log. `what` describes the rows.
+
+    Without rows, the packets of `connections` are saved.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back")]
     DEFAULT_CSS = """
@@ -44,8 +47,11 @@ class SaveScreen(ModalScreen[None]):
     SaveScreen Static { height: auto; }
     """
 
-    def __init__(self, session: Session, rows: Sequence[int], what: str) -> None:
+    def __init__(
+        self, session: Session, rows: Sequence[int], what: str, connections: frozenset[str] = frozenset()
+    ) -> None:
         super().__init__()
+        self._connections = connections
         self._session = session
         self._rows = rows
         self._what = what
@@ -95,9 +101,13 @@ class SaveScreen(ModalScreen[None]):
 
     @work(thread=True)
     def _save(self, path: str) -> None:
-        saved = _save_rows(self._session, self._rows, str(Path(path).expanduser()))
-        if saved.exchanges:
-            count = plural(saved.exchanges, "exchange")
+        target = str(Path(path).expanduser())
+        if self._rows:
+            saved = _save_rows(self._session, self._rows, target)
+        else:
+            saved = run_saver(SaveOrder(_inputs(self._session), frozenset(), target, self._connections))
+        if saved.written:
+            count = plural(saved.written, "exchange" if self._rows else "connection")
             saved_text = f"saved {count} to {saved.path}"
             message = Notice(f"{saved_text}; {saved.trouble}" if saved.trouble else saved_text)
         else:
@@ -136,8 +146,11 @@ def _save_rows(session: Session, rows: Sequence[int], path: str) -> Saved:
     if session.is_stream:
         return _save_frames([log.exchange(row) for row in rows], path)
     places = frozenset((log.connection(row).id, log.columns["ordinal"][row]) for row in rows)
-    inputs = session.order._replace(spool=-1, stdin=-1)
-    return run_saver(SaveOrder(inputs, places, path))
+    return run_saver(SaveOrder(_inputs(session), places, path))
+
+
+def _inputs(session: Session) -> Order:
+    return session.order._replace(spool=-1, stdin=-1)
 
 
 def _save_frames(exchanges: list[Exchange], path: str) -> Saved:

@@ -9,6 +9,8 @@ from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widget import Widget
 from textual.widgets import Static
 
 from kdissect.report.cells import TableColumn
@@ -22,6 +24,14 @@ _OF_ALL = "; of all exchanges, whatever the filter takes: a stream is counted on
 
 # Rows that a table shows at least, and the number above which its height has no other limit than the screen.
 _LEAST_ROWS, _MANY_ROWS = 3, 100
+
+
+_BARS = 2  # lines of the summary and of the titles
+_HEAD = 1  # line with the titles of columns
+
+
+class _Unfocused(RowsTable, can_focus=False):
+    """A table whose rows are only shown."""
 
 
 class Detail(NamedTuple):
@@ -61,7 +71,10 @@ class TablesView(View):
     TablesView .summary, TablesView .titles { text-wrap: nowrap; text-overflow: ellipsis; }
     TablesView #main { height: 3fr; }
     TablesView #below { height: 2fr; }
+    TablesView #more { height: 1fr; }
+    TablesView #more RowsTable { height: auto; overflow-y: hidden; }
     TablesView.-zoom-main .titles, TablesView.-zoom-main #below { display: none; }
+    TablesView.-zoom-main #more, TablesView.-zoom-below #more { display: none; }
     TablesView.-zoom-below .summary, TablesView.-zoom-below #main { display: none; }
     """
 
@@ -103,6 +116,11 @@ class TablesView(View):
         yield RowsTable(self.key, self.waiting, id="main")
         yield Static(classes="titles")
         yield RowsTable(None, "", id="below")
+        yield Vertical(id="more")
+
+    def on_resize(self) -> None:
+        """There is another number of lines for the tables below."""
+        self._show_more()
 
     def shown(self) -> None:
         """Show what is known by now."""
@@ -183,6 +201,39 @@ class TablesView(View):
             self.below.show(detail.columns, detail.rows, f"no {detail.title}")
         else:
             self.below.show((), (), "")
+        self._show_more()
+
+    def _show_more(self) -> None:
+        """Show other tables after the chosen one, in lines that would be empty."""
+        for more in self.query("#more"):
+            self._fill(more)
+
+    def _fill(self, more: Widget) -> None:
+        others = [detail for at, detail in enumerate(self._details) if at != self._detail and detail.rows]
+        chosen = max(len(self._details[self._detail].rows), 2) + _HEAD if self._details else 0
+        free = self.size.height - _BARS - self.table.outer_size.height - chosen
+        shown = []
+        for detail in others:
+            free -= len(detail.rows) + _HEAD + 1  # and its title
+            if free < 0:
+                break
+            shown.append(detail)
+        more.display = bool(shown)
+        self.below.styles.max_height = chosen if shown else None
+        if not shown:
+            return
+        tables: list[RowsTable] = list(more.query(RowsTable))
+        for _ in shown[len(tables) :]:
+            tables.append(_Unfocused(None, ""))
+            more.mount(Static(classes="titles"), tables[-1])
+        titles = list(more.query(".titles").results(Static))
+        for at, (title, table) in enumerate(zip(titles, tables, strict=True)):
+            title.display = table.display = at < len(shown)
+            if at < len(shown):
+                detail = shown[at]
+                title.update(Text(f" {detail.title} {len(detail.rows)} ", "dim", end=""))
+                table.styles.height = len(detail.rows) + _HEAD
+                table.show(detail.columns, detail.rows)
 
     # keys
 

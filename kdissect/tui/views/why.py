@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from textual.binding import Binding, BindingType
 
 from kdissect.model.cause import Diagnosis, FoundCause, Packets, Severity
+from kdissect.model.wording import plural
 from kdissect.report.causes.text import cause_lines, folded
 from kdissect.report.causes.words import clock, cost_text, headline
 from kdissect.report.cells import Cell, TableColumn, number_column
@@ -26,6 +27,7 @@ _FIELDS = {
     "group": "group", "id": "transactional_id", "topic": "topic", "client": "client_id", "host": "host",
 }  # fmt: skip
 _NAME = 9  # cells before a part of the text
+_NO_PACKETS = "no exchange shows this cause, and packets of a stream are not kept"
 
 
 class WhyView(LinesBelowView):
@@ -96,6 +98,26 @@ class WhyView(LinesBelowView):
             return
         self._packets = (self._packets + step) % len(row["cause"].evidence)
         self._tell(row)
+
+    def save(self) -> bool:
+        """Ask where to save the exchanges that show the chosen cause, else its connections."""
+        row = self.table.row
+        if row is None:
+            return False
+        cause: FoundCause = row["cause"]
+        found = (
+            self.session.log.row_of(packets.connection, packets.exchange)
+            for packets in cause.evidence
+            if packets.exchange >= 0
+        )
+        rows = sorted({at for at in found if at is not None})
+        connections = frozenset(packets.connection for packets in cause.evidence if packets.connection)
+        if not rows and (self.session.is_stream or not connections):
+            self.post_message(Notice(_NO_PACKETS))
+            return True
+        count = plural(len(rows), "exchange") if rows else plural(len(connections), "connection")
+        self.view_app.save_rows(rows, f"{count} of cause {row['rank']} ({cause.id})", connections)
+        return True
 
     def _chosen_of(self, row: Row) -> Packets | None:
         """Which of its packets are chosen: the first of a cause that the cursor came to."""

@@ -21,7 +21,7 @@ from textual.strip import Strip
 
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.tui.widgets.row_order import Order, headed, next_order, ordered
-from kdissect.tui.widgets.safe_text import fitted, safe
+from kdissect.tui.widgets.safe_text import cut, cut_middle, fitted, safe
 
 Row = dict[str, Any]
 Key = Callable[[Row], object]
@@ -109,6 +109,7 @@ class RowsTable(ScrollView, can_focus=True):
         self._columns: Sequence[TableColumn] = ()
         self._rows: Sequence[Row] = ()
         self._placed: list[Placed] = []
+        self._ends: set[int] = set()  # columns whose texts are distinguished by their ends
         self._measured = -1
         self._at = 0
         self._across = 0
@@ -184,6 +185,7 @@ class RowsTable(ScrollView, can_focus=True):
         self._measured = width
         sample = [[safe(column.cell(row).text) for column in self._columns] for row in self._rows[:SAMPLE]]
         self._placed = place_columns(self._headed(), sample, width - GUTTER)
+        self._ends = {one.column for one in self._placed if _need_ends(one, sample)}
         self._across = min(self._across, max(len(self._placed) - 1, 0))
         self.virtual_size = Size(width, len(self._rows) + 1)
 
@@ -243,7 +245,10 @@ class RowsTable(ScrollView, can_focus=True):
                 own += self._part("cell")
             if number:
                 segments.append(Segment(" " * GAP, style))
-            segments.append(Segment(fitted(safe(cell.text), one.width, column.right), own))
+            text = safe(cell.text)
+            if one.column in self._ends:
+                text = cut_middle(text, one.width)
+            segments.append(Segment(fitted(text, one.width, column.right), own))
         return Strip(segments).adjust_cell_length(width, style)
 
     def _part(self, name: str) -> Style:
@@ -332,6 +337,12 @@ class Placed(NamedTuple):
     column: int
     start: int
     width: int
+
+
+def _need_ends(one: Placed, texts: Sequence[Sequence[str]]) -> bool:
+    """Return whether different texts of a column look equal if only their beginnings are shown."""
+    own = {row[one.column] for row in texts}
+    return len({cut(text, one.width) for text in own}) < len(own)
 
 
 def place_columns(columns: Sequence[TableColumn], texts: Sequence[Sequence[str]], width: int) -> list[Placed]:

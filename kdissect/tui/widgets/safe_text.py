@@ -9,6 +9,7 @@ from kdissect.report.printable import printable
 
 # Characters of one text on screen: users do not read further, and layout takes time by length.
 _MOST = 2000
+MIN_FOR_BOTH = 7  # cells of a text that is cut in its middle
 
 
 def cut(text: str, width: int) -> str:
@@ -16,6 +17,17 @@ def cut(text: str, width: int) -> str:
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, width - 1) + "…" if width > 0 else ""
+
+
+def cut_middle(text: str, width: int) -> str:
+    """Return `text` in at most `width` cells, with an ellipsis in its middle if something is left out.
+
+    Long ids often begin in the same way, and their ends distinguish them.
+    """
+    if cell_len(text) <= width or width < MIN_FOR_BOTH or not text.isascii():
+        return cut(text, width)
+    end = (width - 1) // 2
+    return f"{text[: width - 1 - end]}…{text[-end:]}"
 
 
 def safe(text: str) -> str:
