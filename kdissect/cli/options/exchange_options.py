@@ -16,7 +16,6 @@ from kdissect.cli.options.output_options import (
     choose_columns,
     settle_format,
 )
-from kdissect.cli.options.schema_option import add_schemas, schemas_of
 
 _FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet", "tree")
 # Each reads the whole input: more than a machine has cores are no use.
@@ -41,7 +40,6 @@ def inspect_options(arguments: Sequence[str]) -> tuple[ArgumentParser, Namespace
 def add_listing(parser: ArgumentParser) -> None:
     """Add the options that choose exchanges and say how to print them."""
     add_topic_ids(parser)
-    add_schemas(parser)
     add_filter(parser, times=False)
     add_selection(parser)
     add_printing(parser, _FORMATS)
@@ -72,7 +70,6 @@ def _jobs(text: str) -> int:
 
 
 def _check(options: Namespace) -> None:
-    schemas_of(options)
     if options.schemas and getattr(options, "jobs", 1) > 1:
         raise ValueError("--schemas goes with one process: leave --jobs out")
     if options.records and not options.fields:
