@@ -120,7 +120,10 @@ class Schemas:
         if found is not None:
             entry = self._entry(found)
             reading = None if entry is None else self._by_its_id(found, entry, content)
-            if is_doubtful(found, content) and (reading is None or not reading.is_decoded):
+            # The subject that serializers use by default proves an id, too (TopicNameStrategy).
+            is_proven = entry is not None and entry.subject == f"{topic}-{'key' if is_key else 'value'}"
+            is_proven |= reading is not None and reading.is_decoded
+            if is_doubtful(found, content) and not is_proven:
                 found = reading = None
             if reading is not None:
                 return reading
