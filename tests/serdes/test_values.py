@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from kdissect.cli import main
 from kdissect.serdes import decoders, schema_files
 from kdissect.serdes.avro_sizes import MAX_EMPTY_ITEMS
-from kdissect.serdes.decoders import MAX_DEPTH, MAX_VALUE_BYTES, Registered, SchemaType
+from kdissect.serdes.bounds import MAX_DEPTH, MAX_VALUE_BYTES
+from kdissect.serdes.decoders import Registered, SchemaType
 from kdissect.serdes.faults import SchemaError, ValueFaultError
 from kdissect.serdes.schema_files import load_schemas
 from kdissect.serdes.schemas import Schemas

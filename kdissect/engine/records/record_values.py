@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.engine.exchange_rows import Row
-from kdissect.engine.records.poison_pills import PoisonPills
 from kdissect.model.record_batch import Record
-from kdissect.serdes.decoders import MAX_VALUE_BYTES
+from kdissect.serdes.bounds import MAX_VALUE_BYTES
+from kdissect.serdes.reading import NO_READING, Reading
 from kdissect.serdes.schema_ids import schema_id
-from kdissect.serdes.schemas import Reading, Schemas
+
+if TYPE_CHECKING:
+    from kdissect.engine.records.poison_pills import PoisonPills
+    from kdissect.serdes.schemas import Schemas
 
 PARTS = ("value", "key")
 """By whether it is the key."""
@@ -28,7 +31,6 @@ class PartFacts(NamedTuple):
 
 _NAMES = [[f"{part}_{name}" for name in PartFacts._fields] for part in PARTS]
 _NOTHING = PartFacts()
-_NO_READING = Reading(None)
 _OPENINGS = (b"{", b"[")
 
 
@@ -99,7 +101,7 @@ class RecordValues:
         if self.schemas is not None:
             return self.schemas.read(topic, content, record.headers, is_key)
         found = schema_id(content, record.headers, is_key)
-        return _NO_READING if found is None else Reading(found, found.wire_format, None, found.indexes)
+        return NO_READING if found is None else Reading(found, found.wire_format, None, found.indexes)
 
 
 def _facts(reading: Reading) -> PartFacts:
