@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kdissect.serdes.decoders import MAX_DEPTH
+from kdissect.serdes.bounds import MAX_DEPTH
 
 _NAMED = ("record", "error", "enum", "fixed")
 _INNER = {"record": "fields", "error": "fields", "array": "items", "map": "values"}

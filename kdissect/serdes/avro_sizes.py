@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kdissect.serdes.decoders import MAX_DEPTH
+from kdissect.serdes.bounds import MAX_DEPTH
 from kdissect.serdes.faults import ValueFaultError
 
 MAX_EMPTY_ITEMS = 100_000

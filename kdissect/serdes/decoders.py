@@ -9,11 +9,6 @@ from typing import Any, NamedTuple
 from kdissect.model.extras import are_installed, how_to_install
 from kdissect.serdes.faults import SchemaError
 
-# Of one key or value. A broker accepts 1 MiB by default (message.max.bytes).
-MAX_VALUE_BYTES = 4 << 20
-MAX_DEPTH = 100
-"""Levels of a value inside each other. Protobuf's own parsers stop there."""
-
 
 class SchemaType(StrEnum):
     """Types of schemas, by the names that registries use."""

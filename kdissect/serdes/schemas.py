@@ -10,8 +10,10 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from kdissect.model.record_batch import Header
-from kdissect.serdes.decoders import MAX_VALUE_BYTES, Decode, Registered, SchemaType, decoder_of
+from kdissect.serdes.bounds import MAX_VALUE_BYTES
+from kdissect.serdes.decoders import Decode, Registered, SchemaType, decoder_of
 from kdissect.serdes.faults import SchemaError, ValueFaultError
+from kdissect.serdes.reading import NO_READING, Reading
 from kdissect.serdes.schema_ids import SURE_OF, SchemaId, WireFormat, is_doubtful, message_indexes, schema_id
 
 _MAX_REFERENCES = 1000  # of one schema, those of its references too
@@ -71,22 +73,6 @@ class TopicSchema(NamedTuple):
     message: str = ""
 
 
-class Reading(NamedTuple):
-    """What is known of a key or value. `error`: why it is not decoded; `is_fault`: it does not fit."""
-
-    id: SchemaId | None
-    wire_format: WireFormat | None = None
-    schema: str | None = None
-    indexes: tuple[int, ...] | None = None
-    value: Any = None
-    error: str | None = None
-    is_decoded: bool = False
-    is_fault: bool = False
-
-
-_NOTHING = Reading(None)
-
-
 class Schemas:
     """Decodes keys and values. Schemas are compiled when the first value needs them.
 
@@ -115,12 +101,15 @@ class Schemas:
     ) -> Reading:
         """What the schema of a key or value makes of it. Raises nothing."""
         if content is None:
-            return _NOTHING
+            return NO_READING
         found = schema_id(content, headers, is_key, with_doubtful=True)
         if found is not None:
             entry = self._entry(found)
             reading = None if entry is None else self._by_its_id(found, entry, content)
-            if is_doubtful(found, content) and (reading is None or not reading.is_decoded):
+            # The subject that serializers use by default proves an id, too (TopicNameStrategy).
+            is_proven = entry is not None and entry.subject == f"{topic}-{'key' if is_key else 'value'}"
+            is_proven |= reading is not None and reading.is_decoded
+            if is_doubtful(found, content) and not is_proven:
                 found = reading = None
             if reading is not None:
                 return reading
@@ -128,7 +117,7 @@ class Schemas:
         if of_topic is not None:
             return self._by_topic(found, of_topic, content)
         if found is None:
-            return _NOTHING
+            return NO_READING
         is_guess = found.wire_format in SURE_OF
         error = f"no given schema has {_id_text(found)}{', if it is one' if is_guess else ''}"
         return Reading(found, found.wire_format, None, found.indexes, error=error)

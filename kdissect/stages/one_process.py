@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from kdissect.api import Dissection
 from kdissect.capture.files import ends_of, numbers_in_sets
 from kdissect.engine.event_order import OrderedAnalyzer, Placed, PlacedEvents
+from kdissect.engine.records.record_values import RecordValues
 from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.model.native import native
 from kdissect.query.fields.field_table import FIELDS, field_table
@@ -54,12 +55,14 @@ def produce(
     judging: Judging | None = None,
     fields: Sequence[str] = (),
     causes: CauseStages | None = None,
+    values: RecordValues | None = None,
 ) -> Iterator[tuple[str, Any]]:
     """(table, record batch) of the tables named, as the inputs are read. Raises nothing on bad input.
 
-    `fields` are the columns of the table `fields`, `causes` makes the table `causes`.
+    `fields` are the columns of the table `fields`, `causes` makes the table `causes`, `values` decodes
+    keys and values in the table `records`.
     """
-    production = Production(dissection, tables, judging, fields, causes)
+    production = Production(dissection, tables, judging, fields, causes, values)
     yield from production.while_read()
     files, names = dissection.captures.files, dissection.file_names
     made = [("files", file_rows(files, names)), ("anomalies", file_anomaly_rows(files, names))]
@@ -83,6 +86,7 @@ class Production:
         judging: Judging | None = None,
         fields: Sequence[str] = (),
         causes: CauseStages | None = None,
+        values: RecordValues | None = None,
     ) -> None:
         numbers = numbers_in_sets(file.capture_set for file in dissection.captures.files)
         self._dissection = dissection
@@ -94,7 +98,7 @@ class Production:
             self._fields = FieldRows(fields, dissection.file_names, dissection.topics)
         self.rows = TableRows(tables, {FIELDS: field_table(fields)} if FIELDS in tables else {})
         self._pieces = SnapshotPieces()
-        self._connections = ExchangeTables(dissection.file_names, self.rows, dissection.topics)
+        self._connections = ExchangeTables(dissection.file_names, self.rows, dissection.topics, values)
         self._wants_connections = not tables.isdisjoint(OF_CONNECTIONS)
         self._wants_bodies = not tables.isdisjoint(OF_JUDGES | OF_STATES | OF_CAUSES)
         self._judge = Judge(*(judging or Judging())) if tables & OF_JUDGES else None

@@ -14,11 +14,16 @@ from hypothesis import strategies as st
 from kdissect.cli import main
 from kdissect.serdes import decoders, schema_files
 from kdissect.serdes.avro_sizes import MAX_EMPTY_ITEMS
-from kdissect.serdes.decoders import MAX_DEPTH, MAX_VALUE_BYTES, Registered, SchemaType
+from kdissect.serdes.bounds import MAX_DEPTH, MAX_VALUE_BYTES
+from kdissect.serdes.decoders import Registered, SchemaType
 from kdissect.serdes.faults import SchemaError, ValueFaultError
 from kdissect.serdes.schema_files import load_schemas
 from kdissect.serdes.schemas import Schemas
 from tests.support.console import CAPTURES
+from tests.support.messages.batches import batch_bytes, record_bytes
+from tests.support.messages.encoder import encode_request, encode_response
+from tests.support.messages.traffic import Conversation
+from tests.support.packets.pcaps import write_pcap
 
 for module in ("fastavro", "grpc_tools", "jsonschema"):
     pytest.importorskip(module, reason="needs the extra schemas")
@@ -127,6 +132,64 @@ def test_tables_of_columns(tmp_path: Path) -> None:
     assert rows[0]["value"][:5] == b"\0\0\0\0\2"
 
 
+def test_the_table_of_records(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    out = tmp_path / "out"
+    assert main(["tables", CAPTURE, *ALL, "--output", str(out), "--tables", "records"]) == 0
+    rows = {(row["topic"], row["offset"]): row for row in pa.read_table(out / "records").to_pylist()}
+    assert json.loads(rows["users", 0]["decoded"])["value"]["name"] == "Anna"
+    assert rows["orders", 4]["value_error"] == "the value ends before its schema does"
+
+
+def test_bodies_and_trees_have_them(capfd: pytest.CaptureFixture[str]) -> None:
+    options = (CAPTURE, *ALL, "--records", "-Y", "value.customer.email ~ anna1 and topic == orders")
+    assert main(["inspect", *options, "--format", "jsonl"]) == 0
+    body = json.loads(capfd.readouterr().out)["request"]["body"]
+    (record,) = body["topic_data"][0]["partition_data"][0]["records"]["batches"][0]["records"]
+    assert record["decoded"]["value"]["customer"]["email"] == "anna1@example.com"
+    assert (record["value_schema"], record["value_schema_id"]) == ("orders-value v1", 2)
+    assert main(["inspect", *options, "--format", "tree"]) == 0
+    assert 'decoded: orders-value v1 = {"id": 1001, ' in capfd.readouterr().out
+
+
+def test_readers_of_poison_pills_are_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """One in a batch of a thousand, written by one and read by two."""
+    good, bad = b"\0\0\0\0\4\2a\0", b"\0\0\0\0\4\2a\4"
+    records = b"".join(record_bytes(n, 0, None, bad if n == 417 else good) for n in range(1000))
+    batch = batch_bytes(records, 1000, last_delta=999)
+    packets = []
+    for port, (client, key) in enumerate((("shop", 0), ("biller", 1), ("audit", 1))):
+        talk = Conversation(ports=(40000 + port, 9092), start_ns=10**18 + port * 10**9).handshake()
+        request, response = _exchange(key, batch)
+        version = (9, 12)[key]
+        talk.client(encode_request(key, version, 1, client, request))
+        packets += talk.broker(encode_response(key, version, 1, response)).packets
+    path = write_pcap(tmp_path / "a.pcap", packets)
+    assert main(["records", path, "--schemas", str(REGISTRY), "-e", "offset", "-Y", "value_error"]) == 0
+    out, err = capfd.readouterr()
+    assert out.split() == ["offset", "417", "417", "417"]
+    (line,) = [line for line in err.splitlines() if "poison pill" in line]
+    assert "trees-0 offset 417: value does not fit trees-value v1" in line
+    assert "written by 'shop' (10.0.0.1:40000)" in line
+    assert line.endswith("read by 'biller' (10.0.0.1:40001), 'audit' (10.0.0.1:40002)")
+
+
+def _exchange(key: int, batch: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    if key == 0:
+        written = {"index": 0, "records": batch}
+        request = {
+            "acks": -1,
+            "timeout_ms": 1,
+            "topic_data": [{"name": "trees", "partition_data": [written]}],
+        }
+        answer = {"index": 0, "error_code": 0, "base_offset": 0, "log_append_time_ms": -1}
+        return request, {"responses": [{"name": "trees", "partition_responses": [answer]}]}
+    asked = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}
+    request = {"replica_id": -1, "topics": [{"topic": "trees", "partitions": [asked]}]}
+    read = {"partition_index": 0, "high_watermark": 1000, "last_stable_offset": 1000, "records": batch}
+    return request, {"responses": [{"topic": "trees", "partitions": [read]}]}
+
+
 # Where schemas come from.
 def entry(subject: str) -> dict[str, Any]:
     found = json.loads((REGISTRY / "schemas.json").read_text())
@@ -226,6 +289,17 @@ def test_a_missing_library_is_one_line(
         "kdissect: warning: orders-value v1: values of Avro need pip install 'fastavro>=1.10' "
         "'grpcio-tools>=1.66' 'jsonschema>=4.22' 'protobuf>=5'"
     ]
+
+
+def test_eight_bytes_need_a_proof() -> None:
+    """They are as likely a number: an id counts if its schema fits, or is the subject of the topic."""
+    schemas = load_schemas([str(REGISTRY)])
+    good, bad = b"\0\0\0\0\4\2a\0", b"\0\0\0\0\4\2a\4"
+    assert schemas.read("other", good, (), False).wire_format == "confluent"
+    assert schemas.read("other", bad, (), False).error is None
+    assert schemas.read("other", bad, (), False).id is None
+    assert schemas.read("trees", bad, (), False).is_fault
+    assert not schemas.read("trees", bad, (), True).is_fault
 
 
 # Bad input.

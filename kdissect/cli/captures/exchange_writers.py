@@ -35,7 +35,8 @@ class Writer(Protocol):
 def writer_of(dissection: Dissection, options: Namespace, output: Output) -> Writer:
     """What makes bytes of the exchanges that are listed."""
     # at first use: start-up; each way to write loads much that the others do without
-    if options.format == "jsonl" and not (options.fields or options.order or output.is_terminal):
+    is_plain = not (options.fields or options.order or output.is_terminal or options.schemas)
+    if options.format == "jsonl" and is_plain:
         return _lines(dissection, options)
     from kdissect.cli.formats.exchanges_as_rows import (  # start-up: other formats need none
         row_writer,
@@ -62,5 +63,5 @@ def _lines(dissection: Dissection, options: Namespace) -> Writer:
 
     if not options.records:
         return BodyLines(files, topics_of, options.show_secrets)
-    nest, name_of = nest_of(dissection, options.show_secrets), dissection.topics.name
+    nest, name_of = nest_of(dissection, options), dissection.topics.name
     return BodyLines(files, topics_of, options.show_secrets, nest, name_of)

@@ -36,7 +36,7 @@ from kdissect.cli.options.output_options import (
     printing,
     settle_format,
 )
-from kdissect.cli.options.schema_option import add_schemas, report_schemas, schemas_of, values_of
+from kdissect.cli.options.schema_option import report_schemas, values_of
 from kdissect.cli.output import Output
 from kdissect.cli.progress_line import Progress, progress_of
 from kdissect.engine.exchange_rows import Row
@@ -101,7 +101,6 @@ def _parser() -> ArgumentParser:
     add_inputs(parser, live=True)
     add_topic_ids(parser)
     add_filter(parser, "only records for which, or for whose exchange, EXPR holds", times=False)
-    add_schemas(parser)
     add_selection(parser)
     add_printing(parser, _FORMATS)
     add = parser.add_argument
@@ -121,7 +120,6 @@ def _check(options: Namespace) -> None:
     check_parquet(options)
     if options.sort and options.format == "parquet":
         raise ValueError(UNSORTED)
-    schemas_of(options)
     if options.fields or options.sort:
         choose_columns(options, RECORD_FIELDS, OF_RECORDS)
         if options.format == "parquet" and any(

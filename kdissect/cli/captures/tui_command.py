@@ -14,6 +14,7 @@ from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_filter
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, check_inputs, port, wants_live
 from kdissect.cli.options.live.live_options import settings_of
+from kdissect.cli.options.schema_option import schemas_of
 from kdissect.model.endpoint import Ports
 from kdissect.model.extras import how_to_install
 from kdissect.model.http_access import LOOPBACK, authority
@@ -50,6 +51,7 @@ def run(arguments: Sequence[str]) -> int:
             say(f"the standard input is the capture, and there is no terminal for keys: {error.strerror}")
             return USAGE
     session = Session(order)
+    session.log.schemas = options.loaded_schemas
     session.coloring = getattr(options, "coloring", ())
     session.start()
     # at first use: the worker reads while the screen's modules load
@@ -103,6 +105,10 @@ def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -
 
 
 def _order(parser: ArgumentParser, options: Namespace) -> Order:
+    try:
+        schemas_of(options)
+    except ValueError as error:
+        parser.error(str(error))
     return Order(
         tuple(options.paths),
         Ports(options.port, options.only_port),
@@ -111,6 +117,7 @@ def _order(parser: ArgumentParser, options: Namespace) -> Order:
         None if options.numeric else options.hosts,
         live=settings_of(parser, options) if wants_live(options) else None,
         limits=options.limits,
+        schemas=tuple(options.schemas),
     )
 
 

@@ -14,6 +14,7 @@ from kdissect.engine.exchange_rows import ExchangeRows, Row
 from kdissect.engine.exchange_trees import nest_all_records
 from kdissect.engine.payload_facts import payload_facts
 from kdissect.engine.records.logged_sizes import tree_with_sizes
+from kdissect.engine.records.record_values import RecordValues
 from kdissect.model.frame import Frame
 from kdissect.model.packets.logged import Logged
 from kdissect.model.wording import plural
@@ -37,7 +38,9 @@ class TreeWriter:
         colour: bool,
         topic_name: Callable[[ConnectionInfo, bytes], str | None],
         records: bool = False,
+        values: RecordValues | None = None,
     ) -> None:
+        self._values = values
         self._records = records
         self._row = rows.row
         self.skip = rows.skip
@@ -114,7 +117,7 @@ class TreeWriter:
         if self._records:
             frame = exchange.response if node.name == "Response" else exchange.request
             if frame is not None and frame.data is data:
-                nest_all_records(exchange, node, frame, self._topic_name)
+                nest_all_records(exchange, node, frame, self._topic_name, self._values)
         for line in render(node, data, show_secrets=self._show_secrets, topic_name=topic_name):
             yield self._paint(line, "bad") if line.lstrip().startswith("! ") else line
 

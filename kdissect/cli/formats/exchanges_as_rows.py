@@ -13,6 +13,7 @@ from kdissect.cli.formats import ColumnFormat, format_name, format_of
 from kdissect.cli.formats.json_lines.line_filler import CLOCK, DURATION, OF_BODIES, OF_CONNECTION, FilledLines
 from kdissect.cli.formats.named_fields import ROW_COLOR, needs_bodies
 from kdissect.cli.options.input_options import is_live, start_ns
+from kdissect.cli.options.schema_option import values_of
 from kdissect.cli.output import Output
 from kdissect.decoders.generated.summary import Summary
 from kdissect.engine.exchange_rows import ExchangeRows, Row, RowField, ends_row
@@ -133,7 +134,7 @@ def row_writer(
     """A writer for `table`, `tsv`, `csv` or `jsonl`; `columns` are those of TSV and CSV without `-e`."""
     bodies = options.bodies or needs_bodies(options.columns)
     files, topics_of = dissection.file_names, dissection.topics.topics_of
-    nest = nest_of(dissection, options.show_secrets) if options.records else None
+    nest = nest_of(dissection, options) if options.records else None
     rows = ListedRows(files, bodies, options.show_secrets, topics_of, nest)
     if options.format == "parquet" and not (options.columns and not options.and_usual):
         columns = [field.name for field in LISTED_FIELDS if _is_leaf(field, bodies)]
@@ -201,7 +202,7 @@ def _time_of(row: Row) -> int:
     return found
 
 
-def nest_of(dissection: Dissection, show_secrets: bool) -> Nest:
+def nest_of(dissection: Dissection, options: Namespace) -> Nest:
     """What puts records into the bodies of rows."""
     from kdissect.engine.records.nested_records import nest_batches  # start-up: few ask for records
 
@@ -209,7 +210,8 @@ def nest_of(dissection: Dissection, show_secrets: bool) -> Nest:
         topic_id = records.records_field.topic_id
         return None if topic_id is None else dissection.topics.name(records.exchange.connection, topic_id)
 
-    return lambda row, exchange: nest_batches(row, exchange, show_secrets, topic_name)
+    values = values_of(options) if options.schemas else None
+    return lambda row, exchange: nest_batches(row, exchange, options.show_secrets, topic_name, values)
 
 
 def tree_writer(dissection: Dissection, options: Namespace, output: Output) -> TreeWriter:
@@ -218,4 +220,5 @@ def tree_writer(dissection: Dissection, options: Namespace, output: Output) -> T
 
     rows = ListedRows(dissection.file_names, topics_of=dissection.topics.topics_of)
     colour = wants_colour(options.color, output.is_terminal)
-    return TreeWriter(rows, options.show_secrets, colour, dissection.topics.name, options.records)
+    values = values_of(options) if options.schemas else None
+    return TreeWriter(rows, options.show_secrets, colour, dissection.topics.name, options.records, values)

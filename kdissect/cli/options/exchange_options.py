@@ -70,6 +70,8 @@ def _jobs(text: str) -> int:
 
 
 def _check(options: Namespace) -> None:
+    if options.schemas and getattr(options, "jobs", 1) > 1:
+        raise ValueError("--schemas goes with one process: leave --jobs out")
     if options.records and not options.fields:
         options.bodies = True
     if options.fields or options.sort:

@@ -17,7 +17,7 @@ from kdissect.cli.options.input_options import (
     start_ns,
     wants_live,
 )
-from kdissect.cli.options.schema_option import values_of
+from kdissect.cli.options.schema_option import add_schemas, schemas_of, values_of
 from kdissect.cli.options.wanted_names import EXCHANGE, watch_for
 from kdissect.engine.times import SECOND_NS
 from kdissect.session.events import ConnectionClosed, Event
@@ -42,6 +42,7 @@ def add_filter(
     which become part of the filter (`open_filtered`): not where `add_selection` adds them.
     """
     _add(parser, what, "store", "filter")
+    add_schemas(parser)
     if times:
         add_times(parser.add_argument)
     parser.set_defaults(times_filter=times)
@@ -103,6 +104,10 @@ def open_filtered(
 ) -> Dissection:
     """`open_inputs`. Leaves with exit code 2 where the filter needs what the inputs cannot give."""
     check_inputs(parser, options)
+    try:
+        schemas_of(options)
+    except ValueError as error:
+        parser.error(str(error))
     if getattr(options, "times_filter", False) and (options.since or options.until):
         _with_times(options)
     twice = options.filter is not None and options.filter.needs_findings

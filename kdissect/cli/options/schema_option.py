@@ -6,12 +6,12 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from kdissect.cli.diagnostics import say
-from kdissect.engine.records.record_values import RecordValues
 from kdissect.model.wording import plural
 from kdissect.report.printable import printable
 
 if TYPE_CHECKING:
     from kdissect.engine.records.poison_pills import PoisonPills
+    from kdissect.engine.records.record_values import RecordValues
     from kdissect.serdes.schemas import Schemas
 
 _PILLS_SHOWN = 20
@@ -48,6 +48,8 @@ def schemas_of(options: Namespace) -> Schemas | None:
 
 def values_of(options: Namespace, pills: PoisonPills | None = None) -> RecordValues:
     """What decodes records for filters and rows; `pills` gets those that do not fit their schema."""
+    from kdissect.engine.records.record_values import RecordValues  # start-up: of filters and of columns
+
     return RecordValues(schemas_of(options), pills)
 
 

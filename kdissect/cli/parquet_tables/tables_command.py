@@ -10,6 +10,7 @@ from kdissect.cli.findings.report_files import FORMATS, HTML, STATISTICS
 from kdissect.cli.load_arrow import load_arrow
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, open_inputs
+from kdissect.cli.options.schema_option import add_schemas, schemas_of
 from kdissect.cli.output import Output
 from kdissect.engine.tables.all_tables import TABLES, tables_page
 from kdissect.model.extras import are_installed, how_to_install
@@ -31,6 +32,10 @@ def run(arguments: Sequence[str]) -> int:
     if not are_installed("pyarrow"):
         say(INSTALL)
         return USAGE
+    try:
+        schemas_of(options)
+    except ValueError as error:
+        parser.error(str(error))
     load_arrow()
     from kdissect.cli.parquet_tables.write_tables import write_and_report  # pyarrow is optional
 
@@ -53,6 +58,7 @@ def _parser() -> ArgumentParser:
     )
     add_inputs(parser)
     add_topic_ids(parser)
+    add_schemas(parser)
     add = parser.add_argument_group("which tables, and where").add_argument
     add_tables(add)
     add("--describe", action=_Describe, nargs=0, help="print the columns of all tables, and exit")

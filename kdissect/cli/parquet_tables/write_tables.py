@@ -11,6 +11,7 @@ from kdissect.capture.filesystems import filesystem_of
 from kdissect.cli.diagnostics import UNREADABLE, USAGE, say
 from kdissect.cli.input_states import how_far, report
 from kdissect.cli.options.input_options import was_read
+from kdissect.cli.options.schema_option import values_of
 from kdissect.cli.output import Output
 from kdissect.cli.progress_line import progress_of
 from kdissect.engine.tables.all_tables import TABLES
@@ -51,7 +52,7 @@ def _write(dissection: Dissection, options: Namespace, wanted: frozenset[str]) -
     with directory.staged(name) as staging:
         parts = ParquetParts(filesystem, staging, options.partition_by, name)
         try:
-            _produce(dissection, wanted, options.fields, parts)
+            _produce(dissection, wanted, options, parts)
             files = parts.close()
         except KeyboardInterrupt:
             what = f"nothing was written to {options.output}: {how_far(dissection)}"
@@ -84,9 +85,8 @@ def print_counts(files: Iterable[WrittenFile]) -> None:
                 output.write(line.encode())
 
 
-def _produce(
-    dissection: Dissection, wanted: frozenset[str], fields: tuple[str, ...], parts: ParquetParts
-) -> None:
+def _produce(dissection: Dissection, wanted: frozenset[str], options: Namespace, parts: ParquetParts) -> None:
+    fields, values = options.fields, values_of(options)
     progress = progress_of(dissection)
     empty = set(wanted)
     causes: CauseStages | None = None
@@ -94,7 +94,7 @@ def _produce(
         from kdissect.causes.cause_stage import CauseStage  # start-up: seldom asked for
 
         causes = CauseStage
-    for table, batch in produce(dissection, wanted, fields=fields, causes=causes):
+    for table, batch in produce(dissection, wanted, fields=fields, causes=causes, values=values):
         if progress is not None:
             progress.tick()
         empty.discard(table)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kdissect.capture.resume import ResumePoint
 from kdissect.decoders.generated.summary import Summary
@@ -20,6 +21,9 @@ from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
+
+if TYPE_CHECKING:
+    from kdissect.serdes.schemas import Schemas
 
 # Exchanges whose findings are remembered, some 100 bytes each. A capture with more is broken throughout.
 MAX_FOUND = 500_000
@@ -41,6 +45,8 @@ class ExchangeLog:
         """By file: packets before a point, and the points."""
         # The one name that is known beforehand: what its records hold is masked by it.
         self.topic_names: dict[bytes, str] = {METADATA_TOPIC_ID: METADATA_TOPIC}
+        self.schemas: Schemas | None = None
+        """What decodes keys and values of records."""
         self.start_ns = 0
         """Time of the capture's first packet."""
         self.troubled = bytearray()

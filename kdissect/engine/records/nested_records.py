@@ -13,6 +13,7 @@ from kdissect.decoders.records.records_fields import RecordsField
 from kdissect.engine.records.internal_forms import own_record
 from kdissect.engine.records.record_rows import TopicNames, timestamp_type
 from kdissect.engine.records.record_sets import RecordSet, record_batches, records_side
+from kdissect.engine.records.record_values import RecordValues
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.record_batch import Header, Record, RecordBatch, RecordFault
 from kdissect.schema.logs import METADATA_TOPIC, may_be_metadata_topic
@@ -25,7 +26,11 @@ MAX_RECORDS = 100_000
 
 
 def nest_batches(
-    row: dict[str, Any], exchange: Exchange, show_secrets: bool, topic_name: TopicNames | None
+    row: dict[str, Any],
+    exchange: Exchange,
+    show_secrets: bool,
+    topic_name: TopicNames | None,
+    values: RecordValues | None = None,
 ) -> list[Anomaly]:
     """Add `batches` to the records in the bodies of a row; gives what is wrong in them. Raises nothing."""
     side, body = _body_with_records(row, exchange)
@@ -42,7 +47,7 @@ def nest_batches(
             topic = topic_name(_record_set(exchange, side, records_field))
         if topic is None and exchange.is_of_metadata and may_be_metadata_topic(records_field.topic_id):
             topic = METADATA_TOPIC  # as it was asked for
-        place["batches"] = batch_values(found.batches, topic, faults, show_secrets)
+        place["batches"] = batch_values(found.batches, topic, faults, show_secrets, values)
         if found.cut:
             place["cut"] = found.cut
         if faults or found.faults:
@@ -55,9 +60,13 @@ def batch_values(
     topic: str | None,
     faults: list[tuple[int, RecordFault]],
     show_secrets: bool,
+    values: RecordValues | None = None,
 ) -> list[dict[str, Any]]:
-    """Batches as dicts for JSON; what is wrong in them is added to `faults`, with their index."""
-    return [_batch(batch, topic, index, faults, show_secrets) for index, batch in enumerate(batches)]
+    """Batches as dicts for JSON; what is wrong in them is added to `faults`, with their index.
+
+    `values` decodes keys and values of users' records.
+    """
+    return [_batch(batch, topic, index, faults, show_secrets, values) for index, batch in enumerate(batches)]
 
 
 def nested_batches(row: dict[str, Any], exchange: Exchange) -> Iterator[list[dict[str, Any]]]:
@@ -131,6 +140,7 @@ def _batch(
     index: int,
     faults: list[tuple[int, RecordFault]],
     show_secrets: bool,
+    values: RecordValues | None,
 ) -> dict[str, Any]:
     found = read_records(batch, most=MAX_RECORDS)
     faults += [(index, fault) for fault in (*batch.faults, *found.faults)]
@@ -147,6 +157,9 @@ def _batch(
         told |= _modern(batch)
     if record_log(topic, batch.is_control) is None and not batch.is_control:
         told["records"] = [_plain_record(record) for record in found.records]
+        if values is not None:
+            for record, row in zip(found.records, told["records"], strict=True):
+                values.add(row, topic, record)
     else:
         told["records"] = [_record(record, batch, topic, show_secrets) for record in found.records]
     return told

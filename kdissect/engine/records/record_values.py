@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.engine.exchange_rows import Row
-from kdissect.engine.records.poison_pills import PoisonPills
 from kdissect.model.record_batch import Record
-from kdissect.serdes.decoders import MAX_VALUE_BYTES
+from kdissect.serdes.bounds import MAX_VALUE_BYTES
+from kdissect.serdes.reading import NO_READING, Reading
 from kdissect.serdes.schema_ids import schema_id
-from kdissect.serdes.schemas import Reading, Schemas
+
+if TYPE_CHECKING:
+    from kdissect.engine.records.poison_pills import PoisonPills
+    from kdissect.serdes.schemas import Schemas
 
 PARTS = ("value", "key")
 """By whether it is the key."""
@@ -28,7 +31,6 @@ class PartFacts(NamedTuple):
 
 _NAMES = [[f"{part}_{name}" for name in PartFacts._fields] for part in PARTS]
 _NOTHING = PartFacts()
-_NO_READING = Reading(None)
 _OPENINGS = (b"{", b"[")
 
 
@@ -64,12 +66,26 @@ class RecordValues:
         if found is not None:
             row["decoded"] = found
 
+    def add(self, row: Row, topic: str | None, record: Record) -> None:
+        """Add `decoded`, and the columns that are not null, to what a body has of a record."""
+        for is_key in (True, False):
+            facts = zip(_NAMES[is_key], self.facts(topic, record, is_key), strict=True)
+            row.update({name: fact for name, fact in facts if fact is not None})
+        found = self.by_schemas(topic, record)
+        if found is not None:
+            row["decoded"] = found
+
     def by_schemas(self, topic: str | None, record: Record) -> dict[str, Any] | None:
         """Key and value of a record by schemas that were given; None if no schema decodes either."""
         if self.schemas is None:
             return None
         key, value = (self._reading(topic, record, is_key) for is_key in (True, False))
         return {"key": key.value, "value": value.value} if key.is_decoded or value.is_decoded else None
+
+    def part(self, topic: str | None, record: Record, is_key: bool) -> tuple[str, Any] | None:
+        """The schema of a key or value, and the value; None if no schema that was given decodes it."""
+        reading = self._reading(topic, record, is_key)
+        return (reading.schema or "", reading.value) if reading.is_decoded else None
 
     def _reading(self, topic: str | None, record: Record, is_key: bool) -> Reading:
         """Read once, however often it is asked for."""
@@ -85,7 +101,7 @@ class RecordValues:
         if self.schemas is not None:
             return self.schemas.read(topic, content, record.headers, is_key)
         found = schema_id(content, record.headers, is_key)
-        return _NO_READING if found is None else Reading(found, found.wire_format, None, found.indexes)
+        return NO_READING if found is None else Reading(found, found.wire_format, None, found.indexes)
 
 
 def _facts(reading: Reading) -> PartFacts:

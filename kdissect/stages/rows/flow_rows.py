@@ -97,14 +97,22 @@ class ExchangeTables:
     whose id never changes: see `stages.topic_names`.
     """
 
-    def __init__(self, files: Sequence[str], rows: TableRows, names: TopicNames | None = None) -> None:
+    def __init__(
+        self,
+        files: Sequence[str],
+        rows: TableRows,
+        names: TopicNames | None = None,
+        values: RecordValues | None = None,
+    ) -> None:
         self._files = files
         self._names = names or TopicNames()
         self._rows = rows
         self._wanted = rows.tables
         topics_of = wire_topics if names is None else names.topics_of
         self._exchanges = ListedRows(files, topics_of=topics_of)
-        self._records = RecordRows(files, "raw", "raw", topic_name=self._name, values=RecordValues())
+        self._records = RecordRows(
+            files, "raw", "raw", topic_name=self._name, values=values or RecordValues()
+        )
         compiled = None
         if is_compiled and not rows.tables.isdisjoint(_OF_EXCHANGES):
             compiled = CompiledRows(files, rows.tables, topics_of, self._name_in, names)

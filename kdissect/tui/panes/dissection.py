@@ -11,6 +11,7 @@ from kdissect.engine.exchange_log.log import ExchangeLog
 from kdissect.engine.exchange_log.logged_frames import LoggedFrame, Span
 from kdissect.engine.exchange_rows import has_anomalies
 from kdissect.engine.exchange_trees import whole_tree
+from kdissect.engine.records.record_values import RecordValues
 from kdissect.engine.secrets.patches import FILLER
 from kdissect.engine.secrets.secret_bytes import secret_patches
 from kdissect.engine.times import rfc3339
@@ -118,6 +119,7 @@ class Dissected:
         self.exchange = log.exchange(row)
         self._log = log
         self._show_secrets = show_secrets
+        self._values = None if log.schemas is None else RecordValues(log.schemas)
         self.roots: list[Item] = [self._facts(row)]
         for side, frame in zip(_SIDES, (self.exchange.request, self.exchange.response), strict=True):
             if frame is not None:
@@ -177,7 +179,7 @@ class Dissected:
         buffer.root = root
         if not self._show_secrets:
             _hide(self.exchange, side, buffer)
-        tree = whole_tree(self.exchange, side, frame, self._topic_name)
+        tree = whole_tree(self.exchange, side, frame, self._topic_name, self._values)
         if tree is None:
             root.made = [
                 Item("body", "the request is not known, so this cannot be decoded", "odd", side, root)

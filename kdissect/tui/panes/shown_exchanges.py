@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from kdissect.decoders.generated.summary import Summary
 from kdissect.engine.exchange_log.log import ExchangeLog, LoggedExchange
+from kdissect.engine.records.record_values import RecordValues
 from kdissect.query import Context, Predicate
 from kdissect.query.exchange_colors import CompiledRules, color_of
 from kdissect.session.exchange import Exchange
@@ -40,7 +41,10 @@ class Shown:
         self.is_searching = needs_worker
         self.frozen_at: int | None = None
         self._rows: array[int] | None = None if predicate is None else array("I")
-        context = Context(lambda: log.start_ns, _topics_of, _codes_of, file_names)
+        context = Context(
+            lambda: log.start_ns, _topics_of, _codes_of, file_names, RecordValues(log.schemas),
+            lambda records: log.topic_names.get(records.records_field.topic_id or b""),
+        )  # fmt: skip
         self._test = None if predicate is None or needs_worker else predicate.bind(context)
 
     def __len__(self) -> int:

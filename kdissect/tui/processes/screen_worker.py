@@ -50,6 +50,9 @@ from kdissect.tui.studies.study import Study, StudyContext, new_studies
 
 if TYPE_CHECKING:
     from kdissect.capture.live.live_settings import LiveSettings
+    from kdissect.engine.records.record_sets import RecordSet
+    from kdissect.engine.records.record_values import RecordValues
+    from kdissect.query.predicate import Predicate
 
 # The first rows go at once, later rows in larger parcels: each parcel costs the screen about a millisecond.
 _FIRST_FLUSH_S = 0.02
@@ -242,7 +245,22 @@ class Worker:
             from kdissect.stages.codes_by_exchange import codes_by_exchange  # start-up: the rules
 
             findings_of = codes_by_exchange(_open(self._order)).of
-        return predicate.bind(Context(self._start_ns, topics_of, findings_of, names))
+        return predicate.bind(
+            Context(self._start_ns, topics_of, findings_of, names, self._values(predicate), self._topic_name)
+        )
+
+    def _values(self, predicate: Predicate) -> RecordValues:
+        from kdissect.engine.records.record_values import RecordValues  # start-up: few filters ask for it
+
+        if not (self._order.schemas and predicate.needs_records):
+            return RecordValues()
+        from kdissect.serdes.schema_files import load_schemas  # start-up: the same
+
+        return RecordValues(load_schemas(self._order.schemas))
+
+    def _topic_name(self, records: RecordSet) -> str | None:
+        topic_id = records.records_field.topic_id or b""
+        return self._dissection.topics.name(records.exchange.connection, topic_id)
 
     def _start_ns(self) -> int:
         times = [file.first_time_ns for file in self._dissection.captures.files]

@@ -26,7 +26,7 @@ class Order(NamedTuple):
     go into the studies, and with `matches` their rows are sent. `spool` and `stdin` are inherited file
     descriptors, -1: none. `nice`: how far the worker gives way to others, 0 to 19. `wanted`: the studies
     whose results are sent before the end, None: all. `Wanted` adds to them. `live`: capture instead of
-    reading `paths`. `limits` apply in the worker.
+    reading `paths`. `limits` apply in the worker. `schemas` are paths of schemas that decode records.
     """
 
     paths: tuple[str, ...]
@@ -44,6 +44,7 @@ class Order(NamedTuple):
     wanted: tuple[str, ...] | None = None
     live: LiveSettings | None = None
     limits: Limits = DEFAULT_LIMITS
+    schemas: tuple[str, ...] = ()
 
 
 class Wanted(NamedTuple):

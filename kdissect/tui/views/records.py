@@ -275,7 +275,7 @@ class RecordReader:
         self._shown = shown
         self._place = 0
         self._count = 0
-        self._rows = RecordRows(_Files(files), topic_name=self._topic_name, values=RecordValues())
+        self._rows = RecordRows(_Files(files), topic_name=self._topic_name, values=RecordValues(log.schemas))
         self._current: Iterator[Row] | None = None
 
     @property

@@ -1,0 +1,23 @@
+"""What is known of a key or value."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from kdissect.serdes.schema_ids import SchemaId, WireFormat
+
+
+class Reading(NamedTuple):
+    """What is known of a key or value. `error`: why it is not decoded; `is_fault`: it does not fit."""
+
+    id: SchemaId | None
+    wire_format: WireFormat | None = None
+    schema: str | None = None
+    indexes: tuple[int, ...] | None = None
+    value: Any = None
+    error: str | None = None
+    is_decoded: bool = False
+    is_fault: bool = False
+
+
+NO_READING = Reading(None)
