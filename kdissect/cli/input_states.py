@@ -175,6 +175,8 @@ def say_states(states: InputStates) -> int:
     logs = [state.forwarded for state in states.files if state.forwarded is not None]
     if logs and states.is_over:
         say(_log_line(sum(logs)))
+        if len(logs) < len(states.files):
+            say("warning: an exchange that is in a request log and in packets counts twice")
     if states.is_over and states.was_read:
         for line in (*states.unread.lines(), *missing_lines(states.wanted), *_hosts_lines(states)):
             say(f"warning: {line}")
