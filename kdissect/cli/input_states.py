@@ -134,7 +134,7 @@ def _hosts_lines(states: InputStates) -> Iterator[str]:
 def _log_lines(states: InputStates) -> Iterator[str]:
     """What request logs do not contain, and how many forwarded requests are left out."""
     logs = [state.forwarded for state in states.files if state.forwarded is not None]
-    if not logs:
+    if not logs or not states.is_over:
         return
     out = f"; {plural(sum(logs), 'forwarded request')} left out" if any(logs) else ""
     lacks = "records, sizes of frames, SASL exchanges, the network and how connections begin and end"
@@ -177,9 +177,8 @@ def say_states(states: InputStates) -> int:
         say(f"warning: {kept} not kept, there are too many (--limits topic_names=N)")
     if sessions:
         say(f"warning: the secrets of {plural(sessions, 'TLS session')} were not kept, there are too many")
-    if states.is_over:
-        for line in _log_lines(states):
-            say(line)
+    for line in _log_lines(states):
+        say(line)
     if states.is_over and states.was_read:
         for line in (*states.unread.lines(), *missing_lines(states.wanted), *_hosts_lines(states)):
             say(f"warning: {line}")
