@@ -20,7 +20,6 @@ from kdissect.capture.formats.file_format import parser_for
 from kdissect.capture.rotation import natural_order
 from kdissect.model.errors import CaptureError
 from kdissect.model.faults import fault_text
-from kdissect.model.wording import plural
 
 _SNIFF = 1 << 12  # bytes: enough compressed data of any format for the first 4 bytes
 # Patterns are compiled at their use: most runs need none of them.
@@ -126,6 +125,8 @@ def _captures_in(directory: str, recursive: bool) -> Iterator[tuple[CaptureFile,
             "" if recursive else " (directories below it were not searched)"
         )
         if logs:
+            from kdissect.model.wording import plural  # start-up
+
             why += f"; {plural(logs, 'request log')} in it: name the files"
         yield _unreadable(directory, why)
 

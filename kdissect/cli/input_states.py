@@ -131,11 +131,16 @@ def _hosts_lines(states: InputStates) -> Iterator[str]:
         yield f"--hosts named nothing: the file has {count}, and no connection has one of them"
 
 
-def _log_line(forwarded: int) -> str:
+def _log_lines(states: InputStates) -> Iterator[str]:
     """What request logs do not contain, and how many forwarded requests are left out."""
-    out = f"; {plural(forwarded, 'forwarded request')} left out" if forwarded else ""
+    logs = [state.forwarded for state in states.files if state.forwarded is not None]
+    if not logs or not states.is_over:
+        return
+    out = f"; {plural(sum(logs), 'forwarded request')} left out" if any(logs) else ""
     lacks = "records, sizes of frames, SASL exchanges, the network and how connections begin and end"
-    return f"a request log does not contain {lacks}{out} (docs/request-logs.md)"
+    yield f"a request log does not contain {lacks}{out} (docs/request-logs.md)"
+    if len(logs) < len(states.files):
+        yield "warning: an exchange that is in a request log and in packets counts twice"
 
 
 def joined_states(shards: Iterable[InputStates]) -> InputStates:
@@ -172,9 +177,8 @@ def say_states(states: InputStates) -> int:
         say(f"warning: {kept} not kept, there are too many (--limits topic_names=N)")
     if sessions:
         say(f"warning: the secrets of {plural(sessions, 'TLS session')} were not kept, there are too many")
-    logs = [state.forwarded for state in states.files if state.forwarded is not None]
-    if logs and states.is_over:
-        say(_log_line(sum(logs)))
+    for line in _log_lines(states):
+        say(line)
     if states.is_over and states.was_read:
         for line in (*states.unread.lines(), *missing_lines(states.wanted), *_hosts_lines(states)):
             say(f"warning: {line}")

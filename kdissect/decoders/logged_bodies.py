@@ -147,7 +147,7 @@ def _bytes(kind: Primitive, text: object, path: str) -> bytes:
     except (Base64Error, ValueError) as error:
         raise UnreadableBodyError(f"{path}: {error}") from None
     if len(raw) != 16:  # bytes of a uuid
-        raise UnreadableBodyError(f"{path}: a uuid of {len(raw)} bytes")
+        raise UnreadableBodyError(f"{path}: no uuid")
     return raw
 
 

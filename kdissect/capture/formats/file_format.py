@@ -44,7 +44,10 @@ def is_enough(head: bytes) -> bool:
     """Whether more bytes cannot change what `parser_for` says of a file that begins with `head`."""
     if len(head) < MAGIC_BYTES:
         return False
-    return not _is_text(head[:MAGIC_BYTES]) or len(head) >= TEXT_BYTES or REQUEST_LOG_MARKER in head
+    magic = head[:MAGIC_BYTES]
+    if magic == PCAPNG_MAGIC or not _is_text(magic):
+        return True
+    return len(head) >= TEXT_BYTES or REQUEST_LOG_MARKER in head
 
 
 def _is_text(shown: bytes) -> bool:

@@ -172,6 +172,7 @@ def _packets(dissection: Dissection) -> Facts:
 
 def _deep(deep: DeepCounts, dissection: Dissection) -> Facts:
     examples = []
+    has_log = any(file.is_request_log for file in dissection.captures.files)  # which has no records
     for example in deep.examples:
         rest = {key: value for key, value in example.items() if key != "file_index"}
         examples.append({"file": dissection.file_names[example["file_index"]]} | rest)
@@ -180,9 +181,9 @@ def _deep(deep: DeepCounts, dissection: Dissection) -> Facts:
         "cut": deep.cut,
         "undecodable": deep.undecodable,
         "trailing_bytes": deep.trailing,
-        "batches": deep.batches,
-        "bad_crcs": deep.bad_crcs,
-        "records": deep.records,
+        "batches": None if has_log else deep.batches,
+        "bad_crcs": None if has_log else deep.bad_crcs,
+        "records": None if has_log else deep.records,
         "examples": examples,
     }
 
@@ -314,8 +315,9 @@ def _deep_text(deep: Facts) -> Iterator[str]:
         "trailing_bytes": "with bytes left over",
     }
     yield from _table([f"  {text}", str(deep[name])] for name, text in names.items())
-    yield f"batches  {deep['batches']}"
-    yield f"  with a wrong checksum  {deep['bad_crcs']}"
+    if deep["batches"] is not None:
+        yield f"batches  {deep['batches']}"
+        yield f"  with a wrong checksum  {deep['bad_crcs']}"
     if deep["records"] is not None:
         yield f"records  {deep['records']}"
     for example in deep["examples"]:

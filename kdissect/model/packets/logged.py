@@ -4,7 +4,6 @@ The format `request log` (`capture.formats.request_log`) makes packets of each l
 their bytes is a comment, so that it goes wherever the packets go: to other processes, to Spark.
 """
 
-from json import dumps, loads
 from typing import NamedTuple, Self
 
 COMMENT_PREFIX = "kdissect request log "
@@ -33,6 +32,8 @@ class Logged(NamedTuple):
 
     def comment(self) -> str:
         """The comment of a packet."""
+        from json import dumps  # start-up: of request logs alone
+
         return COMMENT_PREFIX + dumps(self)
 
     @classmethod
@@ -40,6 +41,8 @@ class Logged(NamedTuple):
         """The line that a comment is of; None for any other comment."""
         if not comment.startswith(COMMENT_PREFIX):
             return None
+        from json import loads  # start-up: of request logs alone
+
         try:
             connection, line, *values = loads(comment[len(COMMENT_PREFIX) :])
             times, texts = values[:_TIMES], values[_TIMES:]
