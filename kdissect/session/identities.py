@@ -219,7 +219,7 @@ class Identities:
 
     def cluster_of(self, info: ConnectionInfo) -> str | None:
         """Return the id of the cluster that a connection leads to, or None if it is unknown."""
-        if info.cluster_id is None:  # kept: an address may become another cluster's
+        if info.cluster_id is None:  # cached: an address may become another cluster's
             addresses = info.broker_address, info.broker_text
             info.cluster_id = self._cluster_at(info.capture_set, addresses, info.start_ns)
         return info.cluster_id

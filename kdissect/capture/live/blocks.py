@@ -54,7 +54,7 @@ class Cutter(Protocol):
 
 
 class BlockCutter:
-    """pcapng of little-endian machines. Statistics are read and left out: whoever writes adds its own."""
+    """pcapng of little-endian machines. Statistics are read and left out: the writer adds its own."""
 
     def __init__(self, comment: str) -> None:
         self._comment = comment

@@ -213,9 +213,9 @@ def _suggest_field(name: str, apis: Apis) -> str:
     return near if near.startswith("did") else _ALL
 
 
-# Fields of what bytes fields hold: `request.protocols.metadata_decoded.topics`.
+# Fields of the content of bytes fields: `request.protocols.metadata_decoded.topics`.
 #
-# Only the bytes show which payload they are, so names and kinds behind `_decoded` cannot be checked
+# Only the bytes show which payload they are, so names and kinds after `_decoded` cannot be checked
 # beforehand.
 class Decoded(ValueKind):
     """Values of any kind, compared by their text."""

@@ -65,7 +65,7 @@ class GroupLinks:
 
 
 GROUP_FIELDS = frozenset({"group_id", "groups", "group_ids"})
-"""Fields of requests that name groups, and so all that `groups_named` looks at."""
+"""Fields of requests that name groups, and so all that `groups_named` reads."""
 
 
 @lru_cache(maxsize=256)  # more than there are APIs, as hostile requests can name others

@@ -1,6 +1,6 @@
-"""How far consumers have read, and how far they could: lag is high watermark minus fetch offset.
+"""Positions of consumers, and the positions they could reach: lag is high watermark minus fetch offset.
 
-The fetch offset is that of the client's last Fetch, or the one behind the records that the last answer
+The fetch offset is that of the client's last Fetch, or the one after the records that the last answer
 brought. The high watermark is the last one that the client received.
 """
 
@@ -243,7 +243,7 @@ class _FetchPositions:
         return self._fetches.has_commits
 
     def learn(self, exchange: Exchange, put: Put) -> bool:
-        """Learn from a Fetch, and have what was learned put where it should be; False: Python has to."""
+        """Learn from a Fetch, and `put` the results in place. Return False if Python has to."""
         # Hot, once a Fetch.
         found = transfer_places(exchange)
         if found is None:

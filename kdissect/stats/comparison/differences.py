@@ -38,7 +38,7 @@ from kdissect.stats.comparison.sides import (
 )
 
 _OTHERS = 0.5  # the part of exchanges that have other values
-_OUTCOMES = 0.05  # of exchanges that come out otherwise
+_OUTCOMES = 0.05  # of exchanges with a different outcome
 _ORDINARY = frozenset(
     {
         "no error",

@@ -70,7 +70,7 @@ class Values:
         self.examples: dict[Any, Example | None] = {}
         self.total = 0
         self.varies = False
-        """Whether there were more values than are kept."""
+        """Whether there were more values than the bound."""
 
     def add(self, value: Any, example: Example | None) -> None:
         """Count one."""

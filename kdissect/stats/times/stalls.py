@@ -1,12 +1,12 @@
 """Times in which brokers sent no response while requests waited that they answer at once: stalls.
 
-- A stall is an interval: from when the first of these requests was at the broker to its next response. It
-  counts by its time, however many requests waited.
-- A request that is in line behind another one of its connection proves nothing. The first of each connection
+- A stall is an interval: from the arrival of the first of these requests at the broker to its next response.
+  Its length counts, not the number of waiting requests.
+- A request that is in line after another one of its connection proves no stall. The first of each connection
   does, if no response of the connection came for a second.
-- A broker that sends any response within the interval does not stand still.
+- A broker that sends any response within the interval does not stall.
 - Requests that wait for other brokers (Produce with acks=all, Fetch of a replica) are no evidence against the
-  broker if one of these stood still at that time, or was away.
+  broker if one of these stalled at that time, or was away.
 - A broker that was away begins to listen before it reads: requests on connections without a response do not
   count until it has started (kafka.network.SocketServer#enableRequestProcessing).
 """
@@ -85,7 +85,7 @@ class Wait(NamedTuple):
 
 
 class Stall(NamedTuple):
-    """A silence with open requests. `is_seen`: somebody else sent something meanwhile."""
+    """A silence with open requests. `is_seen`: another end sent packets meanwhile."""
 
     place: Place
     from_ns: int
@@ -93,7 +93,7 @@ class Stall(NamedTuple):
     waits: tuple[Wait, ...]
     """All open requests, the earliest first."""
     heads: tuple[Wait, ...]
-    """Those that waited behind no other request of their connection."""
+    """Requests that did not wait after another request of their connection."""
     is_seen: bool
 
     @property
@@ -118,7 +118,7 @@ class Stall(NamedTuple):
 
     @property
     def may_wait_for_replicas(self) -> bool:
-        """Whether all are Produces that other brokers may have held up (acks=all)."""
+        """Whether all are Produces that other brokers may have delayed (acks=all)."""
         return all(one.needs_replicas for one in self.heads)
 
 
