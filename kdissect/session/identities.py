@@ -61,7 +61,7 @@ _IS_HEX = frozenset("0123456789abcdef")
 _Place = tuple[str, str]
 """Capture set and address of a broker."""
 _Named = tuple[int, str]
-"""When an address named a cluster, in nanoseconds, and the cluster."""
+"""Time at which an address named a cluster, in nanoseconds, and the cluster."""
 _TopicKey = tuple[str, str]
 """Scope and name of a topic."""
 
@@ -85,7 +85,7 @@ class Identities:
         self._known: set[str] = set()
         """The clusters of all capture sets."""
         self.by_capture_set = False
-        """Whether rows are of one capture set each, as those of tables are: other sets do not matter then."""
+        """Whether rows are of one capture set each, as rows of tables are: other sets do not matter then."""
         self._topics: dict[_TopicKey, tuple[bytes, ...]] = {}
         """The ids of a name, in the order in which they were met."""
         self._most_topics = in_force().topic_names
@@ -93,11 +93,13 @@ class Identities:
         """Names that more than one topic had."""
         self._bodies: set[int] = set()
         self._in_vain: dict[int, int] = {}
-        """Those of them whose brokers are in no known cluster, with `changes` then."""
+        """Bodies among them whose brokers are in no known cluster, with `changes` then."""
         self.changes = 0
-        """How often a fact came on which `scope` or `topic` may depend."""
+        """The number of new facts on which `scope` or `topic` may depend."""
         self.moves = 0
-        """How often an address became another cluster's. What it sent before is then read again."""
+        """The number of times that an address became another cluster's. Its earlier traffic is then read
+        again.
+        """
 
     def learn(self, exchange: Exchange) -> None:
         """Take the next exchange."""

@@ -123,9 +123,9 @@ class KnownIdentities(Protocol):
     """Methods that connections call for clusters and topics (`session.identities.Identities`)."""
 
     changes: int
-    """How often a fact came on which `scope` or `topic` may depend."""
+    """The number of new facts on which `scope` or `topic` may depend."""
     moves: int
-    """How often an address became another cluster's."""
+    """The number of times that an address became another cluster's."""
 
     def learn(self, exchange: Any) -> None:
         """Take the next exchange."""
@@ -221,7 +221,7 @@ class ConnectionInfo:
     read_from = _Seldom[str]()
     """The capture set of the connection in `same_as` or `probably_same_as`; None if that is not known."""
     share = _Seldom[Share]()
-    """Which exchanges the other connection has, if not all: `same_as` is then that of the event."""
+    """The exchanges that the other connection has, if not all: `same_as` is then that of the event."""
     proxy: "_Seldom[ProxyHeader]" = _Seldom()
     """Content of a PROXY protocol header before its first byte."""
 

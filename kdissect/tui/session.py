@@ -39,8 +39,8 @@ STATISTICS_AHEAD = {
     ),
     "study groups ahead": frozenset({"groups"}),
 }
-"""By pass, what it is for. Small ones, as a view that is asked for waits for its own alone: what is together
-reads the same parts of exchanges.
+"""Purpose of each pass. Passes are small, because a view waits only for its own pass. Studies of one pass
+read the same parts of exchanges.
 """
 AHEAD = STATISTICS_AHEAD | {CAUSES_AHEAD: frozenset({CAUSES})}
 # How far passes give way (nice) to the list. Passes that the user asked for come first, then statistics,

@@ -47,7 +47,7 @@ class Cutter(Protocol):
     drops_before: int
     """Packets lost by interfaces of earlier sections."""
     error: str | None
-    """Why nothing more can be made of the stream."""
+    """The reason why the stream cannot be read on."""
 
     def feed(self, data: bytes) -> list[Blocks]:
         """Return the blocks that are complete by now."""

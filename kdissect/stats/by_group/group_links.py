@@ -43,7 +43,7 @@ class GroupLinks:
     def __init__(self) -> None:
         self._groups: Table[ClientKey, tuple[str, ...]] = Table(CLIENTS_KEPT)
         self.changes = 0
-        """How often a client was found to speak for a group."""
+        """The number of times that a client was found to act for a group."""
 
     def learn(self, view: ExchangeView) -> None:
         """Take the next exchange."""

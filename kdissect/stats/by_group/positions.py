@@ -40,7 +40,7 @@ Committed = tuple[str, str, Partition, int]
 """Capture set and group, partition, the offset committed last."""
 Taken = tuple[list[Learned], list[Committed]]
 GoesBack = Callable[[ConnectionInfo, str, Commits, int], bool]
-"""Connection, group, offsets that it commits, when it does; whether the commit is Python's."""
+"""Whether a commit is for Python, by connection, group, the offsets that it commits, and its time."""
 OfMembers = tuple["native.GroupLogs", GoesBack | None]
 
 

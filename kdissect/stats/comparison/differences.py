@@ -71,7 +71,7 @@ _NOISE: dict[Aspect, tuple[float, int]] = {
     (Kind.BATCH, "records in a batch"): (2.0, 1),
     (Kind.BATCH, BATCH_SIZE): (2.0, 500),
 }
-"""The factor and the amount by which medians have to differ; times in nanoseconds."""
+"""The factor and the amount by which medians have to differ. Times are in nanoseconds."""
 _RATE = 3.0
 _ELEMENT = re.compile(r"(?P<array>[\w.\[\]]*\w)\[[^\]]+\].*", re.DOTALL)
 

@@ -53,7 +53,7 @@ _GIVEN_UP_NS = 40 * SILENT_NS
 # replica.lag.time.max.ms: the time that a leader waits for a follower that stopped.
 _NOTICED_NS = 30 * SILENT_NS
 AWAY = (Reason.REFUSED, Reason.NO_ANSWER, Reason.ADVERTISED_UNREACHED)
-"""Why connections to a broker that is away fail."""
+"""Reasons why connections to an absent broker fail."""
 _EDGE = 10  # parts of a stall: who sends within all but the first and the last of them is awake
 
 
@@ -132,7 +132,7 @@ class Stalls:
         self.silences = Silences()
         self.waits: deque[Wait] = deque(maxlen=WAITS_KEPT)
         self.away: deque[tuple[Place, int]] = deque(maxlen=_AWAY_KEPT)
-        """When brokers were not there: they ended connections, or connections to them failed."""
+        """Times at which brokers were absent: they ended connections, or connections to them failed."""
         self._clients = clients or Clients()
 
     def add(self, event: Event, is_wanted: bool = True) -> None:

@@ -86,7 +86,7 @@ class Item:
         self.label = label
         self.value = value
         self.kind = kind
-        """How it is shown: empty, `side`, `fact`, `bad`, `odd`, `group`."""
+        """Style: empty, `side`, `fact`, `bad`, `odd`, `group`."""
         self.side = side
         self.parent = parent
         self.depth: int = 0 if parent is None else parent.depth + 1
