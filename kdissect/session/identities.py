@@ -93,7 +93,7 @@ class Identities:
         """Names that more than one topic had."""
         self._bodies: set[int] = set()
         self._in_vain: dict[int, int] = {}
-        """Bodies among them whose brokers are in no known cluster, with `changes` then."""
+        """Bodies whose brokers are in no known cluster, with `changes` at that time."""
         self.changes = 0
         """The number of new facts on which `scope` or `topic` may depend."""
         self.moves = 0
