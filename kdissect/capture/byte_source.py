@@ -1,4 +1,4 @@
-"""Where the bytes of a capture come from: files, or streams still being written."""
+"""Sources of a capture's bytes: files, or streams still being written."""
 
 import os
 import sys

@@ -218,8 +218,7 @@ class CaptureFile:
             self.last_time_ns = last
 
     def _note_steps(self, batch: PacketBlock) -> None:
-        """Note where the clock went backwards, further than the queues of a network card put packets in
-        disorder."""
+        """Note each step back of the clock that is larger than a network card's queues explain."""
         assert self._parser is not None
         self._clock_ns, steps = batch.steps_back(self._clock_ns, STEP_NS)
         for ref, time_ns, step_ns in steps:

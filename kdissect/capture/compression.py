@@ -41,7 +41,7 @@ class Decompressor(Protocol):
 
     @property
     def unused_data(self) -> bytes:
-        """Input behind the end of the frame."""
+        """Input after the end of the frame."""
 
     def step(self, data: bytes) -> bytes:
         """Take `data` and give at most OUTPUT_CHUNK bytes of output.

@@ -129,7 +129,7 @@ class CaptureSet:
 
     @property
     def bytes_read(self) -> int:
-        """Bytes read so far, as they stand on disk: compressed bytes of a compressed file."""
+        """Bytes read so far, in the form on disk: compressed bytes of a compressed file."""
         return sum(file.source.bytes_read for file in self.files)
 
     @property

@@ -18,7 +18,7 @@ class KeyLogFile:
         self.path = path
         self.log = KeyLog()
         self.is_used = False
-        """Whether any session that was asked for is in it."""
+        """Whether any requested session is in it."""
         self._offset = 0
 
     def find(self, client_random: bytes, session_id: bytes) -> dict[str, bytes] | None:

@@ -22,7 +22,7 @@ _key = itemgetter(0)
 
 
 class _Track:
-    """One file being merged: its current batch, the merge keys of that batch, and where in it we are."""
+    """One file being merged: its current batch, the merge keys of that batch, and the position in it."""
 
     __slots__ = ("_batches", "batch", "keys", "order", "position")
 

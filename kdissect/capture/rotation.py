@@ -11,7 +11,7 @@ from itertools import count
 from kdissect.model.wording import path_text
 
 _COMPRESSED = (".gz", ".zst", ".zstd", ".lz4")
-# tcpdump -C appends a number behind the extension, with -W padded with zeros: name.pcap, name.pcap1,
+# tcpdump -C appends a number after the extension, with -W padded with zeros: name.pcap, name.pcap1,
 # name.pcap02.
 _EXTENSIONS = frozenset(("pcapng", "pcap", "cap", "ntar", "dmp", "dump"))
 _DIGITS = "0123456789"
@@ -102,6 +102,6 @@ def _telling_parents(directories: list[str]) -> list[list[str]]:
 
 # The order in which people number files.
 def natural_order(name: str) -> list[tuple[int, int, str]]:
-    """Sort key that puts `trace10` behind `trace9`."""
+    """Return a sort key that puts `trace10` after `trace9`."""
     parts = re.split(_NUMBER, name)
     return [(int(part), len(part), "") if i % 2 else (0, 0, part) for i, part in enumerate(parts)]

@@ -19,7 +19,7 @@ if sys.platform != "win32":
 
 _NEVER_REPLACED = ("/dev/", "/proc/")  # /dev/stdout may lead to a regular file, and must stay at its path
 _MEMORY = "/dev/shm/"  # files like others
-# Bytes of a name that `.PID.part` is put behind: file systems take 255.
+# Bytes of a name before `.PID.part`: file systems take 255.
 _LONGEST = 220
 _PART = re.compile(r"(.+)\.(\d{1,10})\.part", re.DOTALL)
 
@@ -184,13 +184,15 @@ def _lives(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except (OverflowError, OSError):  # of somebody else, or no number that a process can have
+    except (OverflowError, OSError):  # of another user, or no number that a process can have
         return pid < 1 << 31
     return True
 
 
 def _lock(handle: int) -> bool:
-    """Lock what is open; False where another holds the lock. File systems without locks lock nothing."""
+    """Lock an open file. Return False if another process holds the lock. File systems without locks always
+    succeed.
+    """
     if sys.platform == "win32":
         return True
     try:

@@ -1,9 +1,9 @@
 """One zstd frame, decompressed block by block.
 
 The zstandard package offers either an end-of-frame mark (`decompressobj`) or a bound on the output
-(`stream_reader`), but a capture needs both: a cut file must be known as cut, and 4 bytes of input can stand
-for 128 KiB of output. A block gives at most 128 KiB, so handing over one block at a time bounds the output,
-and frames are simple to walk.
+(`stream_reader`), but a capture needs both: a cut file must be known as cut, and 4 bytes of input can expand
+to 128 KiB of output. A block has at most 128 KiB, so handing over one block at a time bounds the output, and
+frames are simple to walk.
 
 Source: RFC 8878, section 3.1 "Frames".
 """
@@ -52,7 +52,7 @@ class ZstdFrame:
 
     @property
     def unused_data(self) -> bytes:
-        """Input behind the end of the frame."""
+        """Input after the end of the frame."""
         return bytes(self._buffer)
 
     def step(self, data: bytes) -> bytes:

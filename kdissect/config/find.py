@@ -12,9 +12,10 @@ _HEADER = b"[tool.kdissect"
 
 
 def nearest(start: str, is_ours: Callable[[str], bool]) -> str | None:
-    """Path, from here, of the nearest file that configures kdissect, None if there is none up to the root.
+    """Return the path, from here, of the nearest file that configures kdissect, None if there is none up to
+    the root.
 
-    In one directory `kdissect.toml` goes before `pyproject.toml`, which counts where `is_ours` says so.
+    In one directory `kdissect.toml` goes before `pyproject.toml`, which counts if `is_ours` accepts it.
     """
     try:
         folder = os.path.abspath(start)  # noqa: PTH100  importing pathlib costs more than the search

@@ -1,7 +1,7 @@
-"""Where keys stand in a TOML file: tomllib gives values without their places.
+"""The lines of keys in a TOML file: tomllib returns values without their positions.
 
-Good enough for messages, and never wrong by guessing: what is not found has the line of what is around it.
-TOML v1.0.0, sections "Keys", "Table" and "Array of Tables".
+Good enough for messages, and never wrong by guessing: a key that is not found has the line of its
+surroundings. TOML v1.0.0, sections "Keys", "Table" and "Array of Tables".
 """
 
 import re

@@ -39,7 +39,8 @@ class Piece(NamedTuple):
 
 
 _SIZE_BYTES = 4
-# Bytes kept of what is in no frame and may hold anything: a size, which findings are about, and no secret.
+# Bytes stored of content that is in no frame and may be anything: a size, which findings are about, and no
+# secret.
 _UNKNOWN_BYTES_KEPT = 4
 # Bytes of a direction that are in no frame, overwritten or not: after a lost position there may be gigabytes.
 _MAX_UNKNOWN_BYTES = 1 << 20
@@ -86,7 +87,7 @@ class StreamCutter:
         self._at = 0  # bytes of the frame that were read
         self._is_other = False  # the assumed beginning of the frame was wrong
         self._skip = 0  # bytes lost since the last piece
-        self._unknown = 0  # bytes kept that are in no frame, since the last frame
+        self._unknown = 0  # bytes stored that are in no frame, since the last frame
         self._rest_bytes = 0
         self._held: tuple[bytes, int, int] | None = None  # the end of a segment, where a frame may begin
 
@@ -113,7 +114,7 @@ class StreamCutter:
         return None if self._frame is None else (self._frame.packed(), self._at)
 
     def take_over(self, state: tuple[bytes, int] | None) -> None:
-        """Go on where the copier came to."""
+        """Go on from the copier's position."""
         self._frame, self._at = None, 0
         if state is not None:
             self._frame, self._at = FramePlan.unpacked(state[0]), state[1]
@@ -288,7 +289,7 @@ class StreamCutter:
         return True
 
     def _settle(self, payload: bytes) -> None:
-        """Find the beginning of the frame from the held bytes and the bytes that follow them."""
+        """Find the beginning of the frame from the buffered bytes and the bytes that follow them."""
         if self._held is None or self._frame is None:
             return
         (held, ref, time_ns), self._held = self._held, None
@@ -357,8 +358,8 @@ def _is_doubtful(tail: bytes, mark: bytes) -> bool:
 
 
 def _find(payload: bytes, mark: bytes, at: int) -> int:
-    """Return where a frame begins whose first bytes are `mark`, or as many of them as the payload has. -1:
-    not found.
+    """Return the offset of a frame whose first bytes are `mark`, or the part of them that the payload has.
+    -1: not found.
     """
     found = payload.find(mark, at)
     if found >= 0:

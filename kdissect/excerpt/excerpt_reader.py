@@ -105,9 +105,10 @@ NOBODY = _Nobody(), _Nobody()
 
 
 class ExcerptPacket:
-    """A packet of an excerpt. `exchange` is -1 where it belongs to none; `is_request` says whose bytes.
+    """A packet of an excerpt. `exchange` is -1 if it belongs to none. `is_request` names the direction of its
+    bytes.
 
-    `frame` is the one that begins in it, if one does; `was_tls` says that it was captured encrypted.
+    `frame` is the one that begins in it, if one does. `was_tls` means that it was captured encrypted.
     """
 
     __slots__ = ("connection", "exchange", "frame", "is_request", "packet", "was_tls")
@@ -179,7 +180,7 @@ class Recorder:
 
     @property
     def can_be_lent(self) -> bool:
-        """Whether what comes next can be copied as it stands."""
+        """Whether the next bytes can be copied unchanged."""
         first, second = self._cutters
         is_as_captured = self._show_secrets and not self.plan.is_tls and self._headers is None
         return is_as_captured and first.can_be_lent and second.can_be_lent
@@ -192,7 +193,7 @@ class Recorder:
         return kept, list(zip(written, frames, strict=True))
 
     def take_over(self, state: CopiedState) -> None:
-        """Go on where the copier came to."""
+        """Go on from the copier's position."""
         assert state.kept is not None, "lent with it"
         _, self._has_begun, self._acknowledged = state.kept
         for at, (cutter, of) in enumerate(zip(self._cutters, state.directions, strict=True)):
@@ -520,9 +521,9 @@ def listen(
     batches: Iterable[Sequence[PlainPacket]],
     copier: "native.Copier | None" = None,
 ) -> None:
-    """Read packets and let others listen to the connections that are wanted, to the end.
+    """Read packets and let others listen to the wanted connections, to the end.
 
-    `copier` writes what a single `Recorder` would, where it can. Raises nothing by itself.
+    `copier` does the work of a single `Recorder` if it can. Raises only what the listeners raise.
     """
     tap = Tap(ports, capture_set_of, wanted, listening, copier)
     for packets in batches:

@@ -68,7 +68,7 @@ class Level(IntEnum):
 
 
 _TOKEN = "saslToken"
-# Of SASL tokens this says nothing about anybody, and readers need it.
+# These parts of SASL tokens do not identify a person, and readers need them.
 _TOKEN_FRAME = frozenset({"channel_binding", "iterations", "mechanism"})
 _TOKEN_AUTH = "tokenauth"  # KIP-48: the name of SCRAM's one extension, which reads as no message without it
 _BASE64 = frozenset({"proof", "salt", "verifier"})  # RFC 5802 section 5.1
@@ -77,7 +77,7 @@ _TEXTS = frozenset({
     "acknowledge_error_message", "batch_index_error_message", "committed_metadata", "error_message",
     "metadata", "reason", "status_detail",
 })  # fmt: skip
-# Text that is no name anybody gave: of software, of the protocol, of states.
+# Text that is no name made by people: of software, of the protocol, of states.
 _NO_NAMES = frozenset({
     "assignor_name", "client_software_name", "client_software_version", "configuration_keys",
     "documentation", "entity_type", "feature", "group_state", "group_type", "mechanism", "mechanisms",
@@ -163,7 +163,7 @@ class FieldRedaction:
             at = self._data.rfind(value, node.start, node.end)  # a key is before it
             if at >= 0:
                 start, end = at, at + len(value)
-        if end - start > 1 or self._data[start:end].isalnum():  # a separator alone stands for no value
+        if end - start > 1 or self._data[start:end].isalnum():  # a separator alone is no value
             self.blanks.append((start, end))
 
 

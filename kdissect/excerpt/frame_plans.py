@@ -47,7 +47,7 @@ class FramePlan(NamedTuple):
     is_token: bool = False
     note: str = ""
     connection: int = 0
-    """Its number, where plans of many connections are held together."""
+    """Its number, if plans of many connections are stored together."""
 
     def packed(self) -> bytes:
         """Pack the plan until its packet comes (native counterpart: native/src/excerpt/plan.rs)."""
@@ -155,9 +155,9 @@ class ConnectionPlan(NamedTuple):
     frames: Frames
     whole: bool = False
     is_open_end: bool = False
-    """Whether everything is kept, to the end of the connection."""
+    """Whether everything stays, to the end of the connection."""
     is_tls: bool = False
-    """Whether the frames stand in the plaintext of TLS."""
+    """Whether the frames are in the plaintext of TLS."""
     number: tuple[int, int] = (0, 0)
 
 

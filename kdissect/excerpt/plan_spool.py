@@ -44,7 +44,7 @@ class TemporaryPlans:
         """Write at the end of the file. Return the start."""
         start, self._end = self._end, self._end + len(data)
         if isinstance(self._file, BytesIO) and self._end > RUN_BYTES:
-            import tempfile  # start-up: where plans are few there is none
+            import tempfile  # start-up: few plans need no file
 
             before = self._file.getvalue()
             self._file = tempfile.TemporaryFile()  # noqa: SIM115  closed with this

@@ -1,5 +1,5 @@
-"""Prometheus metrics of what is analysed, for scrapers that ask by HTTP (docs/metrics.md).
+"""Prometheus metrics of the analysed traffic, for scrapers that ask by HTTP (docs/metrics.md).
 
-Counting (`traffic_counts`) needs no library. `prometheus_client`, the official client, is imported when
-somebody asks for the metrics (`server`): it writes the exposition format and serves it.
+Counting (`traffic_counts`) needs no library. `prometheus_client`, the official client, is imported when the
+user asks for the metrics (`server`): it writes the exposition format and serves it.
 """

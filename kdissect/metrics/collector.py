@@ -16,9 +16,9 @@ from kdissect.model.version import __version__
 PREFIX = "kdissect_"
 
 
-# Every metric: name, labels, meaning, and where a snapshot has it.
+# Every metric: name, labels, meaning, and its part of a snapshot.
 #
-# Names follow Prometheus: base units, `_total` for what only grows.
+# Names follow Prometheus: base units, `_total` for counters.
 class MetricKind(StrEnum):
     """Types of Prometheus."""
 

@@ -45,7 +45,7 @@ class GroupMetrics:
         self._traffic = GroupTraffic(names)
         self._rebalances = LabelSets(Count, limit)
         self._partitions = LabelSets(Count, limit)
-        """Which partitions have labels of their own."""
+        """Partitions that have labels of their own."""
         self._counted: Table[tuple[str, str | None], int] = Table(_COUNTED_KEPT)
 
     def add(self, exchange: Exchange) -> None:

@@ -47,7 +47,7 @@ class LabelSets(Generic[T]):
         return self.sets[self.labels_of(values)] if found is None else found
 
     def labels_of(self, values: tuple[str | None, ...]) -> Labels:
-        """Return the label set that stands for values. Add it if it is missing."""
+        """Return the label set for values. Add it if it is missing."""
         labels = tuple(label_value(value) for value in values)
         for keep in range(len(labels), 0, -1):
             stand_in = labels[:keep] + (OTHER,) * (len(labels) - keep)

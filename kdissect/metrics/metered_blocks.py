@@ -95,8 +95,8 @@ class BlockMeter:
                 topic.record_bytes += size
 
     def _place_of(self, info: ConnectionInfo) -> tuple[str, list[int], tuple[int, ...]]:
-        """Return the capture set, a number for the facts behind all labels and names, and APIs that are left:
-        none.
+        """Return the capture set, a number for the facts from which all labels and names follow, and APIs
+        that are left: none.
         """
         place = info.capture_set, info.broker_address, info.broker_text
         return info.capture_set, [self._places.setdefault(place, len(self._places))], ()

@@ -53,5 +53,5 @@ class Snapshot(NamedTuple):
     anomalies: Mapping[str, int]
     """By kind."""
     findings: Mapping[Labels, int] | None
-    """By rule and severity; None where nothing is judged."""
+    """By rule and severity, or None if no rules run."""
     capture: CaptureCounts | None

@@ -70,7 +70,7 @@ class ExchangeTally:
         self.latency = TimeHistogram()
 
     def add(self, exchange: Exchange, times: ResponseTime | None) -> None:
-        """Count one exchange; `times` are None where it has no latency."""
+        """Count one exchange. `times` are None if it has no latency."""
         if exchange.request is not None:
             self.requests += 1
             self.request_bytes += exchange.request.bytes_on_wire or 0

@@ -42,7 +42,7 @@ class AnomalyLog:
         return len(self.kept) < self._most
 
     def note(self, kind: AnomalyKind, detail: str, ref: int, time_ns: int) -> None:
-        """Count one anomaly, and keep it while there is room."""
+        """Count one anomaly, and store it if the bound allows."""
         if not self.counts:
             self.counts = Counter()
         self.counts[kind] += 1
@@ -56,4 +56,4 @@ class AnomalyLog:
 
 
 NOTHING_NOTED = AnomalyLog(0)
-"""In the place of a log where nothing can be noted for now, and nothing was."""
+"""Replacement of a log while no anomaly can be noted, and none was."""

@@ -18,7 +18,7 @@ class Counts(Protocol):
     """Of requests that wait for their answer."""
     pending_requests: int
     connections: int
-    """That are open."""
+    """Open connections."""
 
 
 class PythonCounts:

@@ -127,7 +127,7 @@ def run(spark: SparkSession, job: Job) -> Summary:
 
 
 def cores(spark: SparkSession) -> int:
-    """Tasks that run at a time; 2 where the cluster does not say (Spark Connect)."""
+    """Return the number of tasks that run at a time, 2 if the cluster does not report it (Spark Connect)."""
     try:
         return max(1, int(spark.sparkContext.defaultParallelism))
     except Exception:

@@ -33,7 +33,7 @@ from kdissect.stages.rows.table_rows import BATCH_ROWS
 Place = tuple[str, str, bytes]
 """Capture set, address of a broker, and id of a topic."""
 
-_LAST = (1 << 63) - 1  # behind every time
+_LAST = (1 << 63) - 1  # after every time
 
 
 class Known(NamedTuple):

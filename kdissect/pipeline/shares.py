@@ -16,7 +16,7 @@ from kdissect.pipeline.inputs import TASK_BYTES, Inputs
 from kdissect.stages.per_flow import OF_CAUSES, OF_CONNECTIONS, OF_JUDGES, OF_STATES
 
 WHOLE = Shard(0, 1)
-# Statistics that one share makes where several are to make them: about the same work.
+# Statistics of one of two shares that make statistics: about half of their work.
 _OF_TRAFFIC = frozenset({"latencies", "rates", "topics"})
 _FEW = 3
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LOCAL = "local[*]"
 CONNECT = "sc://"
-# Rows of a run are 64 KiB each: 256 of them are 16 MiB on their way to Python, where Spark's 10,000 are 640.
+# Rows of a run are 64 KiB each: 256 of them are 16 MiB in transit to Python. Spark's 10,000 are 640 MiB.
 BATCH_ROWS = 256
 
 # Of every session that is opened here.
@@ -35,7 +35,7 @@ _ALWAYS = {
     "spark.sql.python.filterPushdown.enabled": "true",
     # The number of partitions is known here. One job for each run of stages also makes the progress known.
     "spark.sql.adaptive.enabled": "false",
-    # A crash of a Python worker says where.
+    # A crash of a Python worker reports its position.
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
 }

@@ -76,7 +76,7 @@ class Shared(NamedTuple):
 
 
 def ends_hash(flow: bytes) -> bytes:
-    """Eight bytes for a pair of ends. Those that are equal by chance are looked at for nothing."""
+    """Return eight bytes for a pair of ends. Ends that are equal by chance only cost time."""
     return blake2b(min(flow, reverse_flow(flow)), digest_size=8).digest()
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FindingsOf = Callable[[Exchange], Collection[str]]
 """Codes of the findings about an exchange."""
 
-# Projectors kept, by API, version and side: hostile requests can name 2^32 pairs, Kafka has 736 bodies.
+# Projectors stored, by API, version and side: hostile requests can name 2^32 pairs, Kafka has 736 bodies.
 _MAX_PROJECTORS = 1024
 
 

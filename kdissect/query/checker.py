@@ -200,4 +200,4 @@ def _apis_of(item: nodes.Compare) -> Apis:
     try:
         return frozenset(kind.parse(literal) for literal in item.values)
     except ValueError:
-        return None  # reported where the test itself is checked
+        return None  # reported by the check of the test itself

@@ -13,7 +13,7 @@ CompiledRules = Sequence[tuple[Predicate, str]]
 """Filters and colours, in the order in which they count."""
 
 ColorOf = Callable[[Exchange], str]
-"""The colour of an exchange; empty for none."""
+"""The colour of an exchange, empty for none."""
 
 
 def compile_rules(file: ConfigFile) -> CompiledRules:

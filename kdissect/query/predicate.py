@@ -123,7 +123,7 @@ def compile_filter(text: str) -> Predicate:
     return Predicate(text)
 
 
-# Tests that a reader of rows can make by itself, before an exchange exists.
+# Tests that a reader of rows can make, before an exchange exists.
 class Conjunct(NamedTuple):
     """A conjunct `field op value`, by the full name of a field. Every exchange that the filter takes passes.
 

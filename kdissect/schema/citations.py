@@ -36,7 +36,7 @@ class Source(NamedTuple):
     """`spec/004`, `KIP-482`, `RFC 5802` or a class's full name."""
     title: str
     url: str
-    """Where the public can read it."""
+    """The public place of the text."""
     sections: tuple[str, ...]
     """The headings of a document or KIP, the members of a class, that a citation may name."""
     release: str = ""

@@ -12,7 +12,7 @@ TABLE = "enums.table"
 
 
 class Enumeration(NamedTuple):
-    """A set of named values. Keys are ints where the table has numbers, else strings."""
+    """A set of named values. Keys are ints if the table has numbers, else strings."""
 
     name: str
     is_open: bool

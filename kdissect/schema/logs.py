@@ -23,7 +23,7 @@ def may_be_metadata_topic(topic_id: bytes | None) -> bool:
 
 
 TABLE = "logs.table"
-CONTROL = "control"  # the log of control records: they stand in every topic
+CONTROL = "control"  # the log of control records: they occur in every topic
 
 
 class Framing(StrEnum):

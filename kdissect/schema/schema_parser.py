@@ -161,7 +161,7 @@ class _Parser:
         return struct
 
     def _enter(self, level: int) -> None:
-        """Make the innermost open struct the one whose fields stand at `level`."""
+        """Make the innermost open struct the one whose fields are at `level`."""
         depth = len(self._open)
         if level <= depth:
             self._seal(level)
@@ -275,7 +275,7 @@ def snake_case(name: str) -> str:
     """
     words = name.translate(_APART).split("_")
     if name.isascii() and "_" not in name and all(len(word) > 1 for word in words[1:-1]):
-        return "_".join(words if words[0] else words[1:])  # no two capitals stand side by side
+        return "_".join(words if words[0] else words[1:])  # no two adjacent capitals
     letters: list[str] = []
     after_capital = True  # no underscore at the start
     for letter in name:

@@ -16,7 +16,7 @@ from kdissect.schema.all_fields import all_fields
 from kdissect.schema.fact_tables import read_rows
 from kdissect.schema.types import Array, Field, Message, Struct
 
-MASK = "***"  # stands for a secret everywhere
+MASK = "***"  # replaces a secret everywhere
 TABLE = "configs.table"
 
 _PASSWORD_TYPE = 9  # enum configType (org.apache.kafka.common.requests.DescribeConfigsResponse.ConfigType)

@@ -23,7 +23,7 @@ First = tuple[str | None, bytes, int, ToldOfClient]
 """Client id, its bytes, their number as it is on the wire, and the known facts about the client."""
 
 _PREFIX = 4  # bytes of a frame's size (spec/004 "Frame Structure")
-_FLOW = bytes(12)  # the connection of the request is not reported
+_FLOW = bytes(12)  # of a stand-in connection, which is not reported
 
 
 def first_of(payload: bytes) -> First | None:

@@ -52,7 +52,8 @@ if TYPE_CHECKING:
 # body that goes on to the end, and crafted bytes can look like a beginning every few bytes.
 MAX_CANDIDATES = 64
 MOST_ANSWERS = 3  # with more of them a connection came to something (`session.problem`)
-# Packets behind the one that shows the kind: the first response is for Python, it says what the client is.
+# Packets after the one that shows the kind: the first response is for Python, because it identifies the
+# client.
 _FIRST_WAIT = 1
 MOST_PACKETS = 1 << 62  # of a connection that is never handed over
 TINY = 64  # bytes: segments this small are tried at every offset when a reader looks for its position
@@ -411,15 +412,16 @@ class ConnectionAnalyzer:
             self._found(kind, self.info.client_direction if client is None else client)
 
     def find_frame(self, direction: int, data: bytes, first: int) -> int:
-        """Offset of the next plausible frame in `data`; ~offset of the undecided end if there is none.
+        """Return the offset of the next plausible frame in `data`, or ~offset of the undecided end if there
+        is none.
 
-        `first` is where the last segment in `data` begins, held back bytes stand before it.
+        `first` is the start of the last segment in `data`. Bytes held back are before it.
         """
         from_client = direction == self.info.client_direction
         check = self._request_fits if from_client else self._response_fits
         keep = len(data)
         likely: int | None = None
-        # Frames mostly begin where segments do. Of tiny segments every offset may be such a place.
+        # Frames mostly begin at the start of segments. In tiny segments they may begin at every offset.
         for offset in range(len(data)) if len(data) <= TINY else sorted({0, first}):
             verdict = check(data, offset, True)
             if verdict is Verdict.YES and self.begins(direction, data[offset:], whole=False):

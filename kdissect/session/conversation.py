@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 ORPHAN_WINDOW = 256
 # Kinds of request that a connection remembers. Kafka has 368, hostile requests can name 2^32.
 MAX_KINDS = 1000
-KINDS_LENT = 64  # of a connection that the native engine takes, where a client uses some 30
+KINDS_LENT = 64  # of a connection that the native engine takes; a client uses some 30
 # Raw SASL tokens that wait for their answer: a mechanism asks and answers in turn, one waits.
 MAX_TOKENS = 64
 # When looking for a position: distance from a frame's first byte to the field that identifies it, and the
@@ -104,7 +104,7 @@ class Kept(NamedTuple):
     losses: Losses
 
 
-# Where a conversation stands.
+# State of a conversation at a moment.
 class Mark(NamedTuple):
     """Ordinal of the next request, how many orphans there were, up to which request an answer may be lost."""
 
@@ -142,7 +142,7 @@ class Conversation:
         self._client_id_length = _NO_LENGTH
         self._client_id_end = _CLIENT_ID_START
 
-    # the compiled engine
+    # the native engine
 
     @property
     def is_ordinary(self) -> bool:
@@ -171,7 +171,7 @@ class Conversation:
         )  # fmt: skip
 
     def take_over(self, state: ConversationState, kept: Kept) -> None:
-        """Go on where the compiled engine came to."""
+        """Go on from the native engine's position."""
         (
             self._next, self._client_id, self._client_id_bytes, self._client_id_length, _, pairing,
             self._answered_ns,
@@ -361,7 +361,9 @@ class Conversation:
         return True
 
     def _token_answer(self, frame: Frame) -> bool:
-        """Pair a frame with the first token that waits; False for the answer to a request behind tokens."""
+        """Pair a frame with the first token that waits. Return False for the answer to a request after
+        tokens.
+        """
         if self._are_tokens_over and len(frame.data) >= _AFTER_ID:
             correlation_id = int.from_bytes(frame.data[:_AFTER_ID], signed=True)
             if self._pairing.pending(correlation_id) is not None:
@@ -586,7 +588,7 @@ class Conversation:
         return bool(client_id) and data.startswith(mark, _CLIENT_ID_AT) and is_known_request(data, 0)
 
     def request_places(self, data: bytes) -> Iterator[int]:
-        """Offsets in `data` where a request of this connection's client id may begin."""
+        """Yield offsets in `data` at which a request of this connection's client id may begin."""
         client_id = (self._info.client_id or "").encode("utf-8", "replace")
         if client_id:
             mark = len(client_id).to_bytes(2) + client_id
@@ -621,7 +623,7 @@ class Conversation:
         return len(data) >= MIN_EVIDENCE and _may_begin(data, waiting)
 
     def response_places(self, data: bytes) -> Iterator[int]:
-        """Offsets in `data` where an answer to one of the first requests that wait may begin."""
+        """Yield offsets in `data` at which an answer to one of the first waiting requests may begin."""
         for correlation_id in self._pairing.first_ids(PLACES_FOR):
             yield from _candidates(data, correlation_id.to_bytes(4, signed=True), _CORRELATION_ID_AT)
 

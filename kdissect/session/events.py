@@ -30,4 +30,4 @@ class ConnectionClosed(NamedTuple):
 
 Event = Exchange | ConnectionOpened | ConnectionClosed
 Events: TypeAlias = "list[Event] | native.ExchangeBlock"
-"""Events in the order in which they happened; a block makes an exchange when it is asked for."""
+"""Events in their order. A block makes an exchange on demand."""

@@ -22,7 +22,7 @@ from kdissect.session.info import Close, ConnectionInfo
 if TYPE_CHECKING:
     from kdissect.decoders.decoded import Decoded
 
-# Orphan responses are numbered from here, so that they sort behind every request of their connection.
+# Orphan responses are numbered from here, so that they sort after every request of their connection.
 FIRST_ORPHAN_ORDINAL = 1_000_000_000
 
 
@@ -72,14 +72,13 @@ class Exchange:
     """A request paired with its response by the correlation id of the header, before any body is decoded.
 
     `ordinal` numbers the requests of a connection in stream order from 0. `api_key`, `api_version` and
-    `correlation_id` are None where the wire does not show them: SASL tokens, malformed headers, orphan
-    responses that could not be inferred. `response_version` differs from `api_version` only for an
-    ApiVersions answer that fell back to v0 (KIP-511). `close` says who ended the connection of a
-    request that still waited then, or was not to be answered, or whose answer that cut.
-    `answered_before_ns` is when the last byte of the response before it on the connection came.
-    `client_trip_ns` and `broker_trip_ns` are the shortest ways from the capture to either end and back by
-    then, None where the acknowledgments do not show them (`net.streams.round_trips`); `delays` those by
-    retransmissions since the one before.
+    `correlation_id` are None if the wire does not show them: SASL tokens, malformed headers, orphan responses
+    that could not be inferred. `response_version` differs from `api_version` only for an ApiVersions answer
+    that fell back to v0 (KIP-511). `close` is the end of the connection if the request still waited then, or
+    expected no answer, or if the end cut its answer. `answered_before_ns` is the time of the last byte of the
+    response before it on the connection. `client_trip_ns` and `broker_trip_ns` are the shortest paths from
+    the capture to either end and back by then, None if the acknowledgments do not show them
+    (`net.streams.round_trips`). `delays` are the delays by retransmissions since the exchange before.
     """
 
     __slots__ = (
@@ -130,7 +129,7 @@ class Exchange:
         self.request_summary_cache: Summary | None = None  # asked for when pairing and again when printing
         self.response: Frame | None = None
         self.response_body_offset = 0
-        self.bodies_cache: Bodies | None = None  # several look at them while an exchange is judged
+        self.bodies_cache: Bodies | None = None  # several readers use them while an exchange is judged
         self.close: Close | None = None
         self.anomalies: list[Anomaly] | None = None  # None instead of []: most exchanges have none
         self.batches_cache: Any = None  # of `engine.record_sets`: histories and rules ask for the same
@@ -261,14 +260,14 @@ class Exchange:
 
     @property
     def rtt_ns(self) -> int | None:
-        """Nanoseconds from client to broker and back; None where a part is not known."""
+        """Nanoseconds from client to broker and back, or None if a part is not known."""
         client_ns, broker_ns = self.client_trip_ns, self.broker_trip_ns
         return None if client_ns is None or broker_ns is None else client_ns + broker_ns
 
     @property
     def delay_ns(self) -> int | None:
-        """How long retransmissions held the exchange up, from its first byte to its last; None without both
-        frames.
+        """Time for which retransmissions delayed the exchange, from its first byte to its last, or None
+        without both frames.
         """
         request, response = self.request, self.response
         if request is None or response is None:
@@ -326,7 +325,9 @@ class Exchange:
         return found
 
     def forget_bodies(self) -> None:
-        """Free what `bodies` and `engine.record_sets` keep: values take several times the room of bytes."""
+        """Free the values that `bodies` and `engine.record_sets` cache: values take several times the memory
+        of bytes.
+        """
         self.bodies_cache = None
         self.batches_cache = None
 

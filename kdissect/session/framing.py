@@ -37,7 +37,7 @@ _WRONG_GUESS = "the guessed start of a frame was wrong"
 # Bytes by which a frame grows until it reports to the store. Small frames are never counted, so that they
 # cost no time.
 COUNTED_BYTES = 1 << 20
-KEPT_OF_LARGE = 1 << 16  # bytes kept of a frame for which there is no room
+KEPT_OF_LARGE = 1 << 16  # bytes stored of a frame that exceeds the limit
 # of all readers without an incomplete frame, which make a new list with each frame
 _NO_PARTS: list[bytes] = []
 # Takes a frame, and whether doubt is allowed. Returns whether the frame's header was plausible, or None if
@@ -110,10 +110,10 @@ def nowhere(_frame: Frame, _doubtful: bool) -> bool:
 class Mode(IntEnum):
     """Mode of a reader for its next bytes."""
 
-    DETECTING = 0  # kept until the connection knows what it carries
+    DETECTING = 0  # buffered until the connection knows what it carries
     FRAMES = 1
     LOST = 2  # looking for the next frame
-    OPAQUE = 3  # not Kafka: counted by the TCP layer, not looked at
+    OPAQUE = 3  # not Kafka: counted by the TCP layer, not decoded
     THROUGH = 4  # TLS: handed to what decrypts it
 
 
@@ -139,7 +139,7 @@ class FramingState(NamedTuple):
 
 
 class FrameReader:
-    """One direction's frames. Implements `StreamSink`; frames go where `start_frames` says."""
+    """One direction's frames. Implements `StreamSink`. Frames go to the receiver of `start_frames`."""
 
     __slots__ = (
         "_again", "_connection", "_counted", "_doubt", "_first_ref", "_first_time", "_holed", "_is_proven",
@@ -151,9 +151,7 @@ class FrameReader:
         self._connection = connection
         self._counted = 0  # bytes of the current frame that the store knows of
         self._stop = 0  # offset in the content of the current frame at which the reader acts
-        self._again = (
-            b""  # bytes to be looked at once more: a loop, as crafted bytes would make a recursion deep
-        )
+        self._again = b""  # bytes to be read once more: a loop, as crafted bytes would make a recursion deep
         self.direction = direction
         self.mode = Mode.DETECTING
         self._take: TakeFrame = nowhere
@@ -359,7 +357,7 @@ class FrameReader:
         if not torn.is_filled:
             return Filling.KEPT
         found, rest = frames_of(torn)
-        frames = [] if rest else found[torn.is_cut :]  # they end where the next one begins, or are none
+        frames = [] if rest else found[torn.is_cut :]  # they end at the start of the next one, or are none
         if not frames or not self._connection.wants(self.direction, frames, torn.mark, torn.replaces):
             torn.release()
             return Filling.DROPPED
@@ -388,7 +386,7 @@ class FrameReader:
         torn.release()
 
     def _read_again(self, torn: Torn) -> Filling:
-        """Go back to where the first hole began, and read on from there."""
+        """Go back to the beginning of the first hole, and read on from there."""
         frames = frames_of(torn)[0][torn.is_cut :]
         if not self._connection.wants(self.direction, frames, torn.mark, torn.replaces):
             self._let_go()
@@ -442,7 +440,7 @@ class FrameReader:
             missing = "bytes missing inside the frame, and " if self._holed else ""
             self._deliver_cut(f"{missing}{STREAM_ENDED} ({how}) inside the frame")
 
-    # the compiled engine
+    # the native engine
 
     @property
     def is_certain(self) -> bool:
@@ -457,7 +455,7 @@ class FrameReader:
         )  # fmt: skip
 
     def take_over(self, state: FramingState, take: TakeFrame) -> None:
-        """Go on where the compiled engine came to."""
+        """Go on from the native engine's position."""
         self.start_frames(take, certain=True)
         (
             self._size, self._stop, self.room, self._counted, self.parts, self._stub,
@@ -509,7 +507,7 @@ class FrameReader:
     # frames
 
     def _cut(self, payload: bytes, ref: int, time_ns: int) -> None:
-        """Cut frames out of bytes that begin where a frame begins."""
+        """Cut frames out of bytes that begin with a frame."""
         if self._stub:
             payload = self._stub + payload
             self._stub = b""
@@ -637,7 +635,7 @@ class FrameReader:
     # search
 
     def _search(self, payload: bytes, ref: int, time_ns: int) -> None:
-        """Look for the next frame: first where the segment begins, then at every offset."""
+        """Look for the next frame: first at the segment's start, then at every offset."""
         held = len(self._stub)
         buffer = self._stub + payload if held else payload
         position = self._connection.find_frame(self.direction, buffer, held)

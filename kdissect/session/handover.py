@@ -62,7 +62,7 @@ SideSummary = tuple[int, int, int | None, bool, int]
 """Of a direction: packets, bytes, the shortest round trip in nanoseconds, whether that of the handshake is
 one of the measures, how many packets have RST."""
 Ends = tuple[tuple[EndState, EndState], tuple[int, int, int] | None]
-"""Of both directions; direction, time and reference of the RST that ended them, if it was one."""
+"""Ends of both directions, then direction, time and reference of the RST that ended them, if it was one."""
 
 
 class _Side(NamedTuple):

@@ -69,7 +69,7 @@ _NOT_READ = -1, None
 _Place = tuple[str, str]
 """Capture set and address of a broker."""
 _Named = tuple[int, str]
-"""When an address named a cluster, in nanoseconds, and the cluster."""
+"""Time at which an address named a cluster, in nanoseconds, and the cluster."""
 _TopicKey = tuple[str, str]
 """Scope and name of a topic."""
 
@@ -93,7 +93,7 @@ class Identities:
         self._known: set[str] = set()
         """The clusters of all capture sets."""
         self.by_capture_set = False
-        """Whether rows are of one capture set each, as those of tables are: other sets do not matter then."""
+        """Whether rows are of one capture set each, as rows of tables are: other sets do not matter then."""
         self._topics: dict[_TopicKey, tuple[bytes, ...]] = {}
         """The ids of a name, in the order in which they were met."""
         self._most_topics = in_force().topic_names
@@ -104,9 +104,11 @@ class Identities:
         else None, and the cluster that it names.
         """
         self.changes = 0
-        """How often a fact came on which `scope` or `topic` may depend."""
+        """The number of new facts on which `scope` or `topic` may depend."""
         self.moves = 0
-        """How often an address became another cluster's. What it sent before is then read again."""
+        """The number of times that an address became another cluster's. Its earlier traffic is then read
+        again.
+        """
 
     def learn(self, exchange: Exchange) -> None:
         """Take the next exchange."""
@@ -266,7 +268,7 @@ class Identities:
 
     def cluster_of(self, info: ConnectionInfo) -> str | None:
         """Return the id of the cluster that a connection leads to, or None if it is unknown."""
-        if info.cluster_id is None:  # kept: an address may become another cluster's
+        if info.cluster_id is None:  # cached: an address may become another cluster's
             addresses = info.broker_address, info.broker_text
             info.cluster_id = self._cluster_at(info.capture_set, addresses, info.start_ns)
         return info.cluster_id

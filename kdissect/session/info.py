@@ -130,9 +130,9 @@ class KnownIdentities(Protocol):
     """Methods that connections call for clusters and topics (`session.identities.Identities`)."""
 
     changes: int
-    """How often a fact came on which `scope` or `topic` may depend."""
+    """The number of new facts on which `scope` or `topic` may depend."""
     moves: int
-    """How often an address became another cluster's."""
+    """The number of times that an address became another cluster's."""
 
     def learn(self, exchange: Any) -> None:
         """Take the next exchange."""
@@ -233,11 +233,11 @@ class ConnectionInfo:
     )
 
     probably_same_as = _Seldom[str]()
-    """The connection of a tap that has the plaintext, where this one is TLS that cannot be read."""
+    """The connection of a tap that has the plaintext, if this one is TLS that cannot be read."""
     read_from = _Seldom[str]()
     """The capture set of the connection in `same_as` or `probably_same_as`; None if that is not known."""
     share = _Seldom[Share]()
-    """Which exchanges the other connection has, if not all: `same_as` is then that of the event."""
+    """The exchanges that the other connection has, if not all: `same_as` is then that of the event."""
     proxy: "_Seldom[ProxyHeader]" = _Seldom()
     """Content of a PROXY protocol header before its first byte."""
 
@@ -377,7 +377,9 @@ class ConnectionInfo:
 
     @property
     def scope(self) -> str:
-        """Where names of groups and topics are unique: capture set and cluster (`session.identities`)."""
+        """The scope in which names of groups and topics are unique: capture set and cluster
+        (`session.identities`).
+        """
         identities = self.identities
         return self.capture_set if identities is None else identities.scope(self)
 
@@ -394,7 +396,7 @@ class ConnectionInfo:
 
     @property
     def software(self) -> str | None:
-        """Name and version that the client gave; None where it gave none."""
+        """Name and version that the client sent, or None if it sent none."""
         return " ".join(part for part in (self.software_name, self.software_version) if part) or None
 
     @property
@@ -496,7 +498,7 @@ class ConnectionInfo:
             self.note(Anomaly(AnomalyKind.LIMIT_REACHED, why, 0, self.end_ns))
 
     def note(self, anomaly: Anomaly) -> None:
-        """Count an anomaly and keep it while there is room."""
+        """Count an anomaly, and store it if the bound allows."""
         self.count_anomalies({anomaly.kind: 1})
         if len(self.anomalies) < self._kept:
             self.anomalies = [*self.anomalies, anomaly]
@@ -561,9 +563,9 @@ def _known(broker: Endpoint) -> tuple[Endpoint, str]:
 
 
 class TcpTimes(NamedTuple):
-    """Round trips as the capture saw them, and how long retransmissions held either direction up.
+    """Round trips as the capture saw them, and the delays of either direction by retransmissions.
 
-    `after_ack` segments stand in the capture after their acknowledgment, `after_ack_ns` later at most: in a
+    `after_ack` segments are in the capture after their acknowledgment, `after_ack_ns` later at most: in a
     capture whose times can be trusted there are none.
     """
 

@@ -32,7 +32,7 @@ ANSWERED_KEPT = 64
 # Requests in flight searched for one that is earlier than an answer's. They are in stream order, so the first
 # is enough, except for a few that waited after another request with their id.
 FIRST_LOOKED_AT = 8
-# Requests given up between two makings of their table: copying the 10,000 that wait costs each 40 steps.
+# Requests dropped between two copies of their table: copying the 10,000 that wait costs each 40 steps.
 MADE_ANEW_AFTER = 256
 
 
@@ -43,8 +43,9 @@ _NO_MATCH: tuple[None, list[Exchange]] = None, _NOTHING
 
 
 WaitingRow = tuple[int, int, int, int, str | None, FrameRow, int, bool]
-"""A request that waits, with nothing to note about it: ordinal, API key, version, correlation id, client id,
-frame, where its body begins, whether it asks for no response."""
+"""A request that waits, without anomalies: ordinal, API key, version, correlation id, client id, frame,
+offset of its body, whether it asks for no response.
+"""
 
 
 class PairingState(NamedTuple):
@@ -107,7 +108,7 @@ class Pairing:
     def __len__(self) -> int:
         return len(self._pending)
 
-    # the compiled engine
+    # the native engine
 
     @property
     def is_ordinary(self) -> bool:
@@ -133,7 +134,7 @@ class Pairing:
         )
 
     def take_over(self, info: ConnectionInfo, state: PairingState, losses: Losses) -> None:
-        """Go on where the compiled engine came to."""
+        """Go on from the native engine's position."""
         rows, silent, self._answered, self._bytes, self.last_correlation_id = state
         (
             self._given_up, self._lost_before, self._overtaker, self._misnamed_before, self.requests_are_lost,

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 # APIs before the work of a connection: SaslHandshake, ApiVersions, SaslAuthenticate.
 _PRELIMINARY = frozenset({17, 18, 36})
-# Alerts by which a client refuses a certificate that names somebody else: OpenSSL sends the first, Java the
-# second, some close without any (RFC 8446 section 6.2 leaves it open).
+# Alerts by which a client refuses a certificate with another name: OpenSSL sends the first, Java the second,
+# some close without any (RFC 8446 section 6.2 leaves it open).
 _NAME_ALERTS = ("bad_certificate", "certificate_unknown", "")
 _CLIENT, _BROKER = "client", "broker"
 # The alert of Java's TLS to bytes that are no TLS record (sun.security.ssl: "Unsupported or unrecognized SSL

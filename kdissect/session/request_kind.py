@@ -17,7 +17,7 @@ from kdissect.session.sasl import SASL_AUTHENTICATE, SASL_HANDSHAKE
 PRODUCE = 0
 API_VERSIONS = 18
 _WATCHED = frozenset({API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE})
-# Kinds kept: hostile requests can name 2^32 of them, Kafka has 736.
+# Kinds stored: hostile requests can name 2^32 of them, Kafka has 736.
 KINDS_KEPT = 4096
 _KEY_AND_VERSION = struct.Struct(">hh")
 _NO_TAGS = b"\0"  # an empty tag section: headers have no tags yet

@@ -57,7 +57,7 @@ def after(phase: Phase, step: Step) -> Phase:
     return _TABLE.get((phase, step), phase)
 
 
-# Whose login a SASL exchange is, where the mechanism shows it in clear, and when it has succeeded.
+# The owner of a login, if the mechanism shows it in clear, and the success of a login.
 def has_succeeded(mechanism: str | None, tokens: int, server_token: bytes) -> bool:
     """Return whether the server's answer without an error code to the client's `tokens`-th token ends the
     login.
@@ -73,9 +73,9 @@ def has_succeeded(mechanism: str | None, tokens: int, server_token: bytes) -> bo
 
 
 def principal_of(mechanism: str | None, token: bytes) -> str | None:
-    """User name in a client's first token.
+    """Return the user name in a client's first token.
 
-    None where the mechanism hides it or the token is of another form.
+    None if the mechanism hides it or the token is of another form.
     """
     from kdissect.decoders.payloads.sasl_payloads import token_value  # most captures have no SASL
 
@@ -89,7 +89,7 @@ def _plain(value: Any) -> str | None:
 
 
 def _scram(value: Any) -> str | None:
-    # "=2C" and "=3D" stand for comma and equals sign: RFC 5802 section 5.1
+    # "=2C" and "=3D" represent comma and equals sign: RFC 5802 section 5.1
     return _text(getattr(value, "username", "")).replace("=2C", ",").replace("=3D", "=")
 
 

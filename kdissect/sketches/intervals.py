@@ -30,7 +30,7 @@ class Intervals(ABC, Generic[T]):
     def _begin(self) -> None:
         self._held: dict[int, T] = {}
         self._first = self._last = 0
-        """Numbers of intervals, where there are any."""
+        """Numbers of intervals, if there are any."""
 
     @abstractmethod
     def is_full(self) -> bool:

@@ -17,7 +17,7 @@ class BlindSpots:
     def __init__(self) -> None:
         self.opaque: Counter[str] = Counter()
         self.tls: Counter[str] = Counter()
-        """Connections of which nothing but TLS was seen, by the reason."""
+        """Connections of which only TLS was seen, by the reason."""
         self.middle_starts = self.one_sided = 0
         self.gap_bytes = 0
         self.bytes_cut_off = 0

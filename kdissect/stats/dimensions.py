@@ -55,10 +55,10 @@ class Context(NamedTuple):
 
 
 Values = Callable[[ExchangeView, Context], Sequence[Value]]
-"""The values of one exchange; it counts once under each."""
+"""The values of one exchange, which counts once under each."""
 
 ConnectionValues = Callable[[ConnectionInfo], Sequence[Value]]
-"""The values of all exchanges of a connection."""
+"""The values of all exchanges on a connection."""
 
 
 def _api(view: ExchangeView, _context: Context) -> Sequence[Value]:

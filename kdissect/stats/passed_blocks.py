@@ -9,7 +9,7 @@ from kdissect.session.info import ConnectionInfo
 
 _PASSED, _LEFT = -1, -2  # of native.KindCounts
 IsWatched = Callable[[ConnectionInfo, int, str | None], bool]
-"""Whether exchanges of a connection with an API key and a client id are watched; asked of the first one."""
+"""Whether exchanges of a connection with an API key and a client id are watched. Called for the first one."""
 
 
 class PassedBlocks:

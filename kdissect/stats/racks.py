@@ -81,7 +81,9 @@ class Racks:
         self._due: Table[tuple[Token, str | bytes, int], tuple[str, list[int]]] = Table(TOLD_KEPT)
         """By client and partition: the broker that directed it elsewhere, and the counts for that."""
         self._counts: Table[tuple[Token, str, int], list[int]] = Table(ROWS_KEPT)
-        """How often it was directed elsewhere, went there, and asked the same broker again."""
+        """The numbers of times that it was directed elsewhere, went there, and asked the same broker
+        again.
+        """
 
     def learn(self, view: ExchangeView) -> None:
         """Take the next exchange."""

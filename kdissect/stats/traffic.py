@@ -122,7 +122,7 @@ class Tally:
             self._times(times)
 
     def add_counted(self, counted: TallyRow) -> None:
-        """Count what the compiled part counted."""
+        """Add the native engine's counts."""
         (complete, silent), sums, times_ns, errors, times = counted
         self.exchanges += complete + silent
         for state, count in ((State.COMPLETE, complete), (State.NO_RESPONSE_EXPECTED, silent)):

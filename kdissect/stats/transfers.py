@@ -42,7 +42,7 @@ def way_past(names: TopicNames, api_key: int) -> Way:
 
 
 class Named(NamedTuple):
-    """A topic as a body names it, by name or id, and its name where that is known.
+    """A topic as a body names it, by name or id, and its name if that is known.
 
     `identity` distinguishes topics of one name, and `scope` clusters (`session.identities`). `info` is a
     connection to the cluster, which may have another cluster later.

@@ -28,7 +28,7 @@ from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.client import Client, client_named, is_follower
 
-USES_KEPT = 20_000  # clients times API versions, 500 bytes each, where a client uses 20
+USES_KEPT = 20_000  # clients times API versions, 500 bytes each; a client uses 20
 ADDRESSES_KEPT = 20  # of one client, while further ones are only counted
 BROKERS_KEPT = 10_000
 # Of native/src/stats/kind_counts.rs: an exchange that does not count, and one that is for `add`.
@@ -116,7 +116,7 @@ class UpgradeAudit:
         self._followers: Table[tuple[str | None, ...], bool] = Table(BROKERS_KEPT)
         """Clients that fetch as brokers do, to replicate."""
         self._fetching: Table[UseKey, bool] = Table(BROKERS_KEPT)
-        """Clients that were looked at for that."""
+        """Clients that were checked for that."""
         self._asking: Table[tuple[str | None, str | None, str], bool] = Table(USES_KEPT)
         self._kinds: list[Kind] = []
         """Counts of the native engine, by number."""

@@ -12,4 +12,4 @@ ENGINES = "engines"
 
 
 class TapError(KdissectError):
-    """A JVM cannot be tapped. The message is one line, and says what to do where that is known."""
+    """A JVM cannot be tapped. The message is one line, with the fix if it is known."""

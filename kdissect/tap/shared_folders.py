@@ -90,7 +90,7 @@ def kind_of(mode: int) -> str:
 
 
 def user(uid: int) -> str:
-    """Return the name of a user, or the number where it has no name."""
+    """Return the name of a user, or the number if it has no name."""
     import pwd  # not on Windows
 
     try:

@@ -101,7 +101,7 @@ def attach(pid: int, engines: bool = False) -> TapSource:
 
 
 def detach(pid: int) -> None:
-    """End the tap of a JVM, whoever began it. Raises TapError."""
+    """End the tap of a JVM, even if another process began it. Raises TapError."""
     with _jar_for(pid) as jar:
         load_agent(pid, jar, "stop")
 
@@ -117,7 +117,7 @@ def _jar_for(pid: int) -> Iterator[str]:
         return
     with open(own, "rb") as file:  # noqa: PTH123
         data = file.read()
-    # One name for one content: a JVM would add another to its class path. Anybody may make files in /tmp.
+    # One name for one content: a JVM would add another to its class path. Any user may make files in /tmp.
     name = f".kdissect-tap-{hashlib.sha256(data).hexdigest()[:16]}.jar"
     with ExitStack() as stack:
         try:

@@ -134,8 +134,8 @@ StartRecording = Callable[[list[int], str | None], Recording]
 class KafkaWire:
     """The traffic of one test.
 
-    `exchanges`, `findings`, `verdict` and `report` look at everything until now, also while a recording goes
-    on: each reads the captures again. The test fails at its end for findings at or above `fail_on`, and where
+    `exchanges`, `findings`, `verdict` and `report` cover everything until now, also while a recording goes
+    on: each reads the captures again. The test fails at its end for findings at or above `fail_on`, and if
     there was no Kafka to judge.
     """
 
@@ -152,7 +152,7 @@ class KafkaWire:
         return self
 
     def record(self, *ports: int, interface: str | None = None) -> "KafkaWire":
-        """Record ports from now on, until the test is over. Skips the test where that is not allowed."""
+        """Record ports from now on, until the test is over. Skips the test if that is not allowed."""
         self._is_recordable = False
         self._recordings.append(self._start(list(ports), interface or self.options.interface))
         self._is_recordable = True

@@ -73,7 +73,7 @@ def parse_server_hello(body: bytes) -> ServerHello:
 
 
 def parse_extensions(cursor: Cursor) -> dict[int, bytes]:
-    """Extensions by type, where the message has any. Raises `ShortMessageError`."""
+    """Return extensions by type, if the message has any. Raises `ShortMessageError`."""
     if not cursor.left:
         return {}
     inner = Cursor(cursor.pull_vector(2))

@@ -55,9 +55,9 @@ class Keying:
         self.is_ready = False
 
     def arm(self, sides: tuple[TlsSide, TlsSide], is_last: bool = False) -> bool:
-        """Look for the secrets and give the sides their keys; False where something lacks.
+        """Look for the secrets and give the sides their keys. Return False if a secret is missing.
 
-        `is_last`: no more secrets will come, so what there is must do.
+        `is_last`: no more secrets will come, so the present ones must do.
         """
         offer, hello, suite = (
             self._handshake.client_hello,

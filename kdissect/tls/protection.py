@@ -20,7 +20,7 @@ _BLOCK = 16  # bytes of an AES block, and of CBC's initialisation vector
 
 
 class Plain(NamedTuple):
-    """An opened record. The content's bytes begin `offset` bytes behind the record's header."""
+    """An opened record. The content's bytes begin `offset` bytes after the record's header."""
 
     kind: int
     content: bytes
@@ -33,7 +33,7 @@ class Protection(Protocol):
     number: int
     """Of the next record."""
     overhead: int | None
-    """Bytes a record is longer than its content; None where that depends on the content."""
+    """Bytes a record is longer than its content, or None if that depends on the content."""
 
     def open(self, record: Record) -> Plain | None:
         """Return the record's content, without counting it, or None if it is not authentic."""
@@ -84,7 +84,7 @@ class _Keyed:
 
 
 class Aead13(_Keyed):
-    """TLS 1.3, RFC 8446 section 5.2: the type is behind the content, zeros behind that."""
+    """TLS 1.3, RFC 8446 section 5.2: the type is after the content, followed by zeros."""
 
     def __init__(self, suite: Suite, secret: bytes) -> None:
         super().__init__(suite, keys_13(suite, secret))

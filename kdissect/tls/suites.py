@@ -64,7 +64,7 @@ _AES_256_CBC_SHA256 = {"RSA": 0x003D, "DHE_DSS": 0x006A, "DHE_RSA": 0x006B}
 _AES_256_CBC_SHA384 = {
     "ECDHE_ECDSA": 0xC024, "ECDH_ECDSA": 0xC026, "ECDHE_RSA": 0xC028, "ECDH_RSA": 0xC02A,
 }  # fmt: skip
-# name behind WITH, codes, bulk, key bytes, hash of the PRF, tag bytes, hash of the MAC
+# name after WITH, codes, bulk, key bytes, hash of the PRF, tag bytes, hash of the MAC
 _TLS12 = (
     ("AES_128_GCM_SHA256", _AES_128_GCM, Bulk.GCM, 16, "sha256", 16, ""),
     ("AES_256_GCM_SHA384", _AES_256_GCM, Bulk.GCM, 32, "sha384", 16, ""),

@@ -32,14 +32,14 @@ from kdissect.tls.tls_info import (
 )
 from kdissect.tls.tls_record import ContentType, Record
 
-# Ciphertext kept while the secrets are not in the key log yet.
+# Ciphertext buffered while the secrets are not in the key log yet.
 WAITING_BYTES = 1 << 16
 # Records in a row that do not open, after which the secrets must be of another connection, or the bytes
 # damaged beyond use.
 _BAD_RECORDS_IN_A_ROW = 8
 # Encrypted records of a handshake: a few, one for each message at most, certificates in several.
 _GUESSED_RECORDS = 64
-# Records of refused early data that are skipped: OpenSSL accepts 16 KiB of it unless it is set up otherwise.
+# Records of refused early data that are skipped: OpenSSL accepts 16 KiB of it by default.
 _SKIPPED_RECORDS = 4096
 
 

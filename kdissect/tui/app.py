@@ -52,9 +52,9 @@ _SLICE_S = 0.008
 _SWITCH_S = 0.0002
 # Screen updates for what workers send, a second.
 _UPDATES = 10
-# Whether garbage is to be collected is looked at so often.
+# Seconds between two tests whether to collect garbage.
 _GARBAGE_S = 1.0
-# A pause in typing of so long is no pause between two keys.
+# Seconds without a key after which the user is idle.
 IDLE_S = 2.0
 # Collections of the middle generation, at most 7000 new objects each. WORTH_IT of them are worth a full
 # collection when the user is idle. After MUST of them (half a million objects, about 100 MB) the full
@@ -99,7 +99,7 @@ class KdissectApp(ViewApp):
         self._is_filtering = False
         self._switch_s = sys.getswitchinterval()
         self._garbage = Garbage()
-        # Kept, as a query looks at the screen in front, which may be the help.
+        # Stored, as a query searches the screen in front, which may be the help.
         self._top = TopLine(session)
         self._view_bar = ViewBar()
         self._filter_bar = FilterBar(session)

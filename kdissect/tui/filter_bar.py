@@ -118,7 +118,7 @@ class FilterBar(Vertical):
             self._leave()
 
     def show_error(self, expression: str, error: FilterError) -> None:
-        """Say what is wrong, and where."""
+        """Show the error and its position."""
         line = self.query_one(FilterInput)
         if line.value != expression:
             line.value = expression

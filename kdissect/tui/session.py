@@ -39,8 +39,8 @@ STATISTICS_AHEAD = {
     ),
     "study groups ahead": frozenset({"groups"}),
 }
-"""By pass, what it is for. Small ones, as a view that is asked for waits for its own alone: what is together
-reads the same parts of exchanges.
+"""Purpose of each pass. Passes are small, because a view waits only for its own pass. Studies of one pass
+read the same parts of exchanges.
 """
 AHEAD = STATISTICS_AHEAD | {CAUSES_AHEAD: frozenset({CAUSES})}
 # How far passes give way (nice) to the list. Passes that the user asked for come first, then statistics,
@@ -61,7 +61,7 @@ class Change(Enum):
 
 
 class Session:
-    """One look at some inputs. `start` before anything else; `close` at the end."""
+    """One session with some inputs. `start` before anything else, `close` at the end."""
 
     def __init__(self, order: Order) -> None:
         self._spool_file = tempfile.TemporaryFile(prefix="kdissect")  # noqa: SIM115 - closed by `close`
@@ -104,9 +104,9 @@ class Session:
         return self.order.live is not None or any(_is_stream(path) for path in self.order.paths)
 
     def start(self, studies: Iterable[str] = (FINDINGS,)) -> None:
-        """Start reading. `studies` run from the beginning where inputs are streams, afterwards where not.
+        """Start reading. `studies` run from the beginning if inputs are streams, else afterwards.
 
-        With those come what views may ask for later.
+        With them start the studies that views may ask for later.
         """
         shown = (name for view in VIEWS for name in view.studies)
         self._studies = {*studies, *(shown if self.is_stream else ())}

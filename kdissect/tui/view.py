@@ -49,7 +49,7 @@ FILES_OFF = "files are off in the browser: kdissect tui --web-files allows them"
 
 
 class ViewApp(App[None]):
-    """The app as views and bars see it: what is known, kept and selected, and the view in front.
+    """The app for views and bars: its data, its settings, its selection, and the view in front.
 
     `may_use_files`: whether actions that are declared with `uses_files` are carried out.
     """

@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.messages.encoder import encode_request, encode_response
 
 from kdissect.cli import main
 from kdissect.serdes import decoders, schema_files
@@ -21,7 +22,6 @@ from kdissect.serdes.schema_files import load_schemas
 from kdissect.serdes.schemas import Schemas
 from tests.support.console import CAPTURES
 from tests.support.messages.batches import batch_bytes, record_bytes
-from tests.support.messages.encoder import encode_request, encode_response
 from tests.support.messages.traffic import Conversation
 from tests.support.packets.pcaps import write_pcap
 

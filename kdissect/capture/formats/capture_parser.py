@@ -142,7 +142,7 @@ class CaptureParser:
 
     @property
     def offset(self) -> int:
-        """Where the next packet's header or block begins, in the input: behind packet number `packets`."""
+        """Offset in the input of the next packet's header or block, after packet number `packets`."""
         return self._offset
 
     def resume(self, packets: int, offset: int, preamble: bytes) -> None:
@@ -198,7 +198,7 @@ class CaptureParser:
         raise NotImplementedError
 
     def _pending(self) -> str:
-        """Describe for people where in the input it ended."""
+        """Describe for people the part of the input in which it ended."""
         raise NotImplementedError
 
     def _flaw(self, why: str) -> None:

@@ -95,7 +95,7 @@ class PcapngWriter:
         """Write an Enhanced Packet Block, with a comment, and the comments of `commented`. The time is cut to
         the resolution of the interface.
 
-        Raises ValueError for a time that its 64 bits do not reach: before 1970, plus its `offset`.
+        Raises ValueError for a time that its 64 bits do not reach: before 1970 plus its `offset`.
         """
         units, offset = self._resolutions[interface]
         stamp = (time_ns - offset * SECOND_NS) * units // SECOND_NS

@@ -45,7 +45,7 @@ class Interface:
     def __init__(self, link_type: int, snaplen: int) -> None:
         self.link_type = link_type
         self.snaplen = snaplen
-        self.multiplier = 1000  # section 4.2 if_tsresol: microseconds unless said otherwise
+        self.multiplier = 1000  # section 4.2 if_tsresol: microseconds by default
         self.divisor = 1
         self.offset_ns = 0
         self.drops = 0
@@ -67,7 +67,7 @@ class Interface:
         return 0 if self.is_unusual else self.multiplier
 
     def time_ns(self, stamp: int) -> int:
-        """Nanoseconds since 1970 UTC of a 64-bit timestamp, held inside int64."""
+        """Return nanoseconds since 1970 UTC of a 64-bit timestamp, limited to int64."""
         return max(MIN_TIME_NS, min(stamp * self.multiplier // self.divisor + self.offset_ns, MAX_TIME_NS))
 
 
@@ -122,7 +122,7 @@ MAX_INTERFACES = 1 << 16
 # Bytes stored of a name, a description or a filter, and interfaces of all sections that `info` lists.
 MAX_TEXT = 1000
 MAX_LISTED = 64
-# Headers kept to read on from the middle: an interface takes some 100 bytes, and few captures have ten.
+# Headers stored to read on from the middle: an interface takes some 100 bytes, and few captures have ten.
 _MAX_PREAMBLE = 1 << 20
 # Kept secrets of a file: a TLS session's key log lines are under 1 KB, so these are thousands of sessions.
 MAX_SECRET_BYTES = 1 << 22
@@ -374,7 +374,7 @@ class PcapngParser(CaptureParser):
         if index >= len(self._interfaces):
             return f"statistics of interface {index}, which is not described"
         interface = self._interfaces[index]
-        drops = parse_drops(body, self._order)  # counts since the start: the latest stands
+        drops = parse_drops(body, self._order)  # counts since the start: the latest counts
         self.drops += drops - interface.drops
         interface.drops = drops
         return ""

@@ -19,7 +19,7 @@ _UP = 2  # PCAP_IF_UP
 _NANOSECONDS = 1  # PCAP_TSTAMP_PRECISION_NANO, pcap_set_tstamp_precision(3PCAP)
 _PERMISSION = (-8, -11)  # PCAP_ERROR_PERM_DENIED, PCAP_ERROR_PROMISC_PERM_DENIED
 _NO_DEVICE = -5  # PCAP_ERROR_NO_SUCH_DEVICE
-_DLT = {LinkType.RAW: 12}  # of Linux, where taps are
+_DLT = {LinkType.RAW: 12}  # of Linux, which has taps
 _RAW = {12: LinkType.RAW, 14: LinkType.RAW}  # DLT_RAW of single systems. Elsewhere DLT and LINKTYPE agree
 
 
@@ -96,7 +96,7 @@ class PacketFilter:
 
 
 class PcapHandle:
-    """One interface, opened. Raises LiveError where it cannot be."""
+    """One interface, opened. Raises LiveError if that fails."""
 
     def __init__(
         self, name: str, expression: str, *, promiscuous: bool, snaplen: int, buffer_mib: int
@@ -146,7 +146,7 @@ class PcapHandle:
         return count
 
     def drops(self) -> int:
-        """Packets lost since it was opened: by the kernel for want of room, and by the interface."""
+        """Return packets lost since it was opened: by the kernel for lack of space, and by the interface."""
         counts = Counts()
         if self._pcap.pcap_stats(self._handle, ctypes.byref(counts)) < 0:
             return 0

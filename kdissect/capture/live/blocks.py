@@ -47,14 +47,14 @@ class Cutter(Protocol):
     drops_before: int
     """Packets lost by interfaces of earlier sections."""
     error: str | None
-    """Why nothing more can be made of the stream."""
+    """The reason why the stream cannot be read on."""
 
     def feed(self, data: bytes) -> list[Blocks]:
         """Return the blocks that are complete by now."""
 
 
 class BlockCutter:
-    """pcapng of little-endian machines. Statistics are read and left out: whoever writes adds its own."""
+    """pcapng of little-endian machines. Statistics are read and left out: the writer adds its own."""
 
     def __init__(self, comment: str) -> None:
         self._comment = comment

@@ -188,7 +188,7 @@ def _run(read: Callable[[], None], handles: list[_Handle], failures: list[Except
         pass  # the process that started us has ended
     except (LiveError, OSError) as error:
         failures.append(error)
-    for handle in handles:  # one gone interface ends the capture: what is missing would not be seen
+    for handle in handles:  # one lost interface ends the capture: its missing packets would not be seen
         handle.stop()
 
 

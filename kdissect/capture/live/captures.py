@@ -61,7 +61,7 @@ class _Backend(Protocol):
 
 
 class LiveCaptures:
-    """A live capture that runs. Made by `open_live`. Raises LiveError where it cannot be started.
+    """A live capture that runs. Made by `open_live`. Raises LiveError if it cannot be started.
 
     `files` grows: one entry for each file of a ring, else there is one.
     """
@@ -108,7 +108,7 @@ class LiveCaptures:
         if self._timer is not None:
             self._timer.cancel()
         if self._spool is not None:
-            self._spool.close()  # a recorder that waits for room gets on
+            self._spool.close()  # a recorder that waits for space goes on
         self._backend.join()
 
     def discard(self) -> None:

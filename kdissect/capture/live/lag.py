@@ -1,4 +1,4 @@
-"""How far analysis is behind the recorder."""
+"""The lag of the analysis after the recorder."""
 
 import threading
 import time
@@ -29,7 +29,7 @@ class Lag:
         self.written = 0
         self.analysed = 0
         self.most = Behind(0, 0.0)
-        """The furthest it was behind, as `behind` found it."""
+        """The largest lag that `behind` found."""
         self._marks: deque[tuple[int, float]] = deque()
         self._next_mark = 0.0
         self._lock = threading.Lock()  # who asks forgets marks

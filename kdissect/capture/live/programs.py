@@ -55,7 +55,9 @@ class Program(NamedTuple):
     ends_with_stdin: bool = False
     """It stops when its standard input is closed, not by a signal."""
     gathers_s: float = 0.0
-    """How long the kernel gathers packets before it hands them over; it loses those when it is ended."""
+    """Seconds for which the kernel gathers packets before it hands them over. It loses them when the program
+    is ended.
+    """
     writes_rings: bool = False
     """It writes the files of a ring itself, and says which."""
     writes_file: bool = False

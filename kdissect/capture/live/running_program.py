@@ -18,7 +18,7 @@ if sys.platform == "linux":
 _START_S = 30.0
 # Seconds until a program that does not end when asked is killed.
 _END_S = 10.0
-# How often a program that is about to be ended is looked at.
+# Seconds between two tests whether an ending program is busy.
 _LOOK_S = 0.05
 _READ = 1 << 20
 _PIPE = 1 << 20  # fcntl(2) F_SETPIPE_SZ: the most that is allowed without privilege
@@ -150,7 +150,7 @@ def _is_busy(pid: int) -> bool:
     try:
         for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208  paths stay strings here
             with open(f"/proc/{pid}/task/{task}/stat", "rb") as facts:  # noqa: PTH123
-                if facts.read().rpartition(b") ")[2][:1] == b"R":  # proc(5): field 3, behind the name
+                if facts.read().rpartition(b") ")[2][:1] == b"R":  # proc(5): field 3, after the name
                     return True
     except OSError:
         return False

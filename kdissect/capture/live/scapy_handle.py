@@ -33,7 +33,7 @@ _LINK_TYPES = {
 
 
 class ScapyHandle:
-    """One interface, opened. Raises LiveError where it cannot be. Used as `bindings.PcapHandle` is."""
+    """One interface, opened. Raises LiveError if that fails. Used as `bindings.PcapHandle` is."""
 
     multiplier = 1
     """Times are nanoseconds, as exact as scapy's floating-point seconds are: a quarter of a microsecond."""
@@ -76,7 +76,7 @@ class ScapyHandle:
         return count if count or not self._stopped else -2
 
     def drops(self) -> int:
-        """Packets lost since it was opened: by the kernel for want of room."""
+        """Return packets lost since it was opened: by the kernel for lack of space."""
         with suppress(OSError):
             told = self._socket.ins.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, _COUNTS.size)
             self._lost += _COUNTS.unpack(told)[1]

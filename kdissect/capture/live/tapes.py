@@ -14,7 +14,7 @@ from kdissect.capture.live.lag import Lag
 # Without -w this much waits in memory for an analysis that lags: a second of 1 Gbit/s. When it is full, the
 # pipe fills, and then the kernel drops packets and counts them.
 _MAX_SPOOL = 128 << 20
-# How often a file that another process writes is looked at.
+# Seconds between two tests for growth of a file that another process writes.
 _POLL_S = 0.01
 _READ_ONLY = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 # Python on Windows cannot interrupt a wait without an end.

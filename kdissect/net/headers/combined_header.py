@@ -24,8 +24,8 @@ PLAIN_IPV4 = 0x45  # version 4, five words of header, RFC 791 section 3.1
 FRAGMENT_AND_PROTOCOL = 0x3FFF00FF
 SHORTEST_TCP = 0x5000  # five words of header in the four bits above the flags, RFC 9293 section 3.1
 
-# Eight words of header have room for SACK (RFC 2018 section 3) or for a timestamp, which nearly all with data
-# have.
+# Eight words of header can contain SACK (RFC 2018 section 3) or a timestamp, which nearly all segments with
+# data have.
 _DATA_HAS_SACK = 0x9000
 _NOP, _SACK, _ONE_BLOCK, _TWO_BLOCKS = 1, 5, 10, 18
 _BLOCKS = struct.Struct(">2I").unpack_from, struct.Struct(">4I").unpack_from
@@ -57,7 +57,7 @@ _PROTOCOLS = {
     136: "udplite",
 }  # fmt: skip
 _ETHERTYPES = {
-    0: "unknown",  # what a link type without EtherTypes held
+    0: "unknown",  # the content of a link type without EtherTypes
     0x0806: "arp", 0x8035: "rarp", 0x8809: "slow", 0x8847: "mpls", 0x8848: "mpls", 0x8863: "pppoe",
     0x8864: "pppoe", 0x888E: "eapol", 0x88CC: "lldp", 0x88E5: "macsec", 0x88F7: "ptp",
     0x894F: "nsh",

@@ -10,9 +10,9 @@ class MalformedPacketError(Exception):
 class Datagram(NamedTuple):
     """The payload of one whole IP packet.
 
-    `addresses` is source and destination as they stand in the header (8 or 32 bytes), `protocol` the number
-    of the transport protocol, `data[start:end]` its bytes; `end > len(data)` where a snap length cut them.
-    `ip_id` is -1 for IPv6.
+    `addresses` is source and destination as in the header (8 or 32 bytes), `protocol` the number of the
+    transport protocol, `data[start:end]` its bytes. `end > len(data)` if a snap length cut them. `ip_id` is
+    -1 for IPv6.
     """
 
     addresses: bytes

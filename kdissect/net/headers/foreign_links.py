@@ -1,4 +1,4 @@
-"""Link layers kdissect does not take apart itself: dpkt finds the IP packet in them.
+"""Link layers that kdissect does not decode itself: dpkt finds the IP packet in them.
 
 dpkt is imported at the first such packet: it costs start-up time that other captures need not pay.
 """
@@ -53,8 +53,8 @@ def _find_ip(parser: tuple[str, str], data: bytes) -> tuple[int, int] | None:
     module, name = parser
     try:
         header = _ip_header(getattr(import_module(module), name)(data))
-        # dpkt gives no offsets. An IP header holds addresses and lengths: its first occurrence is where it
-        # stood.
+        # dpkt returns no offsets. An IP header contains addresses and lengths: its first occurrence is its
+        # position.
         return None if header is None else ip_by_version(data, data.index(header))
     except (
         Exception

@@ -1,4 +1,4 @@
-"""Link-layer headers: where the network layer starts, and which one it is."""
+"""Link-layer headers: the offset of the network layer, and its kind."""
 
 from struct import Struct
 
@@ -12,8 +12,7 @@ VLAN_TAGS = frozenset((0x8100, 0x88A8, 0x9100, 0x9200))  # IEEE 802.1Q, 802.1ad,
 
 _ETHERTYPE = Struct(">H").unpack_from
 
-# Where the EtherType stands and where the header ends: IEEE 802.3; tcpdump's LINKTYPE_LINUX_SLL and _SLL2
-# pages.
+# Offset of the EtherType and end of the header: IEEE 802.3, and tcpdump's LINKTYPE_LINUX_SLL and _SLL2 pages.
 _HEADERS = {
     LinkType.ETHERNET: (12, 14),
     LinkType.LINUX_SLL: (14, 16),
@@ -29,9 +28,10 @@ _FAMILIES = {2: IPV4, 10: IPV6, 23: IPV6, 24: IPV6, 28: IPV6, 30: IPV6}
 
 
 def network_layer(link_type: int, data: bytes) -> tuple[int, int] | None:
-    """EtherType and offset of a packet's network layer, VLAN tags skipped; None for an unknown link type.
+    """Return EtherType and offset of a packet's network layer, VLAN tags skipped, or None for an unknown link
+    type.
 
-    Raises MalformedPacketError or struct.error where the header is cut.
+    Raises MalformedPacketError or struct.error if the header is cut.
     """
     header = _HEADERS.get(link_type)  # type: ignore[call-overload]  # an IntEnum key is found by its number
     if header is not None:
@@ -46,7 +46,7 @@ def network_layer(link_type: int, data: bytes) -> tuple[int, int] | None:
 
 
 def skip_vlan_tags(data: bytes, ethertype: int, at: int) -> tuple[int, int]:
-    """EtherType and offset behind any number of VLAN tags."""
+    """Return EtherType and offset after any number of VLAN tags."""
     while ethertype in VLAN_TAGS:
         (ethertype,) = _ETHERTYPE(data, at + 2)
         at += 4

@@ -9,7 +9,7 @@ _TUNNEL_PROTOCOLS = {4: IPV4, 41: IPV6}  # IP in IP, IANA protocol numbers
 _GRE = 47
 _UDP = 17
 _ETHERNET_BRIDGED = 0x6558  # transparent Ethernet bridging, RFC 1701
-_ERSPAN = 0x88BE  # draft-foschiano-erspan: Ethernet behind an 8-byte header
+_ERSPAN = 0x88BE  # draft-foschiano-erspan: Ethernet after an 8-byte header
 # draft-foschiano-erspan section 4.3: Ethernet after 12 bytes, and 8 more if the O bit is set, or IP.
 _ERSPAN_III, _ERSPAN_III_HEADER, _SUBHEADER = 0x22EB, 12, 8
 _FRAME_IS_IP = 2  # in the frame type, FT
@@ -34,9 +34,10 @@ def _word(data: bytes, at: int) -> int:
 
 
 def inner_network_layer(datagram: Datagram) -> tuple[int, int] | None:
-    """EtherType and offset, in `datagram.data`, of the packet a tunnel carries; None if this is no tunnel.
+    """Return EtherType and offset, in `datagram.data`, of the packet a tunnel carries, or None if this is no
+    tunnel.
 
-    Raises struct.error where headers are cut.
+    Raises struct.error if headers are cut.
     """
     _, protocol, data, at, _, _ = datagram
     if protocol in _TUNNEL_PROTOCOLS:

@@ -133,7 +133,7 @@ class Reassembly:
         )  # fmt: skip
 
     def take_over(self, state: StreamState) -> None:
-        """Go on where the compiled engine came to."""
+        """Go on from the native engine's position."""
         (
             self.next_seq, self.offset, self.packets, self.trim_at, self.start_seq, self.syn_id,
             self.syn_time_ns, self.recent, acks,
@@ -357,7 +357,7 @@ class Reassembly:
             overtaken = is_late or segment.time_ns - waiting[-1].time_ns <= REORDER_WINDOW_NS
             odd.out_of_order += overtaken
             odd.retransmissions += not overtaken
-            if not overtaken:  # what is behind the hole came first, and waited for it
+            if not overtaken:  # the bytes after the hole came first, and waited for it
                 self._delayed(waiting[0].time_ns, segment.time_ns)
         insort(waiting, segment, key=_by_offset)
         self._count_out_of_order(len(segment.payload))

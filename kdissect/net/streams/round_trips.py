@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from kdissect.net.streams.sequence import HALF, MASK
 
-_MOST_NS = (1 << 63) - 1  # the compiled engine has 64 bits for it
+_MOST_NS = (1 << 63) - 1  # the native engine has 64 bits for it
 # Delays of a direction that are remembered until the exchanges they belong to are complete.
 DELAYS_KEPT = 16
 
@@ -51,7 +51,7 @@ class AckTimes:
         return AckState(self.due_seq, self.due_ns, self.acked, self.least_ns, self.by_handshake)
 
     def take_over(self, state: AckState) -> None:
-        """Go on where the compiled engine came to."""
+        """Go on from the native engine's position."""
         self.due_seq, self.due_ns, self.acked, self.least_ns, self.by_handshake = state
 
     def sent(self, end_seq: int, time_ns: int) -> None:
@@ -67,7 +67,7 @@ class AckTimes:
         """Take an acknowledgment of all bytes up to a number, of a stream whose first byte has the number
         `start_seq`.
         """
-        self.acked = ack if ack != MASK else -1  # the compiled engine has 32 bits for it
+        self.acked = ack if ack != MASK else -1  # the native engine has 32 bits for it
         due_seq = self.due_seq
         if due_seq < 0 or (ack - due_seq) & MASK >= HALF:
             return
@@ -116,7 +116,7 @@ class RoundTrips(NamedTuple):
 
     @property
     def round_trip_ns(self) -> int | None:
-        """Between client and broker; None where one of the parts is not known."""
+        """Time between client and broker and back, or None if one of the parts is not known."""
         client, broker = self.client.least_ns, self.broker.least_ns
         return None if client is None or broker is None else client + broker
 

@@ -35,7 +35,7 @@ TWO_MSL_NS = 240_000_000_000
 
 
 class Lender(Protocol):
-    """Owner that handed the streams of a connection over to the native engine."""
+    """Owner of streams that were handed over to the native engine."""
 
     @property
     def last_ns(self) -> int:
@@ -122,7 +122,7 @@ class TcpConnection:
     def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
         """Take the next captured segment of a direction.
 
-        Never raises by itself. It calls the sinks.
+        Never raises itself. It calls the sinks.
         """
         # Hot, once a packet: a plain segment or acknowledgment in order is recognised and done with here.
         _, seq, ack, flags, window, payload, missing, ip_id = segment
@@ -150,7 +150,7 @@ class TcpConnection:
 
     @property
     def has_delays(self) -> bool:
-        """Whether retransmissions held something up that no exchange has yet."""
+        """Whether retransmissions caused a delay that no exchange has yet."""
         return any(stream.odd.delays for stream in self._streams)
 
     def _repair(self) -> Repair:
@@ -344,6 +344,6 @@ def _place(stream: Reassembly, segment: Segment, needs: int, ref: int, time_ns: 
         seq = add(seq, 1)
     offset = stream.offset + distance(seq, stream.start_seq + stream.offset)
     if offset == 1 and not stream.offset and not stream.opened and not stream.odd.out_of_order_segments:
-        stream.start(seq)  # the capture began with an empty keep-alive, which stands one byte back
+        stream.start(seq)  # the capture began with an empty keep-alive, whose number is one byte back
         offset = 0
     return OutOfOrderSegment(offset, payload, missing, bool(flags & FIN), needs, ref, time_ns, ip_id)

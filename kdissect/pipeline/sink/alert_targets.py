@@ -1,7 +1,7 @@
 """Receivers of findings: a file of JSON lines, or a webhook.
 
-A target takes all alerts of a call, or raises `NotSentError`. It receives alerts that it may have taken
-before it failed again. Its name in messages has only the host of a URL: the path often is a token.
+A target takes all alerts of a call, or raises `NotSentError`. After a failure it receives all of them again,
+although it may have taken some. Its name in messages has only the host of a URL: the path often is a token.
 """
 
 from __future__ import annotations

@@ -37,14 +37,14 @@ class Entry(NamedTuple):
 
 
 class Swap(NamedTuple):
-    """Files of one partition, one behind the other, and what takes their place: None for nothing."""
+    """Consecutive files of one partition, and their replacement: None for no file."""
 
     old: tuple[Entry, ...]
     new: Entry | None
 
 
 def swapped(entries: Iterable[Entry], swaps: Sequence[Swap]) -> list[Entry]:
-    """Files with some of them swapped: what is new stands where the first of the old stood."""
+    """Return files with some of them swapped: a new file is at the position of the first old one."""
     news = {swap.old[0].path: swap.new for swap in swaps}
     gone = {entry.path for swap in swaps for entry in swap.old}
     found = (news.get(entry.path, None if entry.path in gone else entry) for entry in entries)

@@ -1,7 +1,7 @@
-"""One writer of a manifest at a time, where the file system can see to it.
+"""One writer of a manifest at a time, if the file system can ensure it.
 
-A lock of the kernel goes with its process, also when that is killed. Object stores have none: there tables
-must have one writer, which compacts and forgets by itself.
+A kernel lock ends with its process, also when that is killed. Object stores have no locks: there tables must
+have one writer, which also compacts and forgets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ REWRITING_LOCK = "_kdissect.rewriting.lock"
 
 
 class BusyError(OSError):
-    """Somebody else holds the lock. The text is one line for people."""
+    """Another process holds the lock. The text is one line for people."""
 
 
 @contextmanager

@@ -34,9 +34,10 @@ Rows = Callable[[Any], Any]
 
 
 class Rewriting:
-    """Stages files of tables, then swaps them. Use it in a `with`: what was not swapped is deleted.
+    """Rewriting that stages files of tables, then swaps them. Use it in a `with`: files that were not swapped
+    are deleted.
 
-    Entering raises BusyError where another one is at work.
+    Entering raises BusyError if another rewriting is at work.
     """
 
     def __init__(self, directory: StreamDirectory) -> None:
@@ -58,7 +59,7 @@ class Rewriting:
             self.directory.discard(self.run)
 
     def write(self, old: Sequence[Entry], rows: Rows | None = None) -> Swap:
-        """Stage one file for some of one partition. Raises OSError, also where rows are missing."""
+        """Stage one file for some of one partition. Raises OSError, also if rows are missing."""
         filesystem, first = self.directory.filesystem, old[0]
         paths = [f"{self.directory.root}/{entry.path}" for entry in old]
         schema = _schema(filesystem, paths, first)

@@ -51,7 +51,7 @@ class Recovered(NamedTuple):
 
 
 class Rewritten(NamedTuple):
-    """Files that were staged under the name `run`, and what they take the place of."""
+    """Files that were staged under the name `run`, and the files that they replace."""
 
     run: str
     swaps: Sequence[Swap]

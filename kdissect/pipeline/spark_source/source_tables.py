@@ -44,7 +44,7 @@ class Share(InputPartition):
 
 BY_FILE = frozenset({"packets", "segments", "files"})
 BY_FLOW = frozenset({"connections", "exchanges", "topic_partitions", "batches", "records"})
-"""Tables that shares of flows make, each its own; the others look at several connections."""
+"""Tables that shares of flows make, each its own. The other tables need several connections."""
 _SOURCES = {"packets": packet_batches, "segments": segment_batches}
 
 

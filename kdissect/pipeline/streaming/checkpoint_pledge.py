@@ -20,7 +20,7 @@ _STATE = 7
 
 
 class PledgeError(ValueError):
-    """The checkpoint was begun otherwise. The text is one line for people."""
+    """The checkpoint was begun with other settings. The text is one line for people."""
 
 
 @contextmanager

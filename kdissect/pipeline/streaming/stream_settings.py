@@ -41,5 +41,5 @@ class Settings(NamedTuple):
 
     @property
     def own(self) -> str:
-        """Where we keep what is ours in the checkpoint."""
+        """The directory of our own files in the checkpoint."""
         return f"{self.checkpoint.rstrip('/')}/kdissect"

@@ -1,4 +1,4 @@
-"""The query: starts it, lets it go on until somebody stops it, and says how it fares."""
+"""The query: starts it, lets it go on until the user stops it, and reports its progress."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STREAM_CONF = {
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # A directory that was not looked into does not stop the query.
+    # A directory that was not scanned does not stop the query.
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
 }
 

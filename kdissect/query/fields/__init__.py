@@ -1,1 +1,1 @@
-"""The fields that a filter names, and where their values come from."""
+"""The fields that a filter names, and the sources of their values."""

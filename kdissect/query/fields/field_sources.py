@@ -1,4 +1,4 @@
-"""Where the values of a field come from."""
+"""Sources of a field's values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kdissect.query.values.value_kinds import ValueKind
 from kdissect.session.exchange import Exchange
 
 One = Callable[[Exchange], Any]
-"""The one value of a field; None where it has none, or null."""
+"""The one value of a field, or None if it has none, or null."""
 
 Many = Callable[[Exchange], Sequence[Any]]
 """All values of a field, None for null."""
@@ -29,11 +29,11 @@ class Cost(IntEnum):
 
 
 class Source:
-    """A field that a filter names, found.
+    """The source of a field that a filter names.
 
-    Values may be of several kinds, where messages have different things in a place of one name: then there is
-    one getter for each kind. `is_many` is False where an exchange has at most one value: then the one getter
-    gives it, or None.
+    Values may be of several kinds, if messages have different contents at a place of one name: then there is
+    one getter for each kind. `is_many` is False if an exchange has at most one value: then the one getter
+    returns it, or None.
     """
 
     def __init__(self, name: str, kinds: Sequence[ValueKind], is_many: bool, cost: Cost) -> None:
@@ -93,7 +93,7 @@ class RowSource(Source):
         self._refine = refine
 
     def refined(self, values: Sequence[tuple[Any, ...] | None]) -> Source:
-        """Another source where some values are to be found there only."""
+        """Return another source if only that one has some values."""
         (found,) = values
         better = self._refine(found) if self._refine is not None and found is not None else None
         return self if better is None else better

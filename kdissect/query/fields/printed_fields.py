@@ -105,7 +105,7 @@ def _is_in_bodies(side: str, path: tuple[str, ...]) -> bool:
     return any(field.path[: len(wanted)] == wanted for field in all_body_fields(side))
 
 
-# Where a report's rows say who it was without a port, and where findings have what they are about.
+# Names in a report's rows for a sender without a port, and for the subject of a finding.
 _CLIENT_IP, _INSIDE = "client.ip", ("where", "who")
 
 

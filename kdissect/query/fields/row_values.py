@@ -125,7 +125,7 @@ def time(e: Exchange) -> int | None:
 
 
 def errors(e: Exchange) -> Sequence[int]:
-    """Error codes of the response; NONE alone where it has none."""
+    """Return error codes of the response, or NONE alone if it has none."""
     if e.response is None:
         return ()
     return e.response_summary().errors or (0,)

@@ -85,7 +85,7 @@ class Parser:
         return found
 
     def _may_follow(self, what: Expected, field: str = "", symbol: str = "") -> None:
-        """Note what could stand here, if this is the end."""
+        """Note what could be here, if this is the end."""
         expectation = Expectation(what, field, symbol)
         if self._now.kind is TokenKind.END and expectation not in self.expected:
             self.expected.append(expectation)

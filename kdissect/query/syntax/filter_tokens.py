@@ -1,7 +1,7 @@
 """A filter's text to tokens.
 
-A word is whatever can stand without quotes: names of fields, numbers with units, times, addresses, names of
-topics, simple patterns. What a word means is decided where it stands.
+A word is any text that needs no quotes: names of fields, numbers with units, times, addresses, names of
+topics, simple patterns. Its position decides the meaning of a word.
 """
 
 import re

@@ -28,7 +28,7 @@ class AddressRange(NamedTuple):
 
 
 class Address(ValueKind):
-    """Both ends of a connection: `Endpoint`s, or hosts alone where the field has no port."""
+    """Both ends of a connection: `Endpoint`s, or hosts alone if the field has no port."""
 
     name = "address"
     doc = "an IP address, a network (10.0.0.0/8), or an address with its port (10.0.0.1:9092, [::1]:9092)"

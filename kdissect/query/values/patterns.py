@@ -1,11 +1,11 @@
 """Regular expressions whose cost is bounded.
 
 Python's `re` backtracks: the time for a text that does not match may grow with a power of its length, or
-worse. So a pattern is looked at before it is used:
-- A repetition inside a repetition, an alternative inside one, and references to groups are refused: they are
-  what makes the time grow exponentially.
-- Repetitions one after the other make it grow with the power of their number. That number is bounded, and the
-  more there are, the fewer characters of a text are looked at. `.*` at the ends costs nothing: it is dropped.
+worse. So a pattern is checked before its use:
+- A repetition inside a repetition, an alternative inside one, and references to groups are refused: with them
+  the time can grow exponentially.
+- Consecutive repetitions make it grow with the power of their number. That number is bounded, and the more
+  there are, the fewer characters of a text are searched. `.*` at the ends costs no time: it is dropped.
 """
 
 import re
@@ -17,9 +17,9 @@ from typing import Any
 
 from kdissect.model.limits import in_force
 
-# Characters looked at, by the number of repetitions one after the other (the search itself is one, unless
-# the pattern begins with ^): at worst some 100 million steps, about a second, for a text made to hurt. A
-# topic has at most 249 characters (org.apache.kafka.common.internals.Topic#MAX_NAME_LENGTH).
+# Characters searched, by the number of consecutive repetitions (the search itself is one, unless the pattern
+# begins with ^): at worst some 100 million steps, about a second, for a text made to hurt. A topic has at
+# most 249 characters (org.apache.kafka.common.internals.Topic#MAX_NAME_LENGTH).
 LOOKED_AT = {0: 65_536, 1: 65_536, 2: 16_384, 3: 1024, 4: 256}
 FEW = 16  # a repetition of fewer times more is counted as ways
 
@@ -33,7 +33,8 @@ def searcher(pattern: str) -> Callable[[str], bool]:
         raise ValueError(f"a pattern has at most {most} characters, not {len(pattern)}")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about what later versions of Python may read otherwise
+            # about patterns that later versions of Python may read differently
+            warnings.simplefilter("ignore")
             grammar.parse(pattern)
             trimmed = _trimmed(pattern)
             tree = grammar.parse(trimmed)

@@ -27,7 +27,7 @@ from kdissect.session.detection.recognition import (
 # Bytes of a direction that are judged. A plausible header with a client id is believed after this number of
 # bytes of its frame: more bytes cannot be held back.
 JUDGED_BYTES = 32 << 10
-# Requests looked at for the id that an answer carries: a producer that wants no answer has no more in flight
+# Requests searched for the id that an answer carries: a producer that wants no answer has no more in flight
 # (max.in.flight.requests.per.connection is 5, org.apache.kafka.clients.producer.ProducerConfig).
 MAX_REQUESTS = 6
 _HEADER = struct.Struct(">ihhih")  # size, api_key, api_version, correlation_id, client_id length

@@ -48,7 +48,7 @@ class _Held(NamedTuple):
 class Detection:
     """The undecided beginning of one connection.
 
-    `client` is set with a verdict where the bytes name the client. `is_proven`: the bytes prove that it is
+    `client` is set with a verdict if the bytes name the client. `is_proven`: the bytes prove that it is
     Kafka, they do not only look like it.
     """
 
@@ -61,7 +61,7 @@ class Detection:
         self.client: int | None = None
         self.is_proven = False
         self.listener: int | None = (
-            None  # the direction of the end that accepted the connection, where that was seen
+            None  # the direction of the end that accepted the connection, if that was seen
         )
         self.heard = 0  # a bit for each direction that bytes came of
         self.proxied: ProxyHeaders | None = None  # PROXY protocol headers that are incomplete
@@ -232,7 +232,7 @@ class Detection:
         return b"".join(held.payload for held in self._held if held.direction == direction)
 
     def replay(self, readers: tuple[StreamSink, StreamSink], client: int) -> None:
-        """Give the held bytes to the readers."""
+        """Give the buffered bytes to the readers."""
         held, self._held = self._held, []
         for direction in (client, 1 - client):
             for item in held:
@@ -240,7 +240,7 @@ class Detection:
                     _give(item, readers[direction])
 
     def replay_in_order(self, readers: tuple[StreamSink, StreamSink]) -> None:
-        """Give the held bytes to the readers in the order in which they came."""
+        """Give the buffered bytes to the readers in the order in which they came."""
         held, self._held = self._held, []
         for item in held:
             _give(item, readers[item.direction])

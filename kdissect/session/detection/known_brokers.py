@@ -31,7 +31,7 @@ class Brokers:
     def __init__(self, known: Iterable[End] = (), rescan: Rescan | None = None) -> None:
         self.proven: set[End] = set(known)
         self.asked: set[End] = set()
-        """Ends that were asked about and are not proven."""
+        """Ends that were looked up and are not proven."""
         self._rescan = rescan
 
     def forget_rescan(self) -> None:

@@ -64,7 +64,7 @@ class ProxyHeaders:
     def __init__(self, direction: int) -> None:
         self.direction = direction
         self.header: ProxyHeader | None = None
-        """The last one that has an address, which is nearest to the client; without one the last."""
+        """The last one that has an address, which is nearest to the client, or else the last one."""
         self.count = 0
         self.is_over = False
         """Whether the next bytes belong to no header."""

@@ -40,7 +40,7 @@ _HEADER_SIZE = _HEADER.size
 # The first token of a Kerberos client: tag, length, the mechanism's object identifier (RFC 2743 section 3.1),
 # and the id of the token (RFC 4121 section 4.1). Kafka 0.9 sends it without a SaslHandshake.
 _TOKEN_TAG = 0x60
-_LENGTH_AT = 5  # of the token, behind the size of its frame and the tag
+_LENGTH_AT = 5  # of the token, after the size of its frame and the tag
 _LONG_FORM, _LENGTH_BITS = 0x80, 0x7F  # ITU-T X.690 section 8.1.3
 _MAX_LENGTH_BYTES = 4
 _KERBEROS_REQUEST = bytes.fromhex("06092a864886f7120102020100")

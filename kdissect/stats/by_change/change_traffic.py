@@ -127,7 +127,7 @@ class ChangeTraffic:
         """Topics that are there, and who had them created automatically."""
         self._asked: Table[Topic, _Asked] = Table(TOPICS_KEPT)
         self._readers: Table[ClientKey, bool] = Table(CLIENTS_KEPT)
-        """Clients that fetch: what they commit outside of a group is what they have read."""
+        """Clients that fetch: their commits outside of a group are offsets that they have read."""
         self._clusters: Table[tuple[str, str], tuple[str, ...]] = Table(CLIENTS_KEPT)
         """The clusters that an address named, by capture set and address."""
         self._passed = PassedBlocks(self._is_watched)

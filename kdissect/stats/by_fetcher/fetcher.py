@@ -43,10 +43,10 @@ class Fetcher:
         self.connection = ""
         """On which the last session was created."""
         self.ended_by: str | None = None
-        """How the last session ended."""
+        """End of the last session."""
         self.rebuilt: Counter[str] = Counter()
         self.not_created = 0
-        """A session was asked for, and the broker gave none: its cache is full."""
+        """Sessions that a client asked for and the broker did not create: its cache is full."""
         self.odd: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
         self.empty = self.empty_early = 0

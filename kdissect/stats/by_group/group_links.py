@@ -43,7 +43,7 @@ class GroupLinks:
     def __init__(self) -> None:
         self._groups: Table[ClientKey, tuple[str, ...]] = Table(CLIENTS_KEPT)
         self.changes = 0
-        """How often a client was found to speak for a group."""
+        """The number of times that a client was found to act for a group."""
 
     def learn(self, view: ExchangeView) -> None:
         """Take the next exchange."""
@@ -65,7 +65,7 @@ class GroupLinks:
 
 
 GROUP_FIELDS = frozenset({"group_id", "groups", "group_ids"})
-"""Fields of requests that name groups, and so all that `groups_named` looks at."""
+"""Fields of requests that name groups, and so all that `groups_named` reads."""
 
 
 @lru_cache(maxsize=256)  # more than there are APIs, as hostile requests can name others

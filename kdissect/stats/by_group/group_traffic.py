@@ -74,7 +74,7 @@ class GroupTraffic:
         self.links = GroupLinks()
         self._wanted = True
         self._is_filtered = False
-        """Whether there was an exchange that nobody wants."""
+        """Whether there was an unwanted exchange."""
         self.logs: Table[GroupKey, GroupLog] = Table(GROUPS_KEPT)
         """As they are after `catch_up`, and so are the machines."""
         self._lent = self._lending()

@@ -1,6 +1,6 @@
-"""How far consumers have read, and how far they could: lag is high watermark minus fetch offset.
+"""Positions of consumers, and the positions they could reach: lag is high watermark minus fetch offset.
 
-The fetch offset is that of the client's last Fetch, or the one behind the records that the last answer
+The fetch offset is that of the client's last Fetch, or the one after the records that the last answer
 brought. The high watermark is the last one that the client received.
 """
 
@@ -41,7 +41,7 @@ Committed = tuple[str, str, Partition, int]
 """Capture set and group, partition, the offset committed last."""
 Taken = tuple[list[Learned], list[Committed]]
 GoesBack = Callable[[ConnectionInfo, str, Commits, int], bool]
-"""Connection, group, offsets that it commits, when it does; whether the commit is Python's."""
+"""Whether a commit is for Python, by connection, group, the offsets that it commits, and its time."""
 OfMembers = tuple["native.GroupLogs", GoesBack | None]
 
 
@@ -249,7 +249,7 @@ class _FetchPositions:
         return self._fetches.has_commits
 
     def learn(self, exchange: Exchange, put: Put) -> bool:
-        """Learn from a Fetch, and have what was learned put where it should be; False: Python has to."""
+        """Learn from a Fetch, and `put` the results in place. Return False if Python has to."""
         # Hot, once a Fetch.
         found = transfer_places(exchange)
         if found is None:

@@ -19,15 +19,16 @@ from kdissect.session.info import ConnectionInfo
 from kdissect.stats.watermarks import refused_partitions, topic_of
 
 STUCK_FROM = 3
-"""So many Fetches of one offset again, each after a response with records. A seek, or a partition that is
-paused while a response is on its way, repeats one or two."""
+"""Number of Fetches of one offset again, each after a response with records. A seek, or a partition that is
+paused while a response is in transit, repeats one or two.
+"""
 _KEPT = 50_000  # connections times partitions with records; 500 bytes each
 # Responses that are stored for the reason, and bytes of each.
 _SAMPLES_KEPT = 16
 _SAMPLE = 1 << 20
 
 Times = tuple[int, int, int]
-"""When the request was sent and the response came, in nanoseconds; the version of both."""
+"""The times of request and response, in nanoseconds, and the version of both."""
 Asked = list[tuple[str | bytes, int, int]]
 """Topic, by name or id, partition, and the offset."""
 Answered = list[tuple[str | bytes, int, bytes]]

@@ -78,7 +78,7 @@ class Login:
 
     @property
     def took_ns(self) -> int | None:
-        """From the first byte of the handshake to the end; None where that was not seen."""
+        """Time from the first byte of the handshake to the end, or None if that was not seen."""
         return None if self.ended_ns is None else max(self.ended_ns - self.started_ns, 0)
 
 

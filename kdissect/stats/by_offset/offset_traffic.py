@@ -1,5 +1,5 @@
-"""Offsets over time: positions that jump, commits that do, last stable offsets that stand still, records
-that were written twice, and offsets without records.
+"""Offsets over time: positions that jump, commits that do, last stable offsets that do not move, records that
+were written twice, and offsets without records.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class OffsetTraffic:
         self.twice: deque[Twice] = deque(maxlen=ROWS_KEPT)
         self.gaps: Table[tuple[Place, int, int], Gap] = Table(ROWS_KEPT)
         self.count = 0
-        """Of all rows but gaps, also of those that are not kept."""
+        """The number of all rows but gaps, including dropped ones."""
         self._names = names
         self._positions = PositionJumps()
         self._offsets = HeldOffsets()
@@ -296,7 +296,7 @@ class OffsetTraffic:
                 if batch.is_transactional:
                     holder = Holder(batch.producer_id, batch.producer_epoch, name, client_id, view.evidence)
                     self._offsets.written(place, row.base_offset, holder)
-                self._note_end(view, place, row.base_offset)  # where the log ended until then
+                self._note_end(view, place, row.base_offset)  # the end of the log until then
                 end = row.base_offset + (batch.count or 0)
                 self._ends.put(place, max(end, self._ends.peek(place) or 0))
                 pair = self._written.written(place, row.base_offset, batch, client_id, view.evidence)

@@ -1,4 +1,4 @@
-"""Positions of consumers that do not go on where the last answer ended, with what was seen to cause it."""
+"""Positions of consumers that do not go on at the end of the last answer, with the observed causes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EARLIEST, LATEST = -2, -1  # of ListOffsets (org.apache.kafka.common.requests.Li
 
 
 class Cause(NamedTuple):
-    """An answer that may move a position: to `offset`, None where it only says that it must move."""
+    """An answer that may move a position: to `offset`, or None if it only requires a move."""
 
     evidence: Evidence
     offset: int | None
@@ -79,7 +79,7 @@ class PositionJumps:
         self._readers: Table[ReaderKey, _Reader] = Table(READERS_KEPT)
         self._pending: Table[ReaderKey, tuple[_Pending, ...]] = Table(PENDING_KEPT)
         self._open: dict[str, int] = {}
-        """Connections over which is read, with the number of answers that nobody can read."""
+        """Connections with readers, and the number of answers on each that cannot be read."""
 
     def fetch(
         self, key: ReaderKey, evidence: Evidence, offset: int, losses: int, wanted: bool = True

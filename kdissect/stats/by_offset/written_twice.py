@@ -15,7 +15,7 @@ OPEN_KEPT = 1_000  # batches of a transaction that are marked when it ends
 
 
 class Written:
-    """A batch that was appended: by whom, and where. `read_by` are clients that fetched it.
+    """A batch that was appended, with its producer and its position. `read_by` are clients that fetched it.
 
     `is_aborted`: its transaction was seen to be aborted, so that its records count as not written.
     """

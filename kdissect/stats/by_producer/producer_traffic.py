@@ -1,4 +1,4 @@
-"""Producers and transactions: what `history.producers` and `history.transactions` report, kept in a log."""
+"""Producers and transactions: a log of what `history.producers` and `history.transactions` report."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ def _searched(request: Any) -> list[Any]:
 
 
 def _named_values(value: Value) -> Iterator[tuple[str, Any]]:
-    """Fields of a body by what they name, wherever they stand."""
+    """Yield fields of a body by the kind that they name, at any depth."""
     for field, _, held in present(value):
         for item in held if isinstance(held, list) else (held,):
             if isinstance(item, Value):

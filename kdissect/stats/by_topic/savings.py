@@ -27,11 +27,11 @@ from kdissect.stats.by_group.group_links import ClientKey, client_key_of
 
 Facts = dict[str, Any]
 _Key = tuple[ClientKey, str, int, bool]
-"""Client, topic, partition, whether zstd takes the place of the codec there is."""
+"""Client, topic, partition, whether zstd replaces the present codec."""
 
 TOPIC_BYTES = 4 << 20  # of records, uncompressed, of one topic: a second's work
 ALL_BYTES = 64 << 20
-OPEN_KEPT = 1_000  # larger batches that are being filled, of 64 KB unless asked otherwise
+OPEN_KEPT = 1_000  # larger batches that are being filled, of 64 KB by default
 _LEVEL = 3  # of zstd: its own default, and that of producers
 _MS_NS = 1_000_000
 
@@ -64,7 +64,7 @@ class TopicSavings:
 
     def __init__(self) -> None:
         self.seen = 0
-        """Batches, those that are not in the sample too."""
+        """Batches, including those that are not in the sample."""
         self.raw = self.records = 0
         self.as_sent, self.zstd, self.larger, self.larger_zstd = Sizes(), Sizes(), Sizes(), Sizes()
         self.ratios: dict[int, float] = {}
@@ -221,7 +221,9 @@ class Savings:
 
 
 def _rows(content: bytes, base_timestamp: int) -> Iterator[tuple[int, int, bytes]]:
-    """Attributes and time of each record, and its bytes behind the offset. Raises ValueError, IndexError."""
+    """Yield attributes and time of each record, and its bytes after the offset. Raises ValueError,
+    IndexError.
+    """
     at, end = 0, len(content)
     while at < end:
         at, stop = record_bounds(content, at, end)

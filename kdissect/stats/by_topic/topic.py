@@ -119,7 +119,7 @@ class Topic:
         self.partitions: set[int] = set()
         self.users: dict[UserKey, Use] = {}
         self.readers_of: dict[UserKey, ClientKey] = {}
-        """By what a user's groups are found."""
+        """Keys by which a user's groups are found."""
         self.denied: Counter[tuple[Client, str]] = Counter()
         self.codecs: Counter[str] = Counter()
         self.magics: Counter[int] = Counter()

@@ -1,7 +1,7 @@
-"""Topics: who writes, who reads, how much, in what batches.
+"""Topics: their writers, their readers, volume, batches.
 
-Counted from the headers of batches, without decompression: a batch says how many records it has. Key and
-value sizes need the records and are counted where asked for (`sizes`).
+Counted from the headers of batches, without decompression: a batch contains the number of its records. Key
+and value sizes need the records and are counted on request (`sizes`).
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ PartitionKey = tuple[str | bytes, int | None]
 
 
 class TopicTraffic:
-    """Topics by name, or by their id where the name is unknown.
+    """Topics by name, or by their id if the name is unknown.
 
-    `other` holds what came after `TOPICS_KEPT` topics.
+    `other` holds the topics after `TOPICS_KEPT`.
     """
 
     def __init__(self, names: TopicNames, sizes: bool = False) -> None:
@@ -54,7 +54,7 @@ class TopicTraffic:
         self._acquired = AcquiredRecords()
         self._identities: KnownIdentities | None = None
         self._scopes: dict[str, list[str]] = {}
-        """By identity, of the topics that are kept."""
+        """By identity, of the stored topics."""
         self._sums = self._new_sums()
 
     def _new_sums(self) -> TopicSums | None:

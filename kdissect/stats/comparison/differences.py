@@ -38,7 +38,7 @@ from kdissect.stats.comparison.sides import (
 )
 
 _OTHERS = 0.5  # the part of exchanges that have other values
-_OUTCOMES = 0.05  # of exchanges that come out otherwise
+_OUTCOMES = 0.05  # of exchanges with a different outcome
 _ORDINARY = frozenset(
     {
         "no error",
@@ -71,7 +71,7 @@ _NOISE: dict[Aspect, tuple[float, int]] = {
     (Kind.BATCH, "records in a batch"): (2.0, 1),
     (Kind.BATCH, BATCH_SIZE): (2.0, 500),
 }
-"""The factor and the amount by which medians have to differ; times in nanoseconds."""
+"""The factor and the amount by which medians have to differ. Times are in nanoseconds."""
 _RATE = 3.0
 _ELEMENT = re.compile(r"(?P<array>[\w.\[\]]*\w)\[[^\]]+\].*", re.DOTALL)
 

@@ -32,7 +32,7 @@ _VALUES_KEPT = 16
 _ASPECTS_KEPT = 4_000  # for one API of a client: brokers have some 400 configs, a topic some 40
 _LEFT_NS = 500_000_000  # of waiting: less is a client that ends
 _READ_WHOLE = 300
-"""Bodies of a client in one version of an API that are decoded; all are counted."""
+"""Bodies of a client in one version of an API that are decoded, while all are counted."""
 _BEGINNING = 8  # requests of a connection before its work
 _PRELIMINARY = ("ApiVersions", "SaslHandshake", "SaslAuthenticate", str(ExchangeKind.SASL_TOKEN))
 
@@ -70,7 +70,7 @@ class Values:
         self.examples: dict[Any, Example | None] = {}
         self.total = 0
         self.varies = False
-        """Whether there were more values than are kept."""
+        """Whether there were more values than the bound."""
 
     def add(self, value: Any, example: Example | None) -> None:
         """Count one."""

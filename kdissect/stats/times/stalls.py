@@ -1,12 +1,12 @@
 """Times in which brokers sent no response while requests waited that they answer at once: stalls.
 
-- A stall is an interval: from when the first of these requests was at the broker to its next response. It
-  counts by its time, however many requests waited.
-- A request that is in line behind another one of its connection proves nothing. The first of each connection
+- A stall is an interval: from the arrival of the first of these requests at the broker to its next response.
+  Its length counts, not the number of waiting requests.
+- A request that is in line after another one of its connection proves no stall. The first of each connection
   does, if no response of the connection came for a second.
-- A broker that sends any response within the interval does not stand still.
+- A broker that sends any response within the interval does not stall.
 - Requests that wait for other brokers (Produce with acks=all, Fetch of a replica) are no evidence against the
-  broker if one of these stood still at that time, or was away.
+  broker if one of these stalled at that time, or was away.
 - A broker that was away begins to listen before it reads: requests on connections without a response do not
   count until it has started (kafka.network.SocketServer#enableRequestProcessing).
 """
@@ -53,7 +53,7 @@ _GIVEN_UP_NS = 40 * SILENT_NS
 # replica.lag.time.max.ms: the time that a leader waits for a follower that stopped.
 _NOTICED_NS = 30 * SILENT_NS
 AWAY = (Reason.REFUSED, Reason.NO_ANSWER, Reason.ADVERTISED_UNREACHED)
-"""Why connections to a broker that is away fail."""
+"""Reasons why connections to an absent broker fail."""
 _EDGE = 10  # parts of a stall: who sends within all but the first and the last of them is awake
 
 
@@ -85,7 +85,7 @@ class Wait(NamedTuple):
 
 
 class Stall(NamedTuple):
-    """A silence with open requests. `is_seen`: somebody else sent something meanwhile."""
+    """A silence with open requests. `is_seen`: another end sent packets meanwhile."""
 
     place: Place
     from_ns: int
@@ -93,7 +93,7 @@ class Stall(NamedTuple):
     waits: tuple[Wait, ...]
     """All open requests, the earliest first."""
     heads: tuple[Wait, ...]
-    """Those that waited behind no other request of their connection."""
+    """Requests that did not wait after another request of their connection."""
     is_seen: bool
 
     @property
@@ -118,7 +118,7 @@ class Stall(NamedTuple):
 
     @property
     def may_wait_for_replicas(self) -> bool:
-        """Whether all are Produces that other brokers may have held up (acks=all)."""
+        """Whether all are Produces that other brokers may have delayed (acks=all)."""
         return all(one.needs_replicas for one in self.heads)
 
 
@@ -132,7 +132,7 @@ class Stalls:
         self.silences = Silences()
         self.waits: deque[Wait] = deque(maxlen=WAITS_KEPT)
         self.away: deque[tuple[Place, int]] = deque(maxlen=_AWAY_KEPT)
-        """When brokers were not there: they ended connections, or connections to them failed."""
+        """Times at which brokers were absent: they ended connections, or connections to them failed."""
         self._clients = clients or Clients()
 
     def add(self, event: Event, is_wanted: bool = True) -> None:

@@ -22,7 +22,7 @@ from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionInfo
 
 FETCHES = frozenset({apis.FETCH, apis.SHARE_FETCH})
-"""Those that wait for records, as long as the request says."""
+"""APIs whose requests wait for records, for the time in the request."""
 WAITING = FETCHES | {11, 14, 59}
 """APIs whose responses wait on purpose: JoinGroup, SyncGroup and FetchSnapshot besides."""
 _MS = 1_000_000

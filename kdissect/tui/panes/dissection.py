@@ -1,4 +1,4 @@
-"""One exchange taken apart for the screen: lines of a tree, and the bytes that each of them stands for."""
+"""One exchange decoded for the screen: lines of a tree, and the bytes of each line."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Buffer:
         self.spans = tuple(Span(span.start - 4, span.end - 4, span.ref) for span in spans)
         self.hidden = bytearray(len(data))
         self.root: Item | None = None
-        """The line that stands for all of it."""
+        """The line for all of it."""
 
     def hide(self, start: int, end: int) -> None:
         """Bytes that hold a secret."""
@@ -87,7 +87,7 @@ class Item:
         self.label = label
         self.value = value
         self.kind = kind
-        """How it is shown: empty, `side`, `fact`, `bad`, `odd`, `group`."""
+        """Style: empty, `side`, `fact`, `bad`, `odd`, `group`."""
         self.side = side
         self.parent = parent
         self.depth: int = 0 if parent is None else parent.depth + 1

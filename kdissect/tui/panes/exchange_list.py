@@ -51,7 +51,7 @@ class ExchangeList(LineView):
     column: reactive[int] = reactive(0)
 
     class Moved(Message):
-        """The cursor is on another exchange; None where the list is empty."""
+        """The cursor is on another exchange, or None if the list is empty."""
 
         def __init__(self, row: int | None) -> None:
             self.row = row
@@ -166,7 +166,7 @@ class ExchangeList(LineView):
 
     @property
     def columns_on_screen(self) -> tuple[str, ...]:
-        """Names of the columns that there is room for."""
+        """Names of the columns that fit."""
         return tuple(column.name for column, _ in self._widths)
 
     def choose_columns(self, names: tuple[str, ...]) -> None:
@@ -257,7 +257,7 @@ class ExchangeList(LineView):
 
     @property
     def chosen_column(self) -> ExchangeColumn | None:
-        """The column that quick filters look at."""
+        """The column of the quick filters."""
         return self._widths[self.column][0] if self._widths else None
 
     def head_clicked(self) -> None:

@@ -89,7 +89,7 @@ class FieldTree(LineView):
         self._tell()
 
     def _stay(self, dissected: Dissected, side: str, names: list[str]) -> None:
-        """Go where the cursor was in the exchange before, as far as this one has the same fields."""
+        """Go to the field of the former exchange's cursor, as far as this exchange has the same fields."""
         item = dissected.root(side)
         for name in names[1:]:
             inner = next((each for each in item.children if each.label == name), None) if item else None
@@ -222,7 +222,7 @@ class FieldTree(LineView):
             self.go_to(self._lines.index(item.parent))
 
     def action_open_all(self) -> None:
-        """Open everything below, as far as it can be read by anybody."""
+        """Open everything below, as far as people can read it."""
         item = self.item
         waiting = [item] if item is not None else []
         opened = 0

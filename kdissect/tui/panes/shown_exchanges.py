@@ -37,7 +37,7 @@ class Shown:
         self.predicate = predicate
         self.needs_worker = needs_worker
         self.looked_at = 0
-        """Exchanges of the log that the filter was asked about here."""
+        """Exchanges of the log that the filter tested here."""
         self.is_searching = needs_worker
         self.frozen_at: int | None = None
         self._rows: array[int] | None = None if predicate is None else array("I")

@@ -1,4 +1,4 @@
-"""The list of exchanges, sorted by a column where the user wants it."""
+"""The list of exchanges, sorted by a column if the user chose one."""
 
 from __future__ import annotations
 

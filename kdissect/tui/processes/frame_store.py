@@ -1,4 +1,4 @@
-"""Where the bytes of frames come from: the capture files, or the spool."""
+"""The source of frames' bytes: the capture files, or the spool."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Order(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """Somebody looks at these studies: to a worker that runs."""
+    """Message to a running worker: the screen shows these studies."""
 
     studies: tuple[str, ...]
 
@@ -97,8 +97,8 @@ class Failed(NamedTuple):
 
 
 class Done(NamedTuple):
-    """The input is over. `errors`: why inputs could not be read, or not to their end; `unread`: what could
-    not be looked into (`engine.unread`).
+    """The input is over. `errors`: why inputs could not be read, or not to their end. `unread`: content that
+    could not be decoded (`engine.unread`).
     """
 
     errors: tuple[str, ...]

@@ -12,7 +12,7 @@ from typing import Any
 
 from kdissect.tui.processes.worker_messages import Order, Wanted, receive, send
 
-# Time for a worker to end by itself, before it is killed.
+# Seconds for a worker to end on its own, before it is killed.
 GRACE_S = 1.0
 
 

@@ -118,7 +118,7 @@ class Choice(NamedTuple):
 
 
 class CopyScreen(ModalScreen[None]):
-    """A list of forms. `row` of the log; `field` only where one is chosen."""
+    """A list of forms. `row` of the log. `field` only if one is chosen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,y", "leave", "Back")]
     DEFAULT_CSS = """

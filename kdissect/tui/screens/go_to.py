@@ -1,4 +1,4 @@
-"""Asks where to go: a number of the list, or a time."""
+"""Asks for a target: a number of the list, or a time."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 from kdissect.tui.views import VIEWS
 
-# Where keys hold -> the class with the bindings, as "module:Class". Views are added from their registry.
+# Scopes of keys -> the class with the bindings, as "module:Class". Views are added from their registry.
 _SCOPES = (
     ("Everywhere", "kdissect.tui.app:KdissectApp"),
     ("Filter", "kdissect.tui.filter_bar:FilterInput"),

@@ -1,4 +1,4 @@
-"""Asks where to save exchanges, and saves them while the screen goes on.
+"""Asks for the path of a file, and saves exchanges while the screen goes on.
 
 `_save_rows` and `run_saver` block: not for the thread that answers keys.
 """

@@ -37,7 +37,7 @@ class CauseStudy(Study):
         return [] if self.context.is_filtered else self._gathering.takers()
 
     def finish(self) -> None:
-        """Take what the histories held back."""
+        """Take the events that the histories deferred."""
         self._gathering.finish()
 
     def result(self) -> Diagnosis:

@@ -32,7 +32,7 @@ class ProducerStudy(Study):
         return self._traffic.count_block(block, start)
 
     def finish(self) -> None:
-        """Take what the histories held back."""
+        """Take the events that the histories deferred."""
         self._traffic.finish()
 
     def result(self) -> dict[str, Any]:

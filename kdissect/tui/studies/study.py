@@ -43,7 +43,7 @@ class StudyContext(NamedTuple):
     send: Callable[[Any], None]
     file_names: list[str]
     takes_kind: Callable[[Exchange], bool] | None = None
-    """The filter, where it answers the same for exchanges of one connection, API, version and client id."""
+    """The filter, if it has one answer for exchanges of one connection, API, version and client id."""
 
 
 class Study:

@@ -45,7 +45,7 @@ class TrafficStudy(Study):
         self._stalls = Stalls()
         self._counter: BlockCounter | None = None
         self._together: list[TrafficStudy] = [self]
-        """Those whose rows are counted with its own, itself first; empty where another one counts for it."""
+        """Studies whose rows are counted with its own, itself first, empty if another study counts for it."""
 
     def meet(self, studies: Sequence[Study]) -> None:
         """Let the first study that counts blocks read each exchange for all of them."""

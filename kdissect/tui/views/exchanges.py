@@ -28,7 +28,8 @@ from kdissect.tui.view import Field, Follow, Notice, Selected, UseFilter, View
 from kdissect.tui.widgets.hand_over import hand_over, is_there
 from kdissect.tui.widgets.safe_text import text
 
-# After the cursor has rested for so long the exchange is read: not each one that a held key runs over.
+# Seconds after which the exchange at the cursor is read: a key that repeats runs over exchanges without
+# reading them.
 REST_S = 0.08
 
 
@@ -326,7 +327,7 @@ class ExchangesView(View):
         self.post_message(Notice("following new exchanges" if self.rows.follows else "no longer following"))
 
     def action_freeze(self) -> None:
-        """Have the list stand still, or go on."""
+        """Freeze the list, or let it go on."""
         shown = self.session.shown
         shown.frozen_at = len(self.session.log) if shown.frozen_at is None else None
         self.rows.grown()
@@ -343,7 +344,7 @@ class ExchangesView(View):
             self.rows.choose_columns(names)
 
     def action_zoom(self) -> None:
-        """Give all the room to one pane, or share it again."""
+        """Give the whole space to one pane, or share it again."""
         if self.has_class("-zoomed"):
             self.remove_class("-zoomed", "-zoom-list", "-zoom-tree", "-zoom-hex")
             return

@@ -22,7 +22,7 @@ from kdissect.tui.widgets.hex_rows import BYTES_A_ROW, hex_rows
 from kdissect.tui.widgets.rows_table import Row, RowsTable
 from kdissect.tui.widgets.styled_lines import Line
 
-_AROUND = 2  # rows of bytes shown before and behind those a finding speaks of
+_AROUND = 2  # rows of bytes shown before and after those of a finding
 _MOST_ROWS = 16
 _STYLES = {"error": "bad", "warning": "odd", "info": "dim"}
 

@@ -1,4 +1,4 @@
-"""A table, and below it lines about its row: read or worked out in a thread, when the cursor rests."""
+"""A table, and below it lines about its row: read or computed in a thread, when the cursor rests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kdissect.tui.widgets.hand_over import hand_over, is_there
 from kdissect.tui.widgets.rows_table import Row, RowsTable
 from kdissect.tui.widgets.styled_lines import Line, Lines
 
-# Seconds after which a row is shown: a held key runs over rows that it does not show.
+# Seconds after which a row is shown: a key that repeats runs over rows without showing them.
 REST_S = 0.05
 
 

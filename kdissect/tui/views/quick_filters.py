@@ -9,7 +9,7 @@ from kdissect.query.syntax.filter_tokens import quote
 
 Row = Mapping[str, Any]
 Maker = Callable[[Row], str | None]
-"""An expression of the filter language for a row; None where it has no value."""
+"""An expression of the filter language for a row, or None if it has no value."""
 
 
 def text_is(field: str, name: str | None = None) -> Maker:

@@ -82,7 +82,7 @@ class StatisticsView(LinesBelowView):
         return f"{DIMENSIONS[self._by]} == {value if plain else quote(value)}"
 
     def action_cell(self, takes: bool) -> None:
-        """Filter by the row's first cell, which every cell of the row stands for."""
+        """Filter by the row's first cell, from any cell of the row."""
         row = self.table.row
         expression = None if row is None else self.row_filter(row)
         if expression is None:

@@ -252,7 +252,7 @@ class TablesView(View):
         self.query_one(f"#{name}").focus()
 
     def action_zoom(self) -> None:
-        """Give all the room to one pane, or share it again."""
+        """Give the whole space to one pane, or share it again."""
         self._zoom("" if self._is_zoomed else "below" if self.query_one("#below").has_focus else "main")
 
     @property

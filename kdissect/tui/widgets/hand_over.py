@@ -1,4 +1,4 @@
-"""From a thread back to the screen, which may have gone meanwhile."""
+"""From a thread back to the screen, which may have closed meanwhile."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.widgets import Footer
 from textual.widgets._footer import FooterKey
 
-_BLANKS = 3  # around a key and behind what it does
+_BLANKS = 3  # around a key and after its description
 # Actions that stay when other keys give way.
 _KEPT = ("help", "quit", "leave")
 _ALL = "All keys"

@@ -36,7 +36,7 @@ class LineView(ScrollView, can_focus=True):
 
     @property
     def visible_lines(self) -> int:
-        """Lines there is room for, without heads."""
+        """Lines that fit, without heads."""
         return max(self.scrollable_content_region.height - self.heads, 1)
 
     def set_lines(self, count: int) -> None:

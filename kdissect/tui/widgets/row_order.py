@@ -1,4 +1,4 @@
-"""In which order rows of a table stand when they are sorted by what a column shows."""
+"""The order of a table's rows when they are sorted by a column."""
 
 from __future__ import annotations
 

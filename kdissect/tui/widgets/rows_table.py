@@ -102,7 +102,7 @@ class RowsTable(ScrollView, can_focus=True):
         self.order: Order | None = None
         """The order of the rows."""
         self.stays: Callable[[Row], bool] = lambda row: False
-        """Rows that stand last in any order: sums."""
+        """Rows that come last in any order: sums."""
         self._given: Sequence[Row] = ()
         self._is_moved = False
         self._empty = empty
@@ -190,7 +190,7 @@ class RowsTable(ScrollView, can_focus=True):
         self.virtual_size = Size(width, len(self._rows) + 1)
 
     def on_resize(self) -> None:
-        """Columns come and go with the room."""
+        """Fit the columns to the new width."""
         self._measured = -1
         self._lay_out()
 
@@ -332,7 +332,7 @@ class RowsTable(ScrollView, can_focus=True):
 
 # Which columns of a table fit, and how wide each is.
 class Placed(NamedTuple):
-    """A column on the screen: its number in the table, where it begins, how wide it is."""
+    """A column on the screen: its number in the table, its start, its width."""
 
     column: int
     start: int

@@ -1,4 +1,4 @@
-"""Styled lines of text, scrolled: what is longer than a screen costs nothing until it is looked at."""
+"""Styled lines of text, scrolled: lines beyond the screen cost no time until they are shown."""
 
 from __future__ import annotations
 

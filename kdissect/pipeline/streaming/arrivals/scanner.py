@@ -22,7 +22,7 @@ from kdissect.pipeline.streaming.arrivals.candidates import Candidate, Patience,
 from kdissect.pipeline.streaming.arrivals.known_files import Registry, Taken, named_sets
 
 _AT_ONCE = Patience(0.0)
-_LATER = 1 << 63  # behind every time
+_LATER = 1 << 63  # after every time
 
 
 class _Scan(NamedTuple):
@@ -110,7 +110,7 @@ class Scanner:
             for path in files_in(place, self._recursive) if is_directory else (place,):
                 try:
                     facts = os.stat(path)  # noqa: PTH116
-                except OSError:  # gone since it was listed
+                except OSError:  # removed since it was listed
                     continue
                 yield path, facts.st_size, facts.st_mtime_ns
 

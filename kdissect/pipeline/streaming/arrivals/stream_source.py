@@ -35,7 +35,7 @@ from kdissect.pipeline.streaming.flow_shuffle.run import RUN_DDL, to_batches
 from kdissect.pipeline.streaming.stream_settings import Settings
 
 NAME = "kdissect-stream"
-# With --once: looks at what is still being written, while it may settle.
+# With --once: scans of files that are still being written, while they may settle.
 _LOOKS = 20
 
 

@@ -22,7 +22,7 @@ _pack_head = _HEAD.pack
 Placed = tuple[int, int, PlainSegment, int]
 """Running maximum of time within the file, packet reference, segment, time of the packet.
 
-The first two are its place in the canonical order: file order and number stand in the reference.
+The first two are its place in the canonical order: the reference contains file order and number.
 """
 
 

@@ -1,7 +1,7 @@
-"""The state of flows, as whoever keeps it gives it: entries of two byte strings by key.
+"""The state of flows in a store: entries of two byte strings by key.
 
-Keys begin with what they are of: flows and the heads of shards with the number of the shard, what capture
-sets share of a flow with a letter alone.
+Keys begin with the owner: flows and the heads of shards with the number of the shard, data that capture sets
+share of a flow with a letter alone.
 """
 
 from __future__ import annotations

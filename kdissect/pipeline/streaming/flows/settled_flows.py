@@ -45,7 +45,7 @@ class Leaf(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Leaves by number, where their rows stand, and the digest of all."""
+    """Leaves by number, the file of their rows, and the digest of all."""
 
     leaves: dict[int, Leaf]
     rows: str
@@ -69,7 +69,7 @@ class Group(NamedTuple):
 
 
 class Due(NamedTuple):
-    """When a flow must be looked at, and the bytes of its state."""
+    """The time at which a flow must be processed, and the bytes of its state."""
 
     ns: int
     bytes: int
@@ -135,7 +135,7 @@ class SettledFlows:
         return any(self._leaf_of(number, at, key) is not None for number, at in self._leaves_of(key))
 
     def due(self, until_ns: int) -> list[bytes]:
-        """Flows that must be looked at before a time."""
+        """Return flows that must be processed before a time."""
         found = []
         for group in self._groups.values():
             for leaf in group.leaves.values():

@@ -49,7 +49,7 @@ from kdissect.stages.rows.table_rows import TableRows
 # Packets of several queues are milliseconds out of order. A step of a second or more is a clock that was set
 # (`capture.capture_file.STEP_NS`).
 REORDER_NS = 1_000_000_000
-# ForwardedEvent events held before they are written: about 1 KB each.
+# ForwardedEvent events buffered before they are written: about 1 KB each.
 _FORWARDED = 4096
 OF_FLOWS = ".flows"
 """Suffix of the checkpoint's files about open flows."""
