@@ -10,9 +10,9 @@ from uuid import UUID
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.messages.encoder import encode_request, encode_response
 
 from kdissect.cli import main
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.serdes import decoders, schema_files
 from kdissect.serdes.avro_sizes import MAX_EMPTY_ITEMS
 from kdissect.serdes.bounds import MAX_DEPTH, MAX_VALUE_BYTES
