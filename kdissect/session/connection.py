@@ -216,6 +216,7 @@ class ConnectionAnalyzer:
             client = self.info.client_direction
             self._kept = lend(held, self, self.tcp, self._readers, self._conversation, client)
             self.info.tcp_log = self.tcp.log
+            self._conversation.requests_from = None  # no cycle remains
             del self._readers, self._conversation
         elif not self.tcp.troubled:
             self._wait = self._conversation.waiting

@@ -658,6 +658,7 @@ class Conversation:
             exchange.close = close
             self._emit(exchange)
         self._tokens = ()
+        self.requests_from = None  # no cycle remains
 
     def _emit(self, exchange: Exchange) -> None:
         self._info.count(exchange.state)
