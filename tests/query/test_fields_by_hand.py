@@ -22,7 +22,7 @@ from kdissect.query.fields.printed_fields import FieldValues, type_of
 from kdissect.query.fields.row_fields import row_fields
 from kdissect.schema.protocol_messages import api
 from kdissect.session.exchange import DelayOfSide, Exchange, ExchangeKind, State
-from kdissect.session.identities import Identities
+from kdissect.session.identities import Identities, learn_identities
 from kdissect.session.info import Close
 from tests.query.exchanges import BROKER, CLIENT, START, exchange
 from tests.support.messages.batches import batch_bytes, message_bytes, record_bytes
@@ -76,6 +76,7 @@ def whole() -> Exchange:
     made.connection.identities = Identities()
     made.note(AnomalyKind.GAP, "10 bytes")
     made.response.note(Anomaly(AnomalyKind.CUT_FRAME, "why"))
+    learn_identities(made)  # as the conversation does when an exchange is complete
     return made
 
 
