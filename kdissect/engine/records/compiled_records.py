@@ -97,9 +97,9 @@ _Made = TypeVar("_Made")
 class CompiledRecords(Generic[_Made]):
     """Holds records fields, and decodes them into rows of a `writer`.
 
-    `take` gives what the writer has by now (True: `close` is over), `by_rows` what Python makes of a field that
-    is left to it; `note` gets what goes wrong there. `file_name` gives the name of an input by its number; `wants` says of the name
-    of a topic whether its records are asked for.
+    `take` gives what the writer has by now (True: `close` is over), `by_rows` what Python makes of a field
+    that is left to it; `note` gets what goes wrong there. `file_name` gives the name of an input by its
+    number; `wants` says of the name of a topic whether its records are asked for.
     """
 
     def __init__(
