@@ -161,7 +161,9 @@ class History:
         self._holed: set[str] = set()
         """Capture sets of which bytes were lost, or whose packets are not in the order of their sending."""
         self._missed: set[tuple[Machine, str, str]] = set()
-        """Machines that could not read a body, with capture set and client: what it told them is missing."""
+        """Machines that could not read a body, with capture set and client: what it told them is missing, so
+        that their facts about this client are unsure. An exchange that passes a machine makes no fact.
+        """
 
     def _chosen(self, names: tuple[str, ...], only: Collection[str] | None) -> tuple[Machine, ...]:
         return tuple(getattr(self, name) for name in names if only is None or name in only)
@@ -256,14 +258,13 @@ class History:
         return due, self._tracks[info.id].settled if self._watches_all else None
 
     def lends(self, info: ConnectionInfo) -> bool:
-        """Whether nothing is missing, so far, for which exchanges of a connection are taken one by one."""
+        """Whether no anomaly of a connection, so far, requires that its exchanges are taken one by one."""
         return self.lends_each((info,))[0]
 
     def lends_each(self, infos: Iterable[ConnectionInfo]) -> list[bool]:
         """The same of several connections."""
         # Hot, once a block for each of its connections.
-        missed = bool(self._missed)
-        return [not (missed or info.anomaly_counts) for info in infos]
+        return [not info.anomaly_counts for info in infos]
 
     def take_back(self, info: ConnectionInfo, due: int) -> None:
         """Those before this ordinal passed while the connection was lent."""
@@ -314,7 +315,7 @@ class History:
         """Feed an exchange of a settled kind. None, and nothing is done, where it is not as the others."""
         # Hot, once an exchange.
         asked, answered = exchange.bodies_cache or _NO_BODIES
-        if asked is None or self._missed or exchange.connection.anomaly_counts:
+        if asked is None or exchange.connection.anomaly_counts:
             return None
         if not asked.fits:
             return None

@@ -3,7 +3,7 @@
 The compiled part reads the values and asks (native/src/judging). Bodies are canonical.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from kdissect.history import api_keys as apis
@@ -17,6 +17,7 @@ from kdissect.history.producing.producers import Producers
 from kdissect.history.producing.stored_batches import StoredBatches
 from kdissect.history.producing.transactions import Transactions
 from kdissect.history.sessions.fetch_sessions import FetchSessions
+from kdissect.session.info import ConnectionInfo
 
 
 class RowAsks(NamedTuple):
@@ -32,8 +33,8 @@ class RowAsks(NamedTuple):
     """Those of requests that are for `lent_members`."""
     is_transactional: bool = False
     """Whether Produces in transactions are to be fed."""
-    is_of_quorum: bool = False
-    """Whether Fetches of the metadata log are."""
+    knows_epoch: Callable[[ConnectionInfo, int, int], bool] | None = None
+    """Whether a Fetch of the metadata log names an epoch that is known; others are to be fed."""
     zeros: tuple[str, ...] = ()
     """Numbers of the answer that have to be 0."""
     epochs: tuple[str, ...] = ()
@@ -64,7 +65,8 @@ def _with(asks: RowAsks, machine: Machine, api_key: int, version: int) -> RowAsk
         case FetchSessions(), apis.FETCH:
             return asks._replace(asks_sessions=True)
         case QuorumEpochs(), apis.FETCH:
-            return asks._replace(is_of_quorum=True)
+            epochs = ("leader_epoch",) if tells_in_tags(api_key, version) else asks.epochs
+            return asks._replace(knows_epoch=machine.knows, epochs=epochs)
         case LeaderEpochs() | ConnectionProblems(), _ if api_key in ANNOUNCING:
             return asks._replace(again=(*asks.again, machine))
         case LeaderEpochs(), _ if tells_in_tags(api_key, version):

@@ -42,7 +42,7 @@ LIMIT_NOTES: dict[str, LimitNote] = {
     "frame_bytes": LimitNote("bytes of frames under way in all connections", "reassembly_limit", _BYTES),
     "pending_bytes": LimitNote("bytes of requests in flight in all connections", "pending_limit", _BYTES),
     "pending_requests": LimitNote("requests in flight in all connections", "pending_limit"),
-    "packet_depth": LimitNote("packets in each other", "malformed_packet", most=_DEEP),
+    "packet_depth": LimitNote("packets in each other", "malformed_packet", most=_DEEP, least=2),
     "fragmented_packets": LimitNote("IP packets in fragments at a time", "fragment_incomplete"),
     "fragments": LimitNote("fragments of one", "fragment_incomplete"),
     "direction_out_of_order_bytes": LimitNote(

@@ -7,7 +7,7 @@ use crate::flow::Flow;
 
 /// IPv4 without options and TCP without options, RFC 791 section 3.1 and RFC 9293 section 3.1.
 const IPV4: usize = 20;
-const TCP: usize = 20;
+pub const TCP: usize = 20;
 /// IPv6 without extension headers, RFC 8200 section 3.
 const IPV6: usize = 40;
 const IPV4_AND_TCP: usize = IPV4 + TCP;
@@ -30,9 +30,19 @@ pub const FIN: u8 = 0x01;
 pub const RST: u8 = 0x04;
 pub const ENDS: u8 = FIN | SYN | RST;
 
+/// VXLAN: the port of IANA, that of Linux's driver; the I flag, behind the UDP header (RFC 7348 section 5).
+const PROTOCOL_UDP: u8 = 17;
+const VXLAN_PORTS: [u16; 2] = [4789, 8472];
+const UDP_AND_VXLAN: usize = 16;
+const HAS_VNI: u8 = 0x08;
+/// Where the EtherType is in an Ethernet header.
+const ETHERTYPE_AT: usize = 12;
+
 /// A TCP packet; it and what is in it lie in `data` of a chunk.
 pub struct Packet<'a> {
     pub flow: Flow<'a>,
+    /// Whether another packet carries it.
+    pub is_inner: bool,
     pub ip_id: i64,
     tcp: &'a [u8; TCP],
     /// Where TCP begins in the chunk, where the packet ends by its length, and where its captured bytes do.
@@ -69,11 +79,24 @@ fn part<const N: usize>(bytes: &[u8], at: usize) -> &[u8; N] {
 }
 
 impl<'a> Packet<'a> {
-    /// The packet `data[start..limit]`, captured on a link of this type; None if anything about its link or
-    /// network header is unusual.
+    /// The packet `data[start..limit]`, captured on a link of this type, or the one that VXLAN carries in it; None if
+    /// anything about its link or network header is unusual.
     pub fn read(data: &'a [u8], start: usize, limit: usize, link_type: u32) -> Option<Packet<'a>> {
         let packet = data.get(start..limit)?;
-        let (network, is_ipv6) = network(packet, link_type)?;
+        let outer = network(packet, link_type)?;
+        Packet::at(packet, start, limit, outer).or_else(|| {
+            let found = Packet::at(packet, start, limit, vxlan(packet, outer)?)?;
+            Some(Packet { is_inner: true, ..found })
+        })
+    }
+
+    /// The packet whose network header is at a place of the captured one, which begins at `start`.
+    fn at(
+        packet: &'a [u8],
+        start: usize,
+        limit: usize,
+        (network, is_ipv6): (usize, bool),
+    ) -> Option<Packet<'a>> {
         let (ip, at) = (packet.get(network..)?, start + network);
         if is_ipv6 {
             Packet::ipv6(ip.first_chunk()?, at, limit)
@@ -88,6 +111,7 @@ impl<'a> Packet<'a> {
         }
         Some(Packet {
             flow: Flow::V4(part(ip, 12)),
+            is_inner: false,
             ip_id: i64::from(two(part(ip, 4))),
             tcp: part(ip, IPV4),
             at: at + IPV4,
@@ -102,6 +126,7 @@ impl<'a> Packet<'a> {
         }
         Some(Packet {
             flow: Flow::V6(part(ip, 8)),
+            is_inner: false,
             ip_id: -1, // it has none
             tcp: part(ip, IPV6),
             at: at + IPV6,
@@ -181,14 +206,31 @@ fn has_dsack(ack: u32, options: &[u8]) -> bool {
 /// Sources: `kdissect.net.headers.link_header`.
 fn network(packet: &[u8], link_type: u32) -> Option<(usize, bool)> {
     match link_type {
-        1 => behind_ethertype(packet, 12),                            // ETHERNET
-        101 | 228 | 229 => Some((0, packet.first()? >> 4 == 6)),      // RAW, IPV4, IPV6
-        113 => behind_ethertype(packet, 14),                          // LINUX_SLL
-        276 => by_ethertype(packet.first_chunk()?, 20),               // LINUX_SLL2
-        0 if packet.starts_with(&[2, 0, 0, 0]) => Some((4, false)),   // NULL, of a little-endian host
+        1 => behind_ethertype(packet, ETHERTYPE_AT), // ETHERNET
+        101 | 228 | 229 => Some((0, packet.first()? >> 4 == 6)), // RAW, IPV4, IPV6
+        113 => behind_ethertype(packet, 14),         // LINUX_SLL
+        276 => by_ethertype(packet.first_chunk()?, 20), // LINUX_SLL2
+        0 if packet.starts_with(&[2, 0, 0, 0]) => Some((4, false)), // NULL, of a little-endian host
         108 if packet.starts_with(&[0, 0, 0, 2]) => Some((4, false)), // LOOP
         _ => None,
     }
+}
+
+/// Where the IP header of the packet begins that VXLAN carries, behind the header of IP at `at`, and whether it is
+/// IPv6: `kdissect.net.headers.tunnel`. None where there is none, or anything about its carrier is unusual.
+fn vxlan(packet: &[u8], (at, is_ipv6): (usize, bool)) -> Option<(usize, bool)> {
+    let ip = packet.get(at..)?;
+    let udp_at = if is_ipv6 {
+        let ip: &[u8; IPV6] = ip.first_chunk()?;
+        (ip[0] >> 4 == 6 && ip[6] == PROTOCOL_UDP).then_some(at + IPV6)?
+    } else {
+        let ip: &[u8; IPV4] = ip.first_chunk()?;
+        let is_whole = two(part(ip, 6)) & FRAGMENT == 0 && usize::from(two(part(ip, 2))) >= IPV4;
+        (ip[0] == PLAIN_IPV4 && ip[9] == PROTOCOL_UDP && is_whole).then_some(at + IPV4)?
+    };
+    let udp: &[u8; UDP_AND_VXLAN] = packet.get(udp_at..)?.first_chunk()?;
+    let is_vxlan = VXLAN_PORTS.contains(&two(part(udp, 2))) && udp[8] & HAS_VNI != 0;
+    is_vxlan.then(|| behind_ethertype(packet, udp_at + UDP_AND_VXLAN + ETHERTYPE_AT))?
 }
 
 /// The same for a link header that ends with an EtherType at `at`, VLAN tags skipped.

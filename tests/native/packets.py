@@ -201,8 +201,23 @@ def _with_link(packet: PlainPacket, how: str) -> PlainPacket:
         "null": (0, b"\2\0\0\0"),
         "loop": (108, b"\0\0\0\2"),
     }
+    if how in TUNNELS:
+        tunnel = TUNNELS[how]
+        return ref, time_ns, 1, tunnel + data, len(tunnel + data)
     link_type, head = heads[how]
     return ref, time_ns, link_type, head + ip, len(head + ip)
+
+
+def vxlan(port: int, is_ipv6: bool) -> bytes:
+    """What stands before a frame that VXLAN carries; its lengths are those of a small packet."""
+    udp = struct.pack(">HHHH4s4s", 50001, port, 600, 0, b"\x08\0\0\0", b"\0\0\7\0")
+    if is_ipv6:
+        return bytes(12) + b"\x86\xdd" + struct.pack(">IHBB", 6 << 28, 600, 17, 64) + bytes(32) + udp
+    ip = struct.pack(">BBHHHBBH8s", 0x45, 0, 620, 7, 0x4000, 64, 17, 0, bytes(range(8)))
+    return bytes(12) + b"\x08\0" + ip + udp
+
+
+TUNNELS = {"vxlan": vxlan(4789, False), "vxlan_ipv6": vxlan(8472, True)}
 
 
 def merged(paths: list[str]) -> Any:

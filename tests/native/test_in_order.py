@@ -2,6 +2,7 @@
 
 import sys
 from functools import cache, partial
+from itertools import product
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.limits import Limits
 from kdissect.model.packets.packet import PacketBlock, PlainPacket
+from kdissect.net.parser import SegmentParser
 from kdissect.net.streams.recent import RECENT_BYTES, RECENT_SEGMENTS
 from kdissect.session import handover
 from kdissect.session.conversation import KINDS_LENT
@@ -33,7 +35,7 @@ from tests.native import packets as asked
 from tests.support.messages.traffic import BROKER, CLIENT, Conversation, request, response
 from tests.support.python_side import PythonSide
 
-LINKS = ("vlan", "vlans", "ipv6", "raw6", "raw", "sll", "sll2", "null", "loop")
+LINKS = ("vlan", "vlans", "ipv6", "raw6", "raw", "sll", "sll2", "null", "loop", "vxlan", "vxlan_ipv6")
 RECORDED = sorted(CAPTURES.glob("*.pcap*"), key=lambda path: path.stat().st_size)[:60:8]
 SETTINGS = settings(
     max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -183,6 +185,20 @@ def test_places_that_lie_outside_of_their_data_are_unusual(native: Any) -> None:
         assert list(fed) == []
         assert found == [0]
         assert block.runs().segment(0) is None
+
+
+@pytest.mark.parametrize("how", ["ipv6", *asked.TUNNELS])
+def test_headers_with_a_byte_changed_are_read_as_python_reads_them(how: str) -> None:
+    (_, time_ns, link_type, data, _), *_ = asked.with_link(small_frames()[30:31], how)
+    taken = 0
+    for at, byte in product(range(min(len(data), 140)), (0, 1, 0x08, 0x10, 0x20, 0x80, 0xFF)):
+        changed = data[:at] + bytes((data[at] ^ byte,)) + data[at + 1 :]
+        block = PacketBlock(changed, 1, [(0, time_ns, link_type, len(data), len(data))])
+        segment = SegmentParser().parse_batch([(1, time_ns, link_type, changed, len(data))])[0]
+        found = block.runs().segment(0)
+        assert found in (None, (segment, time_ns)), (at, byte)
+        taken += found is not None
+    assert taken > 450
 
 
 def test_nothing_is_known_of_connections_that_are_over(native: Any) -> None:

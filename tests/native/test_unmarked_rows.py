@@ -22,6 +22,7 @@ from kdissect.rules.run_coverage.capture_quality import quality_of
 from kdissect.rules.views import connection_view as views
 from kdissect.rules.views import kept_exchanges
 from kdissect.rules.views.kept_exchanges import RECENT
+from kdissect.schema.logs import METADATA_TOPIC_ID
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
 from tests.engine.test_in_order import CAPTURES, DAMAGE, FLIPS, SHIPPED, damaged, flipped, shipped
@@ -29,7 +30,7 @@ from tests.native.member_steps import CASES, LIMITS, STEPS, Step, packets_of_ste
 from tests.rules.fixtures.batches import BASE, batch
 from tests.rules.scripted_connection import SOFTWARE, VERSIONS, ScriptedConnection
 from tests.rules.test_damaged_captures import DAMAGES, packets_of
-from tests.support.messages.traffic import Conversation
+from tests.support.messages.traffic import CLIENT, Conversation
 from tests.support.packets.pcaps import write_pcap
 
 SETTINGS = settings(
@@ -155,6 +156,39 @@ def test_damaged_bodies(native: Any, tmp_path: Path, flips: Any, name: str) -> N
 def test_exchanges_that_no_rule_is_shown_become_no_object(native: Any) -> None:
     """Of groups: Fetches in sessions, heartbeats, commits."""
     assert _assert_same(native, str(CAPTURES / "kafka44_java_groups.pcapng")) > 50
+
+
+EPOCHS = st.lists(
+    st.tuples(st.sampled_from((-1, 0, 4, 5)), st.sampled_from((None, None, -1, 4, 5))), max_size=30
+)
+"""Of a Fetch, and of the leader that its response names (None: none)."""
+
+
+def _of_quorum(epochs: list[tuple[int, int | None]]) -> list[Packet]:
+    """Fetches of the metadata log in these epochs."""
+    talk = ScriptedConnection()
+    for asked, leader in epochs:
+        row = {"partition": 0, "current_leader_epoch": asked, "fetch_offset": 9}
+        told: dict[str, Any] = {"partition_index": 0, "high_watermark": 9}
+        if leader is not None:
+            told["current_leader"] = {"leader_id": 1, "leader_epoch": leader}
+        topics = [{"topic_id": METADATA_TOPIC_ID, "partitions": [row]}]
+        responses = [{"topic_id": METADATA_TOPIC_ID, "partitions": [told]}]
+        talk.exchange("Fetch", 17, {"topics": topics, "session_epoch": -1}, {"responses": responses})
+    return talk.close()
+
+
+def test_fetches_of_the_metadata_log_in_a_known_epoch_become_no_object(native: Any, tmp_path: Path) -> None:
+    path = write_pcap(tmp_path / "quorum.pcap", _of_quorum([(5, None)] * ROUNDS))
+    assert _assert_same(native, path) >= ROUNDS - 3
+
+
+@SETTINGS
+@given(epochs=EPOCHS)
+def test_epochs_of_the_metadata_log(
+    native: Any, tmp_path: Path, epochs: list[tuple[int, int | None]]
+) -> None:
+    _assert_same(native, write_pcap(tmp_path / "quorum.pcap", _of_quorum(epochs)))
 
 
 @pytest.fixture
@@ -351,6 +385,22 @@ def test_so_do_those_of_a_connection_whose_beginning_was_not_captured(native: An
     opens = next(at for at, packet in enumerate(packets) if HEARTBEAT_V4 in packet.data)
     passed = _assert_same(native, write_pcap(tmp_path / "later.pcap", packets[opens:]))
     assert passed >= 5 * (ROUNDS - 2)  # a Fetch a round fewer, were they not judged by rows
+
+
+def test_a_body_that_cannot_be_read_takes_nothing_from_other_connections(native: Any, tmp_path: Path) -> None:
+    """So ends the connection of a broker that is killed."""
+    talk = ScriptedConnection(negotiate=False, handshake=False)
+    client, broker, port = ENDS[2]
+    talk.talk = Conversation(client, broker, (port, 9092)).handshake()
+    talk.exchange("ApiVersions", 3, SOFTWARE, VERSIONS)
+    of_fetch = talk.ask("Fetch", 11, {"topics": []})
+    talk.raw(1 - CLIENT, of_fetch.to_bytes(4) + b"\0")
+    packets = [
+        packet._replace(ref=packet_ref(0, number))
+        for number, packet in enumerate((*talk.close(), *_steady()), 1)
+    ]
+    passed = _assert_same(native, write_pcap(tmp_path / "misread.pcap", packets))
+    assert passed >= 5 * (ROUNDS - 3)
 
 
 def test_topics_asked_for_by_name_pass(native: Any, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from kdissect.history.fact import Evidence, Fact
 from kdissect.history.state_table import Table
 from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
 
 _TOPIC = METADATA_TOPIC.encode()
 PARTITIONS_KEPT = 10_000  # of connections; a cluster has one such partition, and a few connections
@@ -44,6 +45,11 @@ class QuorumEpochs:
     def passes(self, exchange: Exchange, _parts: Any) -> bool:
         """A Fetch of another topic."""
         return exchange.api_key == apis.FETCH and not _is_of_quorum(exchange)
+
+    def knows(self, info: ConnectionInfo, partition: int, epoch: int) -> bool:
+        """Whether the last request of a connection that named an epoch of the metadata log named this one."""
+        known = self.epochs.get((info.id, "request", METADATA_TOPIC, partition))
+        return known is not None and known[0] == epoch
 
     def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next exchange of a connection."""

@@ -83,6 +83,7 @@ def has_topic_names(api_key: int) -> bool:
 class _Rules:
     """The rules about batches of one magic, produced or given out.
 
+    Beside a rule are the facts that mark a batch for it, as a plain number (None: it is shown every batch).
     `facts`: those that mark a batch for one of them; `is_open`: one of them is shown every batch.
     """
 
@@ -90,14 +91,19 @@ class _Rules:
 
     def __init__(self, rules: Sequence[BatchSubject], guards: bool) -> None:
         self.owners = [rule for rule in rules if isinstance(rule, RecordFaultRule)]
-        self.batch_rules = [rule for rule in rules if isinstance(rule, BatchRule)]
-        self.record_rules = [rule for rule in rules if isinstance(rule, RecordRule)]
+        guarded = [(rule, _mark(rule, guards)) for rule in rules if isinstance(rule, BatchRule | RecordRule)]
+        self.batch_rules = [(rule, mark) for rule, mark in guarded if isinstance(rule, BatchRule)]
+        self.record_rules = [(rule, mark) for rule, mark in guarded if isinstance(rule, RecordRule)]
         self.codes = tuple(rule.code for rule in rules)
-        known = [rule.guard for rule in self.batch_rules] + [rule.guard for rule in self.record_rules]
-        self.is_open = not guards or None in known
+        self.is_open = not guards or any(mark is None for _, mark in guarded)
         self.facts = RECORDS
-        for guard in known:
-            self.facts |= int(guard or 0)
+        for _, mark in guarded:
+            self.facts |= mark or 0
+
+
+def _mark(rule: BatchRule | RecordRule, guards: bool) -> int | None:
+    # A flag of an enumeration makes an object with each `&`.
+    return None if not guards or rule.guard is None else int(rule.guard)
 
 
 def _by_kind(rules: Sequence[BatchSubject], guards: bool) -> dict[tuple[bool, int], _Rules]:
@@ -313,10 +319,10 @@ class BatchJudge:
 
     def _batch(self, batch: Batch, rules: _Rules, facts: int) -> Spoken:
         spoken: set[str] = set()
-        shown = [rule for rule in rules.record_rules if self._is_shown(rule, facts)]
+        shown = [rule for rule, mark in rules.record_rules if mark is None or mark & facts]
         if not batch.faults:
-            for rule in rules.batch_rules:
-                if rule.code in spoken or not self._is_shown(rule, facts):
+            for rule, mark in rules.batch_rules:
+                if rule.code in spoken or not (mark is None or mark & facts):
                     continue
                 for fault in rule.check(batch):  # `_first`, without a generator for each rule and batch
                     spoken.update((rule.code, *rule.overrides))
@@ -330,9 +336,6 @@ class BatchJudge:
         elif batch.content:
             for inner in shown:
                 yield from _first(inner, inner.check(batch), spoken)
-
-    def _is_shown(self, rule: BatchRule | RecordRule, facts: int) -> bool:
-        return not self._guards or rule.guard is None or bool(rule.guard & facts)
 
     def _has_canonical_records(self, found: RecordBatch, is_produce: bool) -> bool:
         """Whether the records of a batch of magic 2 are canonical."""

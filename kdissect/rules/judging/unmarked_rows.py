@@ -53,7 +53,8 @@ LentRow = tuple[
 ]  # fmt: skip
 """A connection, what counts for its software, what `ConnectionView.lend` and `History.lend` give."""
 _Asks = tuple[
-    "native.Sequences | None", bool, "native.Sessions | None", bool,
+    "native.Sequences | None", bool, "native.Sessions | None",
+    Callable[[ConnectionInfo, int, int], bool] | None,
     tuple["native.LentMembers", "native.Layout", list[str]] | None, "native.StoredBatches | None",
 ]  # fmt: skip
 PlanRow = tuple[
@@ -187,7 +188,7 @@ class UnmarkedRows:
         sessions = self._sessions.rows if asks.asks_sessions else None
         table = self._history.stored_batches.table if asks.asks_stored else None
         stored = None if isinstance(table, StoredTable) else table
-        stated = sequences, asks.is_transactional, sessions, asks.is_of_quorum, members, stored
+        stated = sequences, asks.is_transactional, sessions, asks.knows_epoch, members, stored
         return guards, carriage, rows, stated, again, shown.silent
 
     def _codes_of(self, api_key: int, version: int, facts: int) -> list[str]:

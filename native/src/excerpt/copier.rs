@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyList};
 use crate::engine::sets::Sets;
 use crate::excerpt::copied::{Copied, CopiedFlows, Direction, UNKNOWN};
 use crate::excerpt::cut::{self, Cut, UnderWay};
-use crate::excerpt::packet_out::{self, Content, Stamp};
+use crate::excerpt::packet_out::{self, headers_between, Content, Stamp};
 use crate::excerpt::plan::Plan;
 use crate::excerpt::plans::MergedPlans;
 use crate::headers::{self, Packet, Whole};
@@ -18,6 +18,8 @@ use crate::runs::{PacketRuns, Placed};
 
 const PSH: u8 = 8; // RFC 9293 section 3.1
 const MASK: i64 = 0xFFFF_FFFF;
+/// `LinkType.RAW`.
+const RAW: u32 = 101;
 /// `packet_headers.MAX_PAYLOAD`.
 const MAX_PAYLOAD: usize = 0xFFFF - 60 - 60;
 /// Bytes that are written at once.
@@ -274,11 +276,16 @@ fn write(
     is_commented: bool,
     copier: &mut Copier,
 ) -> PyResult<()> {
-    let stamp = Stamp {
-        interface: copier.interface(py, given.place.link_type)?,
-        time_ns: given.place.time_ns.unsigned_abs(),
+    let (packet, place) = (&given.packet, given.place);
+    let between = packet.is_inner.then(|| headers_between(&packet.flow));
+    let (link_type, header, tcp) = match &between {
+        Some(between) => (RAW, between.as_slice(), between.len() - headers::TCP),
+        None => {
+            let Some(header) = given.data.get(place.start..given.plain.begin) else { return Ok(()) };
+            (place.link_type, header, packet.tcp_at() - place.start)
+        }
     };
-    let Some(header) = given.data.get(given.place.start..given.plain.begin) else { return Ok(()) };
+    let stamp = Stamp { interface: copier.interface(py, link_type)?, time_ns: place.time_ns.unsigned_abs() };
     let content = Content {
         seq: (mine.written & MASK) as u32,
         ack: (peer.written.max(0) & MASK) as u32,
@@ -286,7 +293,7 @@ fn write(
         payload,
         comment: if is_commented { &copier.comment } else { &[] },
     };
-    packet_out::put(&mut copier.out, &given.packet, given.place.start, header, &stamp, &content);
+    packet_out::put(&mut copier.out, &packet.flow, tcp, header, &stamp, &content);
     mine.written += payload.len() as i64;
     Ok(())
 }

@@ -2,7 +2,6 @@
 //! `kdissect.excerpt.packet_headers.Headers` and `kdissect.capture.formats.capture_writer.PcapngWriter`.
 
 use crate::flow::Flow;
-use crate::headers::Packet;
 
 /// Of a TCP header, RFC 9293 section 3.1.
 const SEQ: usize = 4;
@@ -20,7 +19,8 @@ const IPV4_CHECKSUM: usize = 10;
 const IPV4: usize = 20;
 const IPV6: usize = 40;
 const IPV6_LENGTH: usize = 4;
-const TCP: u16 = 6;
+const TCP: u8 = 6;
+const TIME_TO_LIVE: u8 = 64;
 /// Enhanced Packet Block and a comment, draft-ietf-opsawg-pcapng sections 4.3 and 3.5.
 const BLOCK: u32 = 6;
 const BLOCK_FRAME: usize = 32;
@@ -43,11 +43,24 @@ pub struct Stamp {
     pub time_ns: u64,
 }
 
-/// Put the block behind what is in `out`; `header` are the bytes of the packet up to its payload.
+/// Headers of a flow without a link layer: `packet_headers.headers_between`.
+pub fn headers_between(flow: &Flow<'_>) -> Vec<u8> {
+    let (mut made, addresses, ports) = match flow {
+        Flow::V4(key) => (vec![0x45, 0, 0, 0, 0, 0, 0, 0, TIME_TO_LIVE, TCP, 0, 0], &key[..8], &key[8..]),
+        Flow::V6(key) => (vec![0x60, 0, 0, 0, 0, 0, TCP, TIME_TO_LIVE], &key[..32], &key[32..]),
+    };
+    made.extend_from_slice(addresses);
+    made.extend_from_slice(ports);
+    made.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 0, 0x50, 0, 0xFF, 0xFF, 0, 0, 0, 0]);
+    made
+}
+
+/// Put the block behind what is in `out`; `header` are the bytes of the packet up to its payload, in which TCP begins at
+/// `tcp`.
 pub fn put(
     out: &mut Vec<u8>,
-    packet: &Packet<'_>,
-    start: usize,
+    flow: &Flow<'_>,
+    tcp: usize,
     header: &[u8],
     stamp: &Stamp,
     content: &Content<'_>,
@@ -64,7 +77,7 @@ pub fn put(
     out.extend_from_slice(header);
     out.extend_from_slice(content.payload);
     if let Some(made) = out.get_mut(begin..) {
-        rewrite(made, packet, packet.tcp_at() - start, header.len(), content);
+        rewrite(made, flow, tcp, header.len(), content);
     }
     pad(out, size);
     if !comment.is_empty() {
@@ -98,7 +111,7 @@ fn put_32(out: &mut [u8], at: usize, value: u32) {
 }
 
 /// Lengths, numbers and checksums of the new content; TCP begins at `tcp`, its payload at `end`.
-fn rewrite(out: &mut [u8], packet: &Packet<'_>, tcp: usize, end: usize, content: &Content<'_>) {
+fn rewrite(out: &mut [u8], flow: &Flow<'_>, tcp: usize, end: usize, content: &Content<'_>) {
     let size = out.len() - tcp;
     if let Some(options) = out.get_mut(tcp + OPTIONS..end) {
         forget_sack(options);
@@ -109,11 +122,11 @@ fn rewrite(out: &mut [u8], packet: &Packet<'_>, tcp: usize, end: usize, content:
         *flags = content.flags;
     }
     put_16(out, tcp + CHECKSUM, 0);
-    let addresses: &[u8] = match packet.flow {
+    let addresses: &[u8] = match flow {
         Flow::V4(key) => &key[..8],
         Flow::V6(key) => &key[..32],
     };
-    if let Flow::V4(_) = packet.flow {
+    if let Flow::V4(_) = flow {
         let ip = tcp - IPV4;
         put_16(out, ip + IPV4_LENGTH, (IPV4 + size) as u16);
         put_16(out, ip + IPV4_CHECKSUM, 0);

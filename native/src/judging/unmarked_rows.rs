@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use pyo3::intern;
 use pyo3::prelude::*;
 
 use super::batches::{batches_of, Batches, CarriageRow, Topics};
@@ -32,6 +33,8 @@ const ASKED_TOGETHER: usize = 64;
 const MOST_SILENT: usize = 1 << 12;
 /// acks of an idempotent producer.
 const ALL_IN_SYNC: i64 = -1;
+/// The place of the epoch among the numbers of a Fetch's partitions: `engine.transfer_rows`.
+const FETCH_EPOCH: usize = 1;
 /// The metadata log by name and by id: `schema.logs`.
 type Marks = (Vec<u8>, Vec<u8>);
 
@@ -41,13 +44,13 @@ type Doors =
     (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
 /// How both bodies are read as rows by partition.
 type RowsOf = (Py<PartitionRows>, Py<PartitionRows>);
-/// What machines of the histories ask of a kind: producers, whether transactions do, fetch sessions, whether the
-/// quorum's epochs do; of members of groups which fields tell them; batches that were produced.
+/// What machines of the histories ask of a kind: producers, whether transactions do, fetch sessions, whether an epoch of
+/// the metadata log is as it was; of members of groups which fields tell them; batches that were produced.
 type AsksRow = (
     Option<Py<Sequences>>,
     bool,
     Option<Py<Sessions>>,
-    bool,
+    Option<Py<PyAny>>,
     Option<(Py<LentMembers>, Py<Layout>, [String; 3])>,
     Option<Py<StoredBatches>>,
 );
@@ -63,7 +66,7 @@ struct Plan {
     produces: Option<Py<Sequences>>,
     is_transactional: bool,
     fetches: Option<Py<Sessions>>,
-    is_of_quorum: bool,
+    quorum: Option<Py<PyAny>>,
     members: Option<(Py<LentMembers>, Members)>,
     stored: Option<Py<StoredBatches>>,
     again: Option<Py<PyAny>>,
@@ -72,7 +75,7 @@ struct Plan {
 
 impl From<PlanRow> for Plan {
     fn from((guards, carriage, rows, asks, again, silent): PlanRow) -> Self {
-        let (produces, is_transactional, fetches, is_of_quorum, members, stored) = asks;
+        let (produces, is_transactional, fetches, quorum, members, stored) = asks;
         let members = members.map(|(lent, layout, names)| (lent, Members::of(layout.get(), &names)));
         Plan {
             guards,
@@ -81,7 +84,7 @@ impl From<PlanRow> for Plan {
             produces,
             is_transactional,
             fetches,
-            is_of_quorum,
+            quorum,
             members,
             stored,
             again,
@@ -238,7 +241,12 @@ impl UnmarkedRows {
         let Some(of) = rows.row(at) else { return Ok(false) };
         let (number, row) = (of.connection as usize, &of.row);
         let Some(info) = rows.connections.get(number) else { return Ok(false) };
+        let mut marked = None;
         if matches!(connections.get(number), Some(None)) {
+            marked = self.unspoken(py, row)?;
+            if marked.is_none() && info.bind(py).getattr(intern!(py, "same_as"))?.is_none() {
+                return Ok(false); // before its connection is handed over in vain
+            }
             self.have_lent(py, rows, at, connections)?;
         }
         let Some(known) = connections.get_mut(number) else { return Ok(false) };
@@ -256,11 +264,7 @@ impl UnmarkedRows {
                 },
             },
         };
-        let Some(plan) = self.plan(py, row)? else { return Ok(false) };
         let Some(latency) = latency(row) else { return Ok(false) };
-        if is_answered_first(row) {
-            return Ok(false);
-        }
         if row.request.ordinal != connection.next || !connection.is_settled(py, row)? {
             return Ok(false);
         }
@@ -268,14 +272,19 @@ impl UnmarkedRows {
         if facts & ID_NOT_HIGHEST != 0 || !self.is_silent(py, connection, row, facts)? {
             return Ok(false);
         }
-        let Some(marks) = unspoken(py, &plan, row, latency) else { return Ok(false) };
+        if marked.is_none() {
+            marked = self.unspoken(py, row)?;
+        }
+        let Some((plan, marks)) = marked else { return Ok(false) };
         let pair_of = &self.asked.pair_of;
         let Some(pair) = self.counted.pair(py, &connection.exercise, row, marks, pair_of)? else {
             return Ok(false);
         };
         let Some(read) = read(py, &plan, row) else { return Ok(false) };
-        if read.as_ref().is_some_and(|read| self.is_fed(&plan, read)) {
-            return Ok(false); // before records are decompressed
+        if let Some(read) = &read {
+            if is_fed(&plan, read) || !self.knows_epochs(py, &plan, info, read)? {
+                return Ok(false); // before records are decompressed
+            }
         }
         let mut batches = 0;
         if let (Some(carriage), Some(read)) = (plan.carriage.as_ref().filter(|_| pair.is_watched), &read) {
@@ -298,6 +307,19 @@ impl UnmarkedRows {
         connection.pass(py, at, row, self.passed, &mut self.turns);
         self.counted.add(&pair, row, batches, latency);
         Ok(true)
+    }
+
+    /// How a row is looked at, and the marks of its bodies, which are canonical; None of one that is Python's, or of
+    /// whose bodies a rule speaks.
+    fn unspoken(&mut self, py: Python<'_>, row: &Row) -> PyResult<Option<(Arc<Plan>, u64)>> {
+        let (Some(plan), Some(latency)) = (self.plan(py, row)?, latency(row)) else { return Ok(None) };
+        if is_answered_first(row) {
+            return Ok(None);
+        }
+        let request = (row.request.content.data.as_bytes(py), row.request.content.body);
+        let response = row.response.as_ref().map(|content| (content.data.as_bytes(py), content.body));
+        let (marks, are_canonical) = plan.guards.get().marked(Some(request), response, latency);
+        Ok((are_canonical && marks & !plan.silent == 0).then_some((plan, marks)))
     }
 
     fn settle_by(&mut self, py: Python<'_>, settled: Settled) -> PyResult<()> {
@@ -431,20 +453,31 @@ impl UnmarkedRows {
         fetch(&mut sessions.bind(py).borrow_mut(), py, info, row, read)
     }
 
-    /// Whether a machine is to be fed a row, as far as its values alone tell.
-    fn is_fed(&self, plan: &Plan, read: &Reading<'_>) -> bool {
-        plan.is_transactional && read.asked.facts[1].is_some()
-            || plan.is_of_quorum && self.names_quorum(read)
-            || plan.produces.is_some() && produced(read).is_none()
+    /// Whether the epochs that a Fetch names of the metadata log are those that its connection named last. The answer
+    /// names none: guards mark one that does.
+    fn knows_epochs(
+        &self,
+        py: Python<'_>,
+        plan: &Plan,
+        info: &Py<PyAny>,
+        read: &Reading<'_>,
+    ) -> PyResult<bool> {
+        let Some(is_known) = &plan.quorum else { return Ok(true) };
+        for row in &*read.asked.rows {
+            let epoch = row.values[FETCH_EPOCH];
+            let is_of_log = read.asked.topics.get(row.topic).is_some_and(|topic| self.is_metadata_log(topic));
+            if is_of_log && epoch > 0 && !is_known.call1(py, (info, row.partition, epoch))?.extract(py)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
-    fn names_quorum(&self, read: &Reading<'_>) -> bool {
-        let is_it = |topic: &Topic<'_>| match topic {
+    fn is_metadata_log(&self, topic: &Topic<'_>) -> bool {
+        match topic {
             Topic::Name(name) => *name == self.marks.0.as_slice(),
             Topic::Id(id) => id[..] == self.marks.1[..],
-        };
-        let answered = read.answered.iter().flat_map(|body| &body.topics);
-        read.asked.topics.iter().chain(answered).any(is_it)
+        }
     }
 
     /// The block is over, for these connections: those with large exchanges are given back, for whose sake others are
@@ -495,12 +528,10 @@ impl UnmarkedRows {
     }
 }
 
-/// The marks of bodies that are canonical; None where some are of rules that speak of them.
-fn unspoken(py: Python<'_>, plan: &Plan, row: &Row, latency: i64) -> Option<u64> {
-    let request = (row.request.content.data.as_bytes(py), row.request.content.body);
-    let response = row.response.as_ref().map(|content| (content.data.as_bytes(py), content.body));
-    let (marks, are_canonical) = plan.guards.get().marked(Some(request), response, latency);
-    (are_canonical && marks & !plan.silent == 0).then_some(marks)
+/// Whether a machine is to be fed a row, as far as its values alone tell.
+fn is_fed(plan: &Plan, read: &Reading<'_>) -> bool {
+    plan.is_transactional && read.asked.facts[1].is_some()
+        || plan.produces.is_some() && produced(read).is_none()
 }
 
 /// `history.fact.is_answered_first`.
