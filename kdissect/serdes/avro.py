@@ -14,6 +14,7 @@ from uuid import UUID
 import fastavro
 from fastavro.schema import UnknownType
 
+from kdissect.model.wording import plural
 from kdissect.serdes.avro_references import whole_schema
 from kdissect.serdes.avro_sizes import Sizes
 from kdissect.serdes.decoders import Decode, Registered
@@ -61,7 +62,7 @@ def _read(data: bytes, parsed: Any) -> Any:
         raise ValueFaultError(_reason(error)) from None
     left = len(data) - stream.tell()
     if left:
-        raise ValueFaultError(f"{left} bytes are left where the schema ends")
+        raise ValueFaultError(f"the schema ends {plural(left, 'byte')} before the value does")
     return value
 
 

@@ -17,7 +17,6 @@ from kdissect.cli.options.input_options import (
     start_ns,
     wants_live,
 )
-from kdissect.cli.options.schema_option import add_schemas, schemas_of, values_of
 from kdissect.cli.options.wanted_names import EXCHANGE, watch_for
 from kdissect.engine.times import SECOND_NS
 from kdissect.session.events import ConnectionClosed, Event
@@ -67,6 +66,19 @@ def _add(parser: ArgumentParser, what: str, action: str, dest: str) -> None:
     )
 
 
+def add_schemas(parser: ArgumentParser) -> None:
+    """Add the option; `schema_option.schemas_of` gives what it holds."""
+    parser.add_argument(
+        "--schemas",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="decode keys and values by the schemas of a file or directory: saved answers of a registry, "
+        ".avsc, .proto, JSON Schema, or .toml that maps topics (docs/schemas.md)",
+    )
+    parser.set_defaults(loaded_schemas=None)
+
+
 def _with_times(options: Namespace) -> None:
     """Make `--since` and `--until` part of the filter."""
     bounds = [
@@ -104,10 +116,13 @@ def open_filtered(
 ) -> Dissection:
     """`open_inputs`. Leaves with exit code 2 where the filter needs what the inputs cannot give."""
     check_inputs(parser, options)
-    try:
-        schemas_of(options)
-    except ValueError as error:
-        parser.error(str(error))
+    if getattr(options, "schemas", None):
+        from kdissect.cli.options.schema_option import schemas_of  # start-up: of --schemas
+
+        try:
+            schemas_of(options)
+        except ValueError as error:
+            parser.error(str(error))
     if getattr(options, "times_filter", False) and (options.since or options.until):
         _with_times(options)
     twice = options.filter is not None and options.filter.needs_findings
@@ -128,7 +143,8 @@ def filter_of(options: Namespace, dissection: Dissection) -> Test | None:
 
 
 def _context(options: Namespace, dissection: Dissection) -> Context:
-    from kdissect.query import Context  # start-up: where no filter was given
+    from kdissect.cli.options.schema_option import values_of  # start-up: where no filter was given
+    from kdissect.query import Context  # start-up: the same
 
     return Context(
         start_ns=lambda: start_ns(dissection),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from kdissect.cli.diagnostics import say
@@ -15,19 +15,6 @@ if TYPE_CHECKING:
     from kdissect.serdes.schemas import Schemas
 
 _PILLS_SHOWN = 20
-
-
-def add_schemas(parser: ArgumentParser) -> None:
-    """Add the option; `schemas_of` gives what it holds."""
-    parser.add_argument(
-        "--schemas",
-        metavar="PATH",
-        action="append",
-        default=[],
-        help="decode keys and values by the schemas of a file or directory: saved answers of a registry, "
-        ".avsc, .proto, JSON Schema, or .toml that maps topics (docs/schemas.md)",
-    )
-    parser.set_defaults(loaded_schemas=None)
 
 
 def schemas_of(options: Namespace) -> Schemas | None:

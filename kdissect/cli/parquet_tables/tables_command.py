@@ -9,8 +9,9 @@ from kdissect.cli.diagnostics import USAGE, say
 from kdissect.cli.findings.report_files import FORMATS, HTML, STATISTICS
 from kdissect.cli.load_arrow import load_arrow
 from kdissect.cli.options.command_parser import command_parser
+from kdissect.cli.options.filter_option import add_schemas
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, open_inputs
-from kdissect.cli.options.schema_option import add_schemas, schemas_of
+from kdissect.cli.options.schema_option import schemas_of
 from kdissect.cli.output import Output
 from kdissect.engine.tables.all_tables import TABLES, tables_page
 from kdissect.model.extras import are_installed, how_to_install
