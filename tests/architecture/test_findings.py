@@ -32,3 +32,14 @@ def test_form(script: Path) -> None:
     assert "work=$(mktemp -d)" in text
     assert 'rm -rf "$work"' in text
     assert "0.0.0.0" not in text
+
+
+FAULTS = (CHECKOUT / "docs" / "found-in-the-wild.md").read_text().split("\n## Unlike")[0].split("\n### ")[1:]
+SOURCE = re.compile(r"spec/\d{3} |KIP-\d+|KAFKA-\d+|\b(?:org\.apache\.)?kafka\.[\w.]+#?\w*")
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.partition(":")[0])
+def test_each_fault_of_other_software_has_its_version_and_source(fault: str) -> None:
+    title, _, text = fault.partition("\n")
+    assert re.search(r"\d+\.\d+", title), "the version of the software"
+    assert SOURCE.search(text), "the source of the rule that it breaks"

@@ -67,6 +67,7 @@ NOT_RUN: dict[str, tuple[int, str]] = {
     "docs/filter.md": (1, "tests/cli/reference/test_completion.py"),
     "docs/live.md": (1, ROOT),
     "docs/metrics.md": (1, f"{ROOT}; tests/live/test_live_metrics.py"),
+    "docs/native.md": (1, "pipx, uv and a wheel: a release is tried with them by hand"),
     "docs/performance.md": (1, LONG),
     "docs/reports.md": (1, CI_DOCS),
     "docs/source-mutants.md": (1, LONG),

@@ -121,6 +121,8 @@ def test_causes_come_first() -> None:
         word in text for word in ("login-refused", "who", "cost", "8 errors", "packets 65-67", "helps")
     )
     assert next(link.get("href") for link in page.find(".//nav").iter("a")) == "#causes"
+    cards = [" ".join(card.itertext()) for card in page.find(".//ul[@class='cards']").iter("li")]
+    assert " ".join(cards[0].split()) == "2 causes"
 
 
 def test_nothing_wrong_is_said_with_what_was_looked_at() -> None:

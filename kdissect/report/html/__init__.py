@@ -27,7 +27,7 @@ def report_html(verdict: Verdict, causes: Diagnosis | None = None) -> str:
     if causes is not None:
         sections.insert(0, causes_section(causes, _looked_at(verdict)))
         links.insert(0, CAUSES)
-    return page(header(verdict), sections, footer(verdict), links)
+    return page(header(verdict, causes), sections, footer(verdict), links)
 
 
 def _looked_at(verdict: Verdict) -> str:

@@ -14,11 +14,11 @@ from kdissect.report.causes.words import (
     since_text,
 )
 from kdissect.report.html.markup import Markup, code, definitions, element, join, section, text, wire
+from kdissect.report.html.page import SEVERITY_KINDS
 from kdissect.schema.citations import resolve
 
 CAUSES = ("causes", "Causes")
 """Name and title of the section, for links."""
-_KINDS = ("error", "error", "warning", "info")  # by severity, as findings are coloured
 
 
 def causes_section(diagnosis: Diagnosis, note: str = "") -> Markup:
@@ -34,10 +34,10 @@ def causes_section(diagnosis: Diagnosis, note: str = "") -> Markup:
 def _cause(number: int, cause: FoundCause, diagnosis: Diagnosis) -> Markup:
     title = element("h3", element("span", str(number), class_="rule-code"), " ", cause.title)
     tags = join(element("span", word, class_="tag") for word in (cause.id, str(cause.certainty)))
-    loud = element("span", cause.severity.name.lower(), class_=f"tag {_KINDS[cause.severity]}")
+    loud = element("span", cause.severity.name.lower(), class_=f"tag {SEVERITY_KINDS[cause.severity]}")
     head = element("div", title, loud, tags, class_="rule-head")
     what = element("p", wire(cause.sentence))
-    kind = f"rule is-{_KINDS[cause.severity]}"
+    kind = f"rule is-{SEVERITY_KINDS[cause.severity]}"
     return element("article", head, what, definitions(_facts(cause, diagnosis)), class_=kind)
 
 

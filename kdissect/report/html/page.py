@@ -7,6 +7,7 @@ from hashlib import sha256
 from importlib.resources import files
 
 from kdissect.engine.times import rfc3339
+from kdissect.model.cause import Diagnosis
 from kdissect.model.version import __version__
 from kdissect.model.wording import plural
 from kdissect.report.about import hash_texts, versions_text
@@ -18,6 +19,7 @@ from kdissect.rules.run_coverage.capture_quality import GOOD
 _STYLE = "style.css"
 _SHOWN_FILES = 3
 _LOUD = ("error", "warning")
+SEVERITY_KINDS = ("error", "error", "warning", "info")  # by the severity of a cause, as findings are coloured
 LINKS = (
     ("findings", "Findings"),
     ("timeline", "Timeline"),
@@ -68,10 +70,10 @@ def _policy(style: str) -> str:
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
-def header(verdict: Verdict) -> Markup:
-    """Title, captures, and the numbers that matter."""
+def header(verdict: Verdict, causes: Diagnosis | None = None) -> Markup:
+    """Title, captures, and the numbers that matter. The number of causes comes first if they are known."""
     title = element("h1", element("span", "kdissect", class_="brand"), " Kafka on the wire")
-    parts = (title, _captures(verdict), element("ul", *_cards(verdict), class_="cards"))
+    parts = (title, _captures(verdict), element("ul", *_of_causes(causes), *_cards(verdict), class_="cards"))
     return element("header", element("div", *parts))
 
 
@@ -82,6 +84,14 @@ def _captures(verdict: Verdict) -> Markup:
     times = verdict.coverage.traffic.times
     when = f" · {rfc3339(times.start_ns)[:19].replace('T', ' ')} UTC" if times.span() else ""
     return element("p", names, left, when, class_="captures")
+
+
+def _of_causes(diagnosis: Diagnosis | None) -> list[Markup]:
+    if diagnosis is None:
+        return []
+    worst = min((cause.severity for cause in diagnosis.causes), default=None)
+    kind = "" if worst is None else SEVERITY_KINDS[worst]
+    return [_count(len(diagnosis.causes) + diagnosis.left_out, "cause", kind)]
 
 
 def _cards(verdict: Verdict) -> list[Markup]:

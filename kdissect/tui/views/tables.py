@@ -71,7 +71,8 @@ class TablesView(View):
     TablesView .summary, TablesView .titles { text-wrap: nowrap; text-overflow: ellipsis; }
     TablesView #main { height: 3fr; }
     TablesView #below { height: 2fr; }
-    TablesView #more { height: 1fr; }
+    TablesView #more { height: 1fr; display: none; }
+    TablesView #more.-used { display: block; }
     TablesView #more RowsTable { height: auto; overflow-y: hidden; }
     TablesView.-zoom-main .titles, TablesView.-zoom-main #below { display: none; }
     TablesView.-zoom-main #more, TablesView.-zoom-below #more { display: none; }
@@ -211,14 +212,15 @@ class TablesView(View):
     def _fill(self, more: Widget) -> None:
         others = [detail for at, detail in enumerate(self._details) if at != self._detail and detail.rows]
         chosen = max(len(self._details[self._detail].rows), 2) + _HEAD if self._details else 0
-        free = self.size.height - _BARS - self.table.outer_size.height - chosen
+        # The main table may take any number of lines if it has many rows, or is alone.
+        free = -1 if self._most_lines is None else self.size.height - _BARS - self._most_lines - chosen
         shown = []
         for detail in others:
             free -= len(detail.rows) + _HEAD + 1  # and its title
             if free < 0:
                 break
             shown.append(detail)
-        more.display = bool(shown)
+        more.set_class(bool(shown), "-used")
         self.below.styles.max_height = chosen if shown else None
         if not shown:
             return
@@ -263,6 +265,7 @@ class TablesView(View):
         for each in ("main", "below"):
             self.set_class(each == name, f"-zoom-{each}")
         self._share()
+        self._show_more()
 
     def action_exchanges(self) -> None:
         """Show the exchanges of a row in their list."""
