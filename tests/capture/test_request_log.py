@@ -20,8 +20,10 @@ from kdissect.decoders.logged_bodies import UnreadableBodyError, logged_body, pl
 from kdissect.engine.listed_rows import ListedRows
 from kdissect.history import api_keys as apis
 from kdissect.model.packets.logged import Logged
+from kdissect.model.packets.packet import is_before, line_ref, packet_ref, span_text
 from kdissect.model.packets.process import LocalEnd, Process, as_segment, local_end_of
 from kdissect.schema.protocol_messages import request_message, response_message
+from kdissect.stats.traffic import Tally
 from tests.support.console import CAPTURES
 
 LOGS = sorted(CAPTURES.glob("*.requests.log.gz"))
@@ -375,3 +377,19 @@ def test_commands_read_it(command: str, capfd: pytest.CaptureFixture[str]) -> No
     code, out, err = run(capfd, command, LOG)
     assert (code, "fault of kdissect" in err) == (0, False)
     assert out
+
+
+def test_lines_are_compared_by_their_times() -> None:
+    """A request stands in the line of its response, which may be behind lines of later requests."""
+    assert is_before((line_ref(0, 9), 5), (line_ref(0, 3), 7))
+    assert not is_before((packet_ref(0, 9), 5), (packet_ref(0, 3), 7))
+    assert span_text(line_ref(2, 9), line_ref(2, 9)) == "line 9"
+    assert span_text(packet_ref(2, 4), packet_ref(2, 6)) == "packets 4-6"
+
+
+def test_a_sum_without_all_sizes_is_not_known() -> None:
+    tally = Tally()
+    tally.request_bytes = 7
+    assert tally.bytes == 7
+    tally.unsized = 1
+    assert tally.bytes is None
