@@ -28,7 +28,7 @@ def connection_columns() -> list[TableColumn]:
         TableColumn("broker", _broker, 15),
         TableColumn("kind", _kind, 5),
         text_column("client id", "client_id", rank=1),
-        text_column("software", "software", 24, rank=2),
+        text_column("software", "software", rank=3),
         TableColumn("principal", _principal, rank=2),
         TableColumn("duration", lambda row: Cell(duration(row["duration_ns"])), 9, 2, right=True),
         TableColumn("exchanges", _exchanges, rank=1, right=True),
@@ -37,7 +37,7 @@ def connection_columns() -> list[TableColumn]:
         TableColumn("closed", _closed, 11, 1),
         TableColumn("rtt", _round_trip, 7, 2, right=True),
         TableColumn("near", lambda row: Cell(row["captured_near"] or "", "dim"), rank=3),
-        TableColumn("tcp", _health, 18),
+        TableColumn("tcp", _health, 6),
     ]
 
 

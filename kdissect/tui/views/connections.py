@@ -50,7 +50,8 @@ class ConnectionsView(TablesView):
 
     def main(self, facts: Any) -> tuple[Sequence[TableColumn], Sequence[Row]]:
         """Return the connections in the order of their first packets, or only the failed ones on demand."""
-        columns, rows = connection_columns(), facts["connections"]
+        rows = facts["connections"]
+        columns = [column._replace(**_WHOLE.get(column.title, {})) for column in connection_columns()]
         kind = next(at for at, column in enumerate(columns) if column.title == "kind")
         columns.insert(kind + 1, _PROBLEM)
         return columns, [row for row in rows if row["reason"]] if self._only_problems else rows
@@ -124,6 +125,8 @@ class ConnectionsView(TablesView):
         self.app.push_screen(FollowScreen(self.session, row["connection"]))
 
 
+# Versions and counts are at the ends of these texts.
+_WHOLE: dict[str, dict[str, Any]] = {"software": {"min_width": 24, "rank": 2}, "tcp": {"min_width": 18}}
 _PROBLEM = TableColumn("problem", lambda row: Cell(row["reason"], "odd"))
 _AROUND = GUTTER + GAP + 1  # a name and a value on a line, and the bar after them
 
