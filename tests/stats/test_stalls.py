@@ -300,7 +300,7 @@ HANG, FROZEN = (str(CASES / f"{name}.pcap.gz") for name in ("hang_8s_real", "bro
 def shown(capfd: pytest.CaptureFixture[str], *arguments: str) -> Any:
     assert main([*arguments, "--format", "json"]) == 0
     found = json.loads(capfd.readouterr().out)
-    return found["stalls"] if isinstance(found, dict) else found
+    return found["rows" if "--table" in arguments else "stalls"]
 
 
 ALONE, WITH_SPLIT = ("--table", "stalls"), ("--split",)
