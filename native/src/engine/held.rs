@@ -9,6 +9,7 @@ use crate::engine::completed::counted;
 use crate::engine::framing::Packet;
 use crate::engine::handover::{Ends, HeldState};
 use crate::engine::lent::{Lent, Segment, Summary, Turn, Work};
+use crate::engine::news::read_news;
 use crate::engine::shared::Engine;
 
 /// The engine's place for a connection, which is there or in Python.
@@ -119,7 +120,7 @@ impl Held {
         if !work.rows.is_empty() {
             engine.get().count(py, vec![counted(&info, work.rows.iter())])?;
         }
-        engine.get().read_news(py, &info, &work.rows)?;
+        read_news(engine.get(), py, &info, &work.rows)?;
         for row in &work.rows {
             events.append(row.exchange(py, engine.get(), &info)?)?;
         }

@@ -10,6 +10,7 @@ use crate::engine::framing;
 use crate::engine::half_open::{Beginning, Handshake, Syns};
 use crate::engine::held::Held;
 use crate::engine::lent::{Segment, Turn, Work};
+use crate::engine::news::{has_news, read_news};
 use crate::engine::sets::Sets;
 use crate::headers::{Packet, Whole};
 use crate::places::{Place, FILE_SHIFT};
@@ -221,7 +222,7 @@ impl InOrder {
                         continue;
                     }
                     let engine = held.engine.get();
-                    if self.gathered.is_some() && engine.has_news(py, &held.info, &self.work.rows)? {
+                    if self.gathered.is_some() && has_news(engine, py, &held.info, &self.work.rows)? {
                         self.news = Some((taken, (index, stands)));
                         return Ok(false);
                     }
@@ -257,7 +258,7 @@ impl InOrder {
 
     /// Put the rows at hand into the block, once identities have read them; whether that is full.
     fn gather(&mut self, py: Python<'_>, held: &mut Held, at: (usize, PacketPlace)) -> PyResult<bool> {
-        held.engine.get().read_news(py, &held.info, &self.work.rows)?;
+        read_news(held.engine.get(), py, &held.info, &self.work.rows)?;
         let gathered = self.gathered.get_or_insert_with(|| Gathered::of(held.engine.clone_ref(py)));
         gathered.add(py, held, at, &mut self.work.rows);
         Ok(gathered.is_full())

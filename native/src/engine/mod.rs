@@ -18,6 +18,7 @@ pub mod in_order;
 pub mod kind;
 pub mod lent;
 pub mod logged_rows;
+pub mod news;
 pub mod sets;
 pub mod shared;
 pub mod stream;

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::engine::completed::Row;
 use crate::engine::counts::Counts;
 use crate::engine::kind::{number_of, pair, Kind, Row as KindRow};
 use crate::records::quick::QuickMap;
@@ -163,35 +163,18 @@ impl Engine {
         .map(drop)
     }
 
-    /// The number of an exchange that has to be read for identities; None of one that says nothing new.
-    fn news(&self, py: Python<'_>, info: &Py<PyAny>, row: &Row) -> PyResult<Option<i64>> {
-        let (request, Some(response)) = (&row.request, &row.response) else { return Ok(None) };
-        if !request.kind.tells {
-            return Ok(None);
-        }
-        let (asked, answered) = (request.content.of_body(py), response.of_body(py));
-        let arguments = (info, request.kind.api_key, request.kind.version, asked, answered);
-        self.number_of_news.bind(py).call1(arguments)?.extract()
+    /// `number_of_news` of an exchange: connection, API key, version, and the bodies of request and response.
+    pub fn number_of_news<'py, A: PyCallArgs<'py>>(
+        &self,
+        py: Python<'py>,
+        exchange: A,
+    ) -> PyResult<Option<i64>> {
+        self.number_of_news.bind(py).call1(exchange)?.extract()
     }
 
-    /// Whether identities have to read one of the exchanges of a connection.
-    pub fn has_news(&self, py: Python<'_>, info: &Py<PyAny>, rows: &[Row]) -> PyResult<bool> {
-        for row in rows {
-            if self.news(py, info, row)?.is_some() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Have identities read what is new to them of the exchanges of a connection.
-    pub fn read_news(&self, py: Python<'_>, info: &Py<PyAny>, rows: &[Row]) -> PyResult<()> {
-        for row in rows {
-            if let Some(number) = self.news(py, info, row)? {
-                self.read_news.bind(py).call1((row.exchange(py, self, info)?, number))?;
-            }
-        }
-        Ok(())
+    /// `read_news` of an exchange and its number.
+    pub fn read_news(&self, py: Python<'_>, exchange: &Bound<'_, PyAny>, number: i64) -> PyResult<()> {
+        self.read_news.call1(py, (exchange, number)).map(drop)
     }
 
     /// What the first payload of a connection tells about its client; None where Python is to look at it.
