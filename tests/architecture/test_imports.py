@@ -28,15 +28,15 @@ HEAVY = {
 RARE = {
     "capture.merge", "capture.resume", "cli.options.api_names",
     "config.key_lines", "decoders.as_json", "decoders.generated.naming", "decoders.messages",
-    "decoders.payloads", "decoders.records.reader", "decoders.trees", "engine.exchange_bodies", "engine.taps", "metrics",
-    "model.finding",
+    "decoders.payloads", "decoders.records.reader", "decoders.trees", "engine.exchange_bodies", "engine.taps",
+    "metrics", "model.finding",
     "model.record_batch", "net.headers.datagram", "net.headers.foreign_links", "net.headers.fragments",
     "net.headers.layers", "net.headers.link_header",
     "net.headers.tunnel", "query", "rules", "tls",
 }  # fmt: skip
-# The list of exchanges takes 132 modules (packages count). The last that came is `engine.nat_sides`: each SYN
-# may be one that a NAT forwarded.
-MOST_MODULES = 135  # three of them decode Metadata, from which clusters and topic ids are learned
+# The list of exchanges takes 135 modules (packages count). The last three decode Metadata, from which clusters
+# and topic ids are learned.
+MOST_MODULES = 135
 PLAIN = str(CHECKOUT / "captures" / "kafka44_aiokafka_produce.pcapng")  # records of users alone
 PROGRAM = """
 import sys
