@@ -39,7 +39,7 @@ class _Connection:
             data = headers.packet(seq + at, self._next[1 - direction], ACK | _PUSH, part)
             time_ns = frame.end_time_ns if 0 < at >= len(content) - MAX_PAYLOAD else frame.time_ns
             yield Packet(0, time_ns, headers.link_type, data, len(data))
-        self._next[direction] = seq + len(content)
+        self._next[direction] = seq + 4 + frame.size  # also if it was cut: the hole shows it
 
 
 def frame_packets(exchanges: Iterable[Exchange]) -> Iterator[tuple[Packet, Exchange, str]]:

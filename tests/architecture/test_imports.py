@@ -34,7 +34,7 @@ RARE = {
     "net.headers.layers", "net.headers.link_header",
     "net.headers.tunnel", "query", "rules", "tls",
 }  # fmt: skip
-# The list of exchanges takes 135 modules (packages count). The last three decode Metadata, from which clusters
+# The list of exchanges takes 135 modules (packages count). Three of them decode Metadata, from which clusters
 # and topic ids are learned.
 MOST_MODULES = 135
 PLAIN = str(CHECKOUT / "captures" / "kafka44_aiokafka_produce.pcapng")  # records of users alone

@@ -18,11 +18,11 @@ ODD: dict[str, list[tuple[int | None, int | None, list[str]]]] = {
     # API key 10000; ControlledShutdown v0 with a client id, which its header v0 has not; v1000; and responses
     # whose first bytes are the API key and version instead of the correlation id.
     "unsupported-version": [
-        (None, None, ["orphan_response"]),
+        (None, None, ["orphan_response", "unreadable_request"]),
         (10000, 0, ["unknown_api"]),
-        (None, None, ["orphan_response"]),
+        (None, None, ["orphan_response", "unreadable_request"]),
         (7, 0, ["trailing_bytes"]),
-        (None, None, ["orphan_response"]),
+        (None, None, ["orphan_response", "unreadable_request"]),
         (7, 1000, ["unknown_version"]),
         (18, 0, ["orphan_response", "inferred_api"]),
     ],

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use pyo3::intern;
 use pyo3::prelude::*;
 
 use super::batches::{batches_of, Batches, CarriageRow, Topics};
@@ -244,7 +243,7 @@ impl UnmarkedRows {
         let mut marked = None;
         if matches!(connections.get(number), Some(None)) {
             marked = self.unspoken(py, row)?;
-            if marked.is_none() && info.bind(py).getattr(intern!(py, "same_as"))?.is_none() {
+            if marked.is_none() {
                 return Ok(false); // before its connection is handed over in vain
             }
             self.have_lent(py, rows, at, connections)?;

@@ -39,6 +39,7 @@ def writers(path: str, records: bool, show_secrets: bool) -> Iterator[tuple[Exch
         order=None,
         format="jsonl",
         header=True,
+        schemas=(),
     )
     output = Output("/dev/null")
     one, other = Dissection(path), Dissection(path)
