@@ -51,7 +51,7 @@ def test_connections_with_and_without_a_header(cases: Path) -> None:
 
 
 def test_health_checks_with_a_header(cases: Path) -> None:
-    rows = facts(cases / "proxy_v2_probe.pcap", "connections", "--problems")
+    rows = facts(cases / "proxy_v2_probe.pcap", "connections", "--problems")["rows"]
     assert [row["reason"] for row in rows] == ["probe"] * 5
     assert codes(cases / "proxy_v2_probe.pcap") == []
 

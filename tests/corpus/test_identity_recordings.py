@@ -115,7 +115,7 @@ def test_clients_sent_to_the_wrong_cluster_are_named() -> None:
 
 
 def test_connections_that_were_refused_for_their_cluster() -> None:
-    rows = facts("connections", MISROUTED, "--problems")
+    rows = facts("connections", MISROUTED, "--problems")["rows"]
     found = Counter((row["client_id"], row["reason"]) for row in rows)
     assert set(found) == {("java-4.4.0", "wrong_cluster")}
     assert all(f"cluster {SECOND}" in row["sentence"] for row in rows)
@@ -193,7 +193,7 @@ def test_tls_after_a_header_is_read_with_its_keys() -> None:
 
 
 def test_health_checks_and_refused_headers_are_named() -> None:
-    rows = facts("connections", PROXIES, "--problems", "--keylog", KEYS)
+    rows = facts("connections", PROXIES, "--problems", "--keylog", KEYS)["rows"]
     known = proxied()
     legs = {row["client"]: known[row["client"]][1] for row in rows if row["client"] in known}
     refused = {row["client"] for row in rows if row["reason"] == "proxy_refused"}
