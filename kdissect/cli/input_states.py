@@ -119,10 +119,10 @@ def _file_state(file: CaptureFile, is_ours: bool) -> FileState:
         return FileState(
             None, None, tuple(file.anomaly_texts(AnomalyKind.CUT_CAPTURE, AnomalyKind.DROPPED_PACKETS))
         )
-    if file.is_request_log:
-        return FileState(None, None, tuple(file.anomaly_texts(AnomalyKind.UNREAD_LINE)), file.forwarded)
     cuts = file.anomaly_texts(AnomalyKind.CUT_CAPTURE)
-    return FileState(None, cuts[-1] if cuts else None, tuple(file.anomaly_texts(AnomalyKind.DROPPED_PACKETS)))
+    warns_of = AnomalyKind.UNREAD_LINE if file.is_request_log else AnomalyKind.DROPPED_PACKETS
+    forwarded = file.forwarded if file.is_request_log else None
+    return FileState(None, cuts[-1] if cuts else None, tuple(file.anomaly_texts(warns_of)), forwarded)
 
 
 def _hosts_lines(states: InputStates) -> Iterator[str]:

@@ -26,7 +26,10 @@ def encode(message: Message, version: int, value: Fields) -> bytes:
     Raises ValueError, which names the path, for a value that has no bytes.
     """
     encoder = _Encoder(Layout(message, version))
-    encoder.struct(message.root, value, message.name)
+    try:
+        encoder.struct(message.root, value, message.name)
+    except struct.error as error:  # a number or a length beyond its type
+        raise ValueError(f"{message.name}: {error}") from None
     return bytes(encoder.out)
 
 

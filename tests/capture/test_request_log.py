@@ -393,3 +393,42 @@ def test_a_sum_without_all_sizes_is_not_known() -> None:
     assert tally.bytes == 7
     tally.unsized = 1
     assert tally.bytes is None
+
+
+def test_a_text_that_no_length_can_hold_costs_its_request(tmp_path: Path) -> None:
+    """A client id has two bytes of length: 32767 bytes at most."""
+    found = lines()
+    path = tmp_path / "long.log"
+    path.write_text(found[0].replace('"clientId":"', '"clientId":"' + "x" * 40_000, 1) + "".join(found))
+    dissection = Dissection(str(path))
+    assert len(list(dissection)) == len(list(Dissection(str(LOG))))
+    (file,) = dissection.captures.files
+    assert file.error is None
+    assert "1 request without the fields of a request log" in str(file.anomalies)
+
+
+def test_a_log_that_ends_early_is_not_read_to_its_end(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    content = LOG.read_bytes()
+    path = tmp_path / "cut.log.gz"
+    path.write_bytes(content[: len(content) // 2])
+    assert main(["why", str(path)]) == 3
+    out, err = capfd.readouterr()
+    assert "the gzip data end early" in err
+    assert "could not be read to the end" in out
+
+
+@pytest.mark.parametrize("how", ["json", "jsonl", "table"])
+def test_records_are_not_looked_for_in_placeholders(how: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["records", "--format", how, str(LOG)]) == 0
+    assert "cut_batch" not in capfd.readouterr().err
+
+
+def test_a_log_of_text_lines_alone_is_an_input_that_cannot_be_read(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "old.log"
+    path.write_text("[2026-11-28 00:46:11,461] DEBUG Completed request:RequestHeader(apiKey=API_VERSIONS)\n")
+    assert main(["stats", str(path)]) == 3
+    assert "1 request in the text form of Kafka 2.7 and earlier" in capfd.readouterr().err

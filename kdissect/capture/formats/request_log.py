@@ -125,8 +125,15 @@ class RequestLogParser(CaptureParser):
         self.stopped = True
         for kind, count in self.noted.items():
             noun, wrong = NOTED[kind]
-            place = f"the first in line {self._first_lines[kind]}"
-            self._note(AnomalyKind.UNREAD_LINE, f"{plural(count, noun)} {wrong}, {place}")
+            text = f"{plural(count, noun)} {wrong}, the first in line {self._first_lines[kind]}"
+            self._note(AnomalyKind.UNREAD_LINE, text)
+            if not self.packets and not self.forwarded and self.error is None:
+                self.error = f"no request in it can be read: {text}"
+
+    def note_cut(self, why: str) -> None:
+        """Note that the input ended too early, and the lines that are not read."""
+        super().note_cut(why)
+        self.close()
 
     def last_block(self) -> PacketBlock:
         """The packets of a last line that has no end of line."""

@@ -322,7 +322,8 @@ def _compiled(
         choice = native.RecordChoice(tells_names, accepts)
     for exchange in _taking_blocks(dissection, progress, compiled, choice):
         is_enough = at_once or exchange is None
-        if exchange is not None and is_selected(exchange):
+        # A request log has placeholders instead of records.
+        if exchange is not None and exchange.connection.logged is None and is_selected(exchange):
             try:
                 taken = compiled.take_exchange(exchange)
                 is_enough |= taken == ENOUGH
