@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from kdissect.decoders import quirks
 from kdissect.decoders.bodies import body_fits, response_fits, response_may_begin
@@ -39,9 +39,6 @@ from kdissect.session.sasl import (
     principal_of,
 )
 from kdissect.session.token_recognition import ends_tokens, is_known_request, may_be_misplaced
-
-if TYPE_CHECKING:
-    from kdissect.session.framing import FrameReader
 
 # A response whose id is at most this far below the last request's can answer a request from before the
 # capture or inside a gap.
@@ -113,6 +110,14 @@ class Mark(NamedTuple):
     lost_before: int
 
 
+class RequestReader(Protocol):
+    """The reader of the client's direction (`session.framing.FrameReader`)."""
+
+    @property
+    def begun(self) -> bytes:
+        """The first bytes of a request that is not whole yet."""
+
+
 class Conversation:
     """The requests and responses of one Kafka connection."""
 
@@ -125,7 +130,7 @@ class Conversation:
     def __init__(self, info: ConnectionInfo, events: list[Event], store: Store | None = None) -> None:
         self._info = info
         self._events = events
-        self.requests_from: FrameReader | None = None
+        self.requests_from: RequestReader | None = None
         """The reader of the client's direction: it knows a request that is not whole yet."""
         self._pairing = Pairing(store)
         self._phase = Phase.REQUESTS
