@@ -17,8 +17,8 @@ from fastavro.schema import UnknownType
 from kdissect.model.wording import plural
 from kdissect.serdes.avro_references import whole_schema
 from kdissect.serdes.avro_sizes import Sizes
-from kdissect.serdes.decoders import Decode, Registered
 from kdissect.serdes.faults import SchemaError, ValueFaultError
+from kdissect.serdes.registered import Decode, Registered
 
 _MOST = 200  # characters of a reason
 

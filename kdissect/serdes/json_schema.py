@@ -12,8 +12,8 @@ from referencing import Registry, Resource
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT7
 
-from kdissect.serdes.decoders import Decode, Registered
 from kdissect.serdes.faults import SchemaError, ValueFaultError
+from kdissect.serdes.registered import Decode, Registered
 
 _MOST = 200  # characters of a reason: it has a part of the value
 

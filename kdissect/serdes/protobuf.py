@@ -18,8 +18,8 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
-from kdissect.serdes.decoders import Decode, Registered
 from kdissect.serdes.faults import SchemaError, ValueFaultError
+from kdissect.serdes.registered import Decode, Registered
 
 _MAIN = "kdissect_main.proto"
 _FIRST = (0,)

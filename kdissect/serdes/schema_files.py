@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kdissect.serdes.decoders import SchemaType
 from kdissect.serdes.faults import SchemaError
+from kdissect.serdes.registered import SchemaType
 from kdissect.serdes.schemas import (
     CONTENT_ID,
     GLOBAL_ID,

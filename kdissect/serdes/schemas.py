@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 from kdissect.model.record_batch import Header
 from kdissect.serdes.bounds import MAX_VALUE_BYTES
-from kdissect.serdes.decoders import Decode, Registered, SchemaType, decoder_of
+from kdissect.serdes.decoders import decoder_of
 from kdissect.serdes.faults import SchemaError, ValueFaultError
 from kdissect.serdes.reading import NO_READING, Reading
+from kdissect.serdes.registered import Decode, Registered, SchemaType
 from kdissect.serdes.schema_ids import SURE_OF, SchemaId, WireFormat, is_doubtful, message_indexes, schema_id
 
 _MAX_REFERENCES = 1000  # of one schema, those of its references too

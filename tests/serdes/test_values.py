@@ -16,8 +16,8 @@ from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.serdes import decoders, schema_files
 from kdissect.serdes.avro_sizes import MAX_EMPTY_ITEMS
 from kdissect.serdes.bounds import MAX_DEPTH, MAX_VALUE_BYTES
-from kdissect.serdes.decoders import Registered, SchemaType
 from kdissect.serdes.faults import SchemaError, ValueFaultError
+from kdissect.serdes.registered import Registered, SchemaType
 from kdissect.serdes.schema_files import load_schemas
 from kdissect.serdes.schemas import Schemas
 from tests.support.console import CAPTURES

@@ -1,0 +1,32 @@
+"""A schema as a registry or a file has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+
+class SchemaType(StrEnum):
+    """Types of schemas, by the names that registries use."""
+
+    AVRO = "AVRO"
+    PROTOBUF = "PROTOBUF"
+    JSON = "JSON"
+
+
+class Registered(NamedTuple):
+    """A schema: its text, and the texts that it refers to by the names it uses, those that they need first.
+
+    `name` is for people. `message` is the name of a Protobuf message, empty for the first.
+    """
+
+    name: str
+    type: SchemaType
+    text: str
+    references: Mapping[str, str]
+    message: str = ""
+
+
+Decode = Callable[[bytes, "tuple[int, ...] | None"], Any]
+"""Bytes and Protobuf message indexes to a value for JSON. Raises ValueFaultError, or SchemaError."""
