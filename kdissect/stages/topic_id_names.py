@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from kdissect.engine.records.internal_forms import own_record
+from kdissect.engine.records.record_fields import SCHEMA_COLUMNS
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.record_batch import Record
 from kdissect.schema.logs import log
@@ -84,8 +85,9 @@ class Names:
 
 
 def _with_own_records(batch: Any) -> Any:
-    """Records of Kafka's own topics decoded where the name of the topic was not known before; what holds
-    secrets is masked.
+    """Decode records of Kafka's own topics whose name was not known before, and mask their secrets.
+
+    Kafka's own records have no schema ids.
     """
     topics = batch.column("topic").to_pylist()
     own = [place for place, topic in enumerate(topics) if topic is not None and log(topic) is not None]
@@ -102,6 +104,10 @@ def _with_own_records(batch: Any) -> Any:
             columns["decoded"][place] = dumps({"key": found.key, "value": found.value}, ensure_ascii=False)
             columns["key"][place] = found.key_mask or record.key
             columns["value"][place] = found.value_mask or record.value
+    for name in SCHEMA_COLUMNS:
+        columns[name] = batch.column(name).to_pylist()
+        for place in own:
+            columns[name][place] = None
     for name, values in columns.items():
         batch = _replaced(batch, name, values)
     return batch

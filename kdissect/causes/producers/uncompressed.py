@@ -36,7 +36,6 @@ class Uncompressed(Cause):
             written = row["written"]
             if (
                 set(row["codecs"]) != {_NONE}
-                or written["batches"] is None
                 or written["bytes"] < _BYTES
                 or written["bytes"] < _BATCH * written["batches"]
             ):
