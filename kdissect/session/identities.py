@@ -318,7 +318,7 @@ class Identities:
         """Return the scope in which names are unique: the capture set, with a cluster if that is not its
         first.
         """
-        if not self._are_several(info.capture_set):
+        if info.capture_set not in self._several:
             return info.capture_set
         cluster = self.cluster_of(info)
         if cluster == next(iter(self._clusters.get(info.capture_set, ())), None):
