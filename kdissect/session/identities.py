@@ -17,10 +17,8 @@ Rules:
   cluster of one is known, all are in it. Two clusters without a captured id are not distinguished:
   brokers of one cluster have other addresses on other listeners.
 - An address without a captured response is in the cluster of the Metadata that advertises it.
-- The first cluster of a capture set has the scope of the capture set itself. The first topic of a name has
-  the name itself.
-- Connections to an unknown cluster have the scope of the capture set while only its first cluster is known.
-  From then on they have a scope of their own, because they may lead to any cluster.
+- The first cluster of a capture set, and connections to an unknown cluster, have the scope of the capture set
+  itself. The first topic of a name has the name itself.
 - Facts are learned from exchanges in the order of events, where exchanges are completed: in the
   conversation, in the native engine and in the replay of forwarded events. A block of exchanges ends before
   the next exchange with news, so that no reader of the block knows them too early.
@@ -321,9 +319,9 @@ class Identities:
         if info.capture_set not in self._several:
             return info.capture_set
         cluster = self.cluster_of(info)
-        if cluster == next(iter(self._clusters.get(info.capture_set, ())), None):
+        if cluster is None or cluster == next(iter(self._clusters[info.capture_set])):
             return info.capture_set
-        return f"{info.capture_set}{SEPARATOR}{cluster or ''}"
+        return f"{info.capture_set}{SEPARATOR}{cluster}"
 
     def topic(self, info: ConnectionInfo, name: str, topic_id: bytes | None = None) -> str:
         """Return the name of a topic, with its id if it is not the first topic of the name.
