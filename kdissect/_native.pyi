@@ -893,7 +893,7 @@ class TrafficCounter:
             | None,
         ],
         # A number for each way.
-        place_of: Callable[[ConnectionInfo], tuple[str, Sequence[int], Sequence[int]] | None],
+        place_of: Callable[[ConnectionInfo], tuple[str, Sequence[int]] | None],
         # By a way: numbers, and topics whose bytes of records are wanted: whether it is an id.
         tallies_of: Callable[[Exchange, int], tuple[list[int], list[tuple[bool, bytes]]] | None],
         changes_of: Callable[[], int],

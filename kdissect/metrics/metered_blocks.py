@@ -94,12 +94,10 @@ class BlockMeter:
             for topic, size in zip(self._groups[number].topics, sizes, strict=False):
                 topic.record_bytes += size
 
-    def _place_of(self, info: ConnectionInfo) -> tuple[str, list[int], tuple[int, ...]]:
-        """Return the capture set, a number for the facts from which all labels and names follow, and APIs
-        that are left: none.
-        """
+    def _place_of(self, info: ConnectionInfo) -> tuple[str, list[int]]:
+        """Return the capture set, and a number for the facts from which all labels and names follow."""
         place = info.capture_set, info.broker_address, info.broker_text
-        return info.capture_set, [self._places.setdefault(place, len(self._places))], ()
+        return info.capture_set, [self._places.setdefault(place, len(self._places))]
 
     def _changes(self) -> int:
         return self._names.changes

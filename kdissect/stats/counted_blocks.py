@@ -138,16 +138,15 @@ class BlockCounter:
             return True
         return "group" in self._by and not self._takes_all and api_key in GroupLinks.api_keys
 
-    def _place_of(self, info: ConnectionInfo) -> tuple[str, list[int], tuple[int, ...]] | None:
-        """Return the scope, a number for the facts that each way needs, and no APIs that are left.
+    def _place_of(self, info: ConnectionInfo) -> tuple[str, list[int]] | None:
+        """Return the scope, and a number for the facts that each way needs.
 
         None if it does not count.
         """
         if info.same_as is not None:
             return None
         self._identities = info.identities
-        numbers = [way.place_of(info) for way in self._ways]
-        return info.scope, numbers, ()
+        return info.scope, [way.place_of(info) for way in self._ways]
 
     def _changes(self) -> int:
         """Return the number of changes in the facts that distinguish groups of exchanges, besides

@@ -44,9 +44,8 @@ type KindRow<'py> = (
     bool,
 );
 
-/// Of a connection: the number of its capture set, numbers of all that each way is told from, and APIs whose exchanges are
-/// Python's.
-type Place = (u32, Arc<[u32]>, Arc<[i16]>);
+/// Of a connection: the number of its capture set, and for each way the number of the facts that distinguish it.
+type Place = (u32, Arc<[u32]>);
 
 /// How exchanges of a kind are read.
 struct OfKind {
@@ -433,11 +432,8 @@ impl TrafficCounter {
         let number = found.connection as usize;
         let Some(info) = rows.connections.get(number) else { return Ok(false) };
         let loan = rows.loan(number);
-        let Some((capture_set, places, left)) = self.place(py, loan, info)? else { return Ok(true) };
+        let Some((capture_set, places)) = self.place(py, loan, info)? else { return Ok(true) };
         let row = &found.row;
-        if left.contains(&row.request.kind.api_key) {
-            return Ok(false);
-        }
         let Some(kind) = self.kind(py, row)? else { return Ok(false) };
         let is_taken = match &self.asked.takes {
             None => true,
@@ -517,11 +513,8 @@ impl TrafficCounter {
     fn place(&mut self, py: Python<'_>, loan: u64, info: &Py<PyAny>) -> PyResult<Option<Place>> {
         let (asked, watermarks) = (&self.asked, &self.watermarks);
         self.places.of(loan, || {
-            let place: Option<(PyBackedStr, Vec<u32>, Vec<i16>)> =
-                asked.place_of.bind(py).call1((info,))?.extract()?;
-            Ok(place.map(|(name, numbers, left)| {
-                (watermarks.bind(py).borrow_mut().set_of(&name), numbers.into(), left.into())
-            }))
+            let place: Option<(PyBackedStr, Vec<u32>)> = asked.place_of.bind(py).call1((info,))?.extract()?;
+            Ok(place.map(|(name, numbers)| (watermarks.bind(py).borrow_mut().set_of(&name), numbers.into())))
         })
     }
 
