@@ -179,9 +179,7 @@ impl InOrder {
 
     /// Gather what packets complete up to one that is for Python, or until there is enough; whether that was all.
     fn take(&mut self, py: Python<'_>) -> PyResult<bool> {
-        if let Some((held, at)) = self.news.take() {
-            self.gather(py, &mut *held.bind(py).try_borrow_mut()?, at)?;
-        }
+        self.gather_news(py)?;
         let others = self.others.as_ref().map(|others| others.bind(py).try_borrow()).transpose()?;
         let mut flows: Vec<PyRef<'_, HeldFlows>> = Vec::new(); // of the sets, which stay as they are here
         let mut here = (NO_FILE, None);
@@ -221,12 +219,14 @@ impl InOrder {
                     if self.work.rows.is_empty() {
                         continue;
                     }
-                    let engine = held.engine.get();
-                    if self.gathered.is_some() && has_news(engine, py, &held.info, &self.work.rows)? {
+                    if has_news(held.engine.get(), py, &held.info, &self.work.rows)? {
+                        drop(held);
                         self.news = Some((taken, (index, stands)));
-                        return Ok(false);
-                    }
-                    if self.gather(py, &mut held, (index, stands))? {
+                        if self.gathered.is_some() {
+                            return Ok(false);
+                        }
+                        self.gather_news(py)?;
+                    } else if self.gather(py, &mut held, (index, stands)) {
                         return Ok(false);
                     }
                 }
@@ -256,12 +256,21 @@ impl InOrder {
         Ok(true)
     }
 
-    /// Put the rows at hand into the block, once identities have read them; whether that is full.
-    fn gather(&mut self, py: Python<'_>, held: &mut Held, at: (usize, PacketPlace)) -> PyResult<bool> {
-        read_news(held.engine.get(), py, &held.info, &self.work.rows)?;
+    /// Put the rows at hand into the block; whether that is full.
+    fn gather(&mut self, py: Python<'_>, held: &mut Held, at: (usize, PacketPlace)) -> bool {
         let gathered = self.gathered.get_or_insert_with(|| Gathered::of(held.engine.clone_ref(py)));
         gathered.add(py, held, at, &mut self.work.rows);
-        Ok(gathered.is_full())
+        gathered.is_full()
+    }
+
+    /// Have identities read the rows that are news, and put them into the block.
+    fn gather_news(&mut self, py: Python<'_>) -> PyResult<()> {
+        if let Some((held, at)) = self.news.take() {
+            let mut held = held.bind(py).try_borrow_mut()?;
+            read_news(held.engine.get(), py, &held.info, &self.work.rows)?;
+            self.gather(py, &mut held, at);
+        }
+        Ok(())
     }
 
     /// Note what a packet tells about its connection, at once or once the rows before were asked for.
