@@ -360,10 +360,10 @@ class Identities:
 
         Empty if it is unknown, or if no other cluster was captured.
         """
-        capture_set, separator, cluster = scope.partition(SEPARATOR)
+        capture_set, _, cluster = scope.partition(SEPARATOR)
         if not self._are_several(capture_set):
             return ""
-        return cluster if separator else next(iter(self._clusters.get(capture_set, ())), "")
+        return cluster or next(iter(self._clusters.get(capture_set, ())), "")
 
 
 def _named_by(named: tuple[_Named, ...], time_ns: int) -> str:
