@@ -96,6 +96,16 @@ def more_varint(data: bytes, offset: int, first: int) -> tuple[int, int]:
     raise ValueError("varint does not fit 32 bits")
 
 
+def encode_uvarint(value: int) -> bytes:
+    """Return the bytes of an unsigned varint (KIP-482)."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
 def uvarint(data: bytes, offset: int) -> tuple[int, int]:
     """The unsigned varint at `offset` and its end. Raises like `more_varint`."""
     value = data[offset]

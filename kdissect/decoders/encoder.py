@@ -9,6 +9,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kdissect.decoders.cursor import encode_uvarint
 from kdissect.decoders.generated.struct_layout import FIXED, Layout
 from kdissect.decoders.generated.values import Value
 from kdissect.decoders.headers import REQUEST, RESPONSE, request_header_version, response_header_version
@@ -75,16 +76,6 @@ def encode_response_header(api_key: int, api_version: int, correlation_id: int) 
     return encode(
         protocol_messages.header_message(RESPONSE), response_header_version(api_key, api_version), header
     )
-
-
-def encode_uvarint(value: int) -> bytes:
-    """An unsigned varint (KIP-482)."""
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
 
 
 class _Encoder:

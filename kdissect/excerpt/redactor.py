@@ -1,5 +1,6 @@
 """Redaction of frames: of secrets, or also of payloads, or also of names."""
 
+from kdissect.decoders.cursor import encode_uvarint
 from kdissect.decoders.records.batch_layout import HEADER_V0, HEADER_V1, HEADER_V2, MAGIC_AT
 from kdissect.decoders.trees.masking import may_be_misread
 from kdissect.decoders.trees.node import Node
@@ -102,7 +103,7 @@ def _redact_records(records: RecordSet, node: Node, patches: list[Patch], edits:
     if grown:
         length = node.children[0]
         size = records.records_field.end - records.records_field.start + grown
-        data_of_length = size.to_bytes(4) if length.type == "int32" else _uvarint(size + 1)
+        data_of_length = size.to_bytes(4) if length.type == "int32" else encode_uvarint(size + 1)
         edits.append(Edit(length.start + _SIZE_BYTES, length.end + _SIZE_BYTES, data_of_length))
         edits.sort()
 
@@ -117,11 +118,3 @@ def _header_bytes(records: RecordSet, at: int) -> int:
         return left
     magic = records.frame.data[at + MAGIC_AT]
     return min(_HEADERS[magic], left) if magic < len(_HEADERS) else 0
-
-
-def _uvarint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])

@@ -6,7 +6,8 @@ from contextlib import suppress
 
 import pytest
 
-from kdissect.decoders.encoder import encode, encode_uvarint
+from kdissect.decoders.cursor import encode_uvarint
+from kdissect.decoders.encoder import encode
 from kdissect.decoders.generated.compiled import decoder
 from kdissect.decoders.generated.summary import summarizer
 from kdissect.decoders.trees.tree_decoder import dissect, locate

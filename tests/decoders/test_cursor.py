@@ -2,8 +2,7 @@
 
 import pytest
 
-from kdissect.decoders.cursor import Cursor, skip_tags, tag_section, uvarint
-from kdissect.decoders.encoder import encode_uvarint
+from kdissect.decoders.cursor import Cursor, encode_uvarint, skip_tags, tag_section, uvarint
 from kdissect.model.errors import DecodeError
 
 VARINTS = [

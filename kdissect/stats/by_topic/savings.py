@@ -13,6 +13,7 @@ from typing import Any
 import zstandard
 
 from kdissect.decoders.compression.compress import compress
+from kdissect.decoders.cursor import encode_uvarint
 from kdissect.decoders.records.batch_layout import CURRENT_MAGIC, HEADER_V2
 from kdissect.decoders.records.reader import decompressed
 from kdissect.decoders.records.varint import MAX_VARLONG, record_bounds, varint
@@ -240,10 +241,4 @@ def _record(attributes: int, elapsed: int, offset: int, tail: bytes) -> bytes:
 
 
 def _zigzag(value: int) -> bytes:
-    coded = (value << 1) ^ (value >> 63)
-    out = bytearray()
-    while coded > 0x7F:
-        out.append(coded & 0x7F | 0x80)
-        coded >>= 7
-    out.append(coded)
-    return bytes(out)
+    return encode_uvarint((value << 1) ^ (value >> 63))

@@ -4,7 +4,8 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from kdissect.decoders.encoder import encode, encode_uvarint
+from kdissect.decoders.cursor import encode_uvarint
+from kdissect.decoders.encoder import encode
 from kdissect.decoders.generated.struct_layout import Layout
 from kdissect.decoders.generated.values import items
 from kdissect.decoders.trees.node import Node
