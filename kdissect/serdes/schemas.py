@@ -125,22 +125,16 @@ class Schemas:
 
     def _by_its_id(self, found: SchemaId, entry: Entry, content: bytes) -> Reading:
         try:
-            data, indexes = _payload(found, entry.type, content)
-            value = self._decode(entry, "", data, indexes)
+            return self._after_id(found, entry, "", content)
         except (ValueFaultError, SchemaError) as fault:
             return _failed(found, entry, fault)
-        wire_format = SURE_OF.get(found.wire_format, found.wire_format)
-        return Reading(found, wire_format, entry.name, indexes, value, None, True)
 
     def _by_topic(self, found: SchemaId | None, of_topic: TopicSchema, content: bytes) -> Reading:
-        """By the schema of a topic: what is behind an id, else all bytes."""
+        """Decode with the schema of a topic: the bytes after an id, else all bytes."""
         entry, message = of_topic.entry, of_topic.message
         if found is not None:
             try:
-                data, indexes = _payload(found, entry.type, content)
-                value = self._decode(entry, message, data, indexes)
-                sure = SURE_OF.get(found.wire_format, found.wire_format)
-                return Reading(found, sure, entry.name, indexes, value, None, True)
+                return self._after_id(found, entry, message, content)
             except (ValueFaultError, SchemaError):
                 pass  # it may have no id
         try:
@@ -148,6 +142,13 @@ class Schemas:
         except (ValueFaultError, SchemaError) as fault:
             return _failed(found, entry, fault)
         return Reading(None, None, entry.name, None, value, None, True)
+
+    def _after_id(self, found: SchemaId, entry: Entry, message: str, content: bytes) -> Reading:
+        """Decode the bytes after an id, which proves the id. Raises ValueFaultError, or SchemaError."""
+        data, indexes = _payload(found, entry.type, content)
+        value = self._decode(entry, message, data, indexes)
+        wire_format = SURE_OF.get(found.wire_format, found.wire_format)
+        return Reading(found, wire_format, entry.name, indexes, value, None, True)
 
     def _decode(self, entry: Entry, message: str, data: bytes, indexes: tuple[int, ...] | None) -> Any:
         if len(data) > MAX_VALUE_BYTES:

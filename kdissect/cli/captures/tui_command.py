@@ -14,7 +14,7 @@ from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_filter
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, check_inputs, port, wants_live
 from kdissect.cli.options.live.live_options import settings_of
-from kdissect.cli.options.schema_option import schemas_of
+from kdissect.cli.options.schema_option import check_schemas
 from kdissect.model.endpoint import Ports
 from kdissect.model.extras import how_to_install
 from kdissect.model.http_access import LOOPBACK, authority
@@ -105,10 +105,7 @@ def _web(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -
 
 
 def _order(parser: ArgumentParser, options: Namespace) -> Order:
-    try:
-        schemas_of(options)
-    except ValueError as error:
-        parser.error(str(error))
+    check_schemas(parser, options)
     return Order(
         tuple(options.paths),
         Ports(options.port, options.only_port),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from kdissect.cli.diagnostics import say
@@ -31,6 +31,14 @@ def schemas_of(options: Namespace) -> Schemas | None:
             raise ValueError(f"--schemas: {error}") from None
     found: Schemas = options.loaded_schemas
     return found
+
+
+def check_schemas(parser: ArgumentParser, options: Namespace) -> None:
+    """Read the schemas that were given. Exit with a usage error if they cannot be read."""
+    try:
+        schemas_of(options)
+    except ValueError as error:
+        parser.error(str(error))
 
 
 def values_of(options: Namespace, pills: PoisonPills | None = None) -> RecordValues:

@@ -11,7 +11,7 @@ from kdissect.cli.load_arrow import load_arrow
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_schemas
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, open_inputs
-from kdissect.cli.options.schema_option import schemas_of
+from kdissect.cli.options.schema_option import check_schemas
 from kdissect.cli.output import Output
 from kdissect.engine.tables.all_tables import TABLES, tables_page
 from kdissect.model.extras import are_installed, how_to_install
@@ -33,10 +33,7 @@ def run(arguments: Sequence[str]) -> int:
     if not are_installed("pyarrow"):
         say(INSTALL)
         return USAGE
-    try:
-        schemas_of(options)
-    except ValueError as error:
-        parser.error(str(error))
+    check_schemas(parser, options)
     load_arrow()
     from kdissect.cli.parquet_tables.write_tables import write_and_report  # pyarrow is optional
 

@@ -62,25 +62,19 @@ class RecordValues:
             row.update(zip(_NAMES[is_key], _facts(reading), strict=True))
             if reading.is_fault and self._pills is not None:
                 self._pills.add(row, PARTS[is_key])
-        found = self.by_schemas(topic, record)
-        if found is not None:
-            row["decoded"] = found
+        self._add_decoded(row, topic, record)
 
     def add(self, row: Row, topic: str | None, record: Record) -> None:
         """Add `decoded`, and the columns that are not null, to what a body has of a record."""
         for is_key in (True, False):
             facts = zip(_NAMES[is_key], self.facts(topic, record, is_key), strict=True)
             row.update({name: fact for name, fact in facts if fact is not None})
-        found = self.by_schemas(topic, record)
-        if found is not None:
-            row["decoded"] = found
+        self._add_decoded(row, topic, record)
 
-    def by_schemas(self, topic: str | None, record: Record) -> dict[str, Any] | None:
-        """Key and value of a record by schemas that were given; None if no schema decodes either."""
-        if self.schemas is None:
-            return None
+    def _add_decoded(self, row: Row, topic: str | None, record: Record) -> None:
         key, value = (self._reading(topic, record, is_key) for is_key in (True, False))
-        return {"key": key.value, "value": value.value} if key.is_decoded or value.is_decoded else None
+        if key.is_decoded or value.is_decoded:
+            row["decoded"] = {"key": key.value, "value": value.value}
 
     def part(self, topic: str | None, record: Record, is_key: bool) -> tuple[str, Any] | None:
         """The schema of a key or value, and the value; None if no schema that was given decodes it."""

@@ -12,7 +12,7 @@ from kdissect.query.binding import Binding, Context
 from kdissect.query.fields.field_sources import Source
 from kdissect.query.fields.lookup import ENTITIES, UnknownFieldError, look_up, matching, payload_place
 from kdissect.query.fields.named import ApiName, Choice, ErrorName
-from kdissect.query.fields.record_sources import RECORD_FILTER_FIELDS
+from kdissect.query.fields.record_sources import RecordSource
 from kdissect.query.fields.row_fields import batch_parts, row_fields
 from kdissect.query.fields.schema_fields import SIDES, BodyField, all_body_fields
 from kdissect.query.values.addresses import ADDRESS
@@ -95,8 +95,7 @@ def printed_field(name: str, known: Collection[str], behind: Behind) -> PrintedF
     path = tuple(rest.split("."))
     if side in SIDES and rest and (path[0] == _BODY or _is_in_bodies(side, path)):
         return PrintedField(name, (side, *(path if path[0] == _BODY else (_BODY, *path))))
-    look_up(name)  # raises if the name is wrong
-    if name in {field.name for field in RECORD_FILTER_FIELDS}:
+    if isinstance(look_up(name), RecordSource):
         raise UnknownFieldError(f"{name!r} is a field of records: kdissect records prints it", "")
     raise UnknownFieldError(f"{name!r} is a pattern: a column has one name", "")
 
