@@ -20,7 +20,6 @@ from kdissect.cli.options.filter_option import (
     is_by_kind,
     open_filtered,
     selected_records,
-    topic_of,
 )
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, is_live, start_ns
 from kdissect.cli.options.output_options import (
@@ -183,7 +182,7 @@ def _lines(
 ) -> Iterator[bytes]:
     """The lines of the records; none where a table holds them back."""
     forms = (options.key_format or "text", options.value_format or "text")
-    topic_name = partial(topic_of, dissection)
+    topic_name = dissection.topics.of_records
     values = _record_values(options, faults.pills)
     rows = RecordRows(dissection.file_names, *forms, options.show_secrets, topic_name, values=values)
     style = format_name(options, output)
@@ -239,7 +238,7 @@ def _write_parquet(
     from kdissect.engine.records.record_schema import arrow_schema
     from kdissect.engine.records.row_tables import arrow_row, in_tables, table_rows
 
-    topic_name = partial(topic_of, dissection)
+    topic_name = dissection.topics.of_records
     forms = (options.key_format, options.value_format)
     schema = arrow_schema(*forms, options.fields, with_schemas=bool(options.schemas))
     values = _record_values(options, faults.pills)
@@ -396,7 +395,7 @@ def _chooser(dissection: Dissection, options: Namespace) -> Callable[[RecordSet]
 
     def is_wanted(records: RecordSet) -> bool:
         pieces.join(records)
-        return wants is None or wants(record_topic(records, partial(topic_of, dissection)) or "")
+        return wants is None or wants(record_topic(records, dissection.topics.of_records) or "")
 
     return is_wanted
 

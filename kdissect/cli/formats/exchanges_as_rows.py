@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from kdissect._native import LinePart
     from kdissect.cli.formats.exchange_tree import TreeWriter
     from kdissect.engine.exchange_rows import Nest
-    from kdissect.engine.records.record_sets import RecordSet
     from kdissect.query.exchange_colors import ColorOf
     from kdissect.query.fields.printed_fields import FieldValues
     from kdissect.report.cells import TableColumn
@@ -206,10 +205,7 @@ def nest_of(dissection: Dissection, options: Namespace) -> Nest:
     """What puts records into the bodies of rows."""
     from kdissect.engine.records.nested_records import nest_batches  # start-up: few ask for records
 
-    def topic_name(records: RecordSet) -> str | None:
-        topic_id = records.records_field.topic_id
-        return None if topic_id is None else dissection.topics.name(records.exchange.connection, topic_id)
-
+    topic_name = dissection.topics.of_records
     values = values_of(options) if options.schemas else None
     return lambda row, exchange: nest_batches(row, exchange, options.show_secrets, topic_name, values)
 

@@ -23,7 +23,6 @@ from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
-    from kdissect.engine.records.record_sets import RecordSet
     from kdissect.query import Context
     from kdissect.query.predicate import Predicate, RecordTest
     from kdissect.query.values.points_in_time import Moment
@@ -117,12 +116,9 @@ def open_filtered(
     """`open_inputs`. Leaves with exit code 2 where the filter needs what the inputs cannot give."""
     check_inputs(parser, options)
     if getattr(options, "schemas", None):
-        from kdissect.cli.options.schema_option import schemas_of  # start-up: of --schemas
+        from kdissect.cli.options.schema_option import check_schemas  # start-up: of --schemas
 
-        try:
-            schemas_of(options)
-        except ValueError as error:
-            parser.error(str(error))
+        check_schemas(parser, options)
     if getattr(options, "times_filter", False) and (options.since or options.until):
         _with_times(options)
     twice = options.filter is not None and options.filter.needs_findings
@@ -151,17 +147,9 @@ def _context(options: Namespace, dissection: Dissection) -> Context:
         topics_of=dissection.topics.topics_of,
         findings_of=findings_of(options) if options.filter.needs_findings else None,
         file_names=dissection.file_names,
-        topic_name=partial(topic_of, dissection),
+        topic_name=dissection.topics.of_records,
         values=values_of(options),
     )
-
-
-def topic_of(dissection: Dissection, records: RecordSet) -> str | None:
-    """The name of the topic of a records field: from the wire, or of its topic id."""
-    section = records.records_field
-    if section.topic is not None or section.topic_id is None:
-        return section.topic
-    return dissection.topics.name(records.exchange.connection, section.topic_id)
 
 
 def reporting_filter(options: Namespace, dissection: Dissection) -> Test | None:

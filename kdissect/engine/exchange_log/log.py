@@ -23,6 +23,7 @@ from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKi
 from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
+    from kdissect.engine.records.record_sets import RecordSet
     from kdissect.serdes.schemas import Schemas
 
 # Exchanges whose findings are remembered, some 100 bytes each. A capture with more is broken throughout.
@@ -215,6 +216,10 @@ class ExchangeLog:
             return topics
         named = [self.topic_names[number] for number in ids if number in self.topic_names]
         return tuple(dict.fromkeys((*topics, *named)))
+
+    def topic_of_records(self, records: RecordSet) -> str | None:
+        """Return the topic of the id of a records field, as far as the name is known by now."""
+        return self.topic_names.get(records.records_field.topic_id or b"")
 
     def topic_texts(self, row: int) -> tuple[str, ...]:
         """Topics for people: names, or the ids where no name is known."""

@@ -26,6 +26,7 @@ from kdissect.session.identities import API_VERSIONS, cluster_of
 from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
+    from kdissect.engine.records.record_sets import RecordSet
     from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 
 # Messages that say names of ids, by API key: True for the response, False for the request.
@@ -134,6 +135,11 @@ class TopicNames:
     def name(self, connection: ConnectionInfo, topic_id: bytes) -> str | None:
         """The name of an id in the cluster of a connection; None if nobody knows."""
         return self.name_now(*_place(connection), topic_id)
+
+    def of_records(self, records: RecordSet) -> str | None:
+        """Return the `name` of the id of a records field, or None if the field has no id."""
+        topic_id = records.records_field.topic_id
+        return None if topic_id is None else self.name(records.exchange.connection, topic_id)
 
     def name_now(self, capture_set: str, broker: str, topic_id: bytes) -> str | None:
         """`name` for a connection to a broker, given by its address."""

@@ -111,7 +111,7 @@ class ExchangeTables:
         topics_of = wire_topics if names is None else names.topics_of
         self._exchanges = ListedRows(files, topics_of=topics_of)
         self._records = RecordRows(
-            files, "raw", "raw", topic_name=self._name, values=values or RecordValues()
+            files, "raw", "raw", topic_name=self._names.of_records, values=values or RecordValues()
         )
         compiled = None
         if is_compiled and not rows.tables.isdisjoint(_OF_EXCHANGES):
@@ -190,7 +190,7 @@ class ExchangeTables:
             "client_id": exchange.client_id,
             "file": self._files[frame.first_ref >> FILE_SHIFT],
             "packet": frame.first_ref & NUMBER_MASK,
-            "topic": record_topic(records, self._name),
+            "topic": record_topic(records, self._names.of_records),
             "topic_id": None if field.topic_id is None else topic_id_text(field.topic_id),
             "partition": field.partition,
             "section": number,
@@ -202,10 +202,9 @@ class ExchangeTables:
         frame = exchange.response or exchange.request
         assert frame is not None
         records_field = RecordsField(None, topic_id, None, None, 0, 0)
-        return record_topic(RecordSet(exchange, frame is exchange.response, frame, records_field), self._name)
-
-    def _name(self, records: RecordSet) -> str | None:
-        return self._names.name(records.exchange.connection, records.records_field.topic_id or b"")
+        return record_topic(
+            RecordSet(exchange, frame is exchange.response, frame, records_field), self._names.of_records
+        )
 
     # anomalies
 

@@ -43,7 +43,7 @@ class Shown:
         self._rows: array[int] | None = None if predicate is None else array("I")
         context = Context(
             lambda: log.start_ns, _topics_of, _codes_of, file_names, RecordValues(log.schemas),
-            lambda records: log.topic_names.get(records.records_field.topic_id or b""),
+            log.topic_of_records,
         )  # fmt: skip
         self._test = None if predicate is None or needs_worker else predicate.bind(context)
 

@@ -50,7 +50,6 @@ from kdissect.tui.studies.study import Study, StudyContext, new_studies
 
 if TYPE_CHECKING:
     from kdissect.capture.live.live_settings import LiveSettings
-    from kdissect.engine.records.record_sets import RecordSet
     from kdissect.engine.records.record_values import RecordValues
     from kdissect.query.predicate import Predicate
 
@@ -246,8 +245,11 @@ class Worker:
 
             findings_of = codes_by_exchange(_open(self._order)).of
         return predicate.bind(
-            Context(self._start_ns, topics_of, findings_of, names, self._values(predicate), self._topic_name)
-        )
+            Context(
+                self._start_ns, topics_of, findings_of, names, self._values(predicate),
+                self._dissection.topics.of_records,
+            )
+        )  # fmt: skip
 
     def _values(self, predicate: Predicate) -> RecordValues:
         from kdissect.engine.records.record_values import RecordValues  # start-up: few filters ask for it
@@ -257,10 +259,6 @@ class Worker:
         from kdissect.serdes.schema_files import load_schemas  # start-up: the same
 
         return RecordValues(load_schemas(self._order.schemas))
-
-    def _topic_name(self, records: RecordSet) -> str | None:
-        topic_id = records.records_field.topic_id or b""
-        return self._dissection.topics.name(records.exchange.connection, topic_id)
 
     def _start_ns(self) -> int:
         times = [file.first_time_ns for file in self._dissection.captures.files]

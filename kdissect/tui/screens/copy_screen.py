@@ -20,7 +20,6 @@ from kdissect.engine.exchange_rows import TopicsOf
 from kdissect.engine.listed_rows import ListedRows
 from kdissect.engine.records.nested_records import nest_batches
 from kdissect.engine.records.record_rows import TopicNames
-from kdissect.engine.records.record_sets import RecordSet
 from kdissect.engine.secrets.patches import patched
 from kdissect.engine.secrets.secret_bytes import secret_patches
 from kdissect.model.frame import Frame
@@ -208,11 +207,8 @@ def _form_of(make: Form, data: bytes) -> Callable[[], str]:
 def _json(session: Session, row: int) -> str:
     log = session.log
 
-    def topic_name(records: RecordSet) -> str | None:
-        return log.topic_names.get(records.records_field.topic_id or b"")
-
     def topics_of(exchange: Exchange, _asked: object, _answered: object) -> tuple[str, ...]:
         return exchange.topics() if isinstance(exchange, LoggedExchange) else ()
 
-    names = Names(session.progress.file_names, topics_of, topic_name)
+    names = Names(session.progress.file_names, topics_of, log.topic_of_records)
     return json_line(log.exchange(row), row + 1, names)

@@ -17,7 +17,7 @@ from textual.widgets import Static
 from kdissect.engine.exchange_log.log import ExchangeLog
 from kdissect.engine.records.record_fields import SCHEMA_FIELDS
 from kdissect.engine.records.record_rows import RecordRows
-from kdissect.engine.records.record_sets import RecordSet, record_sets, records_side
+from kdissect.engine.records.record_sets import record_sets, records_side
 from kdissect.engine.records.record_values import RecordValues
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.wording import plural
@@ -275,7 +275,9 @@ class RecordReader:
         self._shown = shown
         self._place = 0
         self._count = 0
-        self._rows = RecordRows(_Files(files), topic_name=self._topic_name, values=RecordValues(log.schemas))
+        self._rows = RecordRows(
+            _Files(files), topic_name=log.topic_of_records, values=RecordValues(log.schemas)
+        )
         self._current: Iterator[Row] | None = None
 
     @property
@@ -339,9 +341,6 @@ class RecordReader:
                 batch = batches[found["batch"]]
                 place = {"row": row, "section": number, "is_response": records.is_response}
                 yield _preview(found) | place | {"start": batch.start, "end": batch.end}
-
-    def _topic_name(self, records: RecordSet) -> str | None:
-        return self._log.topic_names.get(records.records_field.topic_id or b"")
 
 
 class _Files(Sequence[str]):
