@@ -86,7 +86,7 @@ class Stage:
     def fill_by_proxy(self, topic_id: bytes) -> None:
         """The same by an idempotent producer that names the topic by its id, as consumers do.
 
-        What goes through the proxy is on its tape.
+        The tape of the proxy has the bytes that go through it.
         """
         client = RawClient(self.behind)
         given = client.ask("InitProducerId", 4, transactional_id=None, transaction_timeout_ms=0)

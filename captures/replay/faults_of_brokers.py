@@ -254,7 +254,7 @@ def _other_value(answer: Any, _: Any) -> bool:
     for row in rows:
         data = bytearray(row.records)
         end = _BATCH_LENGTH_END + int.from_bytes(data[_BATCH_LENGTH_END - 4 : _BATCH_LENGTH_END])
-        data[end - 2] ^= 1  # the last byte of the value; behind it is the count of headers
+        data[end - 2] ^= 1  # the last byte of the value, before the count of headers
         data[_CHECKSUM_END - 4 : _CHECKSUM_END] = crc32c(bytes(data[_CHECKSUM_END:end])).to_bytes(4)
         row.records = bytes(data)
     return bool(rows)

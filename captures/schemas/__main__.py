@@ -58,7 +58,7 @@ class Records:
         self.records.append(record)
 
     def written(self, topic: str, serializer: Any, deserializer: Any, message: Any) -> bytes:
-        """Add a message that a serializer writes; gives its bytes."""
+        """Add a message that a serializer writes, and return its bytes."""
         headers: list[Any] = []
         context = SerializationContext(topic, MessageField.VALUE, headers)
         data = serializer(message, context)

@@ -207,7 +207,7 @@ class CaptureFile:
         first, last = batch.span()
         clock_ns = self._clock_ns
         if self.is_request_log:
-            pass  # a request stands at the time of its response, which says when it came
+            pass  # a line has the time of the response, and the request came earlier
         elif last - first > STEP_NS or (clock_ns is not None and first < clock_ns - STEP_NS):
             self._note_steps(batch)
         elif clock_ns is None or last > clock_ns:

@@ -36,7 +36,7 @@ _RENAMED = {
     "candidateid": ("replicaid",),
     "candidatedirectoryid": ("replicadirectoryid",),
 }
-_SIZE_SUFFIX = "sizeinbytes"  # what a records field has behind its name: `recordsSizeInBytes`
+_SIZE_SUFFIX = "sizeinbytes"  # after the name of a records field: `recordsSizeInBytes`
 _SIZE = Packed(">q")
 _UNKNOWN_SIZE = _SIZE.pack(0)
 _LAYOUTS_KEPT = 1024

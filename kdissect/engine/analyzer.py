@@ -114,7 +114,7 @@ class Analyzer:
     """The connection that ended last."""
     _sees_all_flows = False
     _logged: Logged | None = None
-    """The line of a request log that the segment at hand is made of."""
+    """The line of a request log of which the current segment is made."""
     _nat_sides: NatSides | None = None
     """None where only some flows come, and nobody told of a NAT."""
 
@@ -275,7 +275,7 @@ class Analyzer:
             self.latest_ns = fed.latest_ns
 
     def _blocks(self, fed: native.InOrder | native.CopyInOrder) -> Iterator[Events]:
-        """The blocks and lists of events that it gives, each at hand while it is taken."""
+        """Yield its blocks and lists of events. Each is current while the caller reads it."""
         for found in fed:
             self._index = fed.index
             self._block = found if isinstance(found, native.ExchangeBlock) else None

@@ -582,7 +582,7 @@ def _lacking(rule: Rule, view: ConnectionView) -> str:
 
 
 def _is_in_doubt(rule: Rule, doubt: Doubt, exchange: Exchange | None, found: Occurrence) -> bool:
-    """Whether a frame that is wrong may explain a fault behind it. Facts are silenced with their exchange."""
+    """Whether a frame that is wrong may explain a later fault. Facts are silenced with their exchange."""
     if exchange is None or isinstance(rule, FactRule):
         return False
     return doubt.hides(exchange, found.party.role, found.side)

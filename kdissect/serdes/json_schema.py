@@ -35,7 +35,7 @@ def json_decoder(schema: Registered) -> Decode:
             for name, resource in given.items():
                 if uri.endswith(f"/{name}"):
                     return resource
-            raise KeyError(uri)  # which jsonschema tells as Unresolvable
+            raise KeyError(uri)  # which jsonschema reports as Unresolvable
 
         registry: Any = Registry
         validator = kind(contents, registry=registry(retrieve=retrieve).with_resources(given.items()))

@@ -168,7 +168,7 @@ def _own(name: str, schema: Registered) -> FileDescriptorProto:
 
 def _compiled(schema: Registered, folder: str) -> FileDescriptorSet:
     """What the compiler makes of the files of a folder. In a process of its own: it is no Python."""
-    import grpc_tools  # beside its own compiler are Google's files
+    import grpc_tools  # its folder has Google's files, too
 
     google = Path(grpc_tools.__file__).parent / "_proto"
     out = Path(folder, "out.set")

@@ -46,8 +46,8 @@ class _Found(NamedTuple):
     topics: list[TopicSchema]
     artifacts: list[dict[str, Any]]
     """Apicurio's metadata of versions, which name the ids of their content."""
-    beside: dict[str, Entry]
-    """By their paths, files beside those that are mapped to topics, which may refer to them."""
+    neighbors: dict[str, Entry]
+    """By path, files in the folders of files that are mapped to topics, which may refer to them."""
 
 
 def load_schemas(paths: Iterable[str]) -> Schemas:
@@ -62,7 +62,7 @@ def load_schemas(paths: Iterable[str]) -> Schemas:
     entries = _with_artifacts(found)
     if not entries and not found.topics:
         raise SchemaError(f"{', '.join(paths)}: no schemas inside")
-    return Schemas(entries, [*found.topics, *_by_subject(entries)], list(found.beside.values()))
+    return Schemas(entries, [*found.topics, *_by_subject(entries)], list(found.neighbors.values()))
 
 
 def _files_of(folder: str) -> Iterator[str]:
@@ -216,12 +216,12 @@ def _ids_of(path: str) -> list[tuple[str, int | str]]:
 def _entry_of_file(path: str, kind: SchemaType, text: str) -> Entry:
     """A schema that is a file: its name is a subject, an id, or what others refer to it by."""
     references: tuple[Reference, ...] = ()
-    beside = Path(path).with_name(f"{Path(path).stem}.references.json")
-    if beside.exists():
+    listed = Path(path).with_name(f"{Path(path).stem}.references.json")
+    if listed.exists():
         try:
-            given = json.loads(_text(str(beside)))
+            given = json.loads(_text(str(listed)))
         except (ValueError, RecursionError):
-            raise SchemaError(f"{beside}: no JSON") from None
+            raise SchemaError(f"{listed}: no JSON") from None
         references = tuple(map(_reference, given if isinstance(given, list) else ()))
     ids = tuple(_ids_of(path))
     name = Path(path).name
@@ -242,21 +242,21 @@ def _topics(path: str, contents: Any, found: _Found) -> Iterator[TopicSchema]:
         for part, file in named.items():
             entry, message = _mapped(path, str(file))
             found.entries.append(entry)
-            _add_beside(entry, found)
+            _add_neighbors(entry, found)
             yield TopicSchema(topic, part == "key", entry, message)
 
 
-def _add_beside(entry: Entry, found: _Found) -> None:
+def _add_neighbors(entry: Entry, found: _Found) -> None:
     """Files of the same kind in the folder of one."""
     where = Path(entry.where)
-    for beside in sorted(where.parent.glob(f"*{where.suffix}"))[:MAX_FILES]:
-        name = str(beside)
-        if name not in found.beside and name != entry.where and beside.is_file():
-            found.beside[name] = _entry_of_file(name, entry.type, _text(name))
+    for neighbor in sorted(where.parent.glob(f"*{where.suffix}"))[:MAX_FILES]:
+        name = str(neighbor)
+        if name not in found.neighbors and name != entry.where and neighbor.is_file():
+            found.neighbors[name] = _entry_of_file(name, entry.type, _text(name))
 
 
 def _mapped(path: str, file: str) -> tuple[Entry, str]:
-    """The schema that a map names, and the message behind a colon."""
+    """The schema that a map names, and the message after a colon."""
     split = _MESSAGE.fullmatch(file)
     named, message = (split[1], split[2]) if split and split[1].endswith(".proto") else (file, "")
     where = str(Path(path).parent / named)

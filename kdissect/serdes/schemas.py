@@ -77,14 +77,14 @@ class TopicSchema(NamedTuple):
 class Schemas:
     """Decodes keys and values. Schemas are compiled when the first value needs them.
 
-    `beside` are files that others refer to, and nothing else.
+    `neighbors` are files that only other schemas refer to.
     """
 
     def __init__(
-        self, entries: Iterable[Entry], topics: Sequence[TopicSchema] = (), beside: Sequence[Entry] = ()
+        self, entries: Iterable[Entry], topics: Sequence[TopicSchema] = (), neighbors: Sequence[Entry] = ()
     ) -> None:
         self._entries = list(entries)
-        self._files = [entry for entry in (*self._entries, *beside) if not entry.version]
+        self._files = [entry for entry in (*self._entries, *neighbors) if not entry.version]
         self._topics = tuple(topics)
         self._by_id = {one: entry for entry in self._entries for one in entry.ids}
         self._by_version = {(entry.subject, entry.version): entry for entry in self._entries if entry.subject}
@@ -163,7 +163,7 @@ class Schemas:
 
     def _compiled(self, entry: Entry, message: str) -> Decode | SchemaError:
         try:
-            references = dict(self._references(entry, set()) if entry.version else self._beside(entry))
+            references = dict(self._references(entry, set()) if entry.version else self._neighbors(entry))
             return decoder_of(Registered(entry.name, entry.type, entry.text, references, message))
         except SchemaError as error:
             self.errors[str(error)] = None
@@ -182,7 +182,7 @@ class Schemas:
             yield from self._references(needed, seen)
             yield reference.name, needed.text
 
-    def _beside(self, entry: Entry) -> Iterator[tuple[str, str]]:
+    def _neighbors(self, entry: Entry) -> Iterator[tuple[str, str]]:
         """What a file may refer to: other files, by the ends of their paths. Answers name what they need."""
         if entry.references:
             yield from self._references(entry, set())
@@ -228,7 +228,7 @@ def _failed(found: SchemaId | None, entry: Entry, fault: Exception) -> Reading:
 
 
 def _payload(found: SchemaId, kind: SchemaType, content: bytes) -> tuple[bytes, tuple[int, ...] | None]:
-    """What is behind the id, and the message indexes before it."""
+    """Return the bytes after the id, and the message indexes before them."""
     data = content[found.start :]
     if found.is_zlib:
         data = _unpacked(data)

@@ -464,7 +464,7 @@ class FrameReader:
 
     @property
     def begun(self) -> bytes:
-        """The first bytes of the content of the frame under way; empty without one."""
+        """The first bytes of the content of the frame that is not whole yet; empty without one."""
         return self.parts[0] if self._size >= 0 and self.parts else b""
 
     # position

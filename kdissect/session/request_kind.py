@@ -87,5 +87,5 @@ def kind_row(api_key: int, api_version: int) -> tuple[bytes, bytes, bool, bool, 
     kind = kind_of(api_key, api_version)
     is_ordinary = not (kind.is_unusual or kind.is_watched)
     is_api_versions = api_key == API_VERSIONS and not kind.unknown
-    tells = is_telling(api_key, api_version)
-    return kind.tags, kind.response_tags, is_ordinary, kind.is_produce, is_api_versions, tells
+    may_be_news = is_telling(api_key, api_version)
+    return kind.tags, kind.response_tags, is_ordinary, kind.is_produce, is_api_versions, may_be_news

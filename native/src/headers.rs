@@ -216,7 +216,7 @@ fn network(packet: &[u8], link_type: u32) -> Option<(usize, bool)> {
     }
 }
 
-/// Where the IP header of the packet begins that VXLAN carries, behind the header of IP at `at`, and whether it is
+/// Where the IP header of the packet begins that VXLAN carries, after the header of IP at `at`, and whether it is
 /// IPv6: `kdissect.net.headers.tunnel`. None where there is none, or anything about its carrier is unusual.
 fn vxlan(packet: &[u8], (at, is_ipv6): (usize, bool)) -> Option<(usize, bool)> {
     let ip = packet.get(at..)?;

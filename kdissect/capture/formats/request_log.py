@@ -4,7 +4,7 @@ A line is `PREFIX Completed request:{JSON} (kafka.request.logger)`; the prefix i
 contains the time. A line becomes packets of its connection: the request at the time at which the broker had
 read it, the response at the time of the line, and what else the line has in a comment
 (`model.packets.logged`). Bodies are encoded in their version. A body that is not in the log, or that the
-schema does not have, is missing bytes behind the header.
+schema does not have, is missing bytes after the header.
 
 Sequence numbers are invented, and no handshake is: the log does not have the beginning of a connection.
 """
@@ -201,9 +201,9 @@ class RequestLogParser(CaptureParser):
         facts = self._facts(row)
         sent = self._sequence(facts.connection)
         comment = facts.comment().encode()
-        self._packets(ends, True, sent, asked, request, (time_ns - total_ns, comment), out, places)
+        self._packets(ends, True, sent, asked, request, time_ns - total_ns, comment, out, places)
         if _is_answered(key, row):
-            self._packets(ends, False, sent, answered, response, (time_ns, comment), out, places)
+            self._packets(ends, False, sent, answered, response, time_ns, comment, out, places)
 
     def _bodies(self, key: int, version: int, row: dict[str, Any]) -> tuple[bytes | None, bytes | None]:
         """The bytes of both bodies; None for one that is not known."""
@@ -259,7 +259,8 @@ class RequestLogParser(CaptureParser):
         sent: list[int],
         header: bytes,
         body: bytes | None,
-        told: tuple[int, bytes],
+        time_ns: int,
+        comment: bytes,
         out: bytearray,
         places: list[PlacedPacket],
     ) -> None:
@@ -267,7 +268,7 @@ class RequestLogParser(CaptureParser):
         missing = 1 if body is None else 0
         content = header + (body or b"")
         content = (len(content) + missing).to_bytes(4) + content
-        time_ns = max(0, min(told[0], MAX_TIME_NS))
+        time_ns = max(0, min(time_ns, MAX_TIME_NS))
         mine, peer = (0, 1) if is_request else (1, 0)
         for start in range(0, len(content), _PAYLOAD):
             payload = content[start : start + _PAYLOAD]
@@ -278,7 +279,7 @@ class RequestLogParser(CaptureParser):
             self.captured_bytes += len(data)
             at = len(out)
             out += _LENGTHS.pack(len(data), len(data) + lost) + data + bytes(-len(data) & 3)
-            out += _OPTION.pack(OPT_COMMENT, len(told[1])) + told[1] + bytes((-len(told[1]) & 3) + 4)
+            out += _OPTION.pack(OPT_COMMENT, len(comment)) + comment + bytes((-len(comment) & 3) + 4)
             places.append((at, time_ns, _RAW, len(out), len(data) + lost))
 
 
@@ -286,7 +287,7 @@ _decoder = JSONDecoder()
 
 
 def _decoded(line: bytes, start: int) -> tuple[dict[str, Any], int]:
-    """The JSON from a position in a line on, and the position behind it."""
+    """Return the JSON from a position in a line on, and the position after it."""
     if line[start : start + 1] != b"{":
         raise _LineError(
             "text form" if line[start:].startswith((b"RequestHeader(", b"{api_key=")) else "no JSON"

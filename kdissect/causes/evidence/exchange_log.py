@@ -31,7 +31,7 @@ _METADATA, _CREATE_TOPICS = 3, 19
 
 
 class ErrorKey(NamedTuple):
-    """Errors that are alike: of one client, at one broker, about one thing. `topic` may be an id.
+    """Equal errors: of one client, at one broker, about one thing. `topic` may be an id.
 
     `scope` distinguishes clusters, in which names are unique (`session.identities`).
     """

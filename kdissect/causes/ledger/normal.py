@@ -92,11 +92,11 @@ _REBALANCE_NS = 300 * _SECOND_NS
 
 NORMAL: tuple[Normal, ...] = (
     Normal(
-        _ERROR, "the broker gives a new member its id, and the member joins again",
+        _ERROR, "the broker assigns a new member its id, and the member joins again",
         ("KIP-394 Motivation",), codes={79}, apis={11}, share=0.7,
     ),
     Normal(
-        _ERROR, "the broker gives a new member its id, and the member has ended",
+        _ERROR, "the broker assigns a new member its id, and the member has ended",
         ("KIP-394 Motivation",), codes={79}, apis={11}, most=2,
     ),
     Normal(

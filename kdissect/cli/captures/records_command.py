@@ -69,7 +69,7 @@ _DEFAULT_COLUMNS = (
     "key", "value", "headers", "producer_id", "producer_epoch", "sequence", "codec", "control", "connection",
     "exchange", "batch", "acquired", "delivery_count",
 )  # fmt: skip
-# Behind them with --schemas.
+# The columns after them with --schemas.
 _SCHEMA_COLUMNS = ("value_schema", "value_error", "key_error", "decoded.key", "decoded.value")
 # Of what is wrong in batches: the first few show what is wrong; `inspect --records` has all of it.
 _ANOMALIES_SHOWN = 50

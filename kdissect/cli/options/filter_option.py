@@ -66,7 +66,7 @@ def _add(parser: ArgumentParser, what: str, action: str, dest: str) -> None:
 
 
 def add_schemas(parser: ArgumentParser) -> None:
-    """Add the option; `schema_option.schemas_of` gives what it holds."""
+    """Add the option; `schema_option.schemas_of` returns the schemas."""
     parser.add_argument(
         "--schemas",
         metavar="PATH",

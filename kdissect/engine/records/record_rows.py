@@ -77,7 +77,7 @@ class RecordRows:
     """Turns records fields into rows. `files` are the inputs' names by file index, and may still grow.
 
     `key_form` and `value_form` are names of `_VALUE_FORMS`; `time_form` takes nanoseconds since 1970.
-    `values` gives the columns `SCHEMA_FIELDS`, which rows have only with it.
+    `values` adds the columns `SCHEMA_FIELDS`, which rows have only with it.
     """
 
     def __init__(

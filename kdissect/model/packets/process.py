@@ -28,7 +28,7 @@ class Process(NamedTuple):
 
 
 class LocalEnd(NamedTuple):
-    """Whose a packet is: of who sent it, or of who it was sent to; None where that is not told.
+    """The process of a packet: of its sender, or of its receiver; None if the capture does not contain it.
 
     `logged` is the line of a request log, if the packet is made of one.
     """
@@ -45,8 +45,8 @@ def as_segment(flow: bytes, local_end: LocalEnd) -> PlainSegment:
     """What goes in front of the segment of a packet, to tell where there are segments alone whose it is."""
     from json import dumps  # start-up: on Spark alone
 
-    told = dumps([*local_end.process, local_end.is_sender, local_end.logged]).encode()
-    return flow, 0, 0, 0, 0, told, _NO_BYTES, 0
+    values = dumps([*local_end.process, local_end.is_sender, local_end.logged]).encode()
+    return flow, 0, 0, 0, 0, values, _NO_BYTES, 0
 
 
 def local_end_of(segment: PlainSegment) -> LocalEnd:

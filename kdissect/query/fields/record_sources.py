@@ -30,7 +30,7 @@ RECORD_FILTER_FIELDS = (
     RowField(_HEADER, "string", 'keys of the headers of records; `header["NAME"]` is the value of a header'),
     *SCHEMA_FIELDS,
 )
-"""Names that filters know beside those with a path."""
+"""Names that filters know besides names with a path."""
 
 _Values = Callable[[Binding, str | None, Record], Iterable[Any]]
 """The values of a field of a record of a topic."""

@@ -30,7 +30,7 @@ class BadFrameSize(ConnectionRule):
 
     The int32 before each frame says how many bytes follow. A negative size, or one of 256 MiB and more, is
     no frame: brokers close the connection, clients lose their place in the stream. Silent where bytes were
-    missing before, for then the four bytes may be something else, and behind a frame that does not fit, which
+    missing before, for then the four bytes may be something else, and after a frame that does not fit, which
     has its own finding.
 
     Example: `ff ff ff fe` where a size belongs.
@@ -166,7 +166,7 @@ class FrameCutByClose(ConnectionRule):
     """A connection must not be closed inside a frame.
 
     The end that sent the frame closed before the frame was complete, and no byte is missing from the
-    capture: the receiver waits for bytes that never come, and drops what it has. Silent behind a frame that
+    capture: the receiver waits for bytes that never come, and drops what it has. Silent after a frame that
     does not fit, which has its own finding: nobody knows that a frame begins there.
 
     Example: a size of 200, 90 bytes, FIN.

@@ -83,7 +83,7 @@ def has_topic_names(api_key: int) -> bool:
 class _Rules:
     """The rules about batches of one magic, produced or given out.
 
-    Beside a rule are the facts that mark a batch for it, as a plain number (None: it is shown every batch).
+    Next to a rule are the facts that mark a batch for it, as a plain number (None: it is shown every batch).
     `facts`: those that mark a batch for one of them; `is_open`: one of them is shown every batch.
     """
 

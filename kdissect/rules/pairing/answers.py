@@ -17,7 +17,7 @@ class UnsolicitedResponse(ExchangeRule):
 
     The client starts every exchange; the broker echoes the correlation id. This response has an id that no
     request of the connection had. The rule is silent if a request that does not fit, or is not whole yet, may
-    be the one that it answers, and behind a response that does not fit.
+    be the one that it answers, and after a response that does not fit.
 
     Example: ids 1 and 2 are asked for, 1 and 77 answered.
 

@@ -291,7 +291,7 @@ class ConnectionView:
             self.misplaced_end = None if found.is_over else found
 
     def raise_doubt(self, who: Who, exchange: Exchange, said: Key, *, is_no_frame: bool) -> None:
-        """A frame that `who` sent is wrong, or none at all: those behind it may be read where none begin.
+        """A frame that `who` sent is wrong, or none at all: later frames may be read where none begin.
 
         `said` is the key of the finding about it.
         """

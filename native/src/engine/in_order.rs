@@ -256,7 +256,7 @@ impl InOrder {
         Ok(true)
     }
 
-    /// Put the rows at hand into the block; whether that is full.
+    /// Put the rows of `work` into the block; whether that is full.
     fn gather(&mut self, py: Python<'_>, held: &mut Held, at: (usize, PacketPlace)) -> bool {
         let gathered = self.gathered.get_or_insert_with(|| Gathered::of(held.engine.clone_ref(py)));
         gathered.add(py, held, at, &mut self.work.rows);

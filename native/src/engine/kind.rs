@@ -21,7 +21,7 @@ pub struct Kind {
     /// ApiVersions: the request says what the client is, and is for the engine as the first of a connection alone.
     pub is_api_versions: bool,
     /// Its exchanges may name a cluster or the id of a topic.
-    pub tells: bool,
+    pub may_be_news: bool,
 }
 
 /// API key and version in one number, as they begin a request (spec/004 "Complete Request Format").
@@ -41,10 +41,10 @@ pub fn pair(number: u32) -> (i16, i16) {
 
 impl Kind {
     pub fn of(number: u32, row: Row) -> Kind {
-        let (tags, response_tags, is_ordinary, is_produce, is_api_versions, tells) = row;
+        let (tags, response_tags, is_ordinary, is_produce, is_api_versions, may_be_news) = row;
         let (api_key, version) = pair(number);
         let (tags, response_tags) = (tags.into(), response_tags.into());
-        Kind { api_key, version, tags, response_tags, is_ordinary, is_produce, is_api_versions, tells }
+        Kind { api_key, version, tags, response_tags, is_ordinary, is_produce, is_api_versions, may_be_news }
     }
 
     pub fn number(&self) -> u32 {

@@ -8,7 +8,7 @@ use crate::engine::shared::Engine;
 /// The number of an exchange that identities have to read; None if it contains nothing new.
 fn number(engine: &Engine, py: Python<'_>, info: &Py<PyAny>, row: &Row) -> PyResult<Option<i64>> {
     let (request, Some(response)) = (&row.request, &row.response) else { return Ok(None) };
-    if !request.kind.tells {
+    if !request.kind.may_be_news {
         return Ok(None);
     }
     let (asked, answered) = (request.content.of_body(py), response.of_body(py));

@@ -44,7 +44,7 @@ type Doors =
 /// How both bodies are read as rows by partition.
 type RowsOf = (Py<PartitionRows>, Py<PartitionRows>);
 /// What machines of the histories ask of a kind: producers, whether transactions do, fetch sessions, whether an epoch of
-/// the metadata log is as it was; of members of groups which fields tell them; batches that were produced.
+/// the metadata log is as it was; of members of groups the fields that name them; batches that were produced.
 type AsksRow = (
     Option<Py<Sequences>>,
     bool,
@@ -527,7 +527,7 @@ impl UnmarkedRows {
     }
 }
 
-/// Whether a machine is to be fed a row, as far as its values alone tell.
+/// Whether a machine is to be fed a row, as far as its values alone show.
 fn is_fed(plan: &Plan, read: &Reading<'_>) -> bool {
     plan.is_transactional && read.asked.facts[1].is_some()
         || plan.produces.is_some() && produced(read).is_none()
