@@ -4,6 +4,7 @@ from importlib.util import find_spec
 
 # The extras of pyproject.toml (a test compares them) that are asked for by name where they are missing.
 EXTRAS = {
+    "admin": ("javaproperties>=0.8", "kafka-python>=3.0,<4"),
     "arrow": ("pyarrow>=19",),
     "live-scapy": ("scapy>=2.6",),
     "metrics": ("prometheus-client>=0.21",),
