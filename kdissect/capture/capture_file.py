@@ -168,7 +168,9 @@ class CaptureFile:
         self._fail(why)
 
     def first_time(self) -> int | None:
-        """Time of the first packet, found by reading the beginning; None when there is none to be found."""
+        """Return the time of the first packet, found by reading the beginning; None when there is none to be
+        found.
+        """
         batches = self.batches()
         first = next(batches, None)
         batches.close()

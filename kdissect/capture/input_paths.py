@@ -196,7 +196,7 @@ def _is_request_log(path: str) -> bool:
 
 
 def _kind_of(source: FileSource) -> type[CaptureParser] | None:
-    """The parser for a file by its first bytes. Raises OSError."""
+    """Return the parser for a file by its first bytes. Raises OSError."""
     try:
         head, chunks = peek(source.chunks())
         head, _ = peek(decompress(chunks, detect_compression(head)))

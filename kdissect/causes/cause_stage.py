@@ -30,7 +30,7 @@ class CauseStage:
         self._gathering.add_kept(event)
 
     def takers(self) -> list[BlockTaker]:
-        """Who takes the exchanges of a block, instead of `add_kept`."""
+        """Return who takes the exchanges of a block, instead of `add_kept`."""
         return self._gathering.takers()
 
     def close(self) -> Iterator[tuple[str, Any]]:

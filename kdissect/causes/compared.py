@@ -28,7 +28,7 @@ class ComparedCause(NamedTuple):
     bad: FoundCause | None
 
     def facts(self) -> dict[str, Any]:
-        """The parts by name, for JSON."""
+        """Return the parts by name, for JSON."""
         there = self.bad or self.good
         assert there is not None
         return {
@@ -77,7 +77,7 @@ def _of(good: FoundCause | None, bad: FoundCause) -> ComparedCause:
 
 
 def against(good: Diagnosis, bad: Diagnosis) -> Diagnosis:
-    """What is wrong in `bad` and was not in `good`, or not so much."""
+    """Return what is wrong in `bad` and was not in `good`, or not so much."""
     found = compared(good, bad)
     names = {
         state: [(one.bad or one.good) for one in found if one.state is state]

@@ -35,7 +35,7 @@ def diagnose(
     causes: Iterable[Cause] = ALL_CAUSES,
     most: int = CAUSES_SHOWN,
 ) -> Diagnosis:
-    """What is wrong. `wanted` tells by its parties whether a cause is of interest."""
+    """Return what is wrong. `wanted` tells by its parties whether a cause is of interest."""
     seen = Evidence(gathering)
     found = folded(_held_against_capture(found_by(causes, seen)))
     if wanted is not None:
@@ -54,7 +54,7 @@ def diagnose(
 
 
 def found_by(causes: Iterable[Cause], seen: Evidence) -> list[FoundCause]:
-    """What causes say of a capture, in their order, if no law refutes it (`Evidence.refuted`).
+    """Return what causes say of a capture, in their order, if no law refutes it (`Evidence.refuted`).
 
     Each claims the symptoms that it explains.
     """
@@ -93,7 +93,9 @@ _NOTHING: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
 
 
 def folded(found: Sequence[FoundCause]) -> list[FoundCause]:
-    """Each effect with its cause; one that is an effect of several goes to the first of them in time."""
+    """Return each effect with its cause; one that is an effect of several goes to the first of them in
+    time.
+    """
     owner: dict[int, int] = {}
     for at, effect in enumerate(found):
         causes = [

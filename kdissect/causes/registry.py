@@ -116,5 +116,5 @@ ALL_CAUSES = _causes()
 
 
 def cause_by(cause_id: str) -> Cause | None:
-    """The cause with an id."""
+    """Return the cause with an id."""
     return next((cause for cause in ALL_CAUSES if cause.id == cause_id), None)

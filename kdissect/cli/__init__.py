@@ -112,7 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _guarded(arguments: list[str]) -> int:
-    """The guard of the process: whatever comes out of a command becomes a line and an exit code."""
+    """Return the guard of the process: whatever comes out of a command becomes a line and an exit code."""
     try:
         try:
             code = _dispatch(arguments)
@@ -185,13 +185,13 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _means_file(arguments: list[str]) -> bool:
-    """Whether no command is named, but what to look at: `FILE`, `-r FILE`, `-t FILE`."""
+    """Return whether no command is named, but what to look at: `FILE`, `-r FILE`, `-t FILE`."""
     words = [word for word in arguments if word != _SCREEN]
     return bool(words) and (words[0] == _READ or os.path.exists(words[0]))  # noqa: PTH110
 
 
 def _unknown(first: str) -> str:
-    """What is wrong with the first word, and what was meant."""
+    """Return what is wrong with the first word, and what was meant."""
     from kdissect.cli.options.wanted_names import near_names  # start-up: only where something is wrong
 
     what = "option" if first.startswith("-") else "command or file"
@@ -206,7 +206,7 @@ def _report_limits_met() -> None:
 
 
 def command_of(name: str) -> Command:
-    """A command of `COMMANDS`, its module imported."""
+    """Return a command of `COMMANDS`, its module imported."""
     return cast(Command, import_module(f"kdissect.cli.{COMMANDS[name][0]}.{name.replace('-', '_')}_command"))
 
 

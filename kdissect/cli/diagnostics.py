@@ -45,7 +45,7 @@ def bound_faults(arguments: Sequence[str]) -> None:
 
 
 def listener_of(arguments: Sequence[str]) -> Listener:
-    """What gets each fault; whoever catches it says the line."""
+    """Return what gets each fault; whoever catches it says the line."""
     return _show if DEBUG in arguments else _pass
 
 

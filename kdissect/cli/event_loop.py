@@ -176,7 +176,7 @@ def taking_blocks(
     count_block: Callable[[native.ExchangeBlock, int], int],
     others: Sequence[BlockTaker] = (),
 ) -> Callable[[Events], None]:
-    """What `read_blocks` does with each batch of events."""
+    """Return what `read_blocks` does with each batch of events."""
     guard = dissection.guard
     takers = [BlockTaker.of_counted(count_block, take), *others]
 

@@ -68,13 +68,13 @@ def report(dissection: Dissection, options: Namespace) -> int:
 
 
 def report_interrupted(dissection: Dissection, options: Namespace) -> str:
-    """The same where Ctrl-C ended the reading; gives how far that came."""
+    """Return the same where Ctrl-C ended the reading; gives how far that came."""
     say_states(states_of(dissection, options)._replace(is_over=True))
     return how_far(dissection)
 
 
 def how_far(dissection: Dissection) -> str:
-    """How much of the inputs was read: `12.0 of 40.0 MB were read`."""
+    """Return how much of the inputs was read: `12.0 of 40.0 MB were read`."""
     files = dissection.captures.files
     done = sum(file.source.bytes_read for file in files)
     sizes = [file.size for file in files if file.size is not None]
@@ -83,7 +83,7 @@ def how_far(dissection: Dissection) -> str:
 
 
 def states_of(dissection: Dissection, options: Namespace) -> InputStates:
-    """What is wrong with the inputs so far."""
+    """Return what is wrong with the inputs so far."""
     is_ours = wants_live(options)
     files = [_file_state(file, is_ours) for file in dissection.captures.files]
     files += [FileState(fault, None, ()) for fault in dissection.guard.errors]
@@ -108,7 +108,7 @@ def unread_inputs(dissection: Dissection, options: Namespace) -> tuple[str, ...]
 
 
 def _wanted(options: Namespace) -> tuple[WantedState, ...]:
-    """What options asked for by name (`cli.options.wanted_names.watch_for`)."""
+    """Return what options asked for by name (`cli.options.wanted_names.watch_for`)."""
     return tuple(one.state() for one in getattr(options, "wanted_names", {}).values())
 
 
@@ -132,7 +132,7 @@ def _hosts_lines(states: InputStates) -> Iterator[str]:
 
 
 def _log_lines(states: InputStates) -> Iterator[str]:
-    """What request logs do not contain, and how many forwarded requests are left out."""
+    """Yield what request logs do not contain, and how many forwarded requests are left out."""
     logs = [state.forwarded for state in states.files if state.forwarded is not None]
     if not logs or not states.is_over:
         return
@@ -144,7 +144,9 @@ def _log_lines(states: InputStates) -> Iterator[str]:
 
 
 def joined_states(shards: Iterable[InputStates]) -> InputStates:
-    """Those of one reading by several processes: faults that only a shard shows, and what all have seen."""
+    """Return those of one reading by several processes: faults that only a shard shows, and what all have
+    seen.
+    """
     first, *rest = shards
     for more in rest:
         nothing = FileState(None, None, ())

@@ -81,7 +81,7 @@ class LiveView:
         self._output.flush()
 
     def _text(self) -> str | None:
-        """What would be printed now; None where a copy does not come to its end."""
+        """Return what would be printed now; None where a copy does not come to its end."""
         reading, writing = os.pipe()
         try:
             child = os.fork()

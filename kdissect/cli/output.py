@@ -141,7 +141,7 @@ class Output:
 
 
 def terminal_width() -> int:
-    """Columns of the terminal."""
+    """Return columns of the terminal."""
     from shutil import get_terminal_size  # start-up: it loads compressions
 
     return get_terminal_size().columns
@@ -168,7 +168,7 @@ def folded(text: str, width: int) -> str:
 
 
 def _margin(line: str, width: int) -> int:
-    """Where the last column of a line begins, that of its text where there is but one."""
+    """Return where the last column of a line begins, that of its text where there is but one."""
     start = len(line) - len(line.lstrip(" "))
     last = line.rfind("  ", start, width // 2)
     return last + 2 if last > start else min(start, width // 2)

@@ -17,7 +17,10 @@ from kdissect.schema.all_fields import has_payloads
 def body_part(
     data: bytes, offset: int, api_key: int, api_version: int, is_response: bool, facts: Facts
 ) -> Part | None:
-    """What there is of the body at `offset`; None of one that the schema does not know. Raises nothing."""
+    """Return what there is of the body at `offset`; None of one that the schema does not know.
+
+    Raises nothing.
+    """
     version = quirks.response_body_version(api_key, api_version, data, offset) if is_response else api_version
     message = known_body(api_key, version, is_response)
     if message is None:
@@ -26,7 +29,7 @@ def body_part(
 
 
 def part_jsonable(part: Part, api_key: int, show_secrets: bool, facts: Facts) -> dict[str, Any]:
-    """A part of a body as a dict for JSON.
+    """Return a part of a body as a dict for JSON.
 
     Near secrets all is masked that may be a piece of one, as in trees.
     """

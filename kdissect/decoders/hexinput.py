@@ -62,8 +62,8 @@ class _Line(NamedTuple):
 
 
 def is_dump(lines: list[str]) -> bool:
-    """Whether the text is a dump: every line starts with an offset, the first one with 0 or one ended by a
-    colon.
+    """Return whether the text is a dump: every line starts with an offset, the first one with 0 or one ended
+    by a colon.
     """
     shown = [line for line in lines if line.strip() and line.strip() != _SQUEEZED]
     found = [_OFFSET.match(line) for line in shown]
@@ -74,7 +74,7 @@ def is_dump(lines: list[str]) -> bool:
 
 
 def parse_dump(lines: list[str]) -> bytes:
-    """The bytes of a dump. Raises HexError."""
+    """Return the bytes of a dump. Raises HexError."""
     parsed = [_parse_line(number, line) for number, line in enumerate(lines, 1) if _OFFSET.match(line)]
     squeezed = {number for number, line in enumerate(lines, 1) if line.strip() == _SQUEEZED}
     out = bytearray()
@@ -125,7 +125,7 @@ def _pull(line: _Line, count: int) -> tuple[bytes, int]:
 
 
 def _last(line: _Line, width: int, column: int) -> bytes:
-    """The bytes of the last line, which no offset follows."""
+    """Return the bytes of the last line, which no offset follows."""
     text = line.text[:column] if column else line.text
     end = _ascii_start(text, line.start)
     content, stop = _pull(line._replace(text=text[:end]), width or MAX_LINE)
@@ -136,7 +136,7 @@ def _last(line: _Line, width: int, column: int) -> bytes:
 
 
 def _ascii_start(text: str, start: int) -> int:
-    """Where the ASCII column begins: behind a gap, with one character for every byte before it."""
+    """Return where the ASCII column begins: behind a gap, with one character for every byte before it."""
     shown, at = 0, start  # letters before the gap, and the place up to which they were counted
     end = len(text.rstrip())
     for gap in _GAP.finditer(text, start):
@@ -172,7 +172,7 @@ class HexError(KdissectError):
 
 
 def parse_hex(text: str) -> bytes:
-    """The bytes that `text` shows. Raises HexError, which names line and column."""
+    """Return the bytes that `text` shows. Raises HexError, which names line and column."""
     if "\\" in text:
         return _parse_strings(text)
     lines = text.splitlines()
@@ -204,15 +204,15 @@ def _parse_word(token: re.Match[str], number: int) -> bytes:
 
 
 def _parse_strings(text: str) -> bytes:
-    """Strings in quotes one after the other, or else every line as one."""
+    """Return strings in quotes one after the other, or else every line as one."""
     quoted = [(match[2], match.start(2)) for match in _quoted(text)]
     bare = [(line.group().strip(), line.start()) for line in re.finditer(r"\S[^\r\n]*", text)]
     return b"".join(_unescape(part, text, start) for part, start in quoted or bare)
 
 
 def _quoted(text: str) -> Iterator[re.Match[str]]:
-    """Strings in quotes. One that nobody ends is none; nor is any behind it with the same mark, which would
-    have ended it: they are not looked at, or a text of `\\"` would be gone through from each of them.
+    """Yield strings in quotes. One that nobody ends is none; nor is any behind it with the same mark, which
+    would have ended it: they are not looked at, or a text of `\\"` would be gone through from each of them.
     """
     marks = "\"'"
     at = 0

@@ -92,7 +92,9 @@ def _shape(message: Message, version: int) -> _Shape | None:
 
 
 def partition_lists(message: Message, version: int) -> PartitionLists | None:
-    """The names of those fields; None for a body without them, or whose partitions are bare numbers."""
+    """Return the names of those fields; None for a body without them, or whose partitions are bare
+    numbers.
+    """
     found = _lists(message, version)
     if found is None:
         return None
@@ -101,7 +103,7 @@ def partition_lists(message: Message, version: int) -> PartitionLists | None:
 
 
 def _lists(message: Message, version: int) -> tuple[Field, Field, Field, Field | None] | None:
-    """The fields of `PartitionLists`; no last one where partitions are bare numbers."""
+    """Return the fields of `PartitionLists`; no last one where partitions are bare numbers."""
     topics = _field(message.root, version, _LISTS)
     topic = None if topics is None else _element(topics)
     if topics is None or topic is None:

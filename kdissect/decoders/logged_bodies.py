@@ -47,19 +47,19 @@ class UnreadableBodyError(ValueError):
 
 
 def placeholder(size: int) -> bytes | None:
-    """What a records field holds instead of records of this many bytes; None, for null, below 0."""
+    """Return what a records field holds instead of records of this many bytes; None, for null, below 0."""
     return None if size < 0 else _SIZE.pack(size) if size else b""
 
 
 def placeholder_size(content: bytes | memoryview) -> int | None:
-    """The size of the records that a placeholder is in place of; None if the log does not have it."""
+    """Return the size of the records that a placeholder is in place of; None if the log does not have it."""
     if len(content) != _SIZE.size:
         return 0
     return int(_SIZE.unpack(content)[0]) or None
 
 
 def logged_body(message: Message, version: int, body: object) -> bytes:
-    """The bytes of a body. Raises UnreadableBodyError."""
+    """Return the bytes of a body. Raises UnreadableBodyError."""
     layout = _layout(message, version)
     try:
         return encode(message, version, _struct(layout, message.root, body, message.name))
@@ -74,7 +74,7 @@ def _layout(message: Message, version: int) -> Layout:
 
 @lru_cache(_LAYOUTS_KEPT)
 def _fields(layout: Layout, struct: Struct) -> Mapping[str, Field]:
-    """The fields of a struct in a version by their names in lower case."""
+    """Return the fields of a struct in a version by their names in lower case."""
     fields = (*layout.plain_fields(struct), *layout.tagged_fields(struct))
     return {field.official_name.lower(): field for field in fields}
 
@@ -152,7 +152,7 @@ def _bytes(kind: Primitive, text: object, path: str) -> bytes:
 
 
 def _lost_records(value: object, path: str) -> bytes:
-    """What ShareFetch has, whose size is lost."""
+    """Return what ShareFetch has, whose size is lost."""
     if value != "":
         raise UnreadableBodyError(f"{path}: records in the log")
     return b""

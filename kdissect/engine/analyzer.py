@@ -231,7 +231,9 @@ class Analyzer:
         return self._counted(rest)
 
     def _counted(self, fed: Iterator[Events]) -> Iterator[Events]:
-        """The same; exchanges that two capture sets have are distinguished where others of theirs are not."""
+        """Return the same; exchanges that two capture sets have are distinguished where others of theirs are
+        not.
+        """
         return fed if self._duplicate_taps is None else self._duplicate_taps.counted(fed)
 
     def _feed_packets(self, numbered: Collection[tuple[int, PlainPacket]]) -> Iterator[Events]:
@@ -254,7 +256,7 @@ class Analyzer:
         self._rest = iter(())
 
     def _feed_block(self, block: PacketBlock | MergedBlock) -> Iterator[Events]:
-        """The same, compiled: what is unusual about a packet is left to `_feed_packet`."""
+        """Yield the same, compiled: what is unusual about a packet is left to `_feed_packet`."""
         self._index = 0
         runs = block.runs()
         self.parser.packets += len(block)
@@ -310,7 +312,7 @@ class Analyzer:
                 self._duplicate_taps.hear(capture_set)
 
     def _lend(self, capture_set: str) -> tuple[str, int, Any] | None:
-        """A capture set's name, the time up to which its packets may be taken, and what takes them.
+        """Return a capture set's name, the time up to which its packets may be taken, and what takes them.
 
         None before its first segment.
         """
@@ -325,15 +327,15 @@ class Analyzer:
         feed_unusual: Callable[[int], int],
         lend: Callable[[int], tuple[str, int, Any] | None],
     ) -> native.InOrder | native.CopyInOrder:
-        """What takes the packets of a block."""
+        """Return what takes the packets of a block."""
         return native.InOrder(runs, self.latest_ns, self._events, self._others, feed_unusual, lend)
 
     def _lent_of(self, capture_set: str, flows: FlowTable) -> Any:
-        """What it takes of a capture set."""
+        """Return what it takes of a capture set."""
         return flows.held, self._syns(capture_set, flows)
 
     def _syns(self, capture_set: str, flows: FlowTable) -> native.HeldSyns | None:
-        """What the compiled `_first` of a SYN is given; None where each SYN is for this one."""
+        """Return what the compiled `_first` of a SYN is given; None where each SYN is for this one."""
         counts = self._store.counts
         if not self._holds_syns or self._only_ports or self._others is not None:
             return None
@@ -348,7 +350,7 @@ class Analyzer:
     def _begin(
         self, flow: bytes, half: HalfOpen, told: ToldOfClient, latest_ns: int | None, ref: int
     ) -> native.Held:
-        """A connection began in the engine, with this handshake; gives its place there."""
+        """Return a connection began in the engine, with this handshake; gives its place there."""
         if ref >> FILE_SHIFT != self._file:
             self._switch_file(ref >> FILE_SHIFT)
         if latest_ns is not None:
@@ -474,18 +476,18 @@ class Analyzer:
         found.feed(direction, segment, ref, time_ns)
 
     def _find(self, key: bytes) -> tuple[Flow | None, int]:
-        """The connection that a segment with this flow key belongs to, and its direction there."""
+        """Return the connection that a segment with this flow key belongs to, and its direction there."""
         found = self._flows.get(key)
         if found is not None:
             return found, 0
         return self._flows.get(reverse_flow(key)), 1
 
     def is_due(self, ref: int, time_ns: int) -> bool:
-        """Whether `advance` has anything to do."""
+        """Return whether `advance` has anything to do."""
         return time_ns > self._due_ns or ref >> FILE_SHIFT != self._file
 
     def advance(self, ref: int, time_ns: int) -> list[Event]:
-        """Time came to `time_ns` in the capture set of a packet: what was silent for too long is over."""
+        """End what was silent for too long when the capture set of a packet reaches `time_ns`."""
         self._advance(ref, time_ns)
         return self._take() if self._events else _NOTHING
 
@@ -496,7 +498,9 @@ class Analyzer:
             self._sweep(time_ns)
 
     def next_end_ns(self) -> int | None:
-        """When the first open connection is over if nothing more comes, told by `advance`; None without."""
+        """Return when the first open connection is over if nothing more comes, told by `advance`; None
+        without.
+        """
         ends = (over_ns(one) for table in self._tables.values() for one in table.values())
         return min(ends, default=None)
 
@@ -528,7 +532,7 @@ class Analyzer:
         yield self._take()
 
     def tally(self) -> ConnectionTally:
-        """What connections came to so far, those that are open included."""
+        """Return what connections came to so far, those that are open included."""
         tally = self._tally.copy()
         for table in self._tables.values():
             for connection in table.values():
@@ -537,7 +541,7 @@ class Analyzer:
         return tally
 
     def open_connections(self) -> int:
-        """How many have not ended."""
+        """Return how many have not ended."""
         return self._store.counts.connections
 
     def _take(self) -> list[Event]:
@@ -559,7 +563,7 @@ class Analyzer:
             self._duplicate_taps.hear(capture_set)
 
     def _slow(self, plain: PlainSegment, ref: int, time_ns: int) -> tuple[Connection, int] | None:
-        """Everything that is not a segment of a known connection: sweep, SYN, new connection.
+        """Return everything that is not a segment of a known connection: sweep, SYN, new connection.
 
         Gives the connection of the segment, and its direction there. None: it was taken, or belongs to
         nothing.
@@ -607,7 +611,7 @@ class Analyzer:
         return connection
 
     def _first(self, plain: PlainSegment, ref: int, time_ns: int) -> Connection | None:
-        """The first segment of a flow."""
+        """Return the first segment of a flow."""
         if self._holds_syns:
             half = opened_by(plain, ref, time_ns, self.place)
             if half is not None:
@@ -617,7 +621,7 @@ class Analyzer:
         return self._open(Segment._make(plain), time_ns, self.place) if _begins(plain) else None
 
     def _info(self, flow: bytes, is_answer: bool, time_ns: int, place: tuple[int, int]) -> ConnectionInfo:
-        """A connection whose first packet has this flow key, and answers a SYN or not."""
+        """Return a connection whose first packet has this flow key, and answers a SYN or not."""
         # The answer to a SYN comes from the listener; without one the first to speak is taken for the client.
         swapped = is_answer or (bool(self._ports) and flow_endpoints(flow)[0].port in self._ports)
         client = reverse_flow(flow) if swapped else flow
@@ -644,7 +648,7 @@ class Analyzer:
         return connection
 
     def _connection(self, info: ConnectionInfo, _flow: bytes) -> Connection:
-        """A connection that begins with a flow's segment."""
+        """Return a connection that begins with a flow's segment."""
         forced = info.client_direction if self._ports and info.broker.port in self._ports else None
         return ConnectionAnalyzer(info, self._events, forced, self._secrets, self._store, self.brokers)
 
@@ -722,30 +726,30 @@ class Analyzer:
 
 
 def rest_without(rest: Rest, files: Collection[int]) -> Rest:
-    """What is left, without the packets of some files."""
+    """Return what is left, without the packets of some files."""
     return iter([one for one in rest if one[1][0][0] >> FILE_SHIFT not in files])
 
 
 def _numbered_without(
     packets: Sequence[PlainPacket], start: int, files: Collection[int]
 ) -> list[tuple[int, PlainPacket]]:
-    """Packets with their numbers, without those of some files."""
+    """Return packets with their numbers, without those of some files."""
     return [one for one in enumerate(packets, start) if one[1][0] >> FILE_SHIFT not in files]
 
 
 def _is_of_line(found: Flow, logged: Logged) -> bool:
-    """Whether a connection is the one that a line of a request log names."""
+    """Return whether a connection is the one that a line of a request log names."""
     known = None if isinstance(found, bytes) else found.info.logged
     return known is not None and known.connection == logged.connection
 
 
 def is_answer(flags: int) -> bool:
-    """Whether a segment answers a SYN."""
+    """Return whether a segment answers a SYN."""
     return flags & (SYN | ACK) == SYN | ACK
 
 
 def _begins(plain: PlainSegment) -> bool:
-    """Whether a segment makes a connection: bare acknowledgements do not."""
+    """Return whether a segment makes a connection: bare acknowledgements do not."""
     return bool(plain[3] & SYN or plain[5] or plain[6])
 
 

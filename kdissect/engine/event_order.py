@@ -76,13 +76,13 @@ class OrderedAnalyzer:
                 yield self._placed(events, self._in_set(ref), now_ns)
 
     def placed(self, events: PlacedEvents) -> list[Placed]:
-        """The events of a block with their keys, each an object."""
+        """Return the events of a block with their keys, each an object."""
         if isinstance(events, list):
             return events
         return [(self.order_of(events, at), events[at]) for at in range(len(events))]
 
     def order_of(self, block: native.ExchangeBlock, at: int) -> bytes:
-        """The key of an exchange of a block, by its number."""
+        """Return the key of an exchange of a block, by its number."""
         latest_ns, ref, behind = block.place(at)
         return _place(latest_ns, self._in_set(ref)) + _NUMBER.pack(behind)
 
@@ -95,7 +95,7 @@ class OrderedAnalyzer:
         return over + self._placed(events, self._in_set(ref), now_ns) if events else over
 
     def advance(self, ref: int, now_ns: int) -> list[Placed]:
-        """Time came to `now_ns` in the capture set of a packet: what was silent for too long is over."""
+        """End what was silent for too long when the capture set of a packet reaches `now_ns`."""
         return self._placed(self.analyzer.advance(ref, now_ns), self._in_set(ref), now_ns)
 
     def close(self, ends: Mapping[str, int]) -> list[Placed]:
@@ -108,7 +108,7 @@ class OrderedAnalyzer:
             yield self._placed(events, _LAST, _LAST)
 
     def _placed(self, events: list[Event], ref: int, now_ns: int) -> list[Placed]:
-        """Events of one packet, or of the end, with their keys."""
+        """Return events of one packet, or of the end, with their keys."""
         placed: list[Placed] = []
         here = _place(now_ns, ref)
         numbers: dict[tuple[str, bytes], int] = {}  # by capture set: places of others are others
@@ -132,7 +132,7 @@ class OrderedAnalyzer:
         return _place(opened_ns, self._in_set(ref))
 
     def _in_set(self, ref: int) -> int:
-        """A reference of a packet with the number of its file within the capture set."""
+        """Return a reference of a packet with the number of its file within the capture set."""
         return self.number_of(ref >> FILE_SHIFT) << FILE_SHIFT | ref & NUMBER_MASK
 
 

@@ -31,7 +31,7 @@ class DecodedBody(NamedTuple):
 
 
 def body_of(exchange: Exchange, side: str, show_secrets: bool) -> DecodedBody:
-    """The body of one side (`request` or `response`) as plain JSON values. Raises nothing.
+    """Return the body of one side (`request` or `response`) as plain JSON values. Raises nothing.
 
     A body that was cut or does not fit gives `error`; bytes behind a body that fits give an anomaly, and so
     do payloads that do not fit.
@@ -80,7 +80,9 @@ def _decoded(exchange: Exchange, side: str, frame: Frame, show_secrets: bool) ->
 
 
 def _whole_body(data: bytes, offset: int, read: Decoder | None) -> dict[str, Any] | None:
-    """The body if the bytes are one and nothing else, and no more need be known of it: nearly always."""
+    """Return the body if the bytes are one and nothing else, and no more need be known of it: nearly
+    always.
+    """
     if read is None:
         return None
     try:
@@ -101,7 +103,7 @@ def _cut_body(exchange: Exchange, frame: Frame, side: str, show_secrets: bool) -
 
 
 def part_of(exchange: Exchange, side: str) -> "Part | None":
-    """What there is of a body that was cut or does not fit. Raises nothing.
+    """Return what there is of a body that was cut or does not fit. Raises nothing.
 
     None where the header does not fit, so that nobody knows where the body begins, and of a body that the
     schema does not know.
@@ -118,7 +120,7 @@ def part_of(exchange: Exchange, side: str) -> "Part | None":
 
 
 def _part(exchange: Exchange, side: str, show_secrets: bool) -> "tuple[dict[str, Any] | None, str]":
-    """The same as JSON, None for nothing, and the path of the first piece that does not fit."""
+    """Return the same as JSON, None for nothing, and the path of the first piece that does not fit."""
     from kdissect.decoders.body_parts import part_jsonable  # start-up: nearly all bodies fit
 
     part = part_of(exchange, side)
@@ -129,7 +131,7 @@ def _part(exchange: Exchange, side: str, show_secrets: bool) -> "tuple[dict[str,
 
 
 def _token(exchange: Exchange, frame: Frame, side: str, show_secrets: bool) -> DecodedBody:
-    """A bare SASL token, in the form of the `auth_bytes` of SaslAuthenticate."""
+    """Return a bare SASL token, in the form of the `auth_bytes` of SaslAuthenticate."""
     from kdissect.decoders.payloads.nesting import token_jsonable  # start-up: few have payloads
 
     return DecodedBody(token_jsonable(frame.data, _facts()(exchange, side), show_secrets), None)

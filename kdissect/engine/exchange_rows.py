@@ -143,7 +143,10 @@ Nest = Callable[[Row, Exchange], list[Anomaly]]
 
 
 def wire_topics(exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:
-    """The names that stand in the frames. `history.topics.topic_names` knows those of topic ids too."""
+    """Return the names that stand in the frames.
+
+    `history.topics.topic_names` knows those of topic ids too.
+    """
     return union(asked.topics, answered.topics)
 
 
@@ -156,12 +159,12 @@ class More(NamedTuple):
 
 
 def more_of(asked: Summary, answered: Summary) -> More:
-    """What a line tells of the bodies with these summaries."""
+    """Return what a line tells of the bodies with these summaries."""
     return More(union(asked.groups, answered.groups), answered.throttle_ms, asked.rack)
 
 
 def listed_summaries(exchange: Exchange) -> tuple[Summary, Summary]:
-    """Summaries of request and response with all that a line shows. Raises nothing."""
+    """Return summaries of request and response with all that a line shows. Raises nothing."""
     return exchange.request_summary(True), exchange.response_summary(True)
 
 
@@ -191,12 +194,12 @@ class ExchangeRows:
         self._number += 1
 
     def row(self, exchange: Exchange) -> Row:
-        """The next row."""
+        """Return the next row."""
         self._number += 1
         return self.numbered(exchange, self._number)
 
     def numbered(self, exchange: Exchange, number: int) -> Row:
-        """The row of this number."""
+        """Return the row of this number."""
         connection = exchange.connection
         key = exchange.api_key
         request, response = exchange.request, exchange.response
@@ -235,11 +238,11 @@ class ExchangeRows:
         return row
 
     def summaries(self, exchange: Exchange) -> tuple[Summary, Summary]:
-        """Those of request and response."""
+        """Return those of request and response."""
         return exchange.request_summary(), exchange.response_summary()
 
     def names(self, exchange: Exchange, asked: Summary, answered: Summary) -> Row:
-        """Errors, topics and topic ids, as part of a row."""
+        """Return errors, topics and topic ids, as part of a row."""
         has_ids = asked.topic_ids or answered.topic_ids
         return {
             "errors": [error_name(code) for code in answered.errors] if answered.errors else [],
@@ -282,7 +285,7 @@ def add_bodies(row: Row, exchange: Exchange, show_secrets: bool) -> list[Anomaly
 
 
 def has_anomalies(exchange: Exchange) -> bool:
-    """Whether anything is odd about an exchange or its frames."""
+    """Return whether anything is odd about an exchange or its frames."""
     if exchange.anomalies:
         return True
     request, response = exchange.request, exchange.response
@@ -290,21 +293,23 @@ def has_anomalies(exchange: Exchange) -> bool:
 
 
 def topic_id_text(raw: bytes) -> str:
-    """A topic id as Kafka prints it: base64url without padding (org.apache.kafka.common.Uuid.toString)."""
+    """Return a topic id as Kafka prints it: base64url without padding
+    (org.apache.kafka.common.Uuid.toString).
+    """
     from binascii import b2a_base64  # a library to be loaded, and most lines have no ids
 
     return b2a_base64(raw, newline=False).translate(_URL_SAFE, b"=").decode()
 
 
 def union(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What stands in either, once, in the order of appearance."""
+    """Return what stands in either, once, in the order of appearance."""
     if not second or first == second:
         return first
     return tuple(dict.fromkeys(first + second))
 
 
 def anomaly_row(anomaly: Anomaly) -> Row:
-    """An anomaly as part of a row."""
+    """Return an anomaly as part of a row."""
     return {"kind": anomaly.kind, "detail": anomaly.detail}
 
 
@@ -319,7 +324,9 @@ def ends_row(info: ConnectionInfo) -> Row:
 
 
 def behind_ends_row(info: ConnectionInfo) -> Row:
-    """Whom a proxy connected for, and who holds the ends, as part of a row: what the capture says of it."""
+    """Return whom a proxy connected for, and who holds the ends, as part of a row: what the capture says of
+    it.
+    """
     row: Row = {}
     if info.proxied_text is not None:
         row[PROXIED_FIELD.name] = info.proxied_text
@@ -329,7 +336,7 @@ def behind_ends_row(info: ConnectionInfo) -> Row:
 
 
 def closed_row(exchange: Exchange) -> Row:
-    """How the connection of an unanswered request ended; `exchange.close` is set."""
+    """Return how the connection of an unanswered request ended; `exchange.close` is set."""
     close = exchange.close
     assert close is not None
     since = exchange.request.end_time_ns if exchange.request is not None else close.time_ns

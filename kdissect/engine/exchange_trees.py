@@ -22,7 +22,7 @@ NameOf = Callable[[ConnectionInfo, bytes], str | None]
 def whole_tree(
     exchange: Exchange, side: str, frame: Frame, name_of: NameOf, values: RecordValues | None = None
 ) -> Node | None:
-    """The tree of one side, records inside compressed batches included. Raises nothing.
+    """Return the tree of one side, records inside compressed batches included. Raises nothing.
 
     None for a response of an unknown API. Offsets count from behind the frame's 4-byte size.
     """

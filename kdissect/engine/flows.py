@@ -98,18 +98,18 @@ class FlowTable(dict[bytes, Flow]):
 
 
 def flow_table(flows: Mapping[bytes, Flow]) -> dict[bytes, Flow]:
-    """A table of these flows, as the bulk path that is there wants it."""
+    """Return a table of these flows, as the bulk path that is there wants it."""
     return FlowTable(flows) if is_compiled else dict(flows)
 
 
 def over_ns(connection: Flow) -> int:
-    """When a connection is over if nothing more comes."""
+    """Return when a connection is over if nothing more comes."""
     silent_ns = IDLE_NS if isinstance(connection, bytes) or not connection.is_over else LINGER_NS
     return ((last_ns(connection) + silent_ns) // SWEEP_EVERY_NS + 1) * SWEEP_EVERY_NS
 
 
 def last_ns(connection: Flow) -> int:
-    """Time of the last packet."""
+    """Return the time of the last packet."""
     last_ns: int = time_of(connection)[0] if isinstance(connection, bytes) else connection.last_ns
     return last_ns
 

@@ -63,7 +63,7 @@ class Guard:
                 self.note(error, thing)
 
     def fed(self, packets: Sequence[PlainPacket], feeder: Feeder[Given]) -> Iterator[Given]:
-        """What `feeder` gives for packets that are read together, but for those of inputs given up."""
+        """Yield what `feeder` gives for packets that are read together, but for those of inputs given up."""
         given_up = self.given_up
         self._packets, self._feeder = packets, feeder
         feeding = feeder.feed_each(packets, given_up)
@@ -81,7 +81,7 @@ class Guard:
             feeding = feeder.feed_on(given_up)
 
     def _given_of(self, events: Any) -> Iterator[Any]:
-        """Events, and those of other files behind the place in a block at which one was given up."""
+        """Yield events, and those of other files behind the place in a block at which one was given up."""
         while events is not None:
             self._given = events
             yield events
@@ -89,7 +89,7 @@ class Guard:
             events = events.take_rest() if is_block else None
 
     def closed(self, analyzer: Analyzer, close: Callable[[], Iterable[Thing]]) -> Iterator[Thing]:
-        """What `close` gives, which closes the analyzer; without what raises in it."""
+        """Yield what `close` gives, which closes the analyzer; without what raises in it."""
         self._packets, self._given = (), None
         left = analyzer.open_connections()
         while True:
@@ -120,7 +120,7 @@ class Guard:
                 self._given.cut(index)
 
     def _place_of(self, thing: object) -> tuple[int | None, str]:
-        """Index of an input, and where in it."""
+        """Return the index of an input, and where in it."""
         if 0 <= self._feeder.index < len(self._packets):
             return _packet(self._packets[self._feeder.index][0])
         if isinstance(thing, Exchange):

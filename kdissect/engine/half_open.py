@@ -35,7 +35,7 @@ ONE_SYN_OF_BROKER = ONE_SYN._replace(broker_packets=1)
 
 
 def was_one_syn(info: ConnectionInfo) -> bool:
-    """Whether a connection that is over was held as one packet: nothing else is known of it."""
+    """Return whether a connection that is over was held as one packet: nothing else is known of it."""
     # By identity: one that was kept whole may have equal numbers, and anomalies beside them.
     return info.tcp is ONE_SYN or info.tcp is ONE_SYN_OF_BROKER
 
@@ -54,7 +54,7 @@ def opened_by(segment: PlainSegment, ref: int, time_ns: int, place: tuple[int, i
 def followed_by(
     half: HalfOpen, direction: int, segment: PlainSegment, ref: int, time_ns: int
 ) -> HalfOpen | None:
-    """The same with the next segment; None if that is not what comes next in a handshake."""
+    """Return the same with the next segment; None if that is not what comes next in a handshake."""
     _, seq, ack, flags, window, payload, missing, ip_id = segment
     number = 1 + (len(half) - _FIRST) // _LATER.size
     if payload or missing or _HANDSHAKE[number:][:1] != ((direction, flags & _CONTROL),):
@@ -72,12 +72,14 @@ def followed_by(
 
 
 def is_one_syn(half: HalfOpen) -> bool:
-    """Whether one packet was seen."""
+    """Return whether one packet was seen."""
     return len(half) == _FIRST
 
 
 def opening_of(half: HalfOpen) -> tuple[bool, int, tuple[int, int]]:
-    """Whether it is the answer of who was connected to, its time, and its place in the order of all."""
+    """Return whether it is the answer of who was connected to, its time, and its place in the order of
+    all.
+    """
     time_ns, _, first, second, _, _, flags, _, _ = _unpack(half[-_FIRST:])
     if first == time_ns:
         first = time_ns  # mostly: one number for both, in each of a hundred thousand connections
@@ -85,13 +87,13 @@ def opening_of(half: HalfOpen) -> tuple[bool, int, tuple[int, int]]:
 
 
 def first_seq(half: HalfOpen) -> int:
-    """The sequence number of the first packet."""
+    """Return the sequence number of the first packet."""
     seq: int = _unpack(half[-_FIRST:])[4]
     return seq
 
 
 def packets_of(half: HalfOpen, flow: bytes) -> list[tuple[Segment, int, int]]:
-    """The segments, of a flow, with their references and times; the second one goes the other way."""
+    """Return the segments, of a flow, with their references and times; the second one goes the other way."""
     time_ns, ref, _, _, *numbers = _unpack(half[-_FIRST:])
     found = [(_segment(flow, *numbers), ref, time_ns)]
     for at in range(len(half) - _FIRST - _LATER.size, -1, -_LATER.size):

@@ -39,7 +39,9 @@ ROOT = -2
 
 
 def as_segment(flow: bytes, seq: int, root: Root) -> PlainSegment:
-    """What goes in front of a SYN where there are segments of one flow alone; `root` is of the same set."""
+    """Return what goes in front of a SYN where there are segments of one flow alone; `root` is of the same
+    set.
+    """
     return flow, seq, 0, 0, 0, root[0].encode(), ROOT, 0
 
 
@@ -92,17 +94,19 @@ class NatSides:
         self._roots.setdefault(side, root)
 
     def root(self, capture_set: str, flow: bytes, seq: int) -> Root | None:
-        """The connection that counts instead of one that begins with a SYN; None if this one counts."""
+        """Return the connection that counts instead of one that begins with a SYN; None if this one
+        counts.
+        """
         return self._roots.get((capture_set, flow, seq)) if self._roots else None
 
 
 def is_random(seq: int) -> bool:
-    """Whether a first sequence number may be random."""
+    """Return whether a first sequence number may be random."""
     return seq >= SMALL and seq % _ROUND != 0
 
 
 def _are_one(first: _Syn, syn: _Syn) -> bool:
-    """Whether two SYNs with the same sequence number and different flows are one."""
+    """Return whether two SYNs with the same sequence number and different flows are one."""
     _, flow, _, last_ns, *marks = first
     _, other, _, other_ns, *other_marks = syn
     if marks != other_marks or abs(other_ns - last_ns) > NEAR_NS:

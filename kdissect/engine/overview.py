@@ -154,7 +154,7 @@ class Overview:
             self.anomalies[str(anomaly.kind)] += 1
 
     def api_rows(self) -> list[dict[str, Any]]:
-        """Exchanges by API and version, in the order of the API keys, unknown ones last."""
+        """Return exchanges by API and version, in the order of the API keys, unknown ones last."""
         rows = [
             {
                 "api_key": key,

@@ -17,7 +17,7 @@ _GUESSED: Mapping[str, Any] = {NEAR_SECRETS: GUESSED}  # an answer to a request 
 
 
 def payload_facts(exchange: Exchange, side: str) -> Mapping[str, Any]:
-    """The facts (`decoders.payloads.scope.Scope`) for one side of an exchange. Raises nothing."""
+    """Return the facts (`decoders.payloads.scope.Scope`) for one side of an exchange. Raises nothing."""
     near = _near(exchange)
     if exchange.kind is ExchangeKind.SASL_TOKEN or exchange.api_key == SASL_AUTHENTICATE:
         return {"mechanism": exchange.connection.mechanism, "from_client": side == "request", **near}
@@ -34,7 +34,9 @@ def _near(exchange: Exchange) -> Mapping[str, Any]:
 
 
 def _inner_api(exchange: Exchange) -> Mapping[str, Any]:
-    """Key and version of the request that an Envelope carried: its response does not repeat them."""
+    """Return the key and version of the request that an Envelope carried: its response does not repeat
+    them.
+    """
     frame, version = exchange.request, exchange.api_version
     if frame is None or version is None:
         return _NO_FACTS

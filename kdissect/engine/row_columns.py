@@ -27,11 +27,13 @@ class Column:
         return ".".join(self.keys)
 
     def value(self, row: dict[str, Any]) -> Any:
-        """The value; all values as a list where the path leads through one; None where nothing is there."""
+        """Return the value; all values as a list where the path leads through one; None where nothing is
+        there.
+        """
         return self.inside(row.get(self.first))
 
     def inside(self, value: Any) -> Any:
-        """The same, of what the row has for `first`."""
+        """Return the same, of what the row has for `first`."""
         if value is None or not self._path:
             return value
         found = _walk(value, self._path, 0)

@@ -51,12 +51,12 @@ class Shard(NamedTuple):
 
 
 def ends_key(flow: bytes) -> bytes:
-    """The ends of a flow key, the same for both directions."""
+    """Return the ends of a flow key, the same for both directions."""
     return min(flow, reverse_flow(flow))
 
 
 def shard_of(flow: bytes, count: int) -> int:
-    """The number of the shard that a flow key belongs to."""
+    """Return the number of the shard that a flow key belongs to."""
     return crc32(ends_key(flow)) % count
 
 
@@ -77,7 +77,7 @@ class ShardAnalyzer(Analyzer):
         self._others = _none_passed()  # they are found out again
 
     def placed(self, fed: Iterable[Events]) -> Iterator[KeyedEvents]:
-        """What `feed_each` gives for the next batch, with keys; `key_of` gives those of a block."""
+        """Yield what `feed_each` gives for the next batch, with keys; `key_of` gives those of a block."""
         packet, number = -1, 0
         for events in fed:
             if is_compiled and isinstance(events, native.ExchangeBlock):
@@ -95,14 +95,14 @@ class ShardAnalyzer(Analyzer):
         self._batch += 1
 
     def key_of(self, block: native.ExchangeBlock, at: int) -> EventKey:
-        """The key of the exchange of a block that was asked for last, by its number."""
+        """Return the key of the exchange of a block that was asked for last, by its number."""
         *_, behind = block.place(at)
         return _AT_PACKET(self._batch, block.index, 1, behind)
 
     def placed_end(
         self, ends: Mapping[str, int], events: Sequence[Event]
     ) -> Iterator[tuple[EventKey, Event]]:
-        """What `close` gives for these ends, with places."""
+        """Yield what `close` gives for these ends, with places."""
         silent, others = _numbers(ends), _numbers(self._tables)
         for number, event in enumerate(events):
             info = event.connection
@@ -112,7 +112,7 @@ class ShardAnalyzer(Analyzer):
             yield _ended(LAST_BATCH, place, event, number), event
 
     def _takes(self, flow: bytes) -> bool:
-        """Whether a flow belongs to the shard."""
+        """Return whether a flow belongs to the shard."""
         number, of, ends = self._shard
         return (ends is None or ends_key(flow) in ends) and shard_of(flow, of) == number
 
@@ -137,12 +137,14 @@ class ShardAnalyzer(Analyzer):
 
 
 def _none_passed() -> native.PassedBy | None:
-    """A set of flows for the compiled hot path; None without, where each packet is taken apart anyway."""
+    """Return a set of flows for the compiled hot path; None without, where each packet is taken apart
+    anyway.
+    """
     return native.PassedBy() if is_compiled else None
 
 
 def before_batch(batch: int) -> EventKey:
-    """What sorts before the events of a batch of packets, and behind those of the one before."""
+    """Return what sorts before the events of a batch of packets, and behind those of the one before."""
     return batch.to_bytes(8)
 
 

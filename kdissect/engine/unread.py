@@ -71,7 +71,7 @@ class ConnectionTally:
         ).lines()  # fmt: skip
 
     def copy(self) -> Self:
-        """The same counts, to go on counting apart."""
+        """Return the same counts, to go on counting apart."""
         other = type(self)()
         other.carrying = self.carrying
         other.tapped = self.tapped
@@ -129,7 +129,7 @@ class Unread(NamedTuple):
         return not self.keyless and not sum(self.unsupported.values())
 
     def lines(self) -> Iterator[str]:
-        """A line for each kind of thing that was not looked into; none where all was."""
+        """Yield a line for each kind of thing that was not looked into; none where all was."""
         yield from self._tls_lines()
         if self.tapped:
             yield (
@@ -197,7 +197,7 @@ class Unread(NamedTuple):
 
 
 def joined(parts: Iterable[Unread]) -> Unread:
-    """One summary of those of all shards of one reading (`engine.shards`): each reads every packet."""
+    """Return one summary of those of all shards of one reading (`engine.shards`): each reads every packet."""
     first, *rest = parts
     for part in rest:
         uses = zip(first.key_logs, part.key_logs, strict=True)

@@ -91,7 +91,7 @@ def _inner(message: RecordBatch, value: bytes) -> bytes:
 
 
 def _closed(batch: RecordBatch, head: bytes, content: bytes, crc_from: int, crc_at: int) -> bytes:
-    """Header and content, with the length and the checksum they need."""
+    """Return the header and content, with the length and the checksum they need."""
     out = bytearray(head + content)
     out[LENGTH_AT:OVERHEAD] = (len(out) - OVERHEAD).to_bytes(4)
     if batch.crc_is_right:

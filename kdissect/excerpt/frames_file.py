@@ -43,7 +43,7 @@ class _Connection:
 
 
 def frame_packets(exchanges: Iterable[Exchange]) -> Iterator[tuple[Packet, Exchange, str]]:
-    """Packets with the exchange and side they carry, by time. Frames without bytes are left out."""
+    """Yield packets with the exchange and side they carry, by time. Frames without bytes are left out."""
     connections: dict[str, _Connection] = {}
     for _, _, exchange, side in _by_time(exchanges):
         frame = exchange.request if side == "request" else exchange.response

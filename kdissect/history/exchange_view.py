@@ -24,7 +24,7 @@ PartitionKey = tuple[str | bytes, int]
 
 
 def losses_of(info: ConnectionInfo) -> int:
-    """How many places of a connection are known where bytes were lost."""
+    """Return how many places of a connection are known where bytes were lost."""
     return sum(info.anomaly_counts[kind] for kind in _LOSSES)
 
 
@@ -115,7 +115,10 @@ class ExchangeView:
         return self._evidence
 
     def fact(self, kind: StrEnum, key: tuple[Any, ...], path: str = "", **more: Any) -> Fact:
-        """What this exchange shows; `more` are other parts of a Fact. As sure as `all_whole`, unless said."""
+        """Return what this exchange shows; `more` are other parts of a Fact.
+
+        As sure as `all_whole`, unless said.
+        """
         more.setdefault("sure", self.all_whole)
         return Fact(kind, key, self.evidence, path=path, **more)
 
@@ -143,7 +146,7 @@ class ExchangeView:
         return 0 if frame is None else frame.time_ns
 
     def _read(self, is_response: bool) -> Any:
-        """The value of a body that fits, else None.
+        """Return the value of a body that fits, else None.
 
         Half a body is no basis for a fact. Nor is one with bytes left over: its layout is another than the
         version says.
@@ -164,6 +167,6 @@ class ExchangeView:
 
 
 def partition_of(field: RecordsField) -> PartitionKey:
-    """The partition whose records stand there."""
+    """Return the partition whose records stand there."""
     topic = field.topic if field.topic_id is None else field.topic_id
     return topic or "", -1 if field.partition is None else field.partition

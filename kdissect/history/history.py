@@ -66,7 +66,7 @@ class Track(StreamOrder):
         self.settled: AbstractSet[tuple[int, int]] = _NOTHING
 
     def is_offered_by(self, exchange: Exchange, versions: NegotiatedVersions) -> bool:
-        """Whether the versions known of a quiet connection come from an exchange."""
+        """Return whether the versions known of a quiet connection come from an exchange."""
         if exchange.api_key != API_VERSIONS or self.settled is _NOTHING:
             return False
         known = versions.connections.peek(exchange.connection.id)
@@ -169,11 +169,11 @@ class History:
         return tuple(getattr(self, name) for name in names if only is None or name in only)
 
     def is_holed(self, capture_set: str) -> bool:
-        """Whether bytes of a capture set are known to be lost, or to be in another order."""
+        """Return whether bytes of a capture set are known to be lost, or to be in another order."""
         return capture_set in self._holed
 
     def due_on(self, connection: str) -> int | None:
-        """The ordinal that is due next on a connection; None where others are held back."""
+        """Return the ordinal that is due next on a connection; None where others are held back."""
         track = self._tracks.get(connection)
         return self._due.get(connection, 0) if track is None else track.next_alone
 
@@ -186,7 +186,7 @@ class History:
             track.go_on(ordinal)
 
     def has_track(self, connection: str) -> bool:
-        """Whether more is known of a connection than what is due next."""
+        """Return whether more is known of a connection than what is due next."""
         return connection in self._tracks
 
     def set_aside(self, connection: str) -> int:
@@ -194,7 +194,7 @@ class History:
         return self._due.pop(connection, 0)
 
     def _goes_on(self, exchange: Exchange) -> bool:
-        """Whether an exchange is due and no other is held back; it went by then."""
+        """Return whether an exchange is due and no other is held back; it went by then."""
         connection, ordinal = exchange.connection.id, exchange.ordinal
         if self.due_on(connection) != ordinal:
             return False
@@ -202,14 +202,14 @@ class History:
         return True
 
     def _track_of(self, connection: str) -> Track:
-        """A connection by its id."""
+        """Return a connection by its id."""
         found = self._tracks.get(connection)
         if found is None:
             found = self._tracks[connection] = Track(self._due.pop(connection, 0))
         return found
 
     def _watching(self, key: int | None, version: int | None) -> KindWatchers:
-        """The machines that watch an API in a version."""
+        """Return the machines that watch an API in a version."""
         found = self._watchers.get((key, version))
         if found is None:
             if len(self._watchers) >= KINDS_KEPT:
@@ -225,7 +225,7 @@ class History:
         return self.take(event, parts)[1]
 
     def take(self, event: Event, parts: Parts | None = None) -> tuple[list[Exchange], list[Fact]]:
-        """The same; gives also the exchanges whose turn it is by their requests."""
+        """Return the same; gives also the exchanges whose turn it is by their requests."""
         if isinstance(event, Exchange):
             return self.take_exchange(event, parts=parts)
         if isinstance(event, ConnectionClosed) and event.connection.kind is ConnectionKind.KAFKA:
@@ -239,7 +239,7 @@ class History:
         return [], []
 
     def close(self, event: ConnectionClosed) -> list[ConnectionProblem]:
-        """The connections that came to nothing, as far as the end of one completes it."""
+        """Return the connections that came to nothing, as far as the end of one completes it."""
         return self.connection_problems.close(event) if self._reports_problems else []
 
     def take_problems(self) -> list[ConnectionProblem]:
@@ -247,8 +247,8 @@ class History:
         return self.connection_problems.finish() if self._reports_problems else []
 
     def lend(self, info: ConnectionInfo) -> tuple[int, AbstractSet[tuple[int, int]] | None] | None:
-        """The ordinal that is due next on a connection, and the kinds of which machines that watch every
-        exchange learn nothing (None: there are none). None where exchanges are to be taken one by one.
+        """Return the ordinal that is due next on a connection, and the kinds of which machines that watch
+        every exchange learn nothing (None: there are none). None where exchanges are to be taken one by one.
         """
         if info.id not in (self._tracks if self._watches_all else self._due) or not self.lends(info):
             return None
@@ -258,11 +258,13 @@ class History:
         return due, self._tracks[info.id].settled if self._watches_all else None
 
     def lends(self, info: ConnectionInfo) -> bool:
-        """Whether no anomaly of a connection, so far, requires that its exchanges are taken one by one."""
+        """Return whether no anomaly of a connection, so far, requires that its exchanges are taken one by
+        one.
+        """
         return self.lends_each((info,))[0]
 
     def lends_each(self, infos: Iterable[ConnectionInfo]) -> list[bool]:
-        """The same of several connections."""
+        """Return the same of several connections."""
         # Hot, once a block for each of its connections.
         return [not info.anomaly_counts for info in infos]
 
@@ -271,7 +273,7 @@ class History:
         self.go_on(info.id, due)
 
     def row_asks(self, key: int, version: int) -> RowAsks | None:
-        """What machines ask of rows of a kind; None where one has to be fed."""
+        """Return what machines ask of rows of a kind; None where one has to be fed."""
         watchers = self._watching(key, version)
         has_throttle = self._watches_all and watchers.has_throttle
         return row_asks(key, version, (machine for _, machine in watchers.own), has_throttle)
@@ -407,7 +409,9 @@ class History:
         return facts
 
     def _counts_missed(self, machine: Machine) -> bool:
-        """Whether what a machine cannot read is noted here; producers count on their own, by connection."""
+        """Return whether what a machine cannot read is noted here; producers count on their own, by
+        connection.
+        """
         return (
             machine.api_keys is not None and machine is not self.producers and len(self._missed) < MISSED_KEPT
         )

@@ -15,14 +15,14 @@ class LentConnections:
         self.infos: list[ConnectionInfo] = []
 
     def of(self, info: ConnectionInfo) -> int:
-        """The number of a connection."""
+        """Return the number of a connection."""
         number = self._numbers.setdefault(info, len(self.infos))
         if number == len(self.infos):
             self.infos.append(info)
         return number
 
     def evidence(self, api_key: int, row: native.EvidenceRow) -> Evidence:
-        """An exchange of such a row."""
+        """Return an exchange of such a row."""
         number, ordinal, version, request, response, sent_ns, answered_ns = row
         connection = self.infos[number].id
         return Evidence(connection, ordinal, api_key, version, request, response, sent_ns, answered_ns)

@@ -31,7 +31,7 @@ class Choosy(Protocol):
     """A machine that learns from some versions of its APIs only."""
 
     def concerns(self, api_key: int, api_version: int) -> bool:
-        """Whether exchanges of this version can tell it anything."""
+        """Return whether exchanges of this version can tell it anything."""
 
 
 @runtime_checkable
@@ -42,7 +42,7 @@ class Passing(Protocol):
     """Whether `passes` looks at the values; else it is called without any."""
 
     def passes(self, exchange: Exchange, parts: Any) -> bool:
-        """Whether `feed` would tell nothing of an exchange; what it would learn is learned then.
+        """Return whether `feed` would tell nothing of an exchange; what it would learn is learned then.
 
         `parts` are those values, which `PARTS` reads of an exchange whose bodies fit; None for any other one.
         """
@@ -52,10 +52,12 @@ class Again(Protocol):
     """A machine that tells by its state whether an answer that was given before is nothing to it now."""
 
     def stated(self, view: ExchangeView) -> Any:
-        """What an exchange whose bodies fit tells: for later ones with the same bodies."""
+        """Return what an exchange whose bodies fit tells: for later ones with the same bodies."""
 
     def stands(self, info: ConnectionInfo, stated: Any) -> bool:
-        """Whether all of that is as it was told last: no fact, and nothing new, comes of being told again."""
+        """Return whether all of that is as it was told last: no fact, and nothing new, comes of being told
+        again.
+        """
 
     def repeat(self, info: ConnectionInfo, stated: Any, evidence: Evidence) -> None:
         """Take it, if it `stands`."""

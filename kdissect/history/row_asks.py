@@ -44,7 +44,10 @@ class RowAsks(NamedTuple):
 
 
 def row_asks(api_key: int, version: int, machines: Iterable[Machine], has_throttle: bool) -> RowAsks | None:
-    """What these ask of a kind; None where one has to be fed. `has_throttle`: throttles are looked for."""
+    """Return what these ask of a kind; None where one has to be fed.
+
+    `has_throttle`: throttles are looked for.
+    """
     asks = RowAsks(zeros=("throttle_time_ms",) if has_throttle else ())
     for machine in machines:
         found = _with(asks, machine, api_key, version)

@@ -47,7 +47,10 @@ class StreamOrder:
         return due
 
     def is_next(self, exchange: Exchange) -> bool:
-        """Whether an exchange alone is due now, as nearly all are; then it is taken. Otherwise: `add`."""
+        """Return whether an exchange alone is due now, as nearly all are; then it is taken.
+
+        Otherwise: `add`.
+        """
         if exchange.ordinal != self._next or self._held:
             return False
         self._next += 1

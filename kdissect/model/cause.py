@@ -36,7 +36,7 @@ class Cost(NamedTuple):
     records: int = 0
 
     def __add__(self, other: object) -> Cost:
-        """Both together."""
+        """Return both together."""
         if not isinstance(other, Cost):
             return NotImplemented
         return Cost(*(mine + its for mine, its in zip(self, other, strict=True)))
@@ -58,7 +58,9 @@ class Party(NamedTuple):
 
 
 def are_apart(some: Collection[Party], others: Collection[Party]) -> bool:
-    """Whether both are of known clusters, and have none in common: equal names are not the same then."""
+    """Return whether both are of known clusters, and have none in common: equal names are not the same
+    then.
+    """
     clusters, its = ({one.name for one in parties if one.kind == "cluster"} for parties in (some, others))
     return bool(clusters and its) and not clusters & its
 
@@ -112,7 +114,9 @@ class FoundCause(NamedTuple):
 
 
 def in_order(causes: Iterable[FoundCause]) -> list[FoundCause]:
-    """The worst first: by what they do, what is no more than possible behind the others, then by cost."""
+    """Return the worst first: by what they do, what is no more than possible behind the others, then by
+    cost.
+    """
 
     def rank(one: FoundCause) -> tuple[int, bool, float, int, str, str]:
         is_possible = one.certainty is Certainty.POSSIBLE

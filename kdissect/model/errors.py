@@ -56,7 +56,9 @@ class DecodeError(KdissectError):
         self.kind = kind
 
     def kept(self) -> Self:
-        """The error for one who keeps it: its traceback would keep frames, with all that they worked on."""
+        """Return the error for one who keeps it: its traceback would keep frames, with all that they worked
+        on.
+        """
         self.__context__ = None
         return self.with_traceback(None)
 

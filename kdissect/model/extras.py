@@ -18,12 +18,12 @@ is_own_process = False
 
 
 def are_installed(*modules: str) -> bool:
-    """Whether modules can be imported; none of them is."""
+    """Return whether modules can be imported; none of them is."""
     return all(find_spec(name) is not None for name in modules)
 
 
 def how_to_install(extra: str) -> str:
-    """The command that adds an extra to this installation, wherever kdissect itself came from.
+    """Return the command that adds an extra to this installation, wherever kdissect itself came from.
 
     It names the packages, for there is no index that knows `kdissect`.
     """

@@ -14,7 +14,7 @@ _listener: list[Listener | None] = [None]
 
 
 def in_force() -> Listener | None:
-    """Who is given faults in this process; None where they are raised."""
+    """Return who is given faults in this process; None where they are raised."""
     return _listener[0]
 
 
@@ -24,7 +24,7 @@ def use(listener: Listener | None) -> None:
 
 
 def is_fault(error: Exception) -> bool:
-    """Whether nobody expected it: all but errors of the system and what is raised on purpose.
+    """Return whether nobody expected it: all but errors of the system and what is raised on purpose.
 
     A DecodeError is caught where bytes are decoded; one that comes further is a fault.
     """
@@ -32,7 +32,10 @@ def is_fault(error: Exception) -> bool:
 
 
 def fault_text(error: Exception) -> str:
-    """What to say of a fault, one line. Raises it where faults are raised, and what is none anywhere."""
+    """Return what to say of a fault, one line.
+
+    Raises it where faults are raised, and what is none anywhere.
+    """
     listener = _listener[0]
     if listener is None or not is_fault(error):
         raise error
@@ -41,5 +44,7 @@ def fault_text(error: Exception) -> str:
 
 
 def text_of(error: Exception) -> str:
-    """A fault in one line, by its type alone: what an exception says may hold a secret of the capture."""
+    """Return a fault in one line, by its type alone: what an exception says may hold a secret of the
+    capture.
+    """
     return f"a fault of kdissect: {type(error).__name__} (--debug shows where)"

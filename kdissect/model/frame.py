@@ -70,14 +70,14 @@ class Frame:
         self.anomalies.append(anomaly)
 
     def shortened(self, kept: int) -> "Frame":
-        """The frame with the first `kept` bytes of its data only."""
+        """Return the frame with the first `kept` bytes of its data only."""
         fields = self.size, self.first_ref, self.last_ref, self.time_ns, self.end_time_ns
         short = Frame(self.data[:kept], *fields)
         short.anomalies = self.anomalies
         return short
 
     def row(self) -> FrameRow:
-        """What it is made of."""
+        """Return what it is made of."""
         return self.data, self.size, self.first_ref, self.last_ref, self.time_ns, self.end_time_ns
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...], list[Anomaly] | None]:
@@ -111,7 +111,7 @@ class LogLineFrame(Frame):
         return None
 
     def shortened(self, kept: int) -> "Frame":
-        """The frame with the first `kept` bytes of its data only."""
+        """Return the frame with the first `kept` bytes of its data only."""
         assert self.logged is not None
         return LogLineFrame(super().shortened(kept), self.logged)
 
@@ -125,6 +125,6 @@ def _of_log(anomaly: Anomaly, ref: int) -> Anomaly:
 
 
 def is_cut_by_end(frame: Frame) -> bool:
-    """Whether nothing but the end of its stream cut a frame: all that was sent of it was captured."""
+    """Return whether nothing but the end of its stream cut a frame: all that was sent of it was captured."""
     cuts = (note.detail for note in frame.anomalies or () if note.kind is AnomalyKind.CUT_FRAME)
     return any(f": {STREAM_ENDED}" in detail for detail in cuts)

@@ -41,7 +41,8 @@ class HostNames(Mapping[str, str]):
 
 
 def parse_hosts(text: str, skipped: list[str] | None = None) -> dict[str, str]:
-    """Names by address, in the form `Endpoint` has. Raises ValueError, which says where the text is wrong.
+    """Return names by address, in the form `Endpoint` has. Raises ValueError, which says where the text is
+    wrong.
 
     Names in JSON that are no name of a host are skipped, and added to `skipped` with the reason: nobody
     writes what `kubectl` prints by hand.
@@ -85,7 +86,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _pair(words: list[str]) -> tuple[str, str]:
-    """Address and name, whichever comes first."""
+    """Return the address and name, whichever comes first."""
     if len(words) < 2 or not words[1]:
         raise ValueError("a line is 'ADDRESS NAME'")
     for address, name in ((words[0], words[1]), (words[1], words[0])):
@@ -96,7 +97,7 @@ def _pair(words: list[str]) -> tuple[str, str]:
 
 
 def _address(text: str) -> str | None:
-    """An address, with or without a port, in the form that is compared; None for anything else."""
+    """Return an address, with or without a port, in the form that is compared; None for anything else."""
     from ipaddress import ip_address  # only where a file was given: it costs a millisecond or two
 
     host, port = text, ""
@@ -115,7 +116,7 @@ def _address(text: str) -> str | None:
 
 
 def _checked(name: str) -> str:
-    """A name that is safe to print beside a port."""
+    """Return a name that is safe to print beside a port."""
     if not name.isprintable() or len(name) > _MAX_NAME or _FORBIDDEN & set(name):
         raise ValueError(f"{name!r} is no name of a host")
     return name

@@ -88,7 +88,7 @@ def reached(host: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """One spelling of each address, that of IPv4 where it is inside IPv6, and of each name."""
+    """Return one spelling of each address, that of IPv4 where it is inside IPv6, and of each name."""
     with suppress(ValueError):
         address = ip_address(name)
         return str(getattr(address, "ipv4_mapped", None) or address)
@@ -96,7 +96,7 @@ def _plain(name: str) -> str:
 
 
 def _parts(header: str) -> tuple[str, int]:
-    """The name or address, without brackets, and the port; -1 for none that is valid."""
+    """Return the name or address, without brackets, and the port; -1 for none that is valid."""
     name, _, port = header.rpartition(":") if not header.endswith("]") and ":" in header else (header, "", "")
     if name.startswith("[") and name.endswith("]"):
         name = name[1:-1]

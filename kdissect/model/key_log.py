@@ -45,7 +45,7 @@ class KeyLog:
         return len(self._sessions) + len(self._by_id)
 
     def find(self, client_random: bytes, session_id: bytes = b"") -> dict[str, bytes] | None:
-        """The secrets of a session by label; None where nothing is known of it."""
+        """Return the secrets of a session by label; None where nothing is known of it."""
         found = self._sessions.get(client_random)
         return found or self._by_id.get(session_id, found)
 

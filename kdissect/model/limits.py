@@ -78,7 +78,7 @@ _in_force = [DEFAULT_LIMITS]
 
 
 def in_force() -> Limits:
-    """The limits of this process."""
+    """Return the limits of this process."""
     return _in_force[0]
 
 

@@ -13,7 +13,7 @@ INTERFACE = 16
 
 
 def _look() -> tuple[bool, str]:
-    """Whether it can be used; why not, where that is known here."""
+    """Return whether it can be used; why not, where that is known here."""
     if os.environ.get("KDISSECT_NATIVE") == "0":
         return False, "KDISSECT_NATIVE=0"
     try:
@@ -36,7 +36,7 @@ else:
 
 
 def why_without() -> str:
-    """Why it is not compiled, in one line, where that is known."""
+    """Return why it is not compiled, in one line, where that is known."""
     if _trouble:
         return _trouble
     from pathlib import Path  # not what a command starts with

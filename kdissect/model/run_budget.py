@@ -23,7 +23,7 @@ class RunBudget:
         self._records = limits.run_records
 
     def bytes_of(self, size: int) -> int:
-        """What so many captured bytes may decompress to."""
+        """Return what so many captured bytes may decompress to."""
         return self.limits.run_ratio * size + self._bytes
 
     def spend_bytes(self, size: int, output: int) -> None:
@@ -31,7 +31,7 @@ class RunBudget:
         self._bytes -= min(self._bytes, max(0, output - self.limits.run_ratio * size))
 
     def records_of(self, size: int) -> int:
-        """How many records may be read of a compressed batch of so many captured bytes."""
+        """Return how many records may be read of a compressed batch of so many captured bytes."""
         return self.limits.run_record_ratio * size + self._records
 
     def spend_records(self, size: int, count: int) -> None:
@@ -39,7 +39,7 @@ class RunBudget:
         self._records -= min(self._records, max(0, count - self.limits.run_record_ratio * size))
 
     def left(self) -> tuple[int, int]:
-        """Bytes and records that are left of what is not usual."""
+        """Return bytes and records that are left of what is not usual."""
         return self._bytes, self._records
 
     def give_back(self, left: tuple[int, int]) -> None:
@@ -62,7 +62,7 @@ def note_met(limit: str) -> None:
 
 
 def take_met() -> list[str]:
-    """The names of those that were reached since this was asked last, in this process."""
+    """Return the names of those that were reached since this was asked last, in this process."""
     met = sorted(_met)
     _met.clear()
     return met

@@ -154,7 +154,9 @@ class Binding:
         self._batches: Sequence[RecordBatch] = ()
 
     def records(self, exchange: Exchange) -> Iterator[tuple[str | None, Record]]:
-        """The record that is asked about, else all of an exchange that can be read; each with its topic."""
+        """Yield the record that is asked about, else all of an exchange that can be read; each with its
+        topic.
+        """
         if self.record is not None:
             yield self.record
             return

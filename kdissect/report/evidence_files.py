@@ -53,7 +53,7 @@ def collect_evidence(
     judge: Callable[[], Judge],
     show_secrets: bool = False,
 ) -> list[Evidence]:
-    """The evidence for each finding, in their order; none for those whose frames are too large.
+    """Return the evidence for each finding, in their order; none for those whose frames are too large.
     Of what the key logs of the captures open, the plaintext is given.
 
     `opened` gives the captures from their start, as often as it is called, `judge` one that has judged
@@ -91,12 +91,12 @@ def _collect(
 
 
 def _holds(finding: Finding, packets: Sequence[ExcerptPacket]) -> bool:
-    """Whether there is anything to show: what the finding is about may not be found in the packets."""
+    """Return whether there is anything to show: what the finding is about may not be found in the packets."""
     return any(item.exchange >= 0 or finding.place.exchange < 0 for item in packets)
 
 
 def _wanted_for(finding: Finding, width: int) -> list[Wanted]:
-    """What to ask for, the wider the higher `width` (0 to 4)."""
+    """Return what to ask for, the wider the higher `width` (0 to 4)."""
     place = finding.place
     if width >= _ALL_BUT_RECORDS and place.time_ns and place.exchange >= 0:
         return [
@@ -115,7 +115,7 @@ def _wanted_for(finding: Finding, width: int) -> list[Wanted]:
 def shows_again(
     finding: Finding, packets: Iterable[ExcerptPacket], judge: Judge, ports: Ports = ANY_PORTS
 ) -> bool:
-    """Whether judging the packets gives a finding of the same rule about the same end and API."""
+    """Return whether judging the packets gives a finding of the same rule about the same end and API."""
     analyzer = Analyzer(ports)
     for item in packets:
         for event in analyzer.feed(item.packet):
@@ -133,7 +133,7 @@ def _kind(finding: Finding) -> tuple[object, ...]:
 
 
 def file_comment(evidence: Evidence, files: Sequence[str], show_secrets: bool) -> str:
-    """What the file says of itself."""
+    """Return what the file says of itself."""
     parts = [finding_text(evidence.finding, files), _REWRITTEN]
     if any(item.was_tls for item in evidence.packets):
         parts.append(_DECRYPTED)
@@ -145,7 +145,7 @@ def file_comment(evidence: Evidence, files: Sequence[str], show_secrets: bool) -
 
 
 def packet_comment(evidence: Evidence, item: ExcerptPacket) -> str:
-    """What a packet says: that it begins the bytes the finding is about, and why; empty for others."""
+    """Return what a packet says: that it begins the bytes the finding is about, and why; empty for others."""
     finding, place = evidence.finding, evidence.finding.place
     if (item.connection, item.exchange) != (place.connection, place.exchange) or place.exchange < 0:
         return ""

@@ -22,7 +22,7 @@ _Found = dict[tuple[Software, str], list[Finding]]
 
 
 def report_junit(verdict: Verdict) -> str:
-    """The whole report. Errors are failures; warnings and information stand in `system-out`."""
+    """Return the whole report. Errors are failures; warnings and information stand in `system-out`."""
     found: _Found = {}
     for finding in verdict.findings:
         found.setdefault((software_of(finding.party), finding.code), []).append(finding)
@@ -38,7 +38,7 @@ def report_junit(verdict: Verdict) -> str:
 
 
 def _exercised(verdict: Verdict, found: _Found) -> list[tuple[Software, Counter[str]]]:
-    """Every software that was judged, clients first, and what was judged of it."""
+    """Return every software that was judged, clients first, and what was judged of it."""
     rows: dict[Software, Counter[str]] = {}
     for role in Who:
         if verdict.who in (None, role):
@@ -71,7 +71,7 @@ class _Suite:
         self.span_ns = sum(map(_span_ns, self._found.values()))
 
     def lines(self) -> Iterator[str]:
-        """The suite as XML."""
+        """Yield the suite as XML."""
         counts = _counts(len(self.rules), self.failures, len(self._skipped)) + _time(self.span_ns)
         time_ns = self._verdict.coverage.traffic.times.start_ns
         stamp = f" timestamp={quoteattr(rfc3339(time_ns)[:19])}" if self._verdict.exchanges else ""

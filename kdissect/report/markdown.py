@@ -32,7 +32,7 @@ _ICONS = {"error": ":x:", "warning": ":warning:", "info": ":information_source:"
 
 
 def report_markdown(verdict: Verdict) -> str:
-    """The summary: a table of findings, each in full below, and what the run looked at."""
+    """Return the summary: a table of findings, each in full below, and what the run looked at."""
     return "\n".join(_lines(verdict)) + "\n"
 
 
@@ -97,13 +97,13 @@ def _details(fold: Fold, verdict: Verdict) -> Iterator[str]:
 
 
 def cites(finding: Finding) -> str:
-    """The sources of a finding's rule, as links."""
+    """Return the sources of a finding's rule, as links."""
     rule = rule_by(finding.code)
     return links(rule.cites if rule is not None else ())
 
 
 def links(citations: Iterable[str]) -> str:
-    """Sources as links."""
+    """Return sources as links."""
     found = [(citation, resolve(citation)) for citation in citations]
     return "; ".join(f"[{citation}]({one.url})" if one else citation for citation, one in found)
 
@@ -128,7 +128,10 @@ def _run(verdict: Verdict) -> Iterator[str]:
 
 
 def code(text: str, limit: int = _MAX_VALUE) -> str:
-    """A value in `<code>`, inert; longer ones than `limit` are cut (0: never). Empty for an empty one."""
+    """Return a value in `<code>`, inert; longer ones than `limit` are cut (0: never).
+
+    Empty for an empty one.
+    """
     shown = printable(text)
     if limit and len(shown) > limit:
         shown = f"{shown[:limit]} ..."

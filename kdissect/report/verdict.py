@@ -106,11 +106,11 @@ class Verdict:
         return [rule for rule in self.rules if not exercised[rule.code]]
 
     def why_not_exercised(self, rule: Rule) -> str:
-        """The reason for one of those."""
+        """Return the reason for one of those."""
         return why_not_exercised(rule, self.coverage)
 
     def by_severity(self) -> dict[str, int]:
-        """How many different findings there are of each severity, loudest first."""
+        """Return how many different findings there are of each severity, loudest first."""
         counts = Counter(finding.severity for finding in self.findings)
         return {str(severity): counts[severity] for severity in _ORDER if counts[severity]}
 

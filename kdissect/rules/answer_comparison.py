@@ -72,7 +72,9 @@ def _paths(api_key: int, asked: int, answered: int) -> _Paths | None:
 
 
 def held(body: Body) -> Held | None:
-    """What differs between a response and its request; None where nothing of the one belongs to the other."""
+    """Return what differs between a response and its request; None where nothing of the one belongs to the
+    other.
+    """
     asked, answered = body.other(), body.value
     version = body.exchange.api_version
     paths = None if asked is None or version is None else _paths(body.api.key, version, body.version)
@@ -127,13 +129,13 @@ def _compared(paths: _Paths, wanted: list[Entry], given: list[Entry], owes: bool
 
 
 def repeated(body: Body) -> Iterator[Entry]:
-    """Entries of a response that have the key of one before, in lists that have each once."""
+    """Return entries of a response that have the key of one before, in lists that have each once."""
     paths = _paths(body.api.key, body.version, body.version)
     return _repeated(body.value, () if paths is None else paths.once)
 
 
 def asked_twice(body: Body) -> Iterator[Entry]:
-    """Entries of a request that have the key of one before, of those that are answered one by one."""
+    """Return entries of a request that have the key of one before, of those that are answered one by one."""
     paths = _paths(body.api.key, body.version, body.version)
     return _repeated(body.value, () if paths is None else paths.asked)
 
@@ -148,7 +150,7 @@ def _repeated(value: Any, paths: tuple[Path, ...]) -> Iterator[Entry]:
 
 
 def shown(keys: Any) -> str:
-    """The first of some keys, as text."""
+    """Return the first of some keys, as text."""
     return ", ".join(sorted(map(text_of, keys))[:_SHOWN])
 
 
@@ -168,7 +170,7 @@ def _is_in_session(answer: Answer, asked: Any) -> bool:
 
 
 def _stands_for_all(answer: Answer, version: int, asked: Any, answered: Any, given: list[Entry]) -> bool:
-    """Whether the answer as a whole is an error, or lacks results legally."""
+    """Return whether the answer as a whole is an error, or lacks results legally."""
     if sent(answered, "error_code", 0):
         return True
     return any(_is_so(unless, version, asked, answered, given) for unless in answer.unless)
@@ -197,7 +199,7 @@ def _rows(value: Any, attributes: tuple[str, ...]) -> Any:
 
 
 def _entries(value: Any, path: Path, key: Key = (), other: Key = (), at: str = "") -> Iterator[Entry]:
-    """The entries of the last level; of a list that is empty or null, the entry above it."""
+    """Yield the entries of the last level; of a list that is empty or null, the entry above it."""
     level, rest = path[0], path[1:]
     rows = _rows(value, level.attributes)
     if not rows:
@@ -214,7 +216,7 @@ def _entries(value: Any, path: Path, key: Key = (), other: Key = (), at: str = "
 
 
 def _errors(value: Any, path: Path, key: Key = ()) -> Iterator[Key]:
-    """Keys of entries above the last level that are errors."""
+    """Yield keys of entries above the last level that are errors."""
     level, rest = path[0], path[1:]
     for index, row in enumerate(_rows(value, level.attributes) or () if rest else ()):
         here = key + _key(level, row, index)[0]
@@ -224,7 +226,7 @@ def _errors(value: Any, path: Path, key: Key = ()) -> Iterator[Key]:
 
 
 def _key(level: Level, row: Any, index: int) -> tuple[Key, Key]:
-    """The key of an entry, and the same by the other name where it has two."""
+    """Return the key of an entry, and the same by the other name where it has two."""
     if level.is_counted:
         return (index,), (index,)
     one: list[Any] = []

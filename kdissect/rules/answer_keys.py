@@ -322,8 +322,8 @@ class KeyField(NamedTuple):
 
 
 def key_fields(message: Message, version: int, *, is_once: bool = False) -> list[KeyField]:
-    """The fields of a request or response with keys; those of lists that have each key once, or those that
-    are compared.
+    """Return the fields of a request or response with keys; those of lists that have each key once, or those
+    that are compared.
     """
     api = protocol_messages.api(-1 if message.api_key is None else message.api_key)
     answer = _NOTHING if api is None else ANSWERS.get(api.name, _NOTHING)
@@ -358,7 +358,7 @@ Path = tuple[Level, ...]
 
 
 def paths_in(message: Message, version: int, paths: tuple[str, ...]) -> tuple[Path, ...]:
-    """Those of the paths whose fields the version has."""
+    """Return those of the paths whose fields the version has."""
     found = (_path(message, version, path) for path in paths)
     return tuple(path for path in found if path is not None)
 
@@ -386,7 +386,7 @@ def _path(message: Message, version: int, text: str) -> Path | None:
 
 
 def _column(of: Struct, version: int, text: str, at: str) -> Column | None:
-    """The column of a key; None where the version has none."""
+    """Return the column of a key; None where the version has none."""
     if text == "*":
         return Column((), (at,))
     names = [name for name in text.replace("/", "|").split("|") if _field(of, version, name) is not None]

@@ -71,7 +71,7 @@ class FindingLog:
         self._found[len(self._found), *_when(finding)] = finding
 
     def all(self) -> list[Finding]:
-        """The findings, the earliest on the wire first."""
+        """Return the findings, the earliest on the wire first."""
         for finding in self._found.values():
             rises = self._rises.get(finding.code)
             if rises is not None:
@@ -102,14 +102,16 @@ def _rise(finding: Finding, rises: Rise) -> None:
 
 
 def _when(finding: Finding) -> tuple[object, ...]:
-    """Where a finding stands on the wire; what stands at one place is told apart by what was found."""
+    """Return where a finding stands on the wire; what stands at one place is told apart by what was found."""
     place = finding.place
     where = place.time_ns, place.connection, place.exchange, place.first_ref
     return (*where, place.start, place.end, finding.code, place.path, finding.expected, finding.seen)
 
 
 def key_of(once: str, finding: Finding) -> Key:
-    """What findings have in common that are equal; `once` says how often their rule speaks (`Once`)."""
+    """Return what findings have in common that are equal; `once` says how often their rule speaks
+    (`Once`).
+    """
     place = finding.place
     where = place.api_key, place.api_version, place.side, place.path
     return key_from(once, finding.code, finding.claim, finding.party, where, finding.expected, finding.seen)
@@ -139,7 +141,7 @@ def key_from(
 
 
 def who_of(party: Party, once: str = Once.EACH) -> Key:
-    """What makes two ends the same: software and version of a client that says so, and the label.
+    """Return what makes two ends the same: software and version of a client that says so, and the label.
 
     Another client is its host and client id, for `Once.SOFTWARE` its host; a broker is its address.
     """

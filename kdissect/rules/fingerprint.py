@@ -33,7 +33,7 @@ _AGAIN = re.compile(r"(#|'')(?:,? (?:#|''))+")
 
 
 def fingerprint(finding: Finding) -> str:
-    """16 hex digits."""
+    """Return 16 hex digits."""
     text = "\0".join(_parts(finding)).encode("utf-8", "backslashreplace")
     return blake2b(text, digest_size=LENGTH).hexdigest()
 
@@ -49,12 +49,12 @@ def _parts(finding: Finding) -> tuple[str, ...]:
 
 
 def bare_path(path: str) -> str:
-    """A path without its indexes: `topics[].name`."""
+    """Return a path without its indexes: `topics[].name`."""
     return _INDEX.sub("[]", path)
 
 
 def shape(text: str) -> str:
-    """A text without what changes from run to run: numbers and ids are `#`, quoted texts `''`."""
+    """Return a text without what changes from run to run: numbers and ids are `#`, quoted texts `''`."""
     many = _ONE.sub(_of_many, _QUOTED.sub("''", text))
     return _AGAIN.sub(r"\1", _WITH_DIGIT.sub("#", many))
 

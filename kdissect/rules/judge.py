@@ -177,7 +177,7 @@ class Judge:
         return self._unmarked.take(block, start)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What looks at blocks is made anew elsewhere."""
+        """Return what looks at blocks is made anew elsewhere."""
         self._settle()
         return self.__dict__ | {"_unmarked": None}
 
@@ -301,8 +301,8 @@ class Judge:
     def _passes(
         self, exchange: Exchange, view: JudgedConnection, shown: ShownExchange | None, marks: int
     ) -> bool:
-        """Whether no rule is shown an exchange whose bodies are marked by none that speaks of them; counts
-        it.
+        """Return whether no rule is shown an exchange whose bodies are marked by none that speaks of them;
+        counts it.
         """
         # Hot, once an exchange.
         subjects = self._subjects
@@ -334,7 +334,7 @@ class Judge:
         return True
 
     def _meet(self, info: ConnectionInfo, view: JudgedConnection) -> Exercise:
-        """What counts for the software of a connection, as far as that is known."""
+        """Return what counts for the software of a connection, as far as that is known."""
         view.exercise = self.coverage.exercises.at(info)
         view.software = info.software_name, info.software_version
         return view.exercise
@@ -457,7 +457,7 @@ class Judge:
                 self.coverage.exercise(rule.code, often)
 
     def _sorts(self, body: Body) -> tuple[tuple[str, int], ...]:
-        """How many pieces of each sort a body has."""
+        """Return how many pieces of each sort a body has."""
         return pieces.sorts(body.tree)
 
     # histories
@@ -489,7 +489,7 @@ class Judge:
         self._apply(rule, view, exchange, rule.check(fact))
 
     def _is_early(self, rule: FactRule, fact: Fact) -> bool:
-        """Whether a connection that may explain a fact, by what of it was lost, is not over yet."""
+        """Return whether a connection that may explain a fact, by what of it was lost, is not over yet."""
         if fact.earlier is None or not (rule.awaits_end and fact.sure):
             return False
         connection = fact.earlier.connection
@@ -571,7 +571,7 @@ class Judge:
 
 
 def _lacking(rule: Rule, view: ConnectionView) -> str:
-    """What the capture lacks for a rule to be sure; empty: nothing."""
+    """Return what the capture lacks for a rule to be sure; empty: nothing."""
     if rule.needs_start and view.info.middle_start:
         return "the connection began before the capture"
     if rule.needs_whole and not view.is_whole:
@@ -582,7 +582,10 @@ def _lacking(rule: Rule, view: ConnectionView) -> str:
 
 
 def _is_in_doubt(rule: Rule, doubt: Doubt, exchange: Exchange | None, found: Occurrence) -> bool:
-    """Whether a frame that is wrong may explain a later fault. Facts are silenced with their exchange."""
+    """Return whether a frame that is wrong may explain a later fault.
+
+    Facts are silenced with their exchange.
+    """
     if exchange is None or isinstance(rule, FactRule):
         return False
     return doubt.hides(exchange, found.party.role, found.side)
@@ -598,8 +601,8 @@ def _place(fact: Fact) -> tuple[str, int]:
 
 
 def _is_misread(exchange: Exchange) -> bool:
-    """Whether nobody knows what the bodies are: a header does not fit, or the request of a response was not
-    captured, so that its API is inferred.
+    """Return whether nobody knows what the bodies are: a header does not fit, or the request of a response
+    was not captured, so that its API is inferred.
     """
     return any(anomaly.kind in _MISREAD for anomaly in exchange.anomalies or ())
 

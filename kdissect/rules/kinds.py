@@ -30,7 +30,7 @@ class ConnectionRule(Rule):
     """Judges a connection when it is over."""
 
     def check(self, view: ConnectionView) -> Iterable[Violation]:
-        """What is wrong with the connection."""
+        """Return what is wrong with the connection."""
         raise NotImplementedError
 
 
@@ -43,11 +43,11 @@ class ExchangeRule(Rule):
     guard: ClassVar[ExchangeFact | None] = None
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
-        """Whether exchanges of this API and version can break the rule at all."""
+        """Return whether exchanges of this API and version can break the rule at all."""
         return True
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterable[Violation]:
-        """What is wrong with the exchange."""
+        """Return what is wrong with the exchange."""
         raise NotImplementedError
 
 
@@ -63,7 +63,7 @@ class UndecodableRule(Rule):
     expected: ClassVar[str] = ""
 
     def check(self, body: Body, error: DecodeError) -> Iterable[Violation]:
-        """What is wrong; nothing if another cause explains the bytes."""
+        """Yield what is wrong; nothing if another cause explains the bytes."""
         yield body.undecodable(error, self.expected)
 
 
@@ -79,12 +79,12 @@ class NodeRule(Rule):
     requests: ClassVar[Mapping[str, int] | None] = None
 
     def speaks_of(self, api: str, side: str, version: int) -> bool:
-        """Whether it could speak of bodies of a kind."""
+        """Return whether it could speak of bodies of a kind."""
         requests = self.requests
         return requests is None or (side == REQUEST and requests.get(api, version + 1) <= version)
 
     def check(self, node: Node, body: Body) -> Iterable[Violation]:
-        """What is wrong with the piece."""
+        """Return what is wrong with the piece."""
         raise NotImplementedError
 
 
@@ -103,11 +103,11 @@ class DomainRule(NodeRule):
         cls.guard = (OutOfDomain(cls.meanings),)
 
     def speaks_of(self, api: str, side: str, version: int) -> bool:
-        """Those of its side."""
+        """Return those of its side."""
         return self.side in ("", side)
 
     def check(self, node: Node, body: Body) -> Iterable[Violation]:
-        """The number against its domain."""
+        """Yield the number against its domain."""
         if node.field is None or self.side not in ("", body.side):
             return
         known = domain(body.message.name, node.field)
@@ -136,7 +136,7 @@ class BodyRule(Rule):
         return BOTH_FRAMES if self.refusable else super().vantage
 
     def check(self, body: Body) -> Iterable[Violation]:
-        """What is wrong with the body."""
+        """Return what is wrong with the body."""
         raise NotImplementedError
 
 
@@ -161,7 +161,7 @@ class RecordFaultRule(BatchSubject):
     expected: ClassVar[str] = ""
 
     def check(self, fault: RecordFault, batch: Batch) -> Iterable[Violation]:
-        """What is wrong within a batch; nothing if another cause explains the bytes."""
+        """Yield what is wrong within a batch; nothing if another cause explains the bytes."""
         yield batch.malformed(fault, self.expected)
 
 
@@ -174,7 +174,7 @@ class BatchRule(BatchSubject):
     guard: ClassVar[BatchFact | None] = None
 
     def check(self, batch: Batch) -> Iterable[Violation]:
-        """What is wrong with the batch."""
+        """Return what is wrong with the batch."""
         raise NotImplementedError
 
 
@@ -187,7 +187,7 @@ class RecordRule(BatchSubject):
     guard: ClassVar[BatchFact | None] = None
 
     def check(self, batch: Batch) -> Iterable[Violation]:
-        """What is wrong with the records."""
+        """Return what is wrong with the records."""
         raise NotImplementedError
 
 
@@ -210,7 +210,7 @@ class FactRule(Rule):
     """
 
     def check(self, fact: Fact) -> Iterable[Violation]:
-        """The fault a fact stands for."""
+        """Yield the fault a fact stands for."""
         if not fact.sure:
             yield Violation(inconclusive="bytes are missing from the capture, or it began too late")
             return
@@ -235,7 +235,7 @@ class ProblemRule(Rule):
     expects: ClassVar[str] = ""
 
     def check(self, found: ConnectionProblem) -> Iterable[Violation]:
-        """The fault that the reason is."""
+        """Yield the fault that the reason is."""
         yield Violation(self.expects, found.problem.fact)
 
 
@@ -253,5 +253,5 @@ def _seen(fact: Fact) -> str:
 
 
 def _path(path: str) -> str:
-    """A path that leads to one field of a body: those of headers and record batches do not."""
+    """Return a path that leads to one field of a body: those of headers and record batches do not."""
     return "" if path.startswith(("records.", "request_api_")) or ("." in path and "[" not in path) else path

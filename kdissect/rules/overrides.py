@@ -113,7 +113,7 @@ def _sides(rule: Rule) -> set[str]:
 
 
 def _apis(rule: Rule) -> set[str] | None:
-    """The names of the APIs that a rule looks at; None: any."""
+    """Return the names of the APIs that a rule looks at; None: any."""
     if isinstance(rule, BodyRule):
         return {api for api, _ in rule.on}
     if isinstance(rule, NodeRule) and rule.requests is not None:
@@ -122,7 +122,7 @@ def _apis(rule: Rule) -> set[str] | None:
 
 
 def _kind(rule: Rule) -> type[Rule]:
-    """The class of `rules.kinds` that a rule is of."""
+    """Return the class of `rules.kinds` that a rule is of."""
     if isinstance(rule, NodeRule):
         return NodeRule  # a DomainRule is judged among them
     return next(base for base in type(rule).__mro__ if base.__module__ == BodyRule.__module__)

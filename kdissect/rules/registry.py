@@ -111,7 +111,7 @@ _MODULES = (
 
 
 def _rules_in(name: str) -> list[Rule]:
-    """The rules that a module defines, in their order there. Raises ValueError where there is none."""
+    """Return the rules that a module defines, in their order there. Raises ValueError where there is none."""
     module = import_module(f"kdissect.rules.{name}")
     found = [
         thing()
@@ -131,7 +131,7 @@ refuse_idle_overrides(ALL_RULES)
 
 
 def rule_by(word: str) -> Rule | None:
-    """The rule with this code or name."""
+    """Return the rule with this code or name."""
     return next((rule for rule in ALL_RULES if word.upper() == rule.code or word == rule.name), None)
 
 

@@ -56,7 +56,7 @@ class Rise(NamedTuple):
         return f"{plural(self.times, 'time')} or more, {self.per_second} a second on average"
 
     def holds(self, times: int, span_ns: int) -> bool:
-        """Whether something that was found so many times in that time is a warning."""
+        """Return whether something that was found so many times in that time is a warning."""
         return times >= self.times and times * 1_000_000_000 >= self.per_second * span_ns
 
 
@@ -88,7 +88,7 @@ class Rule:
 
     @classmethod
     def effective_severity(cls) -> Severity:
-        """The severity: that of the level unless the rule names another."""
+        """Return the severity: that of the level unless the rule names another."""
         return cls.severity or _SEVERITY[cls.level]
 
     @property

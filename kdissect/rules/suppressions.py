@@ -27,7 +27,7 @@ class Suppressions:
         self._used: set[int] = set()
 
     def split(self, findings: Iterable[Finding]) -> tuple[list[Finding], list[Suppressed]]:
-        """Findings that stand, and those that are suppressed; the first entry that matches decides."""
+        """Return findings that stand, and those that are suppressed; the first entry that matches decides."""
         kept: list[Finding] = []
         suppressed: list[Suppressed] = []
         for finding in findings:
@@ -50,7 +50,7 @@ class Suppressions:
 
 
 def _matches(entry: Suppression, finding: Finding) -> bool:
-    """Whether an entry is about a finding: its rule, and all of its matchers."""
+    """Return whether an entry is about a finding: its rule, and all of its matchers."""
     return fits(entry.rule, finding) and all(
         any(_fits(pattern, value) for pattern in patterns for value in _VALUES[name](finding))
         for name, patterns in entry.matchers
@@ -68,7 +68,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _addresses(finding: Finding) -> tuple[str, ...]:
-    """The address with its port, and the host alone, an IPv6 one also without brackets."""
+    """Return the address with its port, and the host alone, an IPv6 one also without brackets."""
     address = finding.party.address
     host = address.rpartition(":")[0]
     return address, host, host.strip("[]")

@@ -36,7 +36,7 @@ class Sizes:
         self._look(schema, (), 0)
 
     def _look(self, schema: Any, inside: tuple[str, ...], depth: int) -> int:
-        """The least bytes of a value; notes on the way what the schema has."""
+        """Return the least bytes of a value; notes on the way what the schema has."""
         if depth > MAX_DEPTH:
             raise RecursionError
         if isinstance(schema, list):

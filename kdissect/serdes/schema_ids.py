@@ -77,7 +77,7 @@ _MAX_INDEXES = 64  # messages inside of each other; protoc itself stops at 32
 def schema_id(
     content: bytes | None, headers: Iterable[Header], is_key: bool, with_doubtful: bool = False
 ) -> SchemaId | None:
-    """The id of the schema of a key or value; None where the bytes show none.
+    """Return the id of the schema of a key or value; None where the bytes show none.
 
     `with_doubtful`: also one that nobody should believe unless a schema proves it (`is_doubtful`).
     """
@@ -92,7 +92,9 @@ def schema_id(
 
 
 def is_doubtful(found: SchemaId, content: bytes) -> bool:
-    """Whether an id is of nothing, or as likely a part of a number: a long or double (LongSerializer)."""
+    """Return whether an id is of nothing, or as likely a part of a number: a long or double
+    (LongSerializer).
+    """
     return len(content) == found.start or (found.start == _ID_END and len(content) == _LONG)
 
 
@@ -145,7 +147,7 @@ def _of_prefix(content: bytes) -> SchemaId | None:
 
 
 def _of_long(content: bytes) -> SchemaId | None:
-    """An id of eight bytes, small enough that its first four are zero."""
+    """Return an id of eight bytes, small enough that its first four are zero."""
     number = int.from_bytes(content[1:_LONG_END], "big")
     if number == 0 or len(content) < _LONG_END:
         return None
@@ -153,13 +155,14 @@ def _of_long(content: bytes) -> SchemaId | None:
 
 
 def uuid_text(data: bytes) -> str:
-    """16 bytes as the text of a UUID."""
+    """Return 16 bytes as the text of a UUID."""
     text = data.hex()
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def message_indexes(data: bytes, start: int) -> tuple[tuple[int, ...], int] | None:
-    """Confluent's message indexes at a place, and their end: a count and as many indexes, zigzag varints.
+    """Return Confluent's message indexes at a place, and their end: a count and as many indexes, zigzag
+    varints.
 
     A count of 0 stands for the first message. None where there are none.
     """

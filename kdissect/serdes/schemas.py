@@ -100,7 +100,7 @@ class Schemas:
     def read(
         self, topic: str | None, content: bytes | None, headers: Iterable[Header], is_key: bool
     ) -> Reading:
-        """What the schema of a key or value makes of it. Raises nothing."""
+        """Return what the schema of a key or value makes of it. Raises nothing."""
         if content is None:
             return NO_READING
         found = schema_id(content, headers, is_key, with_doubtful=True)
@@ -170,7 +170,7 @@ class Schemas:
             return error
 
     def _references(self, entry: Entry, seen: set[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-        """Names and texts of what a schema refers to, what is needed first before it. Circles end."""
+        """Yield names and texts of what a schema refers to, what is needed first before it. Circles end."""
         for reference in entry.references:
             place = reference.subject, reference.version
             if place in seen or len(seen) > _MAX_REFERENCES:
@@ -183,7 +183,10 @@ class Schemas:
             yield reference.name, needed.text
 
     def _neighbors(self, entry: Entry) -> Iterator[tuple[str, str]]:
-        """What a file may refer to: other files, by the ends of their paths. Answers name what they need."""
+        """Yield what a file may refer to: other files, by the ends of their paths.
+
+        Answers name what they need.
+        """
         if entry.references:
             yield from self._references(entry, set())
             return

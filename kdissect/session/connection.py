@@ -699,7 +699,7 @@ class ConnectionAnalyzer:
         )
 
     def _tcp_summary(self) -> TcpSummary:
-        """TCP health up to now."""
+        """Return TCP health up to now."""
         info = self.info
         ends = self.tcp.health
         client, broker = ends[info.client_direction], ends[1 - info.client_direction]

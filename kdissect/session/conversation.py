@@ -681,7 +681,7 @@ def _text(value: object) -> str | None:
 
 
 def _candidates(data: bytes, mark: bytes, distance: int) -> Iterator[int]:
-    """Offsets at which a frame may begin: those from which it is `distance` bytes to a `mark`."""
+    """Yield offsets at which a frame may begin: those from which it is `distance` bytes to a `mark`."""
     at = data.find(mark, distance)
     while at >= 0:
         yield at - distance

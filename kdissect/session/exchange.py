@@ -332,7 +332,7 @@ class Exchange:
         self.batches_cache = None
 
     def request_summary(self, is_listed: bool = False) -> Summary:
-        """Topics and acks of the request, as far as the captured bytes go. Raises nothing.
+        """Return topics and acks of the request, as far as the captured bytes go. Raises nothing.
 
         `is_listed`: with groups and rack, for a line of the list.
         """
@@ -348,7 +348,7 @@ class Exchange:
         return summary
 
     def response_summary(self, is_listed: bool = False) -> Summary:
-        """Error codes and topics of the response, as far as the captured bytes go. Raises nothing.
+        """Return error codes and topics of the response, as far as the captured bytes go. Raises nothing.
 
         `is_listed`: with groups and throttle time, for a line of the list.
         """

@@ -57,7 +57,9 @@ class FrameOwner(Protocol):
         """Missing bytes of a connection whose kind is not known yet."""
 
     def find_frame(self, direction: int, data: bytes, first: int) -> int:
-        """Offset of the next plausible frame in `data`; ~offset of the undecided end if there is none."""
+        """Return the offset of the next plausible frame in `data`; ~offset of the undecided end if there is
+        none.
+        """
 
     def may_begin(self, direction: int, data: bytes, offset: int) -> bool:
         """Return whether a frame can begin at `offset`, if the position is a guess."""

@@ -192,7 +192,7 @@ class Identities:
         return True
 
     def _learn_expected(self, exchange: Exchange) -> str | None:
-        """The cluster that a client expects, if the broker confirms it."""
+        """Return the cluster that a client expects, if the broker confirms it."""
         try:
             cluster = sent(exchange.request_body(), "cluster_id", None)
         except DecodeError:

@@ -287,11 +287,13 @@ class Pairing:
         return self._pending.get(correlation_id)
 
     def first_ids(self, count: int) -> list[int]:
-        """Correlation ids of the first requests that wait."""
+        """Return the correlation ids of the first requests that wait."""
         return list(islice(self._pending, count))
 
     def first_unreadable(self) -> Exchange | None:
-        """One of the first requests that wait which does not fit, or names an API that nobody knows."""
+        """Return one of the first requests that wait which does not fit, or names an API that nobody
+        knows.
+        """
         return next(filter(_is_unreadable, islice(self._pending.values(), FIRST_LOOKED_AT)), None)
 
     def all_wait(self, ordinals: range, replaces: bool) -> bool:

@@ -74,7 +74,7 @@ class Intervals(ABC, Generic[T]):
         return sorted(self._held.items(), key=_number)
 
     def span(self) -> int:
-        """Intervals from the first that holds something to the last."""
+        """Return intervals from the first that holds something to the last."""
         return self._last - self._first + 1 if self._held else 0
 
     def widen(self) -> None:

@@ -30,7 +30,7 @@ class BlockTaker(NamedTuple):
     def of_counted(
         cls, take: Callable[[native.ExchangeBlock, int], int], add: Callable[[Exchange], object]
     ) -> BlockTaker:
-        """One that takes traffic of several capture sets in one of them only."""
+        """Return one that takes traffic of several capture sets in one of them only."""
 
         def add_counting(event: Exchange, _: int) -> None:
             if event.connection.same_as is None:
@@ -39,7 +39,7 @@ class BlockTaker(NamedTuple):
         return cls(take, add_counting)
 
     def within(self, runs: Sequence[tuple[int, int]]) -> BlockTaker:
-        """One that passes by all but some runs of a block, each given by where it begins and ends."""
+        """Return one that passes by all but some runs of a block, each given by where it begins and ends."""
 
         def take(block: native.ExchangeBlock, start: int) -> int:
             try:

@@ -38,7 +38,7 @@ class CodesByExchange(FindingLog):
         self._codes.setdefault(place, set()).add(finding.code)
 
     def of(self, exchange: Exchange) -> frozenset[str] | set[str]:
-        """The codes of the findings about an exchange."""
+        """Return the codes of the findings about an exchange."""
         return self._codes.get((exchange.connection.id, exchange.ordinal), _NONE)
 
 

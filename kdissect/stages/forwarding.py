@@ -86,7 +86,7 @@ class Forwarder:
             self._silenced.append((exchange.connection.id, exchange.ordinal, tuple(sorted(silenced))))
 
     def take(self) -> Iterator[ForwardedEvent]:
-        """The rows of the events that were added, which are judged."""
+        """Return the rows of the events that were added, which are judged."""
         self._settle()
         ready, self._ready = self._ready, []
         return iter(ready)
@@ -99,7 +99,7 @@ class Forwarder:
             self._held, self._silenced = None, []
 
     def _tells_names(self, exchange: Exchange) -> bool:
-        """Whether an exchange tells names that no exchange before did."""
+        """Return whether an exchange tells names that no exchange before did."""
         if not may_announce_names(exchange):
             return False
         asked, answered = exchange.request_summary(), exchange.response_summary()
@@ -115,7 +115,7 @@ class Forwarder:
         return True
 
     def _news(self, info: ConnectionInfo, is_over: bool = False) -> tuple[Any, ...] | None:
-        """What is known of a connection, None where that was forwarded already."""
+        """Return what is known of a connection, None where that was forwarded already."""
         now = _connection_fields(info)
         if not is_over and self._known.get(info.id) == now:
             return None
@@ -128,7 +128,7 @@ def _row(order: bytes, capture_set: str, fields: tuple[Any, ...]) -> ForwardedEv
 
 
 def _exchange_fields(exchange: Exchange) -> tuple[Any, ...]:
-    """An exchange as plain values."""
+    """Return an exchange as plain values."""
     request, response = stubs_of(exchange)
     close = exchange.close
     return (
@@ -143,7 +143,7 @@ def _exchange_fields(exchange: Exchange) -> tuple[Any, ...]:
 
 
 def _closed_fields(event: ConnectionClosed) -> tuple[Any, ...]:
-    """What is known of a connection once it is over, and asked for by the per-capture-set stage."""
+    """Return what is known of a connection once it is over, and asked for by the per-capture-set stage."""
     info = event.connection
     return (
         None if event.problem is None else tuple(event.problem),
@@ -167,7 +167,7 @@ ASKED = (
 
 
 def _connection_fields(info: ConnectionInfo) -> tuple[Any, ...]:
-    """A connection as plain values, as far as the per-capture-set stage asks."""
+    """Return a connection as plain values, as far as the per-capture-set stage asks."""
     tcp = info.tcp
     return (
         info.capture_set, tuple(info.client), tuple(info.broker), info.client_text, info.broker_text,

@@ -35,7 +35,7 @@ class TableDirectory:
         self._files = files
 
     def rows(self, table: str) -> Iterator[Row]:
-        """The rows of a table, batch by batch; none where it was not written."""
+        """Yield the rows of a table, batch by batch; none where it was not written."""
         if not self._has(table):
             return
         path = f"{self._root}/{table}"
@@ -54,14 +54,14 @@ class TableDirectory:
             yield from batch.to_pylist()
 
     def _has(self, table: str) -> bool:
-        """Whether it was written."""
+        """Return whether it was written."""
         if self._files is not None:
             return table in self._files
         found = self._filesystem.get_file_info(f"{self._root}/{table}")
         return bool(found.type != fs.FileType.NotFound)
 
     def verdict(self, suppressions: Sequence[Suppression] = (), baseline: Baseline | None = None) -> Verdict:
-        """What every report of `check` is made from."""
+        """Return what every report of `check` is made from."""
         files = sorted(self.rows("files"), key=_file_order)
         names = [row["file"] for row in files]
         indexes = {name: index for index, name in enumerate(names)}
@@ -72,13 +72,13 @@ class TableDirectory:
         return Verdict(judgement, quality, names, suppressions, baseline)
 
     def causes(self, files: Sequence[str]) -> Diagnosis | None:
-        """What `why` tells of all capture sets; None where the table was not written. `files` are the inputs'
-        names by file index.
+        """Return what `why` tells of all capture sets; None where the table was not written. `files` are the
+        inputs' names by file index.
         """
         return diagnosis_of(self.rows("causes"), files) if self._has("causes") else None
 
     def traffic(self, by: Sequence[str] = ("api",)) -> Traffic:
-        """What `stats` prints, by some of `latency_rows.DIMENSIONS`. Raises ValueError for another."""
+        """Return what `stats` prints, by some of `latency_rows.DIMENSIONS`. Raises ValueError for another."""
         return traffic_of(self.rows("latencies"), self.rows("rates"), by)
 
 

@@ -117,7 +117,7 @@ class FlowJudge(Judge):
 
 @lru_cache(_SORTS_KEPT)
 def _sorts(api_key: int, side: str, version: int, body: bytes) -> tuple[tuple[str, int], ...]:
-    """Those of a body with these bytes.
+    """Return those of a body with these bytes.
 
     In a stream each connection has a judge of its own, to which its first bodies are new. Those of clients of
     one kind are alike, and a tree takes some hundred times as long as to see that.

@@ -37,7 +37,7 @@ class SetStage(Protocol):
         """Take the next event, and leave it as it is."""
 
     def takers(self) -> list[BlockTaker]:
-        """Who takes the exchanges of a block, instead of `add_kept`."""
+        """Return who takes the exchanges of a block, instead of `add_kept`."""
 
     def close(self) -> Iterator[tuple[str, Any]]:
         """The capture set is over: (table, record batch)."""
@@ -133,7 +133,7 @@ class Production:
         return judgement
 
     def rest(self) -> Iterator[tuple[str, Any]]:
-        """What is left of the tables of connections, and those of what crosses them."""
+        """Yield what is left of the tables of connections, and those of what crosses them."""
         yield from self.rows.close()
         for stages in self._sets.values():
             for stage in stages:
@@ -175,7 +175,7 @@ class Production:
             self.rows.add(FIELDS, self._fields.row(exchange, order))
 
     def _takers(self, block: native.ExchangeBlock) -> list[BlockTaker]:
-        """Those of `_add`, in its order."""
+        """Return those of `_add`, in its order."""
         found: list[BlockTaker] = []
         ordered, tables, pieces = self._ordered, self._connections, self._pieces
         if self._wants_connections:

@@ -118,7 +118,7 @@ class CaptureSetStage:
             self._judge.wake = wake
 
     def takers(self) -> list[BlockTaker]:
-        """Who takes the exchanges of a block, instead of `add_kept`."""
+        """Return who takes the exchanges of a block, instead of `add_kept`."""
         found: list[BlockTaker] = []
         if self._latencies is not None:
             latencies = self._latencies

@@ -116,14 +116,14 @@ class FlowStage:
                 self._forwarded_bytes += len(row.blob)
 
     def take(self) -> Iterator[tuple[str, Any]]:
-        """What has come together."""
+        """Yield what has come together."""
         yield from self._rows.take()
         if len(self._forwarded) >= BATCH_ROWS or self._forwarded_bytes >= BATCH_BYTES:
             yield FORWARDED, forwarded_batch(self._forwarded)
             self._forwarded, self._forwarded_bytes = [], 0
 
     def take_forwarded(self) -> list[ForwardedEvent]:
-        """The forwarded events that have come together, as they are."""
+        """Return the forwarded events that have come together, as they are."""
         forwarded, self._forwarded, self._forwarded_bytes = self._forwarded, [], 0
         return forwarded
 
@@ -159,5 +159,5 @@ def forwarded_batch(rows: Sequence[ForwardedEvent]) -> Any:
 
 
 def judgement_batch(judgement: Judgement) -> Any:
-    """A judgement as a record batch of one row."""
+    """Return a judgement as a record batch of one row."""
     return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(judgement)], pa.binary())], names=["blob"])

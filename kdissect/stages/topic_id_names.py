@@ -44,12 +44,12 @@ class Names:
                     self.topics.learn(event)
 
     def name(self, capture_set: str, broker: str, topic_id: str) -> str | None:
-        """The name of an id as rows have it, on a connection to a broker as rows have it."""
+        """Return the name of an id as rows have it, on a connection to a broker as rows have it."""
         raw = urlsafe_b64decode(topic_id.encode() + _PADDING)
         return self.topics.name_at(capture_set, self._addresses.get(broker, broker), raw)
 
     def complete(self, table: str, batch: Any, again: bool = False) -> Any:
-        """A record batch of a table with the names of its topic ids.
+        """Return a record batch of a table with the names of its topic ids.
 
         `again`: rows may have some of them already, which are to stand as if all had been known.
         """

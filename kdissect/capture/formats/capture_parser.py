@@ -161,7 +161,7 @@ class CaptureParser:
         self._parts = []
 
     def last_block(self) -> PacketBlock:
-        """The packets that are complete only because the input ended; before `close`."""
+        """Return the packets that are complete only because the input ended; before `close`."""
         return PacketBlock(b"", packet_ref(self.file, self.packets + 1), [])
 
     def note_cut(self, why: str) -> None:

@@ -142,7 +142,7 @@ class PcapngWriter:
 
 
 def _text(text: str) -> bytes:
-    """UTF-8, no longer than an option may be, cut between two characters."""
+    """Return UTF-8, no longer than an option may be, cut between two characters."""
     data = text.encode("utf-8", "replace")
     return data if len(data) <= _MAX_OPTION else data[:_MAX_OPTION].decode("utf-8", "ignore").encode()
 

@@ -24,5 +24,5 @@ class AdvertisedAddress(FailedConnection):
     cites = ("org.apache.kafka.network.SocketServerConfigs#ADVERTISED_LISTENERS_CONFIG",)
 
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
-        """Who, and where."""
+        """Return who, and where."""
         return f"{host} cannot work: {often(problems)} {problems[0].problem.fact}."

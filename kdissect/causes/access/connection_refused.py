@@ -42,7 +42,7 @@ class ConnectionRefused(FailedConnection):
         return len(problems) >= 3 or any(one.problem.reason is Reason.NO_ANSWER for one in problems)
 
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
-        """Who, and where."""
+        """Return who, and where."""
         how = "was refused" if _is_refused(problems) else "got no answer"
         return f"{host} tried {often(problems)} to connect to {end} and {how}."
 
@@ -78,7 +78,7 @@ def _lasted(problems: list[ConnectionProblem]) -> str:
 
 
 def _periods(problems: list[ConnectionProblem], seen: Evidence) -> list[list[ConnectionProblem]]:
-    """Attempts in the order of time, apart if the end accepted a connection between them."""
+    """Return attempts in the order of time, apart if the end accepted a connection between them."""
     accepted = seen.accepted(place_of(problems[0].connection))
     found: dict[int, list[ConnectionProblem]] = {}
     for one in sorted(problems, key=_start_ns):
@@ -87,7 +87,7 @@ def _periods(problems: list[ConnectionProblem], seen: Evidence) -> list[list[Con
 
 
 def _is_served(periods: list[list[ConnectionProblem]], seen: Evidence) -> bool:
-    """Whether the end sent responses between two attempts of a period."""
+    """Return whether the end sent responses between two attempts of a period."""
     served = seen.gathering.stalls.silences.is_served_within
     place = place_of(periods[0][0].connection)
     return any(served(place, _start_ns(of[0]), _start_ns(of[-1])) for of in periods)

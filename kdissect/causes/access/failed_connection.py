@@ -30,19 +30,19 @@ class FailedConnection(Cause):
     least: ClassVar[int] = 1
 
     def own_claims(self) -> tuple[Claim, ...]:
-        """Connections that failed for its reasons."""
+        """Return connections that failed for its reasons."""
         return (Claim(SymptomKind.CONNECTION, details=frozenset(map(str, self.reasons))), *self.claims)
 
     @abstractmethod
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
-        """What happened, for people."""
+        """Return what happened, for people."""
 
     def left(self, seen: Evidence) -> dict[tuple[str, str], list[ConnectionProblem]]:
-        """The connections that it may be about, by host and end."""
+        """Return the connections that it may be about, by host and end."""
         return failed(seen, self.reasons)
 
     def holds(self, problems: list[ConnectionProblem], seen: Evidence) -> bool:
-        """Whether connections that failed so are the cause."""
+        """Return whether connections that failed so are the cause."""
         return len(problems) >= self.least
 
     def context(self, problems: list[ConnectionProblem], seen: Evidence) -> tuple[str, str]:
@@ -54,7 +54,7 @@ class FailedConnection(Cause):
         return "", "" if is_kafka else "nothing in the capture shows that Kafka listens there"
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each host and end."""
+        """Yield each host and end."""
         for (host, end), problems in self.left(seen).items():
             if self.holds(problems, seen):
                 more, not_surer = self.context(problems, seen)
@@ -71,7 +71,7 @@ class FailedConnection(Cause):
 
 
 def _origin(seen: Evidence, info: ConnectionInfo) -> str:
-    """Who named the address of an end, if that was beside an error alone."""
+    """Return who named the address of an end, if that was beside an error alone."""
     told = seen.node_endpoint(info)
     if told is None:
         return ""
@@ -83,7 +83,7 @@ def _origin(seen: Evidence, info: ConnectionInfo) -> str:
 
 
 def failed(seen: Evidence, reasons: tuple[Reason, ...]) -> dict[tuple[str, str], list[ConnectionProblem]]:
-    """Problems by host of the client and end that it connected to."""
+    """Return problems by host of the client and end that it connected to."""
     found: dict[tuple[str, str], list[ConnectionProblem]] = {}
     for one in seen.problems(*reasons):
         host = host_of(one.connection)
@@ -92,7 +92,7 @@ def failed(seen: Evidence, reasons: tuple[Reason, ...]) -> dict[tuple[str, str],
 
 
 def seen_of(problems: list[ConnectionProblem]) -> Seen:
-    """How many, and since when."""
+    """Return how many, and since when."""
     seen = Seen()
     for one in sorted(problems, key=lambda problem: problem.connection.start_ns):
         info = one.connection
@@ -101,7 +101,7 @@ def seen_of(problems: list[ConnectionProblem]) -> Seen:
 
 
 def parties(host: str, end: str, problems: list[ConnectionProblem]) -> frozenset[Party]:
-    """The host, the end, and what clients called themselves."""
+    """Return the host, the end, and what clients called themselves."""
     ids = {one.connection.client_id for one in problems}
     return frozenset(
         {

@@ -22,7 +22,7 @@ class PlaintextToTls(FailedConnection):
     cites = ("org.apache.kafka.clients.CommonClientConfigs#SECURITY_PROTOCOL_CONFIG", "RFC 8446 section 6")
 
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
-        """Who, and where."""
+        """Return who, and where."""
         return (
             f"{host} speaks plaintext to {end}, which speaks TLS: {often(problems)} it was answered with a"
             " TLS alert."

@@ -36,11 +36,11 @@ class TlsHandshakeFailed(FailedConnection):
     claims = (Claim(SymptomKind.CONNECTION, details={str(Reason.CLOSED_AT_ONCE), str(Reason.TLS_LEFT)}),)
 
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
-        """Who, and where."""
+        """Return who, and where."""
         return f"{host} cannot connect to {end}: {often(problems)} {problems[0].problem.fact}."
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each host and end; and what TLS 1.3 hides."""
+        """Yield each host and end; and what TLS 1.3 hides."""
         told = set()
         for found in super().find(seen):
             told |= {(one.kind, one.name) for one in found.parties}

@@ -48,11 +48,11 @@ class TopicDenied(ErrorCause):
     claims = (errors_of({_CLUSTER_AUTHORIZATION_FAILED}, {apis.INIT_PRODUCER_ID}),)
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """All topics that a client is refused."""
+        """Return all topics that a client is refused."""
         return key.client
 
     def sentence(self, errors: Errors) -> str:
-        """Who, and which topics."""
+        """Return who, and which topics."""
         topics = errors.names("topic")
         named = f"topic {quoted(topics)}" if len(topics) == 1 else f"topics {quoted(topics)}"
         return (
@@ -60,7 +60,7 @@ class TopicDenied(ErrorCause):
         )
 
     def more(self, errors: Errors, seen: Evidence) -> str:
-        """The least permission: that of the requests, or of what the client is about to do."""
+        """Return the least permission: that of the requests, or of what the client is about to do."""
         which = "the topic" if len(errors.names("topic")) == 1 else "these topics"
         asked = {key.api_key for key in errors.keys}
         needs = [name for name, keys in _OPERATIONS.items() if keys & asked]
@@ -74,6 +74,6 @@ class TopicDenied(ErrorCause):
 
 
 def _sends(seen: Evidence, errors: Errors, api_keys: frozenset[int]) -> bool:
-    """Whether one of the clients sent requests of these APIs."""
+    """Return whether one of the clients sent requests of these APIs."""
     sent = {(api_name(key), one.client_id or "", one.address) for key in api_keys for one in errors.clients}
     return any(key[:3] in sent for key, _ in seen.tallies)

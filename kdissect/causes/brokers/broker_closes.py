@@ -40,7 +40,7 @@ class BrokerCloses(Cause):
     explains_by = frozenset({"client", "broker"})
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each broker; clients apart whose trouble another cause explains, with that cause."""
+        """Yield each broker; clients apart whose trouble another cause explains, with that cause."""
         found: dict[tuple[str, frozenset[Party]], tuple[Seen, dict[Client, None], set[bool]]] = {}
 
         def put(broker: str, client: Client, packets: Packets, *, is_reset: bool = False) -> None:

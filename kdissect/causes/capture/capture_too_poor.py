@@ -38,7 +38,7 @@ class CaptureTooPoor(Cause):
     cites = ("RFC 9293 section 3.8",)
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """The whole capture."""
+        """Yield the whole capture."""
         facts = seen.gathering.blind.facts()
         links = seen.gathering.links.items()
         (lost, total), cut = seen.lost_bytes, facts["cut_frames"]
@@ -77,14 +77,14 @@ class CaptureTooPoor(Cause):
         yield found._replace(severity=Severity.STOPS) if is_much else found
 
     def _help(self, reasons: Counter[str]) -> str:
-        """What helps where nothing but TLS was seen."""
+        """Return what helps where nothing but TLS was seen."""
         if not reasons or any(map(is_about_keys, reasons)):
             return self.help
         return self.help_with_start if reasons.keys() <= _NOT_CAPTURED else self.help_with_tls
 
 
 def _encrypted(reasons: Counter[str]) -> str:
-    """Why nothing but TLS was seen."""
+    """Return why nothing but TLS was seen."""
     if set(reasons) <= {NO_KEY_LOG}:
         return "all that there is is encrypted, and there are no keys"
     return f"all that there is is encrypted ({', '.join(why for why, _ in reasons.most_common())})"

@@ -42,7 +42,7 @@ class FetchSessionChurn(Cause):
     explains = ("spinning-consumer",)
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each broker."""
+        """Yield each broker."""
         lost: dict[str, int] = {}
         clients: dict[str, dict[Client, None]] = {}
         for row in seen.fetchers:

@@ -27,7 +27,7 @@ class FollowersNotUsed(Cause):
     cites = ("KIP-392 Motivation", "org.apache.kafka.clients.consumer.ConsumerConfig#CLIENT_RACK_CONFIG")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client and broker."""
+        """Yield each client and broker."""
         racks = {row["broker"]: row["rack"] for row in seen.gathering.racks.facts([], [])["brokers"]}
         log = seen.gathering.log
         sent_on = {client for client, _ in dict(log.preferred.items())}

@@ -53,7 +53,7 @@ _Ends = dict[tuple[str, str, int], int]
 
 
 def readings(seen: Evidence) -> list[Reading]:
-    """All that members hold, or held."""
+    """Return all that members hold, or held."""
     positions = seen.gathering.groups.positions
     ends: _Ends = {}
     for ((scope, _, _), partition), position in positions.all():
@@ -109,7 +109,7 @@ def _reading(seen: Evidence, row: Row, one: Row, members: dict[str, Row], ends: 
 
 
 def _fetched_ns(seen: Evidence, client_id: str, host: str) -> int:
-    """When a client asked for records last."""
+    """Return when a client asked for records last."""
     return max(
         (tally.last_ns or 0 for key, tally in seen.tallies if key[:3] == ("Fetch", client_id, host)),
         default=0,
@@ -117,7 +117,9 @@ def _fetched_ns(seen: Evidence, client_id: str, host: str) -> int:
 
 
 def unread(seen: Evidence, group: str, topic: str) -> int:
-    """Records that were written to a topic in the capture, beyond those that members of a group read."""
+    """Return records that were written to a topic in the capture, beyond those that members of a group
+    read.
+    """
     row = next((row for row in seen.topics if (row["topic"] or row["topic_id"]) == topic), None)
     if row is None:
         return 0

@@ -50,7 +50,7 @@ class Absence(NamedTuple):
 def absences_of(
     place: Place, links: Sequence[tuple[LinkKey, Link]], refused: Iterable[ConnectionProblem]
 ) -> list[Absence]:
-    """All absences of a broker, in the order of time.
+    """Return all absences of a broker, in the order of time.
 
     A broker that accepts a connection is there: between two accepted connections lies one absence at most.
     """
@@ -71,7 +71,7 @@ def absences_of(
 def _between(
     accepted: Iterable[tuple[int, str]], ended: Sequence[Ended], refused: Iterable[ConnectionProblem]
 ) -> Iterable[tuple[int, list[Ended], list[ConnectionProblem]]]:
-    """What a broker ended and refused between two accepted connections, with the time of the second.
+    """Yield what a broker ended and refused between two accepted connections, with the time of the second.
 
     A client that comes back while a broker stops is accepted, and its connection ends with the others.
     """
@@ -99,7 +99,7 @@ def _is_within_moment(first: Ended, over_ns: int | None) -> bool:
 
 
 def _together(ended: list[Ended]) -> list[Ended]:
-    """The largest number of connections that the broker ended within a moment."""
+    """Return the largest number of connections that the broker ended within a moment."""
     first = best_first = best_last = 0
     for last, one in enumerate(ended, start=1):
         while one.time_ns - ended[first].time_ns > TOGETHER_NS:
@@ -110,7 +110,7 @@ def _together(ended: list[Ended]) -> list[Ended]:
 
 
 def _all_at_once(links: Iterable[tuple[LinkKey, Link]], went: list[Ended], back_ns: int) -> bool:
-    """Whether a broker that nobody found away ended all its connections at one moment, for a while.
+    """Return whether a broker that nobody found away ended all its connections at one moment, for a while.
 
     Connections that are idle, or whose session is over, end one by one, and clients come back at once.
     """

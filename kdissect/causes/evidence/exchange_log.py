@@ -94,7 +94,7 @@ class Open:
         self.since_sum_ns += since_ns
 
     def waits(self, end_ns: int) -> tuple[int, int]:
-        """The longest wait until the end of the capture, and all waits."""
+        """Return the longest wait until the end of the capture, and all waits."""
         return max(end_ns - self.since_ns, 0), max(self.times * end_ns - self.since_sum_ns, 0)
 
 
@@ -175,7 +175,9 @@ class ExchangeLog:
         self.exchanges = 0
 
     def cluster(self, scope: str) -> str:
-        """The cluster of the scope of errors; empty if it is not known, or if no other one was captured."""
+        """Return the cluster of the scope of errors; empty if it is not known, or if no other one was
+        captured.
+        """
         return "" if self._identities is None else self._identities.apart(scope)
 
     def add(self, exchange: Exchange) -> bool:
@@ -312,7 +314,9 @@ class ExchangeLog:
 
 
 def _creates(request: Any, code: int) -> bool:
-    """Whether a Metadata request has the broker create what it names (from version 4 on it says so)."""
+    """Return whether a Metadata request has the broker create what it names (from version 4 on it says
+    so).
+    """
     return bool(sent(request, "allow_auto_topic_creation", code == 5))
 
 
@@ -323,7 +327,7 @@ def _rows(answer: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _shuts_down(view: ExchangeView) -> bool:
-    """Whether a broker asked its controller to shut down, and may."""
+    """Return whether a broker asked its controller to shut down, and may."""
     if view.request is None or sent(view.response, "error_code"):
         return False
     if view.key == apis.BROKER_HEARTBEAT:

@@ -151,7 +151,9 @@ class Gathering:
         self.blind.add(event)
 
     def takers(self) -> list[BlockTaker]:
-        """Who takes the exchanges of a block, instead of `add`: where that is compiled, and all count."""
+        """Return who takes the exchanges of a block, instead of `add`: where that is compiled, and all
+        count.
+        """
         assert self._counter is not None  # it is there where there are blocks
         of = BlockTaker.of_counted
         return [

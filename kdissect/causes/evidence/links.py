@@ -92,7 +92,7 @@ class Link:
         return trips[len(trips) // 2] if trips else None
 
     def open_at(self, time_ns: int) -> int:
-        """How many connections were open at a time."""
+        """Return how many connections were open at a time."""
         begun = self.begun_before + sum(start <= time_ns for start, _ in self.starts)
         return begun - sum(end <= time_ns for end in self.ends)
 
@@ -144,7 +144,7 @@ class Link:
 
 
 def is_broken_off(info: ConnectionInfo) -> bool:
-    """Whether a TLS connection was ended with no more than a handshake on it.
+    """Return whether a TLS connection was ended with no more than a handshake on it.
 
     TLS 1.3 encrypts alerts: all that shows is that the client sends hardly more than its ClientHello. A
     client may leave it to the broker to close after its alert. Where keys open the handshake to its
@@ -174,7 +174,7 @@ class Links:
         self._links.get_or(key, Link).add(info)
 
     def of_broker(self, capture_set: str, broker: str) -> list[tuple[LinkKey, Link]]:
-        """Those to a broker."""
+        """Return those to a broker."""
         return [
             (key, link)
             for key, link in self.items()
@@ -182,7 +182,7 @@ class Links:
         ]
 
     def starts_of(self, client_id: str, host: str, broker: str | None = None) -> list[int]:
-        """When connections of a client began: to one broker, or to all."""
+        """Return when connections of a client began: to one broker, or to all."""
         return [
             start
             for key, link in self.items()
@@ -191,5 +191,5 @@ class Links:
         ]
 
     def items(self) -> list[tuple[LinkKey, Link]]:
-        """Each with its key."""
+        """Return each with its key."""
         return list(self._links.items())

@@ -46,7 +46,7 @@ class Attempt(NamedTuple):
         return self.answered_ns is not None
 
     def is_known_at(self, time_ns: int) -> bool:
-        """Whether the client had the response at a time: then it means to write the same once more.
+        """Return whether the client had the response at a time: then it means to write the same once more.
 
         To be asked when the capture is over: the connection may have been closed before the response came.
         """
@@ -242,7 +242,7 @@ def _batches(exchange: Exchange) -> list[tuple[str | bytes, int, RecordBatch]]:
 
 
 def _base_offsets(exchange: Exchange) -> dict[Place, int]:
-    """The offsets that a response gives to what was written, by partition."""
+    """Return the offsets that a response gives to what was written, by partition."""
     results = produce_results(exchange) or ()
     return {(topic, number): base for topic, rows in results for number, error, base in rows if not error}
 
@@ -252,7 +252,9 @@ def _as(batch: RecordBatch) -> tuple[int, int, int]:
 
 
 def _records(batch: RecordBatch) -> frozenset[bytes]:
-    """Digests of the records of a batch, whatever else is in it: a client may make another batch of them."""
+    """Return digests of the records of a batch, whatever else is in it: a client may make another batch of
+    them.
+    """
     return frozenset(
         blake2b(repr((one.timestamp, one.key, one.value)).encode(), digest_size=16).digest()
         for one in read_records(batch, most=_RECORDS).records

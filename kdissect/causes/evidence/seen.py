@@ -86,7 +86,7 @@ class Seen:
 
 
 def packets_of(evidence: Evidence) -> Packets:
-    """Where an exchange is."""
+    """Return where an exchange is."""
     request, response = evidence.request, evidence.response
     refs = [ref for pair in (request, response) if pair is not None for ref in pair]
     version = "" if evidence.api_version is None else f" v{evidence.api_version}"

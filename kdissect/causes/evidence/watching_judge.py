@@ -31,7 +31,7 @@ FETCH_LATE_NS = LATE_NS
 
 
 def _error_fields() -> tuple[str, ...]:
-    """The names of all fields that are error codes."""
+    """Return the names of all fields that are error codes."""
     fields = (field for api in all_apis() for field in all_fields(api.response))
     return tuple(dict.fromkeys(field.name for field in fields if field.is_error))
 
@@ -117,7 +117,7 @@ class _MarkLate(ExchangeRule):
     guard = ExchangeFact.LATE
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
-        """All that do not wait on purpose."""
+        """Return all that do not wait on purpose."""
         return api_key not in WAITING
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterable[Violation]:
@@ -158,7 +158,7 @@ class WatchingJudge(Judge):
         self._show, self._tell, self._report = show, tell, report
 
     def is_advertised(self, info: ConnectionInfo) -> bool:
-        """Whether a response that lists brokers names the end of a connection, to whichever client."""
+        """Return whether a response that lists brokers names the end of a connection, to whichever client."""
         return self._history.connection_problems.is_advertised(info)
 
     def _judged(self, exchange: Exchange, view: ConnectionView) -> None:

@@ -74,7 +74,7 @@ class Together:
         return " and ".join(f"{noun} {quoted(found)}" for noun, what in named if (found := self.names(what)))
 
     def names(self, what: str) -> list[str]:
-        """The topics, groups or transactional ids (`txn`) that they are about."""
+        """Return the topics, groups or transactional ids (`txn`) that they are about."""
         return list(dict.fromkeys(name for one in self.symptoms if (name := getattr(one, what))))
 
 
@@ -85,35 +85,35 @@ class GeneralCause(Cause):
     may_be_missing_packets = False
 
     def own_claims(self) -> tuple[Claim, ...]:
-        """All of its kind."""
+        """Return all of its kind."""
         return (Claim(self.kind),)
 
     def alike(self, symptom: Symptom) -> Hashable:
-        """What makes two symptoms one cause."""
+        """Return what makes two symptoms one cause."""
         return symptom.client
 
     @abstractmethod
     def sentence(self, found: Together) -> str:
-        """What happened, for people."""
+        """Return what happened, for people."""
 
     def weight(self, found: Together) -> Severity:
-        """What it does to those it concerns."""
+        """Return what it does to those it concerns."""
         return self.severity
 
     def not_surer(self, found: Together) -> str:
-        """Why it is not sure; empty if it is."""
+        """Return why it is not sure; empty if it is."""
         return ""
 
     @abstractmethod
     def command(self, found: Together) -> str:
-        """What shows more."""
+        """Return what shows more."""
 
     def cost(self, found: Together) -> Cost:
-        """What it cost."""
+        """Return what it cost."""
         return Cost(time_ns=found.seen.time_ns, errors=found.seen.times)
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each group of symptoms that is left in the ledger."""
+        """Yield each group of symptoms that is left in the ledger."""
         groups: dict[Hashable, list[Symptom]] = {}
         for symptom in seen.ledger.open(self.kind):
             groups.setdefault((symptom.scope, self.alike(symptom)), []).append(symptom)

@@ -33,7 +33,7 @@ class EndlessRebalances(Cause):
     explains = ("stuck-consumer", "lag-slow-consumer")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each group."""
+        """Yield each group."""
         for story in stories(seen):
             yield from self._many(story)
             yield from self._open(story, seen)

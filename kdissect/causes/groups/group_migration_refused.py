@@ -46,7 +46,7 @@ class GroupMigrationRefused(ErrorCause):
     )
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """A group, and the protocol that it does not accept."""
+        """Return a group, and the protocol that it does not accept."""
         return key.group, key.api_key
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
@@ -59,7 +59,7 @@ class GroupMigrationRefused(ErrorCause):
         return said.startswith(_CANNOT) or any(words in said for words in _OF_OTHER_TYPE)
 
     def sentence(self, errors: Errors) -> str:
-        """Who comes to which group, and with which protocol."""
+        """Return who comes to which group, and with which protocol."""
         key = errors.keys[0]
         mine = _JOINS.get(key.api_key, "classic")
         other = _OTHERS.get(key.api_key, "is of another type")
@@ -70,7 +70,7 @@ class GroupMigrationRefused(ErrorCause):
         )
 
     def more(self, errors: Errors, seen: Evidence) -> str:
-        """The broker's words."""
+        """Return the broker's words."""
         said = seen.said(errors)
         policy = " (group.consumer.migration.policy)" if _POLICY in said else ""
         return f'The broker says: "{said}"{policy}' if said else ""
@@ -81,7 +81,9 @@ class GroupMigrationRefused(ErrorCause):
 
 
 def has_modern_members(errors: Errors, seen: Evidence) -> bool:
-    """Whether the capture has members of the refused members' group that speak the protocol of KIP-848."""
+    """Return whether the capture has members of the refused members' group that speak the protocol of
+    KIP-848.
+    """
     names = errors.names("group")
     return any(
         row["group"] in names

@@ -41,7 +41,7 @@ class SessionTimeoutTooShort(Cause):
     )
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each group; and clients whose session the broker does not allow."""
+        """Yield each group; and clients whose session the broker does not allow."""
         for story in stories(seen):
             forgotten = {
                 row["client_id"]: row["count"]

@@ -19,5 +19,5 @@ class Law(NamedTuple):
 
 
 def named(cause: FoundCause, kind: str) -> set[str]:
-    """The names of the parties of one kind that a cause concerns."""
+    """Return the names of the parties of one kind that a cause concerns."""
     return {party.name for party in cause.parties if party.kind == kind}

@@ -19,7 +19,10 @@ _TOGETHER_NS = 5_000_000_000  # batches of one partition that were under way tog
 
 
 def another_producer_came(cause: FoundCause, seen: Evidence) -> str:
-    """Two producers use an id only if it was given to two. A producer is fenced after a timeout, too."""
+    """Return two producers use an id only if it was given to two.
+
+    A producer is fenced after a timeout, too.
+    """
     ids = named(cause, "id")
     for row in seen.producers["transactional_ids"]:
         if row["transactional_id"] in ids and overdue(row, cause.since_ns) is not None:
@@ -39,7 +42,7 @@ def another_producer_came(cause: FoundCause, seen: Evidence) -> str:
 
 
 def leader_is_another(cause: FoundCause, seen: Evidence) -> str:
-    """Leaders moved only if another node leads afterwards."""
+    """Return leaders moved only if another node leads afterwards."""
     topics = named(cause, "topic")
     leaders: dict[tuple[object, ...], set[int]] = {}
     later = False
@@ -73,7 +76,8 @@ def records_have_room(cause: FoundCause, seen: Evidence) -> str:
 
 
 def batches_before_were_refused(cause: FoundCause, seen: Evidence) -> str:
-    """Batches that were sent together are refused together: those after a refused batch do not follow either.
+    """Return batches that were sent together are refused together: those after a refused batch do not follow
+    either.
 
     KIP-98: a broker accepts the next sequence of a partition only. The client sends all of them again.
     """
@@ -100,7 +104,7 @@ def batches_before_were_refused(cause: FoundCause, seen: Evidence) -> str:
 
 
 def _refused_before(events: list[dict[str, Any]], event: dict[str, Any]) -> str:
-    """The error of a batch of the same partition that was refused for another reason just before."""
+    """Return the error of a batch of the same partition that was refused for another reason just before."""
     for before in reversed(events):
         if event["time_ns"] - before["time_ns"] > _TOGETHER_NS:
             break

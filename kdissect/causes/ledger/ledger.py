@@ -41,7 +41,7 @@ class Ledger:
     def claimable(
         self, cause: FoundCause, own: Collection[Claim], also: Collection[Claim], by: Collection[str]
     ) -> list[int]:
-        """The numbers of the symptoms that a cause explains."""
+        """Return the numbers of the symptoms that a cause explains."""
         found = []
         names_clients = any(party.kind == "client" for party in cause.parties)
         for number, symptom in enumerate(self.symptoms):
@@ -73,7 +73,7 @@ class Ledger:
                 yield cause
 
     def open(self, kind: SymptomKind) -> list[Symptom]:
-        """Symptoms of one kind that no cause claims and that are not normal."""
+        """Return symptoms of one kind that no cause claims and that are not normal."""
         return [
             symptom
             for number, symptom in enumerate(self.symptoms)
@@ -81,5 +81,5 @@ class Ledger:
         ]
 
     def reason_why_normal(self, symptom: Symptom) -> str | None:
-        """Why a symptom is normal in this capture; None if it is not."""
+        """Return why a symptom is normal in this capture; None if it is not."""
         return reason_why_normal(symptom, is_poor=self._is_poor, is_timed=self._is_timed)

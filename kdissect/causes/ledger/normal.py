@@ -46,7 +46,7 @@ class Normal(NamedTuple):
     few: int = 0
 
     def covers(self, symptom: Symptom, *, is_poor: bool = False, is_timed: bool = True) -> bool:
-        """Whether a symptom is one of these; of a poor capture, whether it may be.
+        """Return whether a symptom is one of these; of a poor capture, whether it may be.
 
         `is_timed`: the times of the capture can be trusted. If not, the number of retries limits a symptom.
         """
@@ -249,14 +249,14 @@ NORMAL: tuple[Normal, ...] = (
 
 
 def reason_why_normal(symptom: Symptom, *, is_poor: bool = False, is_timed: bool = True) -> str | None:
-    """Why a symptom is normal; None if it is not."""
+    """Return why a symptom is normal; None if it is not."""
     return next(
         (row.reason for row in NORMAL if row.covers(symptom, is_poor=is_poor, is_timed=is_timed)), None
     )
 
 
 def normal_list() -> str:
-    """The table as Markdown, for docs/why.md."""
+    """Return the table as Markdown, for docs/why.md."""
     rows = [
         f"| {row.kind} | {_which(row)} | {_limits(row)} | {row.reason} | {'; '.join(row.cites)} |"
         for row in NORMAL
@@ -278,7 +278,7 @@ def _which(row: Normal) -> str:
 
 
 def _apis(keys: Collection[int]) -> str:
-    """APIs by name, or those that are left out if they are fewer."""
+    """Return APIs by name, or those that are left out if they are fewer."""
     all_but = api_keys() - set(keys)
     is_most = len(all_but) < len(keys)
     names = ", ".join(api_name(key) or str(key) for key in sorted(all_but if is_most else keys))

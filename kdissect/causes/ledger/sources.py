@@ -101,17 +101,17 @@ class _Work:
                 self._last[key[1:]] = last_ns
 
     def sent(self, client: Client, api_key: int) -> int:
-        """Requests of an API that a client sent to any broker."""
+        """Return requests of an API that a client sent to any broker."""
         return self._sent.get((api_name(api_key) or "", client.client_id or "", client.address), 0)
 
     def administers(self, client: Client, api_key: int) -> bool:
-        """Whether a request is one of an administrator."""
+        """Return whether a request is one of an administrator."""
         if api_key in _WORK_KEYS:
             return False
         return api_key not in _ALSO_WORK_KEYS or (client.client_id or "", client.address) not in self._workers
 
     def goes_on(self, client: Client, api_key: int, seen: Seen) -> bool:
-        """Whether a client still worked after the last occurrence, or found what it asked for."""
+        """Return whether a client still worked after the last occurrence, or found what it asked for."""
         who = client.client_id or "", client.address
         asked_ns = self._asked.get((api_name(api_key) or "", *who), 0)
         if self._is_poor or max(self._last.get(who, 0), asked_ns) > seen.last_ns:
@@ -121,7 +121,7 @@ class _Work:
         return is_new or (is_last and seen.times < _HALF * self.sent(client, api_key))
 
     def is_served(self, client: Client, broker: str, seen: Seen) -> bool:
-        """Whether a broker served others later, if not this client."""
+        """Return whether a broker served others later, if not this client."""
         who = client.client_id or "", client.address
         return any(
             to == broker and by != who and last_ns > seen.last_ns + _SOON_NS
@@ -151,7 +151,7 @@ def _troubles(seen: Gathering, work: _Work) -> Iterator[Symptom]:
 
 
 def _connections(seen: Gathering, *, is_poor: bool) -> Iterator[Symptom]:
-    """Connections that failed; those on which a request waited are symptoms of that request.
+    """Yield connections that failed; those on which a request waited are symptoms of that request.
 
     A connection without a byte may have had some that a poor capture lacks.
     """
@@ -257,7 +257,7 @@ def _refetched(seen: Gathering, groups: Collection[GroupRow]) -> Iterator[Sympto
 
 
 def _serves_others(tallies: Tallies, broker: str, clients: set[tuple[str, str]], at: Seen) -> bool:
-    """Whether a client that did not wait was busy with a broker at that time."""
+    """Return whether a client that did not wait was busy with a broker at that time."""
     return any(
         to == broker
         and api in _PROMPT

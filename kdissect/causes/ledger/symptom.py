@@ -100,7 +100,7 @@ class Claim(NamedTuple):
     details: Collection[str] | None = None
 
     def covers(self, symptom: Symptom) -> bool:
-        """Whether the claim is about a symptom."""
+        """Return whether the claim is about a symptom."""
         return (
             symptom.kind is self.kind
             and (self.codes is None or symptom.code in self.codes)
@@ -110,5 +110,5 @@ class Claim(NamedTuple):
 
 
 def errors(codes: Collection[int], apis: Collection[int] | None = None) -> Claim:
-    """A claim about error codes."""
+    """Return a claim about error codes."""
     return Claim(SymptomKind.ERROR, codes, apis)

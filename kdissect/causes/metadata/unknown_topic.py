@@ -34,7 +34,7 @@ class UnknownTopic(ErrorCause):
     explains = ("metadata-storm",)
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """A client and a topic."""
+        """Return a client and a topic."""
         return key.client, key.topic
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
@@ -42,7 +42,7 @@ class UnknownTopic(ErrorCause):
         return errors.seen.times >= _TIMES and errors.seen.span_ns >= _SPAN_NS
 
     def sentence(self, errors: Errors) -> str:
-        """Who, and which topic."""
+        """Return who, and which topic."""
         return (
             f"{clients_text(errors.clients)} asked {times(errors.seen.times)} for topic"
             f" {quoted(errors.names('topic'))},"

@@ -34,7 +34,7 @@ class HangingTransaction(Cause):
     explains = ("lag-slow-consumer", "stuck-consumer", "spinning-consumer")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each partition whose readers are held."""
+        """Yield each partition whose readers are held."""
         for key, held in seen.gathering.log.held.items():
             at = held.seen
             if at.span_ns < _HELD_NS:
@@ -67,7 +67,7 @@ class HangingTransaction(Cause):
 
 
 def _open_at(seen: Evidence, partition: str, time_ns: int) -> list[Row]:
-    """Transactional ids with a transaction on a partition that was open then."""
+    """Return the transactional ids with a transaction on a partition that was open then."""
     found = []
     for row in seen.producers["transactional_ids"]:
         for one in row["transactions"]:

@@ -32,7 +32,7 @@ class NotEnoughReplicas(ErrorCause):
     explains_by = frozenset({"client"})
 
     def sentence(self, errors: Errors) -> str:
-        """Which topic, and who cannot write."""
+        """Return which topic, and who cannot write."""
         return (
             f"{clients_text(errors.clients)} could not write to topic {quoted(errors.names('topic'))}:"
             f" {times(errors.seen.times)} the broker refused because too few replicas were in sync."

@@ -37,7 +37,7 @@ class TinyBatches(Cause):
     )
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each producer."""
+        """Yield each producer."""
         written: dict[Client, list[tuple[str, Row]]] = {}
         for topic in seen.topics:
             for row in topic["writers"]:

@@ -34,7 +34,7 @@ class LossyNetwork(Cause):
     explains_by = frozenset({"client", "broker"})
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client and broker."""
+        """Yield each client and broker."""
         for key, link in seen.gathering.links.items():
             again = link.retransmissions
             if again < _LEAST or again < _SHARE * link.packets or link.delayed_ns < _DELAYED_NS:

@@ -43,7 +43,7 @@ class SlowBroker(Cause):
     explains_by = frozenset({"client", "group", "topic", "id", "broker"})
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each broker."""
+        """Yield each broker."""
         for (_, broker), late in late_by_broker(seen).items():
             at = late.seen
             filled_ns, _, span_ns = at.filled_ns
@@ -85,7 +85,7 @@ class BrokerDoesNotRead(Cause):
     explains_by = frozenset({"client"})
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client and broker."""
+        """Yield each client and broker."""
         for key, link in seen.gathering.links.items():
             count = link.zero_windows_of_broker
             if count < max(_WINDOWS, link.bytes // _BYTES):

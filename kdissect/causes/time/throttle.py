@@ -40,10 +40,10 @@ class Throttled(Cause):
 
     @abstractmethod
     def concerns(self, api_key: int) -> bool:
-        """Whether answers of an API tell of this quota."""
+        """Return whether answers of an API tell of this quota."""
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client."""
+        """Yield each client."""
         found: dict[Client, tuple[Seen, dict[str, None], set[str]]] = {}
         facts = seen.facts("ThrottleFact.throttled")
         by_requests = {client for fact, client, *_ in facts if is_of_requests(fact.evidence.api_key or 0)}
@@ -73,7 +73,7 @@ class Throttled(Cause):
             )
 
     def _which(self, seen: Evidence, client: Client, scopes: set[str], at_ns: int) -> str:
-        """The quota that a client had at a time, as a sentence; empty if the capture shows none."""
+        """Return the quota that a client had at a time, as a sentence; empty if the capture shows none."""
         apart = seen.gathering.topics.apart
         clusters = {apart(scope) for scope in scopes}
         found = seen.gathering.log.quotas.of(
@@ -83,12 +83,12 @@ class Throttled(Cause):
 
 
 def is_of_requests(api_key: int) -> bool:
-    """Whether a throttle in answers of an API can be that of the quota of requests alone."""
+    """Return whether a throttle in answers of an API can be that of the quota of requests alone."""
     return api_key not in (PRODUCE, FETCH) and api_key not in CONTROLLER
 
 
 def _is_light(seen: Evidence, client: Client) -> bool:
-    """Whether a client moves so little with each request that no quota of bytes can hold it back."""
+    """Return whether a client moves so little with each request that no quota of bytes can hold it back."""
     tallies = [
         tally
         for key, tally in seen.tallies

@@ -29,7 +29,7 @@ class ApiVersionsDropped(VersionNeverThere):
     cites = ("KIP-511 Proposed Changes", "KIP-35 Motivation")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client, broker and version, if the broker answers no ApiVersions at all."""
+        """Yield each client, broker and version, if the broker answers no ApiVersions at all."""
         silent = {one.connection.id for one in seen.problems(Reason.CLOSED_AT_ONCE)}
         for key, at in seen.unanswered():
             what = at.evidence[0].what

@@ -34,7 +34,7 @@ class VersionRefused(ErrorCause):
     )
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """A client and what it asks for."""
+        """Return a client and what it asks for."""
         return key.client, key.api_key == _API_VERSIONS
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
@@ -42,7 +42,7 @@ class VersionRefused(ErrorCause):
         return any(key.api_key != _API_VERSIONS for key in errors.keys)
 
     def sentence(self, errors: Errors) -> str:
-        """Who, and what."""
+        """Return who, and what."""
         apis = dict.fromkeys(api_name(key.api_key) or str(key.api_key) for key in errors.keys)
         return (
             f"{clients_text(errors.clients)} asked {times(errors.seen.times)} for {joined(list(apis))} in"

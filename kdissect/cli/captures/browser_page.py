@@ -105,12 +105,12 @@ class _Guard:
         self._cookie = f"kdissect_{port}"
 
     def browser_of(self, request: web.Request) -> str | None:
-        """The number of the browser that a valid cookie names; None without one."""
+        """Return the number of the browser that a valid cookie names; None without one."""
         number, _, code = request.cookies.get(self._cookie, "").partition(".")
         return number if is_equal(code, self._code(number)) else None
 
     def is_from_elsewhere(self, request: web.Request) -> bool:
-        """Whether a page of another site asks, or one by another address."""
+        """Return whether a page of another site asks, or one by another address."""
         local = request.transport.get_extra_info("sockname")[0] if request.transport is not None else ""
         if not names_server(request.headers.get("Host"), self._host, self._port, local):
             return True
@@ -128,7 +128,7 @@ class _Guard:
         return is_own_site(request.headers.get("Sec-Fetch-Site")) or self.has_token(request)
 
     def has_token(self, request: web.Request) -> bool:
-        """Whether it is the URL that was printed."""
+        """Return whether it is the URL that was printed."""
         given = request.query.get(_TOKEN)
         return request.path == "/" and given is not None and is_equal(given, self.token)
 
@@ -206,7 +206,10 @@ class PageServer(Server):
         return len(self._open) < self._most or browser in self._open.values()
 
     async def handle_index(self, request: web.Request) -> web.StreamResponse:
-        """The page. Its links lead to the address by which it is asked for: the cookie is valid there."""
+        """Return the page.
+
+        Its links lead to the address by which it is asked for: the cookie is valid there.
+        """
         self.public_url = f"http://{request.host}"
         response = await super().handle_index(request)
         assert isinstance(response, web.Response)
@@ -214,7 +217,7 @@ class PageServer(Server):
         return response
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-        """A page that is open, until it is closed."""
+        """Return a page that is open, until it is closed."""
         browser, task = self.guard.browser_of(request), asyncio.current_task()
         assert browser is not None
         assert task is not None
@@ -234,7 +237,7 @@ def _is_upgrade(request: web.Request) -> bool:
 
 
 def mended(page: str) -> str:
-    """The page as it is served."""
+    """Return the page as it is served."""
     return _ELSEWHERE.sub("", page).replace("</body>", f"{_KEYS}</body>")
 
 

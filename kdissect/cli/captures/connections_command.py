@@ -194,7 +194,7 @@ class ConnectionLines:
         self._patterns: dict[tuple[str, CloseKind], str] = {}
 
     def line(self, number: int, info: ConnectionInfo) -> bytes:
-        """The line of a connection that is over."""
+        """Return the line of a connection that is over."""
         # Hot: a row of a connection costs ten times what its line from a pattern does.
         if self._made is not None:
             return self._form.line(self._made.of_connection(info) | _row(number, info))
@@ -216,7 +216,9 @@ class ConnectionLines:
 
 
 def _row(number: int, info: ConnectionInfo) -> Row:
-    """The row of a connection, with its cluster as soon as the capture set is known to have several."""
+    """Return the row of a connection, with its cluster as soon as the capture set is known to have
+    several.
+    """
     return connection_row(number, info) | cluster_fact(info)
 
 
@@ -224,7 +226,9 @@ _NONE = "%"  # no pattern: one sign of those that are doubled in each
 
 
 def _pattern_of(line: str) -> str:
-    """A line with its varying values as `%s`, all of them in their order; those it has not show nothing."""
+    """Return a line with its varying values as `%s`, all of them in their order; those it has not show
+    nothing.
+    """
     pattern, at = line.replace("%", "%%"), 0
     for mark in map(str, _VARYING.values()):
         found = pattern.find(mark)

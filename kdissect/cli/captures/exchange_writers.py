@@ -20,20 +20,20 @@ class Writer(Protocol):
     """Turns exchanges into bytes."""
 
     def head(self) -> bytes:
-        """What comes before the first exchange."""
+        """Return what comes before the first exchange."""
 
     def skip(self) -> None:
         """One exchange is left out, and counted."""
 
     def line(self, exchange: Exchange) -> bytes:
-        """One exchange; may be held back and come with a later one."""
+        """Return one exchange; may be held back and come with a later one."""
 
     def tail(self) -> bytes:
-        """What was held back."""
+        """Return what was held back."""
 
 
 def writer_of(dissection: Dissection, options: Namespace, output: Output) -> Writer:
-    """What makes bytes of the exchanges that are listed."""
+    """Return what makes bytes of the exchanges that are listed."""
     # at first use: start-up; each way to write loads much that the others do without
     is_plain = not (options.fields or options.order or output.is_terminal or options.schemas)
     if options.format == "jsonl" and is_plain:

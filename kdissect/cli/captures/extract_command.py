@@ -152,7 +152,7 @@ def _harvest(options: Namespace, dissection: Dissection) -> FoundFrames:
 
 
 def _notes(options: Namespace) -> Callable[[Exchange, str], str]:
-    """What `--annotate` has to say of a frame: how its exchange ended, and the findings about it."""
+    """Return what `--annotate` has to say of a frame: how its exchange ended, and the findings about it."""
     codes_of = findings_of(options)
 
     def note(exchange: Exchange, side: str) -> str:

@@ -88,7 +88,7 @@ _Wanted = list[tuple[ConnectionProblem, list[int]]]
 
 
 def packets_of(dissection: Dissection, problems: Iterable[ConnectionProblem]) -> Found:
-    """References of packets by connection; of inputs that cannot be read again there are none."""
+    """Return references of packets by connection; of inputs that cannot be read again there are none."""
     by_ends: dict[tuple[str, frozenset[str]], _Wanted] = {}
     found: dict[str, list[int]] = {}
     for problem in problems:

@@ -74,7 +74,7 @@ def printables(block: int) -> bytes:
 
 
 def first_lines(pieces: Iterator[bytes], most: int) -> Iterator[bytes]:
-    """The first `most` lines of pieces that end with a line each."""
+    """Yield the first `most` lines of pieces that end with a line each."""
     left = most
     for piece in pieces:
         lines = piece.splitlines(keepends=True) if piece.count(b"\n") > left else ()

@@ -158,7 +158,7 @@ def _write(
 
 
 def _is_by_record(options: Namespace) -> bool:
-    """Whether the filter chooses among the records of an exchange."""
+    """Return whether the filter chooses among the records of an exchange."""
     return options.filter is not None and options.filter.needs_records
 
 
@@ -180,7 +180,7 @@ def _lines(
     faults: _FaultReport,
     form: Format,
 ) -> Iterator[bytes]:
-    """The lines of the records; none where a table holds them back."""
+    """Return the lines of the records; none where a table holds them back."""
     forms = (options.key_format or "text", options.value_format or "text")
     topic_name = dissection.topics.of_records
     values = _record_values(options, faults.pills)
@@ -219,7 +219,7 @@ def _lines(
 
 
 def _record_values(options: Namespace, pills: PoisonPills) -> RecordValues | None:
-    """What works out the columns about schemas; None without `--schemas` where no column names one."""
+    """Return what works out the columns about schemas; None without `--schemas` where no column names one."""
     named = [*options.columns, *([] if options.order is None else [options.order.column])]
     if options.schemas or any(column.first in SCHEMA_COLUMNS for column in named):
         return values_of(options, pills)
@@ -266,7 +266,7 @@ def _made(
     make: Callable[[Row], _Made],
     extra: FieldValues | None = None,
 ) -> Iterator[_Made]:
-    """What `make` gives for each row, with what `extra` tells of its exchange."""
+    """Yield what `make` gives for each row, with what `extra` tells of its exchange."""
     accepts, by_record = selected_records(options, dissection)
     for records in _selected_sets(dissection, options, progress, accepts):
         anomalies: list[Anomaly] = []
@@ -286,7 +286,9 @@ def _selected_sets(
     progress: Progress | None,
     accepts: Callable[[Exchange], bool] | None,
 ) -> Iterator[RecordSet]:
-    """The records fields of the exchanges that were asked for; `--topic` chooses among those of one too."""
+    """Yield the records fields of the exchanges that were asked for; `--topic` chooses among those of one
+    too.
+    """
     is_wanted = _chooser(dissection, options)
     is_selected = _selector(dissection, _counted(accepts))
     for exchange in dissection:
@@ -307,7 +309,8 @@ def _compiled(
     compiled: CompiledRecords[_Made],
     at_once: bool = False,
 ) -> Iterator[_Made]:
-    """What the compiled part makes of the same records: without an object each, but for what goes by rows.
+    """Yield what the compiled part makes of the same records: without an object each, but for what goes by
+    rows.
 
     Nor is there an object for each exchange, but for who waits for none (`at_once`).
     """
@@ -341,7 +344,7 @@ def _taking_blocks(
     compiled: CompiledRecords[_Made],
     choice: native.RecordChoice | None,
 ) -> Iterator[Exchange | None]:
-    """The exchanges that are not taken in blocks: without a choice all. None where enough was taken."""
+    """Yield the exchanges that are not taken in blocks: without a choice all. None where enough was taken."""
     for events in dissection.batches():
         if progress is not None:
             progress.tick()
@@ -401,7 +404,7 @@ def _chooser(dissection: Dissection, options: Namespace) -> Callable[[RecordSet]
 
 
 def _counted(accepts: Callable[[Exchange], bool] | None) -> Callable[[Exchange], bool]:
-    """The same choice, of traffic that was captured twice once."""
+    """Return the same choice, of traffic that was captured twice once."""
 
     def is_counted(exchange: Exchange) -> bool:
         return exchange.connection.same_as is None and (accepts is None or accepts(exchange))

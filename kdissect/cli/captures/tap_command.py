@@ -197,7 +197,7 @@ def _after(duration: float, source: TapSource) -> None:
 
 
 def _opened(path: str) -> BinaryIO:
-    """A file that nobody else may read: it holds what was encrypted on its way."""
+    """Return a file that nobody else may read: it holds what was encrypted on its way."""
     if path == "-":
         return open(os.dup(sys.stdout.fileno()), "wb", buffering=0)  # noqa: PTH123
     return open(shared_folders.open_private(path), "wb", buffering=0)  # noqa: PTH123

@@ -72,7 +72,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _nothing_opens(paths: Sequence[str]) -> list[str]:
-    """Why there is nothing to show, a line for each input; empty where one can be opened."""
+    """Return why there is nothing to show, a line for each input; empty where one can be opened."""
     troubles = []
     files = find_inputs(paths)
     log = without_packets(files)

@@ -50,5 +50,5 @@ class CausesOfReport:
 
 
 def with_path(options: Namespace, path: str) -> Namespace:
-    """The options of a command for one input alone."""
+    """Return the options of a command for one input alone."""
     return Namespace(**{**vars(options), "paths": [path]})

@@ -107,7 +107,7 @@ def run(arguments: Sequence[str]) -> int:
 def _causes_of_report(
     options: CheckOptions, dissection: Dissection, accepts: Test | None
 ) -> CausesOfReport | None:
-    """What looks for causes; None where no report has them."""
+    """Return what looks for causes; None where no report has them."""
     if HTML not in (options.format, *(name for name, _ in options.report)):
         return None
     from kdissect.cli.findings.cause_reading import CausesOfReport  # start-up: all causes
@@ -207,7 +207,7 @@ def _read(
 def _verdict(
     dissection: Dissection, judge: Judge, options: CheckOptions, baseline: Baseline | None, is_stopped: bool
 ) -> Verdict:
-    """What it found."""
+    """Return what it found."""
     files = dissection.captures.files
     cut = sum(any(a.kind is AnomalyKind.CUT_CAPTURE for a in file.anomalies) for file in files)
     quality = quality_of(judge.coverage, cut, sum(file.drops or 0 for file in files), is_stopped)
@@ -239,7 +239,7 @@ def _taken(judge: Judge, accepts: Test | None) -> TakenExchanges | None:
 
 
 def _exit_code(verdict: Verdict, options: CheckOptions, reading: int, dissection: Dissection) -> int:
-    """Findings first: they stand whatever else could not be read. What was not read is not green."""
+    """Return findings first: they stand whatever else could not be read. What was not read is not green."""
     if options.write_baseline and was_read(dissection):
         return _write_baseline(options.write_baseline, verdict) or reading
     if options.exit_zero:
@@ -276,7 +276,7 @@ def _add_baseline(add: Callable[..., object]) -> None:
 
 
 def _read_baseline(options: Namespace) -> Baseline | None:
-    """The baseline, None without one. Leaves with exit code 2 where it cannot be used."""
+    """Return the baseline, None without one. Leaves with exit code 2 where it cannot be used."""
     path = options.baseline
     if path is None or (options.write_baseline and not os.path.exists(path)):  # noqa: PTH110  about to be made
         return None
@@ -328,7 +328,7 @@ class TakenExchanges:
         self._orphans.pop(connection, None)
 
     def holds(self, connection: str, ordinal: int) -> bool:
-        """Whether the test took an exchange; -1: any of the connection."""
+        """Return whether the test took an exchange; -1: any of the connection."""
         if ordinal < 0:
             return connection in self._requests or connection in self._orphans
         table, index = self._place(ordinal)

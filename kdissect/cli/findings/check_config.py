@@ -60,7 +60,7 @@ def add_config(parser: ArgumentParser) -> None:
 
 
 def parse_options(parser: ArgumentParser, arguments: Sequence[str]) -> CheckOptions:
-    """Options of a run. Leaves with exit code 2 where the command line or the file is wrong."""
+    """Return options of a run. Leaves with exit code 2 where the command line or the file is wrong."""
     given = parser.parse_args(arguments, CheckOptions())
     if given.no_config:
         return given
@@ -93,7 +93,7 @@ def _merged(
 
 
 def _values(parser: ArgumentParser, file: ConfigFile) -> dict[str, Any]:
-    """What the file says, in the form in which the parser has it."""
+    """Return what the file says, in the form in which the parser has it."""
     options = {
         text.removeprefix("--"): action
         for action in parser._actions  # noqa: SLF001  argparse has no other way to ask
@@ -136,7 +136,7 @@ def _entry(file: ConfigFile, key: str, name: str, value: Any, action: Action) ->
 
 
 def _converted(file: ConfigFile, path: tuple[str, ...], value: Any, action: Action) -> Any:
-    """A value as the option's own parser has it."""
+    """Return a value as the option's own parser has it."""
     convert = action.type
     if not callable(convert):
         return value
@@ -163,7 +163,7 @@ def _meant(key: str, known: Sequence[str]) -> str:
 
 
 def _suppressions(file: ConfigFile) -> list[Suppression]:
-    """The file's suppressions; each must name a rule there is."""
+    """Return the file's suppressions; each must name a rule there is."""
     for key in ("select", "ignore"):
         for at, name in enumerate(file.table.get(key, ())):
             if not any(fits(word, rule) for word in str(name).split(",") if word for rule in ALL_RULES):

@@ -18,7 +18,7 @@ _COLUMNS = (
 
 
 def finding_tables(verdict: Verdict) -> list[RowTable]:
-    """Those that `--table` can name."""
+    """Return those that `--table` can name."""
     findings = verdict.findings
     return [
         RowTable("findings", lambda: (whole_text(finding_row(one, verdict)) for one in findings), _COLUMNS),
@@ -27,7 +27,9 @@ def finding_tables(verdict: Verdict) -> list[RowTable]:
 
 
 def _fold_row(fold: Fold) -> Facts:
-    """How often a rule was broken by one software and version, in how many forms, and by how many ends."""
+    """Return how often a rule was broken by one software and version, in how many forms, and by how many
+    ends.
+    """
     first, every = fold.first, (fold.first, *fold.others)
     return {
         "severity": first.severity,

@@ -34,7 +34,10 @@ STATISTICS = "stats"
 
 
 def render(name: str, verdict: Verdict, statistics: bool = False, causes: Diagnosis | None = None) -> bytes:
-    """A report as UTF-8. `statistics` adds a table of counts to text, `causes` a first section to HTML."""
+    """Return a report as UTF-8.
+
+    `statistics` adds a table of counts to text, `causes` a first section to HTML.
+    """
     module, function = _WRITERS[name]
     writer: Callable[..., str] = getattr(import_module(module), function)
     more: dict[str, tuple[object, ...]] = {"text": (statistics,), HTML: (causes,)}

@@ -105,7 +105,10 @@ def _parser() -> ArgumentParser:
 
 
 def _good(parser: ArgumentParser, options: Namespace) -> Diagnosis:
-    """What is wrong in the capture of `--against`. Leaves with an exit code where it cannot be read."""
+    """Return what is wrong in the capture of `--against`.
+
+    Leaves with an exit code where it cannot be read.
+    """
     of_good = with_path(options, options.against)
     dissection = open_filtered(parser, of_good)
     gathering = Gathering(dissection.topics, filter_of(of_good, dissection))
@@ -118,7 +121,7 @@ def _good(parser: ArgumentParser, options: Namespace) -> Diagnosis:
 
 
 def _wanted(options: Namespace) -> Callable[[frozenset[Party]], bool] | None:
-    """Whether a cause concerns who was asked for; None where nobody was."""
+    """Return whether a cause concerns who was asked for; None where nobody was."""
     asked = {
         name: globs(getattr(options, name)) for name in ("client", "group", "topic") if getattr(options, name)
     }

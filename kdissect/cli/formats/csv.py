@@ -28,15 +28,15 @@ class CsvFormat:
         self._writer = csv.writer(self._text, lineterminator="\n")
 
     def head(self) -> bytes:
-        """The names of the columns."""
+        """Return the names of the columns."""
         return self._record(column.name for column in self._columns) if self._header else b""
 
     def line(self, row: dict[str, Any]) -> bytes:
-        """One row."""
+        """Return one row."""
         return self._record(self._shown(column, row) for column in self._columns)
 
     def cell(self, at: int, row: dict[str, Any]) -> bytes:
-        """The cell of a column, behind a comma."""
+        """Return the cell of a column, behind a comma."""
         text = self._shown(self._columns[at], row)
         alone = len(self._columns) == 1
         # What is alone in a record is quoted where it is empty.

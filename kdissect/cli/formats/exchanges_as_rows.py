@@ -73,14 +73,14 @@ class RowWriter(FilledLines):
         self.tail = form.tail
 
     def line_of(self, exchange: Exchange, number: int) -> bytes:
-        """The row of this number; a table holds the first ones back."""
+        """Return the row of this number; a table holds the first ones back."""
         row = self._rows.numbered(exchange, number)
         if self._color_of is not None:
             row[ROW_COLOR] = self._color_of(exchange)
         return self._form.line(row if self._made is None else row | self._made(exchange))
 
     def parts_of(self, exchange: Exchange) -> tuple[list[LinePart], bool] | None:
-        """Cells that such exchanges share, as they stand in a line, and room for the others."""
+        """Return cells that such exchanges share, as they stand in a line, and room for the others."""
         form, names = self._form, self._form.values
         if names is None:
             return None
@@ -103,14 +103,14 @@ class RowWriter(FilledLines):
         return [*parts, form.end], form.is_stripped
 
     def connection_texts(self, connection: ConnectionInfo) -> tuple[bytes, ...]:
-        """Cells that belong to a connection."""
+        """Return cells that belong to a connection."""
         row = {"connection": connection.id, **ends_row(connection), **who_row(connection)}
         return self._cells(row, _OF_CONNECTION)
 
     def body_texts(
         self, exchange: Exchange, asked: Summary, answered: Summary, is_learning: bool
     ) -> tuple[bytes, ...]:
-        """Cells that belong to the bodies."""
+        """Return cells that belong to the bodies."""
         names = self._rows.names(exchange, asked, answered)
         return self._cells({"state": exchange.state, "closed": None, "anomalies": [], **names}, _OF_BODIES)
 
@@ -130,7 +130,9 @@ class RowWriter(FilledLines):
 def row_writer(
     dissection: Dissection, options: Namespace, output: Output, columns: Sequence[str]
 ) -> RowWriter:
-    """A writer for `table`, `tsv`, `csv` or `jsonl`; `columns` are those of TSV and CSV without `-e`."""
+    """Return a writer for `table`, `tsv`, `csv` or `jsonl`; `columns` are those of TSV and CSV without
+    `-e`.
+    """
     bodies = options.bodies or needs_bodies(options.columns)
     files, topics_of = dissection.file_names, dissection.topics.topics_of
     nest = nest_of(dissection, options) if options.records else None
@@ -154,7 +156,7 @@ def _types(options: Namespace) -> dict[str, str]:
 
 
 def _colors(dissection: Dissection, options: Namespace, output: Output) -> ColorOf | None:
-    """What colours the rows of a table; None without coloring rules, or without colours."""
+    """Return what colours the rows of a table; None without coloring rules, or without colours."""
     is_table = format_name(options, output) == "table" and wants_colour(options.color, output.is_terminal)
     rules = getattr(options, "coloring", ())
     if not rules or not is_table:
@@ -168,7 +170,7 @@ def _colors(dissection: Dissection, options: Namespace, output: Output) -> Color
 
 
 def made_of(dissection: Dissection, options: Namespace) -> FieldValues | None:
-    """What works out the columns that rows do not have by themselves; None where there are none."""
+    """Return what works out the columns that rows do not have by themselves; None where there are none."""
     order = [] if options.order is None else [options.order.column]
     if not any(column.is_made for column in (*options.columns, *order)):
         return None
@@ -178,7 +180,9 @@ def made_of(dissection: Dissection, options: Namespace) -> FieldValues | None:
 
 
 def _is_leaf(field: RowField, bodies: bool) -> bool:
-    """Whether Parquet has a column for it: structs are those of their fields, but for bodies and lists."""
+    """Return whether Parquet has a column for it: structs are those of their fields, but for bodies and
+    lists.
+    """
     if field.name.endswith((".body", ".error")):
         return bodies
     return field.type != "struct" and not field.name.startswith(("processes.", "anomalies."))
@@ -202,7 +206,7 @@ def _time_of(row: Row) -> int:
 
 
 def nest_of(dissection: Dissection, options: Namespace) -> Nest:
-    """What puts records into the bodies of rows."""
+    """Return what puts records into the bodies of rows."""
     from kdissect.engine.records.nested_records import nest_batches  # start-up: few ask for records
 
     topic_name = dissection.topics.of_records
@@ -211,7 +215,7 @@ def nest_of(dissection: Dissection, options: Namespace) -> Nest:
 
 
 def tree_writer(dissection: Dissection, options: Namespace, output: Output) -> TreeWriter:
-    """A writer of trees."""
+    """Return a writer of trees."""
     from kdissect.cli.formats.exchange_tree import TreeWriter  # start-up: the tree decoder
 
     rows = ListedRows(dissection.file_names, topics_of=dissection.topics.topics_of)

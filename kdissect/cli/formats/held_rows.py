@@ -64,7 +64,7 @@ def _names_of(rows: Sequence[Facts]) -> list[str]:
 
 
 def _column(name: str, rows: Sequence[Facts]) -> Column:
-    """The column of a name, as rows or filters (`-Y`) spell it.
+    """Return the column of a name, as rows or filters (`-Y`) spell it.
 
     Raises UsageError for a name that is in none of the rows.
     """
@@ -116,7 +116,7 @@ class Order:
         self.is_asked = is_asked
 
     def over(self, form: Format) -> SortedFormat:
-        """The format, with its rows in this order."""
+        """Return the format, with its rows in this order."""
         return SortedFormat(form, self)
 
 
@@ -143,7 +143,7 @@ class SortedFormat:
         return b""
 
     def tail(self) -> bytes:
-        """The rows; says how many there was no room for."""
+        """Return the rows; says how many there was no room for."""
         rows, most = self._first(), self._order.most
         if self._seen > most and not self._order.is_asked:
             left = self._seen - most
@@ -166,7 +166,7 @@ class SortedFormat:
 
 
 def _sorted(rows: list[Facts], column: Column, way: str) -> list[Facts]:
-    """Numbers: the largest first; texts: in their order; what has none comes last."""
+    """Return numbers: the largest first; texts: in their order; what has none comes last."""
     filled = [row for row in rows if column.value(row) not in (None, "", [])]
     is_number = all(isinstance(column.value(row), int | float) for row in filled)
     is_reversed = way == DESCENDING or (is_number and way != ASCENDING)
@@ -180,7 +180,7 @@ def _sorted(rows: list[Facts], column: Column, way: str) -> list[Facts]:
 
 
 def _types_of(columns: Sequence[Column], rows: Sequence[Facts]) -> dict[str, str]:
-    """The types of columns, as `ParquetFormat` has them, by the values that are there."""
+    """Return the types of columns, as `ParquetFormat` has them, by the values that are there."""
     found = {}
     for column in columns:
         values = [value for row in rows if (value := column.value(row)) is not None]

@@ -31,7 +31,7 @@ class JsonFormat:
         return b""
 
     def line(self, row: dict[str, Any]) -> bytes:
-        """One row."""
+        """Return one row."""
         if self._columns:
             chosen = {column.name: column.value(row) for column in self._columns}
             row = row | chosen if self._and_rows else chosen
@@ -42,7 +42,7 @@ class JsonFormat:
         return self._name(at) + self._shown(json_bytes(self._columns[at].value(row)))
 
     def room(self, at: int, row: dict[str, Any]) -> Room:
-        """The name before a number, or a text in quotes."""
+        """Return the name before a number, or a text in quotes."""
         if self._columns[at].name in _TEXTS:
             return Room(self._name(at) + b'"', b'"')
         return Room(self._name(at))
@@ -59,7 +59,7 @@ class JsonFormat:
 
 
 def json_bytes(value: Any, option: int | None = None) -> bytes:
-    """A value as compact JSON, inert; of orjson's options, `option` is that of a new line or None."""
+    """Return a value as compact JSON, inert; of orjson's options, `option` is that of a new line or None."""
     try:
         text = orjson.dumps(value, option=option)
     except TypeError:  # an integer over 64 bits: the difference of two times of a damaged capture

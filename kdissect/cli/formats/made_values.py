@@ -11,7 +11,7 @@ from kdissect.query.fields.printed_fields import FieldValues
 
 
 def made_values(dissection: Dissection, options: Namespace) -> FieldValues | None:
-    """What works out those columns; None where there are none."""
+    """Return what works out those columns; None where there are none."""
     order = [] if options.order is None else [options.order.column]
     names = [column.name for column in (*options.columns, *order) if column.is_made]
     if not names:

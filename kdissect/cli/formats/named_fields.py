@@ -21,7 +21,7 @@ def split_names(options: Iterable[str]) -> list[str]:
 
 
 def columns_of(names: Sequence[str], fields: Sequence[RowField], behind: str) -> list[Column]:
-    """The columns of names as `-e` or a filter (`-Y`) spells them; anything inside a body is allowed.
+    """Return the columns of names as `-e` or a filter (`-Y`) spells them; anything inside a body is allowed.
 
     `behind` is a `query.fields.printed_fields.Behind`: what more can be told of such rows. Raises ValueError
     for a name that no row has.
@@ -46,12 +46,12 @@ def _column(name: str, known: Sequence[str], behind: str) -> Column:
 
 
 def split_more(names: Sequence[str]) -> tuple[list[str], bool]:
-    """The names of `-e`, and whether they come behind the usual columns: one has a plus before it."""
+    """Return the names of `-e`, and whether they come behind the usual columns: one has a plus before it."""
     return [name.removeprefix(_MORE) for name in names], any(name.startswith(_MORE) for name in names)
 
 
 def needs_bodies(columns: Iterable[Column]) -> bool:
-    """Whether a column shows something that only decoded bodies have."""
+    """Return whether a column shows something that only decoded bodies have."""
     return any(part in ("body", "error") for column in columns for part in column.keys[1:2])
 
 
@@ -67,5 +67,5 @@ class Room(NamedTuple):
 
 
 def as_columns(names: Sequence[str | Column]) -> list[Column]:
-    """Names of fields as columns, and columns as they are."""
+    """Return names of fields as columns, and columns as they are."""
     return [name if isinstance(name, Column) else Column(name) for name in names]

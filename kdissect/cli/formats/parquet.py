@@ -48,7 +48,7 @@ class ParquetFormat:
         return b""
 
     def line(self, row: dict[str, Any]) -> bytes:
-        """One row, held back until there are enough."""
+        """Return one row, held back until there are enough."""
         self._rows.append(
             [
                 _value(column.value(row), type_)
@@ -58,7 +58,7 @@ class ParquetFormat:
         return b"" if len(self._rows) < _ROWS_AT_ONCE else self._written()
 
     def tail(self) -> bytes:
-        """The rows held back, and the end of the file."""
+        """Return the rows held back, and the end of the file."""
         first = self._written()
         self._writer.close()
         return first + self._taken()
@@ -114,7 +114,7 @@ class _Sink(io.RawIOBase):
         return len(content)
 
     def tell(self) -> int:
-        """Bytes so far."""
+        """Return bytes so far."""
         return self._written
 
     def writable(self) -> bool:
@@ -122,7 +122,7 @@ class _Sink(io.RawIOBase):
         return True
 
     def take(self) -> bytes:
-        """What is held, which then is not any longer."""
+        """Return what is held, which then is not any longer."""
         data = b"".join(self._parts)
         self._parts.clear()
         return data

@@ -142,5 +142,5 @@ class Tables:
 
 
 def used(columns: Sequence[TableColumn], rows: Sequence[Facts]) -> list[TableColumn]:
-    """The columns in which any row has something."""
+    """Return the columns in which any row has something."""
     return [column for column in columns if any(column.cell(row).text for row in rows)]

@@ -18,12 +18,12 @@ _ROW_BYTES = KEY_BYTES + 4
 
 
 def behind_number(line: bytes) -> bytes:
-    """A line of JSON without its first field, the number."""
+    """Return a line of JSON without its first field, the number."""
     return line.partition(b",")[2]
 
 
 def line_row(key: EventKey, line: bytes) -> bytes:
-    """The row of a line; its key has `KEY_BYTES`."""
+    """Return the row of a line; its key has `KEY_BYTES`."""
     return key + len(line).to_bytes(4)
 
 
@@ -37,11 +37,11 @@ class LineMerge(Protocol):
         """Take what a process sent, which is behind what it sent before."""
 
     def take(self, until: bytes, most: int, /) -> tuple[bytes, int]:
-        """The lines with keys before `until`, at most so many; how many they are."""
+        """Return the lines with keys before `until`, at most so many; how many they are."""
 
 
 def line_merge(processes: int) -> LineMerge:
-    """A merge of what so many processes send."""
+    """Return a merge of what so many processes send."""
     return native.LineMerge(processes) if is_compiled else _LineMerge(processes)
 
 

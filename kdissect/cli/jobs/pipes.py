@@ -37,7 +37,7 @@ def send(pipe: int, value: Any, parts: Sequence[bytes]) -> None:
 
 
 def receive(pipe: int) -> tuple[Any, memoryview]:
-    """The next message. Raises EOFError where the other end is gone."""
+    """Return the next message. Raises EOFError where the other end is gone."""
     size, beside = _HEAD.unpack(_read(pipe, _HEAD.size))
     value = marshal.loads(_read(pipe, size))  # of a process of our own
     return value, _read(pipe, beside).toreadonly()

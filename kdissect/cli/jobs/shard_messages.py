@@ -42,11 +42,11 @@ class UnnumberedLines(FastLines):
     """`FastLines` without numbers."""
 
     def line_of(self, exchange: Exchange, number: int) -> bytes:
-        """The exchange as a line of JSON."""
+        """Return the exchange as a line of JSON."""
         return behind_number(super().line_of(exchange, number))
 
     def parts_of(self, exchange: Exchange) -> tuple[list[LinePart], bool]:
-        """The line of a paired exchange, or of one to which no response belongs."""
+        """Return the line of a paired exchange, or of one to which no response belongs."""
         parts, is_stripped = super().parts_of(exchange)
         return [b'"connection":"', *parts[_NUMBER:]], is_stripped
 
@@ -57,7 +57,7 @@ class LinesOfBlocks(UnnumberedLines):
     def facts_of(
         self, exchange: Exchange, asked: Summary, answered: Summary | None
     ) -> tuple[tuple[bytes, ...], bool]:
-        """Errors and topics, and whether there are any that hold for the same summaries."""
+        """Return errors and topics, and whether there are any that hold for the same summaries."""
         if learns(exchange, asked, answered or NO_SUMMARY):
             return (), False
         return super().facts_of(exchange, asked, answered)
@@ -90,7 +90,7 @@ class _NamesLater(TopicNames):
         self.asked.clear()
 
     def topics_of(self, exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:
-        """The names on the wire, or the mark. Raises _NeedsAllError."""
+        """Return the names on the wire, or the mark. Raises _NeedsAllError."""
         topics = union(asked.topics, answered.topics)
         ids = union(asked.topic_ids, answered.topic_ids)
         if not ids:
@@ -104,7 +104,7 @@ class _NamesLater(TopicNames):
         return (self.mark,)
 
     def name(self, connection: ConnectionInfo, topic_id: bytes) -> str | None:
-        """The name that the user gave to an id; None for others, which are then asked about."""
+        """Return the name that the user gave to an id; None for others, which are then asked about."""
         given = self.given.get(topic_id)
         self.asked.append(topic_id if given is None else None)
         return given
@@ -137,7 +137,7 @@ class MessageMaker:
         return BodyLines(files, names.topics_of, show_secrets, self._nest, _ask).line
 
     def listed(self, exchange: Exchange) -> Message:
-        """The message of an exchange that is listed."""
+        """Return the message of an exchange that is listed."""
         names = self._names
         names.begin()
         self._taken.clear()
@@ -159,7 +159,7 @@ class MessageMaker:
         return NAMED, line, at, *names.question, tuple(self._taken)
 
     def pass_by(self, exchange: Exchange) -> Message:
-        """The message of one that is counted only."""
+        """Return the message of one that is counted only."""
         if exchange.api_key in ANNOUNCING or exchange.api_key == FETCH_SNAPSHOT:
             return PASSED, _pickled(exchange)
         return (SKIPPED,)
@@ -192,12 +192,15 @@ def _ask(_connection: ConnectionInfo, _topic_id: bytes) -> str | None:
 
 
 def _first_key(batch: dict[str, Any]) -> list[Any]:
-    """The key of the first record of a batch as it is printed. Control records are alike in every topic."""
+    """Return the key of the first record of a batch as it is printed.
+
+    Control records are alike in every topic.
+    """
     return [] if batch.get("control") else [record["key"] for record in batch["records"][:1]]
 
 
 def _may_be_own(key: Any) -> bool:
-    """Whether a key may be that of a record in one of Kafka's own topics.
+    """Return whether a key may be that of a record in one of Kafka's own topics.
 
     Those begin with an int16, the type of the record, of which there are less than 256.
     """

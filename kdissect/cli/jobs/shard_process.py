@@ -180,7 +180,7 @@ class ShardDissection(Dissection):
         super().__init__(*arguments, **(named | {"shard": shard}))
 
     def placed(self) -> Iterator[Iterator[KeyedEvents]]:
-        """The events of the shard with their keys, for the packets that are read together."""
+        """Yield the events of the shard with their keys, for the packets that are read together."""
         analyzer = self.analyzer
         for packets in self.captures.batches():
             yield analyzer.placed(self.guard.fed(packets, analyzer))

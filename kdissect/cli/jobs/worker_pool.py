@@ -47,8 +47,8 @@ class Workers:
         self._end()
 
     def received(self, merge: LineMerge) -> Iterator[tuple[Any, ...]]:
-        """What all of them send, in the order of the keys, as far as all have come; rows and their lines go
-        to `merge`, and an UNTIL says how far those are all there. Raises JobError.
+        """Yield what all of them send, in the order of the keys, as far as all have come; rows and their
+        lines go to `merge`, and an UNTIL says how far those are all there. Raises JobError.
         """
         held: list[list[tuple[Any, ...]]] = [[] for _ in self._pipes]
         reached = [0] * self._count
@@ -115,7 +115,9 @@ class Workers:
 def opened(
     message: tuple[int, list[tuple[Any, ...]], bytes], lines: memoryview
 ) -> tuple[int, list[tuple[Any, ...]], bytes, bytes]:
-    """What a worker sent: things with their bytes instead of the lengths of these, rows with their lines."""
+    """Return what a worker sent: things with their bytes instead of the lengths of these, rows with their
+    lines.
+    """
     reached, sized, rows = message
     things, at = [], 0
     for key, kind, size, *more in sized:

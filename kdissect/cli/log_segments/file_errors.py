@@ -28,7 +28,7 @@ class FileErrors:
         self.report(f"{error.filename}: {error.strerror}")
 
     def bounded(self, path: str, rows: Iterable[Row]) -> Iterator[Row]:
-        """The rows of a file, up to where it cannot be read, or where kdissect itself fails."""
+        """Yield the rows of a file, up to where it cannot be read, or where kdissect itself fails."""
         try:
             yield from rows
         except OSError as error:

@@ -17,7 +17,7 @@ _MAX_DIGITS = 100  # names have 20; Python refuses numbers of 4300
 
 
 def find_segments(paths: list[str], cannot: Callable[[OSError], None]) -> Iterator[str]:
-    """The files named, and the segments and snapshots in the folders named, sorted.
+    """Yield the files named, and the segments and snapshots in the folders named, sorted.
 
     `cannot` gets the errors of folders that cannot be searched.
     """
@@ -35,7 +35,7 @@ def _inside(path: str, cannot: Callable[[OSError], None]) -> Iterator[str]:
 
 
 def chunks(path: str) -> Iterator[bytes]:
-    """The bytes of a file. Raises OSError."""
+    """Yield the bytes of a file. Raises OSError."""
     with open(path, "rb", buffering=0) as file:  # noqa: PTH123
         while data := file.read(CHUNK):
             yield data
@@ -49,8 +49,8 @@ def index_suffix(path: str) -> str | None:
 
 
 def beside(path: str, suffix: str, other: str) -> str:
-    """The path of the file of ending `other` beside one of ending `suffix`: `5.log` to `5.index`; empty
-    where the file has another ending.
+    """Return the path of the file of ending `other` beside one of ending `suffix`: `5.log` to `5.index`;
+    empty where the file has another ending.
     """
     folder, name = os.path.split(path)
     stem, found, passing = name.rpartition(suffix)
@@ -58,13 +58,15 @@ def beside(path: str, suffix: str, other: str) -> str:
 
 
 def content(path: str) -> bytes:
-    """What an index or producer snapshot holds. Raises OSError."""
+    """Return what an index or producer snapshot holds. Raises OSError."""
     with open(path, "rb") as file:  # noqa: PTH123
         return file.read(_MAX_INDEX)
 
 
 def producer_snapshots(folder: str) -> list[tuple[int, str]]:
-    """Offset and path of the producer snapshots in a folder, sorted; none where it cannot be read."""
+    """Return the offset and path of the producer snapshots in a folder, sorted; none where it cannot be
+    read.
+    """
     try:
         names = [name for name in os.listdir(folder or ".") if name.endswith(SNAPSHOT)]  # noqa: PTH208
     except OSError:
@@ -73,7 +75,7 @@ def producer_snapshots(folder: str) -> list[tuple[int, str]]:
 
 
 def base_offset(path: str) -> int:
-    """The offset in a file's name; 0 where it has none."""
+    """Return the offset in a file's name; 0 where it has none."""
     name = os.path.basename(path).split(".")[0].split("-")[0]  # noqa: PTH119
     offset = int(name) if name.isascii() and name.isdigit() and len(name) < _MAX_DIGITS else 0
     return offset if offset <= _MAX_OFFSET else 0

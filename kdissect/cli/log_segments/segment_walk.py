@@ -46,7 +46,7 @@ class SegmentWalk:
         self._first: tuple[int, str] | None = None
 
     def rows(self) -> Iterator[Row]:
-        """The rows of all files."""
+        """Yield the rows of all files."""
         for path in find_segments(self._options.paths, self._errors.report_error):
             yield from self._errors.bounded(path, self._file(path))
         self._checks.close()
@@ -91,7 +91,7 @@ class SegmentWalk:
 
 # Holds the files beside segments against the segments, while these are read.
 def _index_faults(index: IndexFile, places: SegmentPlaces | None) -> Iterator[str]:
-    """All that is wrong with an index, a line each."""
+    """Yield all that is wrong with an index, a line each."""
     yield from index.faults
     for entry in index.entries(places):
         yield from entry.told()
@@ -181,7 +181,7 @@ class IndexWalk:
         self._number = 0
 
     def rows(self) -> Iterator[Row]:
-        """A row for each entry."""
+        """Yield a row for each entry."""
         for path in self._options.paths:
             yield from self._errors.bounded(path, self._entries(path))
 
@@ -203,7 +203,7 @@ class IndexWalk:
 
 
 def _places(segment: str) -> SegmentPlaces | None:
-    """What the segment beside an index holds; None where there is none to read."""
+    """Return what the segment beside an index holds; None where there is none to read."""
     places = SegmentPlaces(base_offset(segment))
     states = ProducerStates()
     try:

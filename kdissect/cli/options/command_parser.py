@@ -72,7 +72,7 @@ class _Parser(ArgumentParser):
         return found, rest
 
     def _file_defaults(self, words: list[str]) -> Defaults | None:
-        """What the configuration file says, None without one."""
+        """Return what the configuration file says, None without one."""
         if NO_CONFIG in words:
             return None
         profile = _value_of(words, _PROFILE)
@@ -114,7 +114,7 @@ class _Parser(ArgumentParser):
 
 
 def _value_of(words: list[str], option: str) -> str | None:
-    """What is given for an option, by a look at the words."""
+    """Return what is given for an option, by a look at the words."""
     for at, word in enumerate(words):
         if word == "--":
             break
@@ -126,7 +126,8 @@ def _value_of(words: list[str], option: str) -> str | None:
 
 
 def config_path() -> str | None:
-    """The file that has options of commands: what `KDISSECT_CONFIG` names, or the nearest from here upwards.
+    """Return the file that has options of commands: what `KDISSECT_CONFIG` names, or the nearest from here
+    upwards.
 
     An empty `KDISSECT_CONFIG` means none.
     """
@@ -149,7 +150,7 @@ def _early_first(words: list[str]) -> list[str]:
 
 
 def command_parser(name: str, description: str) -> ArgumentParser:
-    """The parser of `kdissect NAME`.
+    """Return the parser of `kdissect NAME`.
 
     Options are spelled out: an abbreviation would break when an option is added.
     """

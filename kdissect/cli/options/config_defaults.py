@@ -117,7 +117,9 @@ class Defaults:
 
 
 def _sections(file: ConfigFile, command: str, profile: str | None) -> Iterator[tuple[tuple[str, ...], bool]]:
-    """The tables that count for a command, each before those that it gives way to; whether it is its own."""
+    """Yield the tables that count for a command, each before those that it gives way to; whether it is its
+    own.
+    """
     commands = _table(file, (COMMAND,))
     if ALL in commands:
         yield (COMMAND, ALL), False

@@ -23,7 +23,7 @@ MAX_JOBS = 64
 
 
 def inspect_options(arguments: Sequence[str]) -> tuple[ArgumentParser, Namespace]:
-    """The parser and what it makes of the arguments. Leaves with exit code 2 where they are wrong."""
+    """Return the parser and what it makes of the arguments. Leaves with exit code 2 where they are wrong."""
     parser = command_parser(
         "inspect", "List the exchanges of captures: requests paired with their responses."
     )

@@ -58,7 +58,7 @@ def add_times(add: Callable[..., object]) -> None:
 def selection_of(
     options: Namespace, start_ns: Callable[[], int], topics_of: TopicsOf = wire_topics
 ) -> Test | None:
-    """One test for all options given; None if there is none.
+    """Return one test for all options given; None if there is none.
 
     `start_ns` gives the time of the first packet, `topics_of` the topics of an exchange.
     """
@@ -87,7 +87,9 @@ def selection_of(
 
 
 def is_selection_by_kind(options: Namespace) -> bool:
-    """Whether the test answers the same for exchanges of one connection, API, version and client id."""
+    """Return whether the test answers the same for exchanges of one connection, API, version and client
+    id.
+    """
     return not (options.exchange or options.since or options.until or options.topic or options.errors)
 
 
@@ -95,7 +97,7 @@ _Watch = Callable[[Exchange], None]
 
 
 def _watching(watches: list[_Watch], tests: list[Test]) -> Test:
-    """All tests, behind those who look out for names in every exchange."""
+    """Return all tests, behind those who look out for names in every exchange."""
 
     def test(exchange: Exchange) -> bool:
         for watch in watches:
@@ -106,7 +108,9 @@ def _watching(watches: list[_Watch], tests: list[Test]) -> Test:
 
 
 def _watches(options: Namespace, topics_of: TopicsOf) -> Iterator[_Watch]:
-    """What looks out for names that the options ask for: the command says at its end which occur nowhere."""
+    """Yield what looks out for names that the options ask for: the command says at its end which occur
+    nowhere.
+    """
     if not (options.api or options.client_id or options.topic or options.host or options.exchange):
         return
     if options.api:
@@ -153,14 +157,16 @@ def _see_topics(topics: WantedNames, exchange: Exchange, topics_of: TopicsOf) ->
 
 
 def _went_wrong(exchange: Exchange) -> bool:
-    """Error codes in the response, no response, no request, or a body or header that cannot be decoded."""
+    """Return error codes in the response, no response, no request, or a body or header that cannot be
+    decoded.
+    """
     if exchange.state in (State.UNANSWERED, State.INCOMPLETE, State.ORPHAN_RESPONSE):
         return True
     return bool(exchange.response_summary().errors) or not is_decodable(exchange)
 
 
 def is_decodable(exchange: Exchange) -> bool:
-    """Whether both bodies fit the schema.
+    """Return whether both bodies fit the schema.
 
     SASL tokens have none; a frame that was captured in part is not judged.
     """
@@ -195,7 +201,7 @@ def _place(text: str) -> tuple[str, int]:
 
 
 def globs(patterns: list[str]) -> Callable[[str], object]:
-    """A test that is true of texts that match one of the patterns."""
+    """Return a test that is true of texts that match one of the patterns."""
     return re.compile("|".join(map(translate, patterns))).match
 
 

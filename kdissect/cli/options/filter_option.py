@@ -92,7 +92,7 @@ def _with_times(options: Namespace) -> None:
 
 
 def _written(moment: Moment) -> str:
-    """A moment as a filter has it."""
+    """Return a moment as a filter has it."""
     if moment.since == "start":
         return f"+{moment.ns}ns"
     if not moment.since:
@@ -133,7 +133,7 @@ def open_filtered(
 
 
 def filter_of(options: Namespace, dissection: Dissection) -> Test | None:
-    """The test of the filter, None where there is none. May read the inputs once, for the findings."""
+    """Return the test of the filter, None where there is none. May read the inputs once, for the findings."""
     predicate: Predicate | None = options.filter
     return None if predicate is None else predicate.bind(_context(options, dissection))
 
@@ -169,12 +169,12 @@ def reporting_filter(options: Namespace, dissection: Dissection) -> Test | None:
 
 
 def takes(accepts: Test | None, event: Event) -> bool:
-    """Whether an event is an exchange that the filter takes. Without a filter all are."""
+    """Return whether an event is an exchange that the filter takes. Without a filter all are."""
     return isinstance(event, Exchange) and (accepts is None or accepts(event))
 
 
 def selected(options: Namespace, dissection: Dissection) -> Test | None:
-    """The filter and the other options that select exchanges, as one test; None if there are none."""
+    """Return the filter and the other options that select exchanges, as one test; None if there are none."""
     accepts = filter_of(options, dissection)
     chosen = selection_of(options, lambda: start_ns(dissection), dissection.topics.topics_of)
     if accepts is None or chosen is None:
@@ -195,12 +195,14 @@ def selected_records(options: Namespace, dissection: Dissection) -> tuple[Test |
 
 
 def is_by_kind(options: Namespace) -> bool:
-    """Whether `selected` answers the same for exchanges of one connection, API, version and client id."""
+    """Return whether `selected` answers the same for exchanges of one connection, API, version and
+    client id.
+    """
     return (options.filter is None or options.filter.is_by_kind) and is_selection_by_kind(options)
 
 
 def findings_of(options: Namespace) -> Callable[[Exchange], Collection[str]]:
-    """Codes of the findings about an exchange. Reads the inputs once, and judges them."""
+    """Return codes of the findings about an exchange. Reads the inputs once, and judges them."""
     from kdissect.stages.codes_by_exchange import MAX_EXCHANGES, codes_by_exchange  # start-up: the rules
 
     found = codes_by_exchange(open_inputs(options))
@@ -217,7 +219,7 @@ class EventFilter:
         self._connections: set[str] = set()
 
     def __call__(self, event: Event) -> bool:
-        """Whether an event is let through."""
+        """Return whether an event is let through."""
         if isinstance(event, Exchange):
             taken = self._test(event)
             if taken:

@@ -106,7 +106,7 @@ def open_inputs(options: Namespace, make: Callable[..., Dissection] = Dissection
 
 
 def open_again(options: Namespace, first: Dissection) -> Dissection:
-    """The same, to be read a second time, without what the first reading gave up."""
+    """Return the same, to be read a second time, without what the first reading gave up."""
     again = open_inputs(options)
     given_up = {first.captures.files[index].path for index in first.guard.given_up}
     for file in again.captures.files:
@@ -116,7 +116,7 @@ def open_again(options: Namespace, first: Dissection) -> Dissection:
 
 
 def wants_live(options: Namespace) -> bool:
-    """Whether the input is to be captured now."""
+    """Return whether the input is to be captured now."""
     return bool(getattr(options, "interfaces", None) or getattr(options, "live", False))
 
 
@@ -135,23 +135,23 @@ def check_inputs(parser: ArgumentParser, options: Namespace) -> None:
 
 
 def is_live(dissection: Dissection) -> bool:
-    """Whether an input is a stream that may still be written."""
+    """Return whether an input is a stream that may still be written."""
     return dissection.captures.is_live
 
 
 def start_ns(dissection: Dissection) -> int:
-    """Time of the earliest packet read so far; 0 before the first."""
+    """Return the time of the earliest packet read so far; 0 before the first."""
     times = [file.first_time_ns for file in dissection.captures.files if file.first_time_ns is not None]
     return min(times, default=0)
 
 
 def was_read(dissection: Dissection) -> bool:
-    """Whether any input could be opened so far, and is a capture: else there is nothing to write."""
+    """Return whether any input could be opened so far, and is a capture: else there is nothing to write."""
     return is_live(dissection) or any(file.format is not None for file in dissection.captures.files)
 
 
 def is_input(dissection: Dissection, path: str) -> bool:
-    """Whether a path is one of the files to be read: writing to it would destroy it."""
+    """Return whether a path is one of the files to be read: writing to it would destroy it."""
     for file in dissection.captures.files:
         try:
             if os.path.samefile(file.path, path):  # noqa: PTH121  paths stay strings here
@@ -195,7 +195,7 @@ def _key_log(path: str) -> str:
 
 
 def port(text: str) -> int:
-    """The number of a port, for argparse."""
+    """Return the number of a port, for argparse."""
     if not text.isdigit() or not 0 < int(text) < 65536:
         raise ArgumentTypeError(f"{text!r} is no port")
     return int(text)

@@ -100,7 +100,7 @@ def printing(
 def written_and_read(
     parser: ArgumentParser, options: Namespace, dissection: Dissection, body: Callable[[Output], None]
 ) -> tuple[int, int]:
-    """The same; gives the exit codes of the output and of the inputs apart."""
+    """Return the same; gives the exit codes of the output and of the inputs apart."""
     if options.output and is_input(dissection, options.output):
         parser.error(f"{options.output} is one of the captures to be read")
 
@@ -186,7 +186,7 @@ def check_parquet(options: Namespace) -> None:
 
 
 def positive(text: str) -> int:
-    """A number of lines, 1 or more, for argparse."""
+    """Return a number of lines, 1 or more, for argparse."""
     if not text.isdigit() or int(text) < 1:
         raise ArgumentTypeError(f"{text!r} is no number of lines")
     return int(text)

@@ -18,7 +18,7 @@ _PILLS_SHOWN = 20
 
 
 def schemas_of(options: Namespace) -> Schemas | None:
-    """The schemas that were given, read once; None without. Raises ValueError."""
+    """Return the schemas that were given, read once; None without. Raises ValueError."""
     if not getattr(options, "schemas", None):
         return None
     if options.loaded_schemas is None:
@@ -42,7 +42,7 @@ def check_schemas(parser: ArgumentParser, options: Namespace) -> None:
 
 
 def values_of(options: Namespace, pills: PoisonPills | None = None) -> RecordValues:
-    """What decodes records for filters and rows; `pills` gets those that do not fit their schema."""
+    """Return what decodes records for filters and rows; `pills` gets those that do not fit their schema."""
     from kdissect.engine.records.record_values import RecordValues  # start-up: of filters and of columns
 
     return RecordValues(schemas_of(options), pills)

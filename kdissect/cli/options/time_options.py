@@ -11,7 +11,7 @@ _SECONDS = re.compile(r"(\+?)(\d{1,18})(?:\.(\d{1,9}))?", re.ASCII)
 
 
 def parse_moment(text: str) -> Moment:
-    """A moment from text. Raises ValueError with the forms that are understood."""
+    """Return a moment from text. Raises ValueError with the forms that are understood."""
     if match := _SECONDS.fullmatch(text):
         plus, whole, fraction = match.groups()
         return Moment(int(whole) * SECOND_NS + part_of(fraction, SECOND_NS), "start" if plus else "")
@@ -22,7 +22,7 @@ def parse_moment(text: str) -> Moment:
 
 
 def seconds(text: str) -> float:
-    """A number of seconds, 0 or more; for `type` of argparse."""
+    """Return a number of seconds, 0 or more; for `type` of argparse."""
     try:
         found = float(text)
     except ValueError:

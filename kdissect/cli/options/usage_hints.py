@@ -29,7 +29,7 @@ _INSTEAD = {
 
 
 def hinted(parser: ArgumentParser, message: str) -> str:
-    """The message of argparse, with what was meant, where something is near."""
+    """Return the message of argparse, with what was meant, where something is near."""
     if found := _UNKNOWN.match(message):
         return f"{message}{_of_option(parser, found[1])}"
     if found := _CHOICE.match(message):
@@ -57,7 +57,7 @@ def _of_option(parser: ArgumentParser, word: str) -> str:
 
 
 def _choices(parser: ArgumentParser, argument: str) -> list[str]:
-    """The values that an argument takes, which argparse calls by its options or its place."""
+    """Return the values that an argument takes, which argparse calls by its options or its place."""
     for action in parser._actions:  # noqa: SLF001  as above
         names = (*action.option_strings, action.metavar, action.dest)
         if action.choices is not None and (argument in names or "/".join(action.option_strings) == argument):

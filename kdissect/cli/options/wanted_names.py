@@ -52,7 +52,7 @@ class WantedNames:
             del self._missing[pattern]
 
     def state(self) -> WantedState:
-        """What is known by now."""
+        """Return what is known by now."""
         return WantedState(self._option, self._what, tuple(self._missing), tuple(self._names))
 
 
@@ -67,7 +67,7 @@ def watch_for(
 
 
 def joined_names(one: Sequence[WantedState], other: Sequence[WantedState]) -> tuple[WantedState, ...]:
-    """What two parts of one reading know together."""
+    """Return what two parts of one reading know together."""
     return tuple(
         mine._replace(
             missing=tuple(name for name in mine.missing if name in its.missing),
@@ -78,7 +78,7 @@ def joined_names(one: Sequence[WantedState], other: Sequence[WantedState]) -> tu
 
 
 def missing_lines(found: Iterable[WantedState]) -> Iterator[str]:
-    """A line for each name that occurs nowhere, with those that are near."""
+    """Yield a line for each name that occurs nowhere, with those that are near."""
     for option, what, missing, names in found:
         for name in missing:
             others = "" if what == EXCHANGE else f"; {_others(name, what, names)}"
@@ -97,7 +97,7 @@ def _others(name: str, what: str, names: Sequence[str]) -> str:
 
 
 def near_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:
-    """Those of the known names that the user may have meant, the nearest first."""
+    """Return those of the known names that the user may have meant, the nearest first."""
     from difflib import get_close_matches  # start-up: only where a name is wrong
 
     return get_close_matches(name, list(known), most)

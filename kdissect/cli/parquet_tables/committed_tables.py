@@ -123,7 +123,7 @@ def run_retain(arguments: Sequence[str]) -> int:
 
 
 def first_day(options: Namespace, today: date) -> date:
-    """The first day that is kept."""
+    """Return the first day that is kept."""
     found: date | None = options.before
     return found or today - timedelta(days=options.days - 1)
 

@@ -174,12 +174,12 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 def count(text: str) -> int:
-    """A number from 1 on, for argparse."""
+    """Return a number from 1 on, for argparse."""
     if not text.isdigit() or not int(text):
         raise ArgumentTypeError(f"{text!r} is no number from 1 on")
     return int(text)
 
 
 def is_installed() -> bool:
-    """Whether the extra is there."""
+    """Return whether the extra is there."""
     return are_installed(*_NEEDS)

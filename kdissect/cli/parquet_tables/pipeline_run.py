@@ -73,7 +73,7 @@ def run_pipeline(options: Namespace) -> int:
 
 
 def takes_local_engine(options: Namespace, inputs: Inputs) -> bool:
-    """Whether this process makes the tables. Raises ValueError for options that do not go together."""
+    """Return whether this process makes the tables. Raises ValueError for options that do not go together."""
     asks_for_spark = options.master != LOCAL or options.conf or options.partitions
     if options.engine == "local" and asks_for_spark:
         raise ValueError("--engine local runs without Spark: --master, --conf and --partitions are of Spark")
@@ -107,7 +107,7 @@ def _run(session: SparkSession, job: Job) -> int:
 
 
 def spark_session(options: Namespace, conf: Mapping[str, str]) -> SparkSession | None:
-    """The Spark session; None, after a word about it, where there is no Java for it.
+    """Return the Spark session; None, after a word about it, where there is no Java for it.
 
     `conf` are settings that the user's go before.
     """
@@ -126,7 +126,7 @@ def spark_session(options: Namespace, conf: Mapping[str, str]) -> SparkSession |
 
 
 def report_run(summary: Summary) -> int:
-    """The summary on stdout, what could not be read on stderr; gives the exit code."""
+    """Return the summary on stdout, what could not be read on stderr; gives the exit code."""
     print_counts(summary.files)
     for row in summary.unread:
         say(f"{row.file}: {row.why}")

@@ -41,7 +41,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def wanted_tables(options: Namespace) -> frozenset[str]:
-    """The tables that options ask for."""
+    """Return the tables that options ask for."""
     wanted: frozenset[str] = options.tables
     if options.fields:
         wanted |= {"fields"}
@@ -109,7 +109,7 @@ def add_table_directory(add: Callable[..., object]) -> None:
 
 
 def _fields(text: str) -> tuple[str, ...]:
-    """Names of fields. Raises ArgumentTypeError."""
+    """Return names of fields. Raises ArgumentTypeError."""
     # start-up: the filter language
     from kdissect.cli.formats.named_fields import columns_of, split_names
     from kdissect.engine.listed_rows import LISTED_FIELDS

@@ -84,7 +84,7 @@ def _settings(options: Namespace) -> Settings:
 
 
 def _cores(master: str) -> int:
-    """Cores of `local[N]`, of this machine for `local[*]`; some for a cluster."""
+    """Return cores of `local[N]`, of this machine for `local[*]`; some for a cluster."""
     inside = master.partition("[")[2].rstrip("]")
     return int(inside) if inside.isdigit() else (os.cpu_count() or 2) if master.startswith("local") else 8
 
@@ -118,7 +118,7 @@ class _StopSignals:
         self._before: dict[int, Any] = {}
 
     def came(self) -> bool:
-        """Whether to end."""
+        """Return whether to end."""
         return self._came
 
     def __enter__(self) -> _StopSignals:
@@ -187,7 +187,7 @@ class _WatchLine:
 
 
 def _line_of(done: Done, committing_s: float, now_ns: int) -> str:
-    """The line of a batch."""
+    """Return the line of a batch."""
     exchanges = done.rows.get("exchanges", 0)
     behind = [(now_ns - last_ns) / 1e9 for last_ns in done.last_ns.values()]
     lag = f"  newest packet {_age(min(behind))} old" if behind else ""

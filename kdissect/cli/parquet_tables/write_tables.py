@@ -39,8 +39,8 @@ def write_and_report(dissection: Dissection, options: Namespace, wanted: frozens
 
 
 def _write(dissection: Dissection, options: Namespace, wanted: frozenset[str]) -> list[WrittenFile] | None:
-    """The files that were written, none where no input could be opened; None where there are tables already.
-    Raises OSError.
+    """Return the files that were written, none where no input could be opened; None where there are tables
+    already. Raises OSError.
     """
     filesystem, root = filesystem_of(options.output)
     directory = OutputDirectory(filesystem, root)

@@ -186,7 +186,7 @@ def _node(node: Node, secret: frozenset[int]) -> dict[str, Any]:
 
 
 def _stands_alone(child: Node) -> bool:
-    """Whether a node without a field says something: the lengths and contents of a string do not."""
+    """Return whether a node without a field says something: the lengths and contents of a string do not."""
     return child.name not in ("length", "count", "content", "marker")
 
 

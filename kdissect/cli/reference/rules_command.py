@@ -77,7 +77,7 @@ def _cost(parser: ArgumentParser, options: Namespace) -> int:
 
 
 def _facts(rule: Rule) -> Facts:
-    """What the list says of a rule."""
+    """Return what the list says of a rule."""
     return {
         "rule": rule.code, "name": rule.name, "severity": rule.effective_severity(), "level": rule.level,
         "claim": rule.claim, "who": rule.who or "both",

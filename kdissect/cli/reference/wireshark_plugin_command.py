@@ -38,7 +38,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def plugin_text() -> str:
-    """The plugin: tables and walker, in Lua."""
+    """Return the plugin: tables and walker, in Lua."""
     return "\n".join((
         f"-- Kafka for Wireshark and tshark, by every message that kdissect {__version__} knows.",
         "-- Made by `kdissect wireshark-plugin`: do not edit it.",

@@ -10,7 +10,7 @@ Facts = dict[str, Any]
 
 
 def blind_spots_lines(facts: Facts) -> Iterator[str]:
-    """A line for each thing that was in the way; none where nothing was."""
+    """Yield a line for each thing that was in the way; none where nothing was."""
     opaque = facts["opaque_connections"]
     if opaque:
         kinds = ", ".join(f"{count} {kind}" for kind, count in opaque.items())

@@ -70,7 +70,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _sides(parser: ArgumentParser, options: Namespace) -> list[Namespace]:
-    """The options of either side: its path, and its filter."""
+    """Return the options of either side: its path, and its filter."""
     paths, filters = options.paths, options.filters
     if len(paths) == 1 and len(filters) == 2:
         paths = [*paths, *paths]

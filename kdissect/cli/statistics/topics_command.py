@@ -141,7 +141,7 @@ def _write_savings(rows: list[Facts], options: Namespace, tables: Tables) -> Non
 
 
 def _user(row: Facts) -> Facts:
-    """Who uses a topic, with its name."""
+    """Return who uses a topic, with its name."""
     topic = row["of"]
     named = {"topic": topic["topic"], "topic_id": topic["topic_id"], "does": row["does"]}
     return named | {name: value for name, value in row.items() if name not in ("of", "does")}

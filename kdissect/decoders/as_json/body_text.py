@@ -31,7 +31,7 @@ Raises ValueError as above.
 
 @lru_cache(maxsize=CACHE_SIZE)
 def body_text(api_key: int, api_version: int, is_response: bool) -> "native.BodyText | None":
-    """What writes such a body; None where nothing is compiled, and for what is no `plain_body`."""
+    """Return what writes such a body; None where nothing is compiled, and for what is no `plain_body`."""
     message = plain_body(api_key, api_version, is_response)
     if not is_compiled or message is None:
         return None
@@ -40,7 +40,7 @@ def body_text(api_key: int, api_version: int, is_response: bool) -> "native.Body
 
 
 def plain_body(api_key: int, api_version: int, is_response: bool) -> Message | None:
-    """The schema of a body that shows what it has as it is, but for payloads.
+    """Return the schema of a body that shows what it has as it is, but for payloads.
 
     None for bodies that may hold secrets, for pieces of snapshots, and for what the schema does not know.
     """
@@ -49,7 +49,7 @@ def plain_body(api_key: int, api_version: int, is_response: bool) -> Message | N
 
 
 def foreign_start(api_key: int, is_response: bool) -> bytes:
-    """What bodies begin with whose version the bytes decide; empty where that cannot be."""
+    """Return what bodies begin with whose version the bytes decide; empty where that cannot be."""
     return UNSUPPORTED_START if is_response and may_answer_in_other_version(api_key) else b""
 
 
@@ -60,7 +60,7 @@ def _batches() -> "native.BatchText":
 
 
 def _inflated(codec: int, content: bytes) -> bytes | None:
-    """What a batch holds, decompressed; None where that fails or is much. Raises nothing."""
+    """Return what a batch holds, decompressed; None where that fails or is much. Raises nothing."""
     try:
         data = decompress_usual(codec, content)
     except (DecodeError, KeyError, ValueError, IndexError, StructError):

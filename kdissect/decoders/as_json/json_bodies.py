@@ -40,7 +40,7 @@ def request_to_jsonable(
     show_secrets: bool = False,
     facts: Mapping[str, Any] = _NO_FACTS,
 ) -> JsonBody:
-    """The request body as a dict for JSON. `facts` help to decode payloads (`payloads.scope`).
+    """Return the request body as a dict for JSON. `facts` help to decode payloads (`payloads.scope`).
 
     Raises DecodeError.
     """
@@ -59,7 +59,7 @@ def response_to_jsonable(
     show_secrets: bool = False,
     facts: Mapping[str, Any] = _NO_FACTS,
 ) -> JsonBody:
-    """The response body as a dict for JSON, like `request_to_jsonable`."""
+    """Return the response body as a dict for JSON, like `request_to_jsonable`."""
     version = quirks.response_body_version(api_key, api_version, data, offset)
     message = body_message(api_key, version, True, offset)
     found = _json_body(message, version, data, offset, show_secrets, facts)
@@ -80,7 +80,7 @@ def _judged(
 
 @lru_cache(maxsize=CACHE_SIZE)
 def json_reader(api_key: int, api_version: int, is_response: bool, show_secrets: bool) -> Decoder | None:
-    """What `request_to_jsonable` or `response_to_jsonable` comes to for nearly all bodies.
+    """Return what `request_to_jsonable` or `response_to_jsonable` comes to for nearly all bodies.
 
     `(data, offset) -> (dict, end)`, which raises DecodeError. None for bodies with payloads, that may be in
     another version, or that the schema does not know.

@@ -65,19 +65,21 @@ def decompress_within(codec: int, data: bytes | memoryview, most: int) -> bytes:
 
 
 def usual_growth() -> tuple[int, int]:
-    """What a byte decompresses to at most where it is usual, and how many records."""
+    """Return what a byte decompresses to at most where it is usual, and how many records."""
     limits = in_force()
     return limits.run_ratio, limits.run_record_ratio
 
 
 def _most(size: int, limit: int | None) -> int:
-    """What a batch of so many compressed bytes may become, whatever else the run has."""
+    """Return what a batch of so many compressed bytes may become, whatever else the run has."""
     most, free, ratio = growth()
     return min(most if limit is None else limit, max(free, ratio * size))
 
 
 def growth() -> tuple[int, int, int]:
-    """What a batch may grow to at most, in any case, and how many times its size, by the process's limits."""
+    """Return what a batch may grow to at most, in any case, and how many times its size, by the process's
+    limits.
+    """
     limits = in_force()
     return limits.batch_bytes, FREE_OUTPUT, limits.batch_ratio
 

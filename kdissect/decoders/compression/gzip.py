@@ -28,7 +28,7 @@ def faster_from() -> int:
 
 
 def decompress_gzip(data: memoryview, limit: int) -> bytes:
-    """All members of the stream, one behind the other. Raises DecodeError, OutputLimitError.
+    """Return all members of the stream, one behind the other. Raises DecodeError, OutputLimitError.
 
     Bytes behind the last member that start no other one are ignored, as java.util.zip.GZIPInputStream does.
     """
@@ -45,7 +45,7 @@ def decompress_gzip(data: memoryview, limit: int) -> bytes:
 
 
 def _member(data: memoryview, limit: int, first: int) -> tuple[bytes, memoryview]:
-    """One member, given in two parts of which one has `first` bytes, and what follows it."""
+    """Return one member, given in two parts of which one has `first` bytes, and what follows it."""
     library: Any = _fast if _fast is not None and len(data) > _ISAL_FROM else zlib
     stream = library.decompressobj(_GZIP_FORMAT)
     try:

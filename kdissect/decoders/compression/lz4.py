@@ -21,7 +21,7 @@ _MASK = 0xFFFFFFFF
 
 
 def decompress_lz4(data: memoryview, limit: int, is_legacy: bool) -> bytes:
-    """The content of one frame. Raises DecodeError, OutputLimitError.
+    """Return the content of one frame. Raises DecodeError, OutputLimitError.
 
     A frame with a wrong content checksum, or with the header checksum of early clients, raises
     BrokenFrameError: Kafka's own readers do not look at the one, other readers not at the other.
@@ -73,7 +73,7 @@ def _without_checksums(frame: bytes | memoryview) -> Iterator[tuple[bytes | memo
 
 
 def _claimed_size(frame: bytes | memoryview) -> int:
-    """The content size that a frame's header tells, 0 where it tells none."""
+    """Return the content size that a frame's header tells, 0 where it tells none."""
     start = _FLAGS + 2
     if len(frame) < start + 8 or frame[:_FLAGS] != _MAGIC or not frame[_FLAGS] & _CONTENT_SIZE:
         return 0
@@ -91,13 +91,15 @@ def _bounded(frame: bytes | memoryview, limit: int) -> bytes:
 
 
 def has_right_checksum(data: memoryview) -> bool | None:
-    """Whether a frame's header has the checksum of the frame format; None where the bytes are no frame."""
+    """Return whether a frame's header has the checksum of the frame format; None where the bytes are no
+    frame.
+    """
     found = _checksum(data)
     return None if found is None else data[found[0]] == found[1]
 
 
 def _with_right_checksum(data: memoryview) -> bytes | memoryview:
-    """The frame with the checksum its header should have; the frame itself where it is no frame."""
+    """Return the frame with the checksum its header should have; the frame itself where it is no frame."""
     found = _checksum(data)
     if found is None or data[found[0]] == found[1]:
         return data
@@ -127,7 +129,7 @@ def _rotate(value: int, bits: int) -> int:
 
 
 def _checksum(data: memoryview) -> tuple[int, int] | None:
-    """Where the header's checksum stands, and what it should be."""
+    """Return where the header's checksum stands, and what it should be."""
     if len(data) < 7 or data[:_FLAGS] != _MAGIC:
         return None
     flags = data[_FLAGS]
@@ -136,5 +138,5 @@ def _checksum(data: memoryview) -> tuple[int, int] | None:
 
 
 def _second_byte(data: bytes) -> int:
-    """What a frame's header has of the XXH32 of its descriptor."""
+    """Return what a frame's header has of the XXH32 of its descriptor."""
     return xxh32(data) >> 8 & 0xFF

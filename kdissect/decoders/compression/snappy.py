@@ -23,7 +23,7 @@ _MAX_PREAMBLE = 5  # a uvarint of 32 bits (format_description.txt section 1)
 
 
 def decompress_snappy(data: memoryview, limit: int) -> bytes:
-    """The bytes of a raw block or of all blocks of a stream. Raises DecodeError, OutputLimitError.
+    """Return the bytes of a raw block or of all blocks of a stream. Raises DecodeError, OutputLimitError.
 
     A stream whose header has little-endian numbers raises BrokenFrameError: readers that look at the numbers
     refuse it, others read it.

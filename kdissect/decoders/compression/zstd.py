@@ -23,7 +23,7 @@ _own = _Own()
 
 
 def decompress_zstd(data: memoryview, limit: int) -> bytes:
-    """The content of all frames. Raises DecodeError, OutputLimitError."""
+    """Return the content of all frames. Raises DecodeError, OutputLimitError."""
     try:
         if 0 < zstandard.frame_content_size(data) <= limit:
             return _at_once(data, limit)
@@ -40,7 +40,7 @@ def _at_once(data: memoryview, limit: int) -> bytes:
 
 
 def _streamed(data: memoryview, limit: int) -> bytes:
-    """Step by step, as a frame may claim any size, or none."""
+    """Return the step by step, as a frame may claim any size, or none."""
     parts: list[bytes] = []
     total = at = 0
     while at < len(data):

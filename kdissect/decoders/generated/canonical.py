@@ -44,7 +44,7 @@ def canonical_decoder(message: Message, version: int) -> CanonicalDecoder:
 
 
 def _compiled(layout: Layout) -> CanonicalDecoder | None:
-    """The compiled one, where there is one that knows all that stands in the body."""
+    """Return the compiled one, where there is one that knows all that stands in the body."""
     message, version = layout.message, layout.version
     if not is_compiled or has_pieces(message):
         return None
@@ -121,14 +121,14 @@ class _CanonicalSink(ObjectSink):
         self.records_fields = RecordsFieldPlaces() if has_records(layout.message) else None
 
     def begin(self, emitter: Emitter, of: Struct, target: str | None) -> str:
-        """A new object."""
+        """Return a new object."""
         name = super().begin(emitter, of, target)
         if self.records_fields:
             self.records_fields.begin(name, of)
         return name
 
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
-        """The object's slot."""
+        """Return the object's slot."""
         target = super().target(emitter, owner, field)
         if self.records_fields and target:
             self.records_fields.note(owner, field, target)

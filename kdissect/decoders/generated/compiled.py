@@ -37,7 +37,7 @@ def decoder(message: Message, version: int) -> Decoder:
 
 
 def fits(message: Message, version: int, data: bytes, offset: int) -> bool:
-    """Whether the bytes from `offset` on are exactly one body. Raises nothing.
+    """Return whether the bytes from `offset` on are exactly one body. Raises nothing.
 
     Nobody asks why they are not: to find that out takes several times as long.
     """
@@ -85,14 +85,17 @@ def _build(message: Message, version: int, form: str, lenient: bool) -> Decoder:
 
 
 def compile_function(lines: list[str], names: dict[str, Any], title: str) -> Any:
-    """The one function that `lines` define, with `names` as its globals. `title` stands in tracebacks."""
+    """Return the one function that `lines` define, with `names` as its globals.
+
+    `title` stands in tracebacks.
+    """
     names[FAULTS] = _FAULTS
     return FunctionType(_code("\n".join(lines)).replace(co_filename=title), names)
 
 
 @lru_cache(maxsize=_KEPT_CODES)
 def _code(source: str) -> CodeType:
-    """The code of the one function in a source.
+    """Return the code of the one function in a source.
 
     Compiling is most of what a kind of body costs at first use, and one in four has the source of another:
     of versions that are the same on the wire, of messages that have nothing a summary wants.

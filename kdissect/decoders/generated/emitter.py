@@ -41,11 +41,11 @@ class Sink:
         """Emit what follows behind the last field of a struct; call `flush` before."""
 
     def target(self, emitter: "Emitter", owner: str, field: Field) -> str | None:
-        """Where the value of a field goes, None to skip it."""
+        """Return where the value of a field goes, None to skip it."""
         return None
 
     def wants(self, of: Type) -> bool:
-        """Whether anything in the elements of an array that has a target is wanted."""
+        """Return whether anything in the elements of an array that has a target is wanted."""
         return True
 
     def fixed(self, emitter: "Emitter", field: Field, target: str) -> None:
@@ -66,7 +66,7 @@ class Sink:
         return "skipped"
 
     def item(self, emitter: "Emitter", array: str) -> str:
-        """Target of one more string of a list."""
+        """Return the target of one more string of a list."""
         return "skipped"
 
     def append(self, emitter: "Emitter", array: str, item: str) -> None:
@@ -79,7 +79,9 @@ class Sink:
         """Emit the use of the unknown tag `t` at `b[p:p + k]`."""
 
     def all_tags(self, emitter: "Emitter", owner: str, start: str) -> str:
-        """A statement that uses a section of unknown tags, its count at `start`, and moves `p` behind it."""
+        """Return a statement that uses a section of unknown tags, its count at `start`, and moves `p` behind
+        it.
+        """
         emitter.names["skip_tags"] = skip_tags
         return f"p = skip_tags(b, {start})"
 
@@ -114,12 +116,12 @@ class Emitter:
         self.lines.append("    " * self._depth + line)
 
     def fresh(self, prefix: str) -> str:
-        """A name not used yet."""
+        """Return a name not used yet."""
         self._serial += 1
         return f"{prefix}{self._serial}"
 
     def constant(self, prefix: str, value: object) -> str:
-        """A name the emitted code can use for `value`."""
+        """Return a name the emitted code can use for `value`."""
         name = self.fresh(prefix)
         self.names[name] = value
         return name
@@ -127,7 +129,7 @@ class Emitter:
     # Positions.
 
     def at(self, extra: int = 0) -> str:
-        """The present position, `extra` bytes on, as an expression."""
+        """Return the present position, `extra` bytes on, as an expression."""
         delta = self.delta + extra
         return "p" if not delta else f"p + {delta}" if delta > 0 else f"p - {-delta}"
 

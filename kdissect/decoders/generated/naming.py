@@ -29,7 +29,7 @@ Reader = Callable[[bytes, int], Naming]
 
 
 def naming_of(data: bytes, offset: int, api_key: int, api_version: int, is_response: bool) -> Naming:
-    """What the body at `offset` says, as far as its bytes go. Raises nothing."""
+    """Return what the body at `offset` says, as far as its bytes go. Raises nothing."""
     try:
         message = body_message(api_key, api_version, is_response, offset)
     except DecodeError:
@@ -72,7 +72,7 @@ class _NamingSink(Sink):
             emitter.emit("if name and topic_id and topic_id != NO_TOPIC_ID: found[topic_id] = name")
 
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
-        """A local for what is wanted. A container is wanted if anything in it is."""
+        """Return a local for what is wanted. A container is wanted if anything in it is."""
         if isinstance(field.type, Array | Struct):
             return "inner" if self._holds(field.type) else None
         if owner == "pair":
@@ -80,7 +80,7 @@ class _NamingSink(Sink):
         return "cluster" if owner == "root" and _is_cluster(field) else None
 
     def wants(self, of: Type) -> bool:
-        """Whether there are pairs below."""
+        """Return whether there are pairs below."""
         return self._holds(of)
 
     def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:

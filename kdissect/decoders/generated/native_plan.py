@@ -34,13 +34,13 @@ _TOPICS: dict[tuple[Primitive | Struct, str], str] = {
 
 @lru_cache(maxsize=CACHE_SIZE)
 def native_layout(message: Message, version: int) -> NativeLayout:
-    """The layout of a body. Compiled only."""
+    """Return the layout of a body. Compiled only."""
     rows, structs, fields = layout_rows(Layout(message, version))
     return native.Layout(message.is_flexible(version), rows), structs, fields
 
 
 def layout_rows(layout: Layout) -> tuple[list[StructRow], list[Struct], list[list[Field]]]:
-    """The structs of a message, the root first, the others in the order of the fields that have them.
+    """Return the structs of a message, the root first, the others in the order of the fields that have them.
 
     One struct twice where it stands in two places: so none stands before the one that it is in.
     """
@@ -70,7 +70,7 @@ def _row(layout: Layout, of: Struct, field: Field, structs: list[Struct]) -> Fie
 
 
 def _role(message: Message, of: Struct, field: Field, kind: Primitive | Struct) -> str:
-    """What a reader may look for in a field: as `summary` and `records.records_fields` have it."""
+    """Return what a reader may look for in a field: as `summary` and `records.records_fields` have it."""
     if field.is_error:
         return "error"
     if field.payload is not None:
@@ -86,7 +86,7 @@ def _role(message: Message, of: Struct, field: Field, kind: Primitive | Struct) 
 
 # Which fields of a body say where its records are, and whose: `records_fields`, without what it needs.
 def part_of(field: Field) -> str | None:
-    """Which part of a records field a field of a fixed width, a text or a blob is."""
+    """Return which part of a records field a field of a fixed width, a text or a blob is."""
     if field.type is Primitive.RECORDS:
         return "records"
     if field.entity == "topicName":

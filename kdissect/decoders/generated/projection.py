@@ -57,7 +57,7 @@ class _Collector(Sink):
         self.used: set[int] = set()
 
     def begin(self, emitter: Emitter, of: Struct, target: str | None) -> str:
-        """The struct's path."""
+        """Return the struct's path."""
         element, self._element = self._element, None
         if of is emitter.layout.message.root:
             return _ROOT
@@ -67,7 +67,7 @@ class _Collector(Sink):
         return element or "skipped"
 
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
-        """The field's path, or a local for its value, if it or anything in it is wanted."""
+        """Return the field's path, or a local for its value, if it or anything in it is wanted."""
         if owner == "skipped":
             return None
         path = owner + field.name if owner == _ROOT else f"{owner}/{field.name}"
@@ -101,7 +101,7 @@ class _Collector(Sink):
         self._append(emitter, target, "None")
 
     def array(self, emitter: Emitter, field: Field, target: str) -> str:
-        """The elements' path. Elements that are structs count as True each."""
+        """Return the elements' path. Elements that are structs count as True each."""
         if isinstance(field.type, Array) and isinstance(field.type.element, Struct):
             self._element = target
             for slot in self._wanted.get(target, ()):
@@ -130,7 +130,7 @@ class _Collector(Sink):
 
 
 def collected(value: Value, wanted: Mapping[Path, Sequence[int]], slots: int) -> Values:
-    """What a projector gives of the bytes of a decoded body. Raises nothing."""
+    """Return what a projector gives of the bytes of a decoded body. Raises nothing."""
     found: list[list[Any]] = [[] for _ in range(slots)]
     inner = {path[:i] for path in wanted for i in range(len(path))}
 
@@ -153,7 +153,7 @@ def collected(value: Value, wanted: Mapping[Path, Sequence[int]], slots: int) ->
 
 
 def _plain(item: Any, of: Type) -> Any:
-    """A value as a projector has it."""
+    """Return a value as a projector has it."""
     if isinstance(item, Value):
         return True
     if of is Primitive.RECORDS and item is not None:

@@ -17,7 +17,7 @@ FEW = 9
 
 @cache
 def _few(code: str) -> tuple[Any, ...]:
-    """Unpackers of 0, 1, 2 ... values."""
+    """Return unpackers of 0, 1, 2 ... values."""
     return tuple(Format(f">{count}{code}").unpack_from for count in range(FEW))
 
 
@@ -35,14 +35,14 @@ class ObjectSink(Sink):
         self.lenient = lenient
 
     def begin(self, emitter: Emitter, of: Struct, target: str | None) -> str:
-        """A new object."""
+        """Return a new object."""
         name = emitter.fresh("o")
         kind = emitter.constant("T", value_class(emitter.layout.message, of))
         emitter.emit(f"{target + ' = ' if target else ''}{name} = {kind}()")
         return name
 
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
-        """The object's slot."""
+        """Return the object's slot."""
         return f"{owner}.{field.name}"
 
     def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
@@ -67,13 +67,13 @@ class ObjectSink(Sink):
         emitter.emit(f"{target} = None")
 
     def array(self, emitter: Emitter, field: Field, target: str) -> str:
-        """An empty list."""
+        """Return an empty list."""
         name = emitter.fresh("x")
         emitter.emit(f"{target} = {name} = []")
         return name
 
     def item(self, emitter: Emitter, array: str) -> str:
-        """A local, to append."""
+        """Return a local, to append."""
         return "v"
 
     def append(self, emitter: Emitter, array: str, item: str) -> None:

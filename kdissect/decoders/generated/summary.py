@@ -79,7 +79,7 @@ class SummarySink(Sink):
         self.used: dict[str, None] = {}
 
     def result(self, complete: bool) -> str:
-        """The expression that makes the summary."""
+        """Return the expression that makes the summary."""
         sets = [
             f"tuple({name}) if {name} else ()" if name in self.used else "()"
             for name in ("errors", "topics", "topic_ids", "groups")
@@ -93,7 +93,7 @@ class SummarySink(Sink):
         return "root" if of is self._root else "inner"
 
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
-        """A local for what is wanted. A container is wanted if anything in it is."""
+        """Return a local for what is wanted. A container is wanted if anything in it is."""
         if isinstance(field.type, Array | Struct):
             return "inner" if self.wants_field(field) else None
         if owner == "root" and self.is_acks(field):
@@ -104,7 +104,7 @@ class SummarySink(Sink):
         return emitter.fresh("v") if field.is_error or listed or _is_topic(field) else None
 
     def wants(self, of: Type) -> bool:
-        """Whether a struct has a wanted field. Primitives: what `target` let through is wanted."""
+        """Return whether a struct has a wanted field. Primitives: what `target` let through is wanted."""
         if isinstance(of, Array):
             return self.wants(of.element)
         if isinstance(of, Primitive):
@@ -116,11 +116,11 @@ class SummarySink(Sink):
         return self._wanted[of]
 
     def is_acks(self, field: Field) -> bool:
-        """Whether a field of the root says how many acknowledgements are asked for."""
+        """Return whether a field of the root says how many acknowledgements are asked for."""
         return field.name == "acks" and quirks.has_acks(self._layout.message)
 
     def wants_field(self, field: Field) -> bool:
-        """Whether a field is wanted, or anything in it."""
+        """Return whether a field is wanted, or anything in it."""
         inner = field.type.element if isinstance(field.type, Array) else field.type
         if isinstance(inner, Struct):
             return self.wants(inner)

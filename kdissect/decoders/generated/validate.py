@@ -92,7 +92,9 @@ class _ValidationSink(Sink):
         self._may_be_cut = message.kind is MessageKind.RESPONSE
 
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
-        """A local for what is wanted, and for containers of it; tagged fields deserve a closer look."""
+        """Return a local for what is wanted, and for containers of it; tagged fields deserve a closer
+        look.
+        """
         if emitter.layout.is_tagged(field):
             return None
         if field.is_error:
@@ -100,7 +102,7 @@ class _ValidationSink(Sink):
         return "inner" if self.wants(field.type) else None
 
     def wants(self, of: Type) -> bool:
-        """Whether there are error codes or records below."""
+        """Return whether there are error codes or records below."""
         return has_errors(of) or holds_records(of)
 
     def fixed(self, emitter: Emitter, field: Field, target: str) -> None:
@@ -113,5 +115,5 @@ class _ValidationSink(Sink):
         emitter.emit(f"count += count_batches(b, {start}, {stop}, {self._may_be_cut})")
 
     def all_tags(self, emitter: Emitter, owner: str, start: str) -> str:
-        """What stands in them may not fit."""
+        """Return what stands in them may not fit."""
         return "raise ValueError"

@@ -84,13 +84,13 @@ class AbsentFieldError(AttributeError):
 
 
 def items(value: Value) -> Iterator[tuple[str, Any]]:
-    """Names and values of the fields that were on the wire, in the schema's order, `_tags` left out."""
+    """Yield names and values of the fields that were on the wire, in the schema's order, `_tags` left out."""
     for _, name, item in present(value):
         yield name, item
 
 
 def present(value: Value) -> Iterator[tuple[Field, str, Any]]:
-    """Fields that were on the wire, with name and value, in the schema's order."""
+    """Yield fields that were on the wire, with name and value, in the schema's order."""
     for field in value.struct_fields:
         try:
             item = object.__getattribute__(value, field.name)
@@ -100,7 +100,7 @@ def present(value: Value) -> Iterator[tuple[Field, str, Any]]:
 
 
 def structs(value: Value, at: str = "") -> Iterator[tuple[str, Value]]:
-    """A struct and all below it, each with the path before its fields (`topics[2].`)."""
+    """Yield a struct and all below it, each with the path before its fields (`topics[2].`)."""
     yield at, value
     for name, item in items(value):
         if isinstance(item, Value):
@@ -112,7 +112,7 @@ def structs(value: Value, at: str = "") -> Iterator[tuple[str, Value]]:
 
 
 def sent(value: Any, name: str, default: Any = None) -> Any:
-    """A field's value, or `default` where it was not on the wire, or `value` is None.
+    """Return a field's value, or `default` where it was not on the wire, or `value` is None.
 
     As `getattr` with a default, in a tenth of the time where there is nothing: no message is made in vain.
     """
@@ -123,7 +123,7 @@ def sent(value: Any, name: str, default: Any = None) -> Any:
 
 
 def holds_password(value: Value) -> bool:
-    """Whether a value is a config that is a password."""
+    """Return whether a value is a config that is a password."""
     return has_config_values(value.struct_fields) and is_sensitive(dict(items(value)))
 
 
@@ -143,7 +143,7 @@ _classes: dict[Struct, type[Value]] = {}
 
 
 def value_class(message: Message, struct: Struct) -> type[Value]:
-    """The object type of a struct of `message`; always the same one."""
+    """Return the object type of a struct of `message`; always the same one."""
     known = _classes.get(struct)
     if known is None:
         known = _classes[struct] = _make_class(message, struct)

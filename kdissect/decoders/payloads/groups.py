@@ -19,13 +19,13 @@ _NO_TOPIC = 8  # an empty sticky layout: count and generation, both int32
 
 
 def metadata(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
-    """What a member that joins says of itself."""
+    """Return what a member that joins says of itself."""
     names = "ConsumerProtocolSubscription", "ConnectProtocolMetadata", "SchemaRegistryMetadata"
     return _of_group(names, data, start, end, scope)
 
 
 def assignment(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
-    """What the leader gives a member."""
+    """Return what the leader gives a member."""
     names = "ConsumerProtocolAssignment", "ConnectProtocolAssignment", "SchemaRegistryAssignment"
     return _of_group(names, data, start, end, scope)
 
@@ -52,12 +52,12 @@ def _guess(names: tuple[str, str, str], data: bytes, start: int, end: int, scope
 
 
 def connect_assignment(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
-    """The assignment a Connect worker holds, within its metadata."""
+    """Return the assignment a Connect worker holds, within its metadata."""
     return versioned("ConnectProtocolAssignment", data, start, end, tolerant=True)
 
 
 def subscription_user_data(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
-    """What an assignor adds to a subscription; only those of Apache Kafka are known."""
+    """Return what an assignor adds to a subscription; only those of Apache Kafka are known."""
     name = scope.find(*_PROTOCOL)
     if name == STREAMS:
         return _streams("SubscriptionInfoData", data, start, end)
@@ -67,7 +67,8 @@ def subscription_user_data(data: bytes, start: int, end: int, scope: Scope) -> F
 
 
 def assignment_user_data(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
-    """What the leader's assignor adds to an assignment: Kafka Streams does, and librdkafka's sticky ones.
+    """Return what the leader's assignor adds to an assignment: Kafka Streams does, and librdkafka's sticky
+    ones.
 
     SyncGroup does not say the protocol before version 5: then bytes that fit exactly are taken for it.
     """
@@ -97,7 +98,8 @@ def _streams(name: str, data: bytes, start: int, end: int) -> Found:
 
 
 def _sticky(name: str, data: bytes, start: int, end: int) -> Found | None:
-    """The sticky assignors write no version: try the newer layout, then the older, as StickyAssignor does.
+    """Return the sticky assignors write no version: try the newer layout, then the older, as StickyAssignor
+    does.
 
     librdkafka writes the sticky layout under `cooperative-sticky` too, Java one int32. kafka-python 3 puts
     the version before it all the same, as an int16.

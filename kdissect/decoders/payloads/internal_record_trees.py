@@ -100,7 +100,7 @@ def _is_part(node: Node) -> bool:
 
 
 def _records_of(node: Node, data: bytes) -> Iterator[tuple[Node, bytes]]:
-    """The records of a batch that fit, or the message itself, with the buffer they count in."""
+    """Yield the records of a batch that fit, or the message itself, with the buffer they count in."""
     inside = [child for child in node.walk() if isinstance(child, Decompressed)]
     if not inside and node.type == _MESSAGE:
         yield node, data
@@ -113,7 +113,7 @@ def _records_of(node: Node, data: bytes) -> Iterator[tuple[Node, bytes]]:
 
 
 def _content(node: Node, data: bytes, kind: str) -> Bytes | None:
-    """The bytes behind the length, which is of a `kind`; None for null."""
+    """Return the bytes behind the length, which is of a `kind`; None for null."""
     if kind == _INT32:
         begin = node.start + _INT32_SIZE
         length = int.from_bytes(data[node.start : begin], signed=True)

@@ -38,14 +38,17 @@ NOTHING = FoundRecord(None, None)
 
 
 def record_log(topic: str | None, is_control: bool = False) -> Log | None:
-    """The log whose formats a record has, None for records of users."""
+    """Return the log whose formats a record has, None for records of users."""
     return log(CONTROL) if is_control else None if topic is None else log(topic)
 
 
 def decode_record(
     topic: str | None, key: bytes | None, value: bytes | None, is_control: bool = False
 ) -> RecordPayloads:
-    """Key and value of a record decoded. Raises nothing: what does not fit stands in `error` of each."""
+    """Return the key and value of a record decoded.
+
+    Raises nothing: what does not fit stands in `error` of each.
+    """
     found = find_record(
         topic,
         None if key is None else (key, 0, len(key)),
@@ -61,7 +64,10 @@ def decode_record(
 def find_record(
     topic: str | None, key: Bytes | None, value: Bytes | None, is_control: bool = False
 ) -> FoundRecord:
-    """How key and value are laid out, for decoding or dissecting them where they stand. Raises nothing."""
+    """Return how key and value are laid out, for decoding or dissecting them where they stand.
+
+    Raises nothing.
+    """
     logged = record_log(topic, is_control)
     if logged is None:
         return NOTHING

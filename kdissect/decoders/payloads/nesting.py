@@ -66,12 +66,14 @@ def _plain(value: Any, show_secrets: bool, expand: Expander | None) -> Any:
 def jsonable_body(
     value: Value, show_secrets: bool, facts: Mapping[str, Any], problems: list[str]
 ) -> dict[str, Any]:
-    """A decoded body as a dict for JSON, with the payloads in it decoded. Raises nothing."""
+    """Return a decoded body as a dict for JSON, with the payloads in it decoded. Raises nothing."""
     return to_jsonable(value, show_secrets, Expander(Scope(facts), show_secrets, problems))
 
 
 def token_jsonable(data: bytes, facts: Mapping[str, Any], show_secrets: bool) -> dict[str, Any]:
-    """A bare SASL token (behind SaslHandshake version 0) in the form of a body with the one field `token`."""
+    """Return a bare SASL token (behind SaslHandshake version 0) in the form of a body with the one field
+    `token`.
+    """
     told: dict[str, Any] = {"token": bytes_value(data) if show_secrets or not data else MASK}
     found = find("saslToken", data, 0, len(data), Scope(facts))
     if found is not None:
@@ -80,7 +82,7 @@ def token_jsonable(data: bytes, facts: Mapping[str, Any], show_secrets: bool) ->
 
 
 def token_node(data: bytes, facts: Mapping[str, Any]) -> Node:
-    """A bare SASL token as a tree: a masked field, what it holds below it."""
+    """Return a bare SASL token as a tree: a masked field, what it holds below it."""
     node = Node("token", "bytes", 0)
     node.end = len(data)
     node.value = data
@@ -139,7 +141,7 @@ class _TooDeep(NamedTuple):
         return Payload(self.place, None, None, self._error(0))
 
     def dissect(self, data: bytes, start: int, end: int, nest: Nest) -> Node:
-        """One node. Nobody looked what its bytes hold: they count as secret."""
+        """Return one node. Nobody looked what its bytes hold: they count as secret."""
         node = Node(self.place, "payload", start)
         node.end = end
         node.is_secret = True
@@ -151,7 +153,7 @@ class _TooDeep(NamedTuple):
 
 
 def _principal(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
-    """A principal as DefaultKafkaPrincipalBuilder writes it; custom builders differ."""
+    """Return a principal as DefaultKafkaPrincipalBuilder writes it; custom builders differ."""
     return versioned("DefaultPrincipalData", data, start, end)
 
 
@@ -172,7 +174,8 @@ FINDERS: dict[str, Finder] = {
 
 
 def find(place: str, data: bytes, start: int, end: int, scope: Scope) -> Found | None:
-    """What the bytes `start` to `end` of a place are; None where nobody knows, or where there are none.
+    """Return what the bytes `start` to `end` of a place are; None where nobody knows, or where there are
+    none.
 
     Raises nothing.
     """

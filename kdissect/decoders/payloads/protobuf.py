@@ -39,7 +39,8 @@ class Reader:
     def message(
         self, name: str, start: int, end: int, node: Node | None = None, depth: int = 0
     ) -> dict[str, Any]:
-        """The message at `start` to `end` as a dict by field name; fills `node` with its fields if given.
+        """Return the message at `start` to `end` as a dict by field name; fills `node` with its fields if
+        given.
 
         Fields the table does not know are left out. Raises DecodeError.
         """
@@ -66,7 +67,7 @@ class Reader:
         return out
 
     def _content(self, wire: int, at: int, end: int) -> tuple[slice, int]:
-        """Where the content of a field stands, and where the next field begins."""
+        """Return where the content of a field stands, and where the next field begins."""
         if wire == _VARINT:
             stop = self._varint(at, end)[1]
             return slice(at, stop), stop

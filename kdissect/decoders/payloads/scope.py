@@ -29,11 +29,13 @@ class Scope:
         self.depth = depth
 
     def inside(self, chain: tuple[Value, ...]) -> "Scope":
-        """The scope of a payload within structs that stand inside of this scope."""
+        """Return the scope of a payload within structs that stand inside of this scope."""
         return Scope(self.facts, self.chain + chain, self.depth + 1)
 
     def find(self, *names: str) -> Any:
-        """The value of the innermost field that has one of these names, else a fact; None without either."""
+        """Return the value of the innermost field that has one of these names, else a fact; None without
+        either.
+        """
         for value in reversed(self.chain):
             for name in names:
                 found = _get(value, name)
@@ -51,7 +53,7 @@ class Scope:
 
 
 def may_hold_secrets(api_key: int, facts: Facts) -> bool:
-    """Whether secrets may stand in a frame of an API where none belongs.
+    """Return whether secrets may stand in a frame of an API where none belongs.
 
     Then nothing is told of arrays with more elements than there can be: their numbers may be pieces of one.
     """

@@ -33,7 +33,7 @@ class Attribute(NamedTuple):
 
 
 def scram(data: bytes, start: int, end: int) -> Found | None:
-    """One message of SCRAM; None for anything else."""
+    """Return one message of SCRAM; None for anything else."""
     if data[start : start + 2] in _GS2_FLAGS:
         return _client_first(data, start, end)
     known = _OTHERS.get(data[start : start + 1])
@@ -81,12 +81,12 @@ def _attributes(parts: Parts, names: dict[bytes, str], data: bytes, start: int, 
 
 
 def _is_extension(name: bytes) -> bool:
-    """Whether an attribute may be called so: a letter (RFC 5802 section 5.1, attr-val)."""
+    """Return whether an attribute may be called so: a letter (RFC 5802 section 5.1, attr-val)."""
     return len(name) == 1 and name.isalpha() and name[0] not in _RESERVED
 
 
 def _is_sound(name: str, value: bytes) -> bool:
-    """Whether a value is of the form that RFC 5802 section 7 gives it; a user's name is any text."""
+    """Return whether a value is of the form that RFC 5802 section 7 gives it; a user's name is any text."""
     if name == "iterations":
         return value.isdigit()
     return name == "username" or (value.isascii() and value.decode("ascii", "replace").isprintable())

@@ -128,7 +128,7 @@ MESSAGES: Messages = {
 
 
 def telemetry(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
-    """The metrics a client pushed."""
+    """Return the metrics a client pushed."""
     codec = int(scope.find("compression_type") or 0)
     try:
         if codec:
@@ -141,7 +141,7 @@ def telemetry(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
 
 
 def metrics_fault(data: bytes, codec: int) -> str | None:
-    """Why bytes are no metrics compressed with a codec; None if they are. Raises nothing."""
+    """Return why bytes are no metrics compressed with a codec; None if they are. Raises nothing."""
     try:
         plain = decompress(codec, data, MAX_METRICS) if codec else data
         metrics(plain, 0, len(plain))

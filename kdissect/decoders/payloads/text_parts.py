@@ -67,12 +67,12 @@ class Parts:
         return next(field for field in self._message.root.fields if field.name == name)
 
     def tree(self) -> Tree:
-        """What was cut."""
+        """Return what was cut."""
         return Tree(self._root)
 
 
 def _node(parent: Node, name: str, kind: str, end: int, field: Field | None = None) -> Node:
-    """A child from the end of the last one to `end`."""
+    """Return a child from the end of the last one to `end`."""
     node = Node(name, kind, parent.end, field)
     node.end = parent.end = end
     parent.children.append(node)

@@ -15,7 +15,7 @@ _HEAD = Struct(">H4B")
 
 
 def _value_head(left: int) -> bytes | tuple[()]:
-    """How the last `left` bytes of a record without headers begin: the size of the value.
+    """Return how the last `left` bytes of a record without headers begin: the size of the value.
 
     Nothing begins with an empty tuple: beside a size of one byte the value has one too many, beside two bytes
     it has too few to need them.
@@ -32,7 +32,7 @@ _VALUE_HEADS = tuple(map(_value_head, range(_MOST_LEFT)))
 
 
 def are_canonical(batch: RecordBatch, data: bytes, at: int, end: int, *, dense: bool) -> bool:
-    """Whether the records in `data[at:end]` fit to the last byte and are canonical. Raises nothing.
+    """Return whether the records in `data[at:end]` fit to the last byte and are canonical. Raises nothing.
 
     That is: as many as the batch says, no attributes, offset deltas that ascend up to the last one's
     (`dense`: without a gap from 0), the first timestamp that of the batch and the latest its maximum, keys of
@@ -45,14 +45,14 @@ def are_canonical(batch: RecordBatch, data: bytes, at: int, end: int, *, dense: 
 
 
 def is_latest(found: int, told: int, attributes: int, count: int | None) -> bool:
-    """Whether a batch may tell this time as the latest of its records."""
+    """Return whether a batch may tell this time as the latest of its records."""
     return found == told or attributes & LOG_APPEND_TIME > 0 or not count
 
 
 def read_latest(
     wanted: int | None, last_delta: int, data: bytes, at: int, end: int, dense: bool
 ) -> int | None:
-    """The latest timestamp delta of canonical records; None for others. Raises nothing."""
+    """Return the latest timestamp delta of canonical records; None for others. Raises nothing."""
     try:
         return _walk(wanted, last_delta, data, at, end, dense)
     except (IndexError, ValueError, StructError):
@@ -62,7 +62,7 @@ def read_latest(
 def _walk(  # noqa: C901 - hot, once a record: numbers of one byte, nearly all, are read in place
     wanted: int | None, last_delta: int, data: bytes, at: int, end: int, dense: bool
 ) -> int | None:
-    """The latest timestamp delta; None for records that are not canonical.
+    """Return the latest timestamp delta; None for records that are not canonical.
 
     Raises IndexError, ValueError and struct.error for that too: the shortest record has more bytes than are
     read at once.
@@ -118,7 +118,7 @@ def _long_head(data: bytes, at: int, end: int) -> tuple[int, int, int, int, int,
 
 
 def _even(data: bytes, at: int, end: int, *, or_null: bool = False) -> tuple[int, int]:
-    """A number that is not negative, still doubled as on the wire, and its end. Raises ValueError."""
+    """Return a number that is not negative, still doubled as on the wire, and its end. Raises ValueError."""
     value, at = varint(data, at, end)
     if value < 0:
         if or_null and value == -1:
@@ -137,7 +137,7 @@ def _value(data: bytes, at: int, stop: int) -> None:
 
 
 def _headers(data: bytes, at: int, stop: int) -> int:
-    """The end of a record's headers. Raises ValueError for others."""
+    """Return the end of a record's headers. Raises ValueError for others."""
     count, at = varint(data, at, stop, MAX_VARINT)
     if count < 0:
         raise ValueError("a negative count")

@@ -22,7 +22,7 @@ class ControlKey(NamedTuple):
 
 
 def control_key(key: bytes | None) -> ControlKey | None:
-    """The key of a record of a control batch; None where it is too short for one. Raises nothing."""
+    """Return the key of a record of a control batch; None where it is too short for one. Raises nothing."""
     if key is None or len(key) < _KEY_SIZE:
         return None
     return ControlKey(int.from_bytes(key[:2], signed=True), int.from_bytes(key[2:_KEY_SIZE], signed=True))

@@ -52,7 +52,9 @@ def finder_of(api_key: int, api_version: int, is_response: bool) -> _RecordsFiel
 
 @cache
 def has_pieces(message: Message) -> bool:
-    """Whether the records of a message are pieces of a file, which begin and end anywhere (KIP-630)."""
+    """Return whether the records of a message are pieces of a file, which begin and end anywhere
+    (KIP-630).
+    """
     return _has_position(message.root)
 
 
@@ -94,7 +96,7 @@ class _RecordsFieldSink(Sink):
         self._has_snapshot = False
 
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
-        """A local for what is wanted, and for containers of records."""
+        """Return a local for what is wanted, and for containers of records."""
         if isinstance(field.type, Array | Struct):
             return "inner" if holds_records(field.type) else self._snapshot_target(field)
         if owner == _SNAPSHOT:
@@ -102,11 +104,11 @@ class _RecordsFieldSink(Sink):
         return part_of(field)
 
     def begin(self, emitter: Emitter, of: Struct, target: str | None) -> str:
-        """The name by which `target` knows the fields of a snapshot's id."""
+        """Return the name by which `target` knows the fields of a snapshot's id."""
         return _SNAPSHOT if target == _SNAPSHOT else "skipped"
 
     def wants(self, of: Type) -> bool:
-        """Whether there are records below."""
+        """Return whether there are records below."""
         return holds_records(of)
 
     def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
@@ -154,9 +156,9 @@ class RecordsFieldPlaces:
             self._parts[part] = target
 
     def topic(self) -> str:
-        """Topic and topic id of the records that come now."""
+        """Return the topic and topic id of the records that come now."""
         return f"{self._parts['topic']}, {self._parts['topic_id']}"
 
     def records_field(self, start: str, stop: str) -> str:
-        """The records field of the records that come now."""
+        """Return the records field of the records that come now."""
         return f"new(RecordsField, ({', '.join(self._parts.values())}, {start}, {stop}, {self._snapshot}))"

@@ -35,7 +35,7 @@ class Effort:
 def find_batch(
     data: bytes, start: int, end: int, magics: tuple[int, ...] = ANY_MAGIC, effort: Effort | None = None
 ) -> int | None:
-    """Offset of the first batch of the first magic of which there is one with a right checksum.
+    """Return the offset of the first batch of the first magic of which there is one with a right checksum.
 
     None without, and where `effort` is spent.
     """

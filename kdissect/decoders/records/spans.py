@@ -76,7 +76,7 @@ def _conceal(nodes: list[Node]) -> None:
 
 
 def batch_nodes(data: bytes, start: int, end: int, may_be_cut: bool, *, inside: bool = False) -> list[Node]:
-    """The batches in `data[start:end]`, and what stands between them; together they fill it.
+    """Return the batches in `data[start:end]`, and what stands between them; together they fill it.
 
     `inside` a compressed message there are messages, which are not opened if they are compressed too.
     """
@@ -96,7 +96,9 @@ def batch_nodes(data: bytes, start: int, end: int, may_be_cut: bool, *, inside: 
 
 
 def _apart(nodes: list[Node]) -> list[Node]:
-    """Nodes that do not overlap: a batch whose length reaches over the next one ends where that begins."""
+    """Return nodes that do not overlap: a batch whose length reaches over the next one ends where that
+    begins.
+    """
     for first, second in pairwise(nodes):
         if first.end > second.start:
             first.end = second.start
@@ -249,7 +251,7 @@ def shown(content: bytes) -> str | bytes:
 
 
 def _message_parts(batch: RecordBatch) -> list[Node]:
-    """Key and value of a message of magic 0 or 1; the value of a compressed one holds messages."""
+    """Return the key and value of a message of magic 0 or 1; the value of a compressed one holds messages."""
     nodes: list[Node] = []
     at = batch.records_start
     for name in ("key", "value"):
@@ -285,7 +287,7 @@ def _open_wrapper(node: Node, batch: RecordBatch, content: bytes) -> None:
 
 
 def _inner(message: RecordBatch, name: str) -> Node:
-    """A message inside another; one that is compressed itself is not opened: Kafka refuses it."""
+    """Return a message inside another; one that is compressed itself is not opened: Kafka refuses it."""
     if message.codec:
         content = message.data[message.start : message.end]
         return _leaf(name, "nested message", message.start, message.end, content)

@@ -21,7 +21,7 @@ COPIED = 8192
 
 
 def count_batches(data: bytes, start: int, end: int, may_be_cut: bool) -> int:
-    """How many batches stand in `data[start:end]`.
+    """Return how many batches stand in `data[start:end]`.
 
     `may_be_cut` is that of `split_batches`. Raises ValueError where anything at all is wrong with one of
     them, or with what stands between them.
@@ -51,7 +51,7 @@ def _count(data: bytes, at: int, end: int, may_be_cut: bool) -> int:
 
 
 def _others(data: bytes, at: int, end: int, may_be_cut: bool) -> int:
-    """The rest: batches of the old formats, one that is cut."""
+    """Return the rest: batches of the old formats, one that is cut."""
     found = split_batches(data, at, end, may_be_cut=may_be_cut)
     if found.faults or any(batch.faults for batch in found.batches):
         raise ValueError("odd batches")

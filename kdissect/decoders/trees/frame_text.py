@@ -36,7 +36,7 @@ MessageRows: TypeAlias = "tuple[native.Layout, bytes, list[tuple[list[Row], list
 
 @lru_cache(maxsize=CACHE_SIZE)
 def tree_text(api_key: int, api_version: int, is_response: bool, margin: str) -> "native.TreeText | None":
-    """What writes the trees of such frames, each line behind `margin`.
+    """Return what writes the trees of such frames, each line behind `margin`.
 
     None where nothing is compiled, and for frames that may hold secrets or that the schema does not know.
     """
@@ -69,7 +69,7 @@ class _Labels:
         self._known: dict[str, int] = {}
 
     def rows(self, message: Message, version: int) -> MessageRows:
-        """The labels of a version of a message."""
+        """Return the labels of a version of a message."""
         made, structs, _ = native_layout(message, version)
         layout = Layout(message, version)
         rows = [
@@ -88,7 +88,7 @@ class _Labels:
         return line.encode(), element.encode(), self._meaning(field)
 
     def _meaning(self, field: Field) -> int | None:
-        """The index of what the values of a field mean, as `tree` says it."""
+        """Return the index of what the values of a field mean, as `tree` says it."""
         if field.is_error:
             return self._number("error", {error.code: error.name for error in all_errors()})
         found = enumeration(field.enum) if field.enum else None

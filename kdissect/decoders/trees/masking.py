@@ -44,7 +44,9 @@ def conceal_misread(root: Node, is_known: bool = True) -> None:
 
 
 def may_be_misread(root: Node) -> bool:
-    """Whether something in a tree does not fit, is beyond reason, or stands under a tag that nobody knows."""
+    """Return whether something in a tree does not fit, is beyond reason, or stands under a tag that nobody
+    knows.
+    """
     return any(map(_does_not_fit, root.walk()))
 
 

@@ -45,7 +45,7 @@ class Node:
             yield from child.walk()
 
     def find(self, path: str) -> "Node":
-        """The node at a path below this one, as errors print it: `topics[2].name`. Raises KeyError."""
+        """Return the node at a path below this one, as errors print it: `topics[2].name`. Raises KeyError."""
         node = self
         for name in path.replace("[", ".[").split("."):
             if name:

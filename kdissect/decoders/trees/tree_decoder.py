@@ -23,7 +23,8 @@ from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 
 def dissect(message: Message, version: int, data: bytes, offset: int = 0, *, enter: bool = False) -> Node:
-    """The tree of one version of a message that starts at `offset`. Raises nothing for bytes that do not fit.
+    """Return the tree of one version of a message that starts at `offset`. Raises nothing for bytes that do
+    not fit.
 
     Then `error` of the root names path, offset and reason, and the nodes around that place have it too.
     Bytes behind the message are no error: compare `end` with `len(data)`. `enter`: of an array with more
@@ -35,7 +36,7 @@ def dissect(message: Message, version: int, data: bytes, offset: int = 0, *, ent
 def locate(
     message: Message, version: int, data: bytes, offset: int = 0, trust_counts: bool = False
 ) -> DecodeError | None:
-    """The error `dissect` would find, without the memory for a tree. None if the bytes fit.
+    """Return the error `dissect` would find, without the memory for a tree. None if the bytes fit.
 
     `trust_counts`: elements are read although the bytes left are too few for all of them, until they end.
     """
@@ -51,7 +52,7 @@ class Part(NamedTuple):
 
 
 def decode_part(message: Message, version: int, data: bytes, offset: int = 0, *, enter: bool = True) -> Part:
-    """The value that the tree of `dissect` has, without the memory for a tree. Raises nothing."""
+    """Return the value that the tree of `dissect` has, without the memory for a tree. Raises nothing."""
     dissector = _Dissector(_layout(message, version), data, offset, _VALUES, enter)
     return Part(message, dissector.root().value, dissector.stop)
 

@@ -41,7 +41,7 @@ def render(
 
 
 def quote(text: str) -> str:
-    r"""Text in double quotes; characters that do not print become `\xNN`, `\uNNNN` or `\UNNNNNNNN`."""
+    r"""Return text in double quotes; characters that do not print become `\xNN`, `\uNNNN` or `\UNNNNNNNN`."""
     shown = "".join(
         character if character.isprintable() and character not in '"\\' else _escape(character)
         for character in text
@@ -74,7 +74,7 @@ class TreeText:
         self._show_lengths = show_lengths
 
     def lines(self, node: Node, depth: int) -> Iterator[str]:
-        """The lines of a node and all below it."""
+        """Yield the lines of a node and all below it."""
         yield self._line(node, depth)
         error = node.own_error
         if error is not None:
@@ -85,7 +85,7 @@ class TreeText:
                 yield from self.lines(child, depth + 1)
 
     def is_shown(self, parent: Node, child: Node) -> bool:
-        """Whether a child has a line of its own."""
+        """Return whether a child has a line of its own."""
         if self._show_lengths or child.error:
             return True
         if child.name == TAG_SECTION and child.type == "tags":
@@ -101,7 +101,7 @@ class TreeText:
         return f"{span}  {'  ' * depth}{node.name}: {node.type}{' = ' if value else ''}{value}"
 
     def value(self, node: Node) -> str:
-        """What stands behind the name and type of a node; empty where there is nothing to say."""
+        """Return what stands behind the name and type of a node; empty where there is nothing to say."""
         if node.error and node.value is None:
             return ""
         if id(node) in self._secret and node.value is not None:
@@ -168,7 +168,7 @@ def _json(value: Any) -> str:
 
 
 def _meaning(node: Node) -> str:
-    """The name of an error code, an enumerated value or an API."""
+    """Return the name of an error code, an enumerated value or an API."""
     field = node.field
     if field is None or not isinstance(node.value, int | str):
         return ""

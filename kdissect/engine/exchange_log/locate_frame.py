@@ -58,7 +58,7 @@ class Refinder:
         return self.found is not None or self._behind > LATE_BYTES
 
     def give_up(self) -> Found:
-        """What there is, now that no more packets come."""
+        """Return what there is, now that no more packets come."""
         return self.found or Found(b"", (), "its bytes are not where they were: the file was changed")
 
     def _try(self) -> None:
@@ -78,7 +78,7 @@ class Refinder:
 
 
 def _places(payload: bytes, head: bytes) -> Iterator[int]:
-    """Offsets at which the size of the frame stands, or as much of it as the payload has left."""
+    """Yield offsets at which the size of the frame stands, or as much of it as the payload has left."""
     at = payload.find(head)
     while at >= 0:
         yield at
@@ -89,7 +89,7 @@ def _places(payload: bytes, head: bytes) -> Iterator[int]:
 
 
 def _assemble(pieces: Sequence[_Piece], start: int, length: int) -> tuple[bytes, list[Span]]:
-    """The bytes from a sequence number on, as far as they follow each other without a hole."""
+    """Return the bytes from a sequence number on, as far as they follow each other without a hole."""
     placed = sorted((((seq - start + _HALF) & _MASK) - _HALF, ref, payload) for seq, payload, ref in pieces)
     parts: list[bytes] = []
     spans: list[Span] = []

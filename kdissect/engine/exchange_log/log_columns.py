@@ -107,7 +107,7 @@ class Interned:
         self._new: list[Any] = [first, overflow]
 
     def number(self, value: Any) -> int:
-        """The number of a value; 1 where there are too many."""
+        """Return the number of a value; 1 where there are too many."""
         found = self._numbers.get(value)
         if found is None:
             if len(self._numbers) >= MAX_VALUES:
@@ -117,7 +117,7 @@ class Interned:
         return found
 
     def take(self) -> list[Any]:
-        """What is new."""
+        """Return what is new."""
         new, self._new = self._new, []
         return new
 

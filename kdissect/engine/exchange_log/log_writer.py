@@ -106,7 +106,7 @@ class LogWriter:
         return at
 
     def connection(self, info: ConnectionInfo) -> int:
-        """The number of a connection, whether it has exchanges or not; changes of it are told."""
+        """Return the number of a connection, whether it has exchanges or not; changes of it are told."""
         number = self._numbers.get(info.id)
         if number is None:
             number = self._numbers[info.id] = len(self._numbers)
@@ -128,7 +128,10 @@ class LogWriter:
         self._points.append((file, point))
 
     def take(self, names: dict[bytes, str] | None = None, start_ns: int = 0) -> Batch:
-        """What was added since the last time. `names` of topic ids, `start_ns` time of the first packet."""
+        """Return what was added since the last time.
+
+        `names` of topic ids, `start_ns` time of the first packet.
+        """
         self._settle()
         batch = Batch(
             {name: column.tobytes() for name, column in self._columns.items()},
@@ -156,17 +159,17 @@ class LogWriter:
                 self._columns[name].frombytes(data)
 
     def _plain_connection(self, info: ConnectionInfo) -> int | None:
-        """Its number, where its frames stand in packets as they are."""
+        """Return its number, where its frames stand in packets as they are."""
         return self.connection(info) if info.tls is None else None
 
     def _readers_of(self, api_key: int, api_version: int) -> tuple[Summarizer, Summarizer] | None:
-        """What reads bodies; None for exchanges that `add` takes."""
+        """Return what reads bodies; None for exchanges that `add` takes."""
         if self._are_added(api_key):
             return None
         return request_summarizer(api_key, api_version), response_summarizer(api_key, api_version)
 
     def _facts(self, asked: Summary, answered: Summary | None) -> tuple[int, int, int]:
-        """Numbers of errors, topics and topic ids."""
+        """Return numbers of errors, topics and topic ids."""
         answered = NO_SUMMARY if answered is None else answered
         return (
             self._errors.number(answered.errors),
@@ -175,7 +178,7 @@ class LogWriter:
         )
 
     def _kept(self, exchange: Exchange, frame: Frame) -> int | None:
-        """The number by which a frame is found that cannot be read again; None for one that can."""
+        """Return the number by which a frame is found that cannot be read again; None for one that can."""
         if self._put is None:
             return None
         can_read_again = self._can_read_again(frame.first_ref >> FILE_SHIFT)
@@ -252,7 +255,7 @@ def _flags(exchange: Exchange) -> int:
 
 
 def _signature(info: ConnectionInfo) -> _Signature:
-    """What is shown of an open connection beside its exchanges."""
+    """Return what is shown of an open connection beside its exchanges."""
     return (
         info.kind,
         info.client_id,

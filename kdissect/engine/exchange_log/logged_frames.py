@@ -48,7 +48,7 @@ class FrameStore(Protocol):
     """Finds the bytes of frames again. Raises nothing."""
 
     def find(self, want: Want) -> Found:
-        """The frame, or why it cannot be had."""
+        """Return the frame, or why it cannot be had."""
 
 
 class LoggedFrame(Frame):

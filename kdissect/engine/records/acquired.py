@@ -42,14 +42,14 @@ class Acquired:
         self.is_whole = is_whole
 
     def of(self, offset: int) -> Delivery:
-        """What the answer says of the record at an offset."""
+        """Return what the answer says of the record at an offset."""
         at = bisect_right(self._firsts, offset) - 1
         if at < 0 or self._ranges[at][1] < offset:
             return self._missing
         return Delivery(True, self._ranges[at][2])
 
     def count(self, batch: RecordBatch) -> int:
-        """How many records of a batch were acquired, by its header.
+        """Return how many records of a batch were acquired, by its header.
 
         Offsets that no record has any more, as in a compacted batch, count up to the number of its records.
         """
@@ -83,7 +83,7 @@ class AcquiredRecords:
 
 
 def _acquired(exchange: Exchange) -> dict[Place, Acquired]:
-    """The ranges by topic id and partition."""
+    """Return the ranges by topic id and partition."""
     body = exchange.bodies()[1]
     is_whole = body is not None and body.fits
     value = body.value if body is not None and body.fits else _part(exchange)

@@ -27,7 +27,7 @@ class LogOffsets:
         self._next = base
 
     def of(self, batch: RecordBatch, number: int, record: Record) -> int | None:
-        """The offset of a record and its number in its batch; None if no response says it."""
+        """Return the offset of a record and its number in its batch; None if no response says it."""
         if self._next is None:
             return None
         return self._next + (record.offset - batch.base_offset if batch.magic >= _CURRENT_MAGIC else number)
@@ -50,11 +50,13 @@ class AssignedOffsets:
         self._found: dict[Place, int] = {}
 
     def of(self, records: RecordSet) -> LogOffsets | None:
-        """The offsets of one records field; None for an API whose records have their offsets in the log."""
+        """Return the offsets of one records field; None for an API whose records have their offsets in the
+        log.
+        """
         return LogOffsets(self.base(records)) if records.exchange.api_key == PRODUCE else None
 
     def base(self, records: RecordSet) -> int | None:
-        """The offset of the first record of a field of Produce; None if no response says it."""
+        """Return the offset of the first record of a field of Produce; None if no response says it."""
         if records.exchange is not self._exchange:
             self._exchange, self._found = records.exchange, _assigned(records.exchange)
         field = records.records_field
@@ -62,7 +64,7 @@ class AssignedOffsets:
 
 
 def _assigned(exchange: Exchange) -> dict[Place, int]:
-    """Offsets by topic and partition, of those that the broker took."""
+    """Return offsets by topic and partition, of those that the broker took."""
     body = exchange.bodies()[1]
     if body is None or not body.fits:
         return {}

@@ -152,7 +152,7 @@ class CompiledRecords(Generic[_Made]):
 
 
 def _record_set(found: RecordSet | HeldField) -> RecordSet:
-    """A field that has to be read the other way."""
+    """Return a field that has to be read the other way."""
     if isinstance(found, RecordSet):
         return found
     exchange, frame, topic, topic_id, partition, start, end = found
@@ -171,7 +171,10 @@ def way(api_key: int, api_version: int) -> WayOfRows | None:
 
 
 def way_to_batches(api_key: int, api_version: int, needs_slow_path: bool = False) -> Way | None:
-    """The way to the records of an API in a version; None for one without. Python reads those in pieces."""
+    """Return the way to the records of an API in a version; None for one without.
+
+    Python reads those in pieces.
+    """
     is_response = records_side(api_key)
     if is_response is None:
         return None
@@ -215,7 +218,7 @@ def _decompress(codec: int, data: bytes, most: int) -> bytes | None:
 
 
 def rest_fits(data: bytes, start: int, end: int, may_be_cut: bool) -> bool:
-    """Whether bytes behind the batches of a field are the beginning of one that may be cut."""
+    """Return whether bytes behind the batches of a field are the beginning of one that may be cut."""
     found = split_batches(data, start, end, may_be_cut=may_be_cut)
     return not found.batches and not found.faults
 

@@ -46,11 +46,13 @@ class RecordValues:
         self._last: tuple[Record | None, list[Reading | None]] = (None, [None, None])
 
     def facts(self, topic: str | None, record: Record, is_key: bool) -> PartFacts:
-        """The facts about the key or the value of a record of a topic."""
+        """Return the facts about the key or the value of a record of a topic."""
         return _facts(self._reading(topic, record, is_key))
 
     def decoded(self, topic: str | None, record: Record, is_key: bool) -> Any:
-        """What the key or the value holds, as a value for JSON; None where nothing says how to read it."""
+        """Return what the key or the value holds, as a value for JSON; None where nothing says how to read
+        it.
+        """
         reading = self._reading(topic, record, is_key)
         return reading.value if reading.is_decoded else _json(record.key if is_key else record.value)
 
@@ -77,7 +79,7 @@ class RecordValues:
             row["decoded"] = {"key": key.value, "value": value.value}
 
     def part(self, topic: str | None, record: Record, is_key: bool) -> tuple[str, Any] | None:
-        """The schema of a key or value, and the value; None if no schema that was given decodes it."""
+        """Return the schema of a key or value, and the value; None if no schema that was given decodes it."""
         reading = self._reading(topic, record, is_key)
         return (reading.schema or "", reading.value) if reading.is_decoded else None
 
@@ -114,7 +116,7 @@ def _facts(reading: Reading) -> PartFacts:
 
 
 def _json(content: bytes | None) -> Any:
-    """An object or list of JSON; None for anything else."""
+    """Return an object or list of JSON; None for anything else."""
     if content is None or content[:1] not in _OPENINGS or len(content) > MAX_VALUE_BYTES:
         return None
     import json  # start-up: few filters ask for it

@@ -55,7 +55,7 @@ class SnapshotPieces:
 
 
 def _before(last: _Piece | None, start: int) -> PieceEnd:
-    """What was left before `start`."""
+    """Return what was left before `start`."""
     if start == 0:
         return BEGINNING
     if last is None or start not in (last.start, last.end):

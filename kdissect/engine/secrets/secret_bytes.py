@@ -9,7 +9,7 @@ from kdissect.session.exchange import Exchange
 
 
 def secret_patches(exchange: Exchange, side: str, with_records: bool = True) -> list[Patch]:
-    """What makes one frame of an exchange (`request`, `response`) free of secrets. Raises nothing.
+    """Return what makes one frame of an exchange (`request`, `response`) free of secrets. Raises nothing.
 
     Without `with_records` the caller sees to the records.
     Near secrets (`Exchange.is_near_secrets`) everything that cannot be decoded is taken for one.
@@ -30,7 +30,7 @@ def secret_patches(exchange: Exchange, side: str, with_records: bool = True) -> 
 
 
 def _is_followed(exchange: Exchange, side: str, frame: Frame) -> bool:
-    """Whether a frame holds another, as its size was wrong: nobody knows what is in that."""
+    """Return whether a frame holds another, as its size was wrong: nobody knows what is in that."""
     if frame.is_cut:
         return True  # perhaps: its tree tells
     decoded = exchange.bodies()[side != "request"]
@@ -40,5 +40,5 @@ def _is_followed(exchange: Exchange, side: str, frame: Frame) -> bool:
 
 
 def _may_have_metadata_records(frame: Frame) -> bool:
-    """A cheap look: the bytes may stand there by chance."""
+    """Return a cheap look: the bytes may stand there by chance."""
     return any(mark in frame.data for mark in METADATA_MARKS)

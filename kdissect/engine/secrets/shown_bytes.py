@@ -16,8 +16,8 @@ _SHORT = 4
 
 
 def shown_bytes(exchange: Exchange, side: str, start: int, end: int) -> bytes:
-    """The first `EVIDENCE_BYTES` from `start` to `end` of a frame's content; none where the bytes may hold a
-    secret. Raises nothing.
+    """Return the first `EVIDENCE_BYTES` from `start` to `end` of a frame's content; none where the bytes may
+    hold a secret. Raises nothing.
     """
     frame = exchange.request if side == "request" else exchange.response
     if frame is None or end <= start or _is_in_secret(exchange, side, start, end):
@@ -29,7 +29,7 @@ def shown_bytes(exchange: Exchange, side: str, start: int, end: int) -> bytes:
 
 
 def _is_in_secret(exchange: Exchange, side: str, start: int, end: int) -> bool:
-    """Whether a span has to do with a secret: with its length, too, which patches leave alone."""
+    """Return whether a span has to do with a secret: with its length, too, which patches leave alone."""
     if not exchange.is_near_secrets:
         return False
     if exchange.kind is ExchangeKind.SASL_TOKEN:

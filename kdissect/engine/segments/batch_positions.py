@@ -55,7 +55,9 @@ class SegmentPlaces:
         return self._first_offsets[index]
 
     def timestamp_of(self, offset: int) -> int | None:
-        """Largest timestamp of the batch with an offset; None where none reaches so far or has a time."""
+        """Return the largest timestamp of the batch with an offset; None where none reaches so far or has a
+        time.
+        """
         index = bisect_left(self._last_offsets, offset)
         if index == len(self._timestamps) or self._timestamps[index] == NO_TIMESTAMP:
             return None

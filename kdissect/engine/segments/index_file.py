@@ -32,7 +32,7 @@ class IndexEntry(NamedTuple):
     faults: list[str]
 
     def told(self) -> list[str]:
-        """What is wrong, each with the place of the entry."""
+        """Return what is wrong, each with the place of the entry."""
         return [f"entry {self.number} at byte {self.start}: {fault}" for fault in self.faults]
 
 
@@ -61,11 +61,13 @@ class IndexFile(ABC):
 
     @classmethod
     def fields(cls) -> tuple[RowField, ...]:
-        """The fields of a row of this kind."""
+        """Return the fields of a row of this kind."""
         return (*ENTRY_PLACE, *cls.own_fields, ENTRY_FAULTS)
 
     def entries(self, places: SegmentPlaces | None) -> Iterator[IndexEntry]:
-        """The entries in their order, held against each other and against the segment, where there is one."""
+        """Yield the entries in their order, held against each other and against the segment, where there is
+        one.
+        """
         last: Values | None = None
         for number, at in enumerate(range(self.start, self.end, self.layout.size)):
             values = self.layout.unpack_from(self.data, at)
@@ -75,7 +77,7 @@ class IndexFile(ABC):
             last = values
 
     def missing(self, places: SegmentPlaces) -> list[str]:
-        """What the segment demands and no entry says. Ask when all entries were gone through."""
+        """Return what the segment demands and no entry says. Ask when all entries were gone through."""
         return []
 
     def _pull_head(self) -> int:
@@ -83,18 +85,18 @@ class IndexFile(ABC):
         return 0
 
     def _is_room(self, number: int, values: Values) -> bool:
-        """Whether the file from here on is zeros that were allocated beforehand."""
+        """Return whether the file from here on is zeros that were allocated beforehand."""
         return False
 
     @abstractmethod
     def _row(self, values: Values) -> Row:
-        """An entry as its part of a row."""
+        """Return an entry as its part of a row."""
 
     @abstractmethod
     def _entry_faults(
         self, values: Values, last: Values | None, places: SegmentPlaces | None
     ) -> Iterator[str]:
-        """What is wrong with an entry, `last` being the one before."""
+        """Return what is wrong with an entry, `last` being the one before."""
 
 
 class AllocatedIndex(IndexFile):

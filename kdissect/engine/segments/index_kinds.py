@@ -102,8 +102,8 @@ class TransactionIndex(IndexFile):
     )
 
     def missing(self, places: SegmentPlaces) -> list[str]:
-        """Aborted transactions that stand in the segment with their beginning known: readers of committed
-        records would be given theirs.
+        """Return the aborted transactions that stand in the segment with their beginning known: readers of
+        committed records would be given theirs.
         """
         markers = {values[3] for values in self.layout.iter_unpack(self.data[: self.end])}
         return [

@@ -47,7 +47,9 @@ class ProducerStates:
         self._is_from_start = False
 
     def add(self, batch: RecordBatch) -> tuple[int, AbortedTransaction] | None:
-        """The next batch; gives the offset of the marker and the transaction, if it is an abort marker."""
+        """Return the next batch; gives the offset of the marker and the transaction, if it is an abort
+        marker.
+        """
         if self._next_offset is None:
             self._is_from_start = batch.base_offset == 0
         if not batch.crc_is_right or self._next_offset not in (None, batch.base_offset):
@@ -95,7 +97,7 @@ class ProducerStates:
         return batch.base_offset, AbortedTransaction(batch.producer_id, start)
 
     def faults(self, row: Row) -> list[str]:
-        """What an entry of a producer snapshot says otherwise, given as its row.
+        """Return what an entry of a producer snapshot says otherwise, given as its row.
 
         Nothing where the producer was not seen: it may have written before the log begins.
         """

@@ -58,7 +58,7 @@ class SegmentReader:
         yield from self._take(is_end=True)
 
     def _wanted(self) -> int:
-        """Bytes that the first batch held needs; joining less again and again would be slow."""
+        """Return bytes that the first batch held needs; joining less again and again would be slow."""
         length = int.from_bytes(self._held[LENGTH_AT:OVERHEAD])
         return OVERHEAD + length if length <= MAX_BATCH else 0
 

@@ -25,7 +25,7 @@ MARK = "<!-- below: printed by `kdissect tables --describe` -->"
 
 
 def tables_page() -> str:
-    """All tables, from the mark on."""
+    """Return all tables, from the mark on."""
     sections = "\n".join(_section(table) for table in TABLES.values())
     return f"{MARK}\n\nVersion of the tables: {TABLES_VERSION}.\n\n{sections}"
 

@@ -20,7 +20,7 @@ _SCALARS: dict[str, Any] = {
 
 @cache  # one a table
 def arrow_schema(table: Table) -> Any:
-    """The schema of all columns."""
+    """Return the schema of all columns."""
     return pa.schema([(shape.name, _type(shape)) for shape in shapes_of(table.fields)])
 
 

@@ -19,7 +19,7 @@ _HEAD, _INDENT = "table ", "  "
 
 
 def schema_text(tables: Iterable[Table]) -> str:
-    """Tables as text: names and types of columns in their order, the names of rows, their order."""
+    """Return tables as text: names and types of columns in their order, the names of rows, their order."""
     lines = []
     for table in tables:
         lines.append(f"{_HEAD}{table.name}")
@@ -30,7 +30,7 @@ def schema_text(tables: Iterable[Table]) -> str:
 
 
 def breaches(released: str, present: str) -> list[str]:
-    """What breaks the rules between two texts of `schema_text`: a line each, none if nothing does."""
+    """Return what breaks the rules between two texts of `schema_text`: a line each, none if nothing does."""
     now = _tables(present)
     found: list[str] = []
     for name, lines in _tables(released).items():
@@ -43,7 +43,8 @@ def breaches(released: str, present: str) -> list[str]:
 
 
 def conform(batch: Any, schema: Any) -> Any:
-    """A record batch of an older version with the columns of `schema` (`pyarrow.Schema`): new ones are null.
+    """Return a record batch of an older version with the columns of `schema` (`pyarrow.Schema`): new ones are
+    null.
 
     Raises ValueError if it has columns that `schema` has not.
     """
@@ -64,7 +65,7 @@ def conform(batch: Any, schema: Any) -> Any:
 
 
 def _conformed(column: Any, type_: Any) -> Any:
-    """A column whose structs may have got fields."""
+    """Return a column whose structs may have got fields."""
     import pyarrow as pa  # an extra
 
     if column.type == type_:

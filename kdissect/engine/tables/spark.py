@@ -19,12 +19,12 @@ _MAP = {"type": "map", "keyType": "string", "valueType": "long", "valueContainsN
 
 
 def spark_ddl(table: Table) -> str:
-    """The columns as DDL, in one line."""
+    """Return the columns as DDL, in one line."""
     return ", ".join(f"`{shape.name}` {_ddl(shape)}" for shape in shapes_of(table.fields))
 
 
 def spark_json(table: Table) -> dict[str, Any]:
-    """What `StructType.fromJson` takes; no session is needed for that, unlike for DDL."""
+    """Return what `StructType.fromJson` takes; no session is needed for that, unlike for DDL."""
     return _struct(shapes_of(table.fields))
 
 

@@ -159,7 +159,9 @@ class CopySearch:
         return Copies(shares, probable, sets)
 
     def _by_sequence(self, shares: Mapping[str, Share]) -> Iterator[tuple[str, Share]]:
-        """What connections share of which no bytes are equal, but the sequence numbers of one that shares."""
+        """Yield what connections share of which no bytes are equal, but the sequence numbers of one that
+        shares.
+        """
         known = list(chain.from_iterable(self._over.values()))
         found = {_stream(one.info): one.info.id for one in known if one.info.id in shares}
         for one in known:
@@ -169,7 +171,7 @@ class CopySearch:
                 yield one.info.id, Share(root, (), root, is_whole=True)
 
     def _probable(self, shares: Mapping[str, Share]) -> Iterator[tuple[str, str]]:
-        """Pairs of an unread connection and the one of a tap that counts."""
+        """Yield pairs of an unread connection and the one of a tap that counts."""
         for info in self._unread:
             either_way = (info.client, info.broker), (info.broker, info.client)
             for one in (one for ends in either_way for one in self._over.get(ends, ())):
@@ -196,7 +198,7 @@ class CopyMarks(DuplicateTaps):
             super().open(info, tcp, segment)
 
     def counted(self, fed: Iterator[Events]) -> Iterator[Events]:
-        """Events as they are given on: around one its connection counts if it does."""
+        """Yield events as they are given on: around one its connection counts if it does."""
         for events in fed:
             if isinstance(events, list):
                 yield from _each_counted(events)
@@ -204,13 +206,16 @@ class CopyMarks(DuplicateTaps):
                 yield events  # a block has none of a connection that shares only some exchanges
 
     def counted_ends(self, closing: Iterator[list[Event]]) -> Iterator[list[Event]]:
-        """The same of events of the end."""
+        """Yield the same of events of the end."""
         for events in closing:
             yield from _each_counted(events)
 
 
 def _each_counted(events: list[Event]) -> Iterator[list[Event]]:
-    """The same events. If a connection shares only some exchanges, its `same_as` is that of the event."""
+    """Yield the same events.
+
+    If a connection shares only some exchanges, its `same_as` is that of the event.
+    """
     if all(event.connection.share is None for event in events):
         yield events
         return
@@ -232,7 +237,7 @@ def _each_counted(events: list[Event]) -> Iterator[list[Event]]:
 
 
 def _stream(info: ConnectionInfo) -> str:
-    """The first of all connections with its sequence numbers (`DuplicateTaps`)."""
+    """Return the first of all connections with its sequence numbers (`DuplicateTaps`)."""
     return info.same_as or info.id
 
 
@@ -257,7 +262,7 @@ class _Candidate(NamedTuple):
 
 
 def _candidates(seen: list[FrameSamples]) -> Iterator[_Candidate]:
-    """Pairs of connections between two ends that have equal exchanges and no other."""
+    """Yield pairs of connections between two ends that have equal exchanges and no other."""
     most_ns = NEAR_NS if len(seen) > FEW else CLOCK_NS
     for at, other, away_ns in _near(seen, most_ns):
         one, two = seen[at], seen[other]
@@ -271,7 +276,7 @@ def _candidates(seen: list[FrameSamples]) -> Iterator[_Candidate]:
 
 
 def _near(seen: list[FrameSamples], most_ns: int) -> Iterator[tuple[int, int, int]]:
-    """Places of two connections that are no more than `most_ns` apart, and the time between them."""
+    """Yield places of two connections that are no more than `most_ns` apart, and the time between them."""
     ordered = sorted(range(len(seen)), key=lambda number: seen[number].info.start_ns)
     before: list[int] = []
     for other in ordered:
@@ -285,7 +290,9 @@ def _near(seen: list[FrameSamples], most_ns: int) -> Iterator[tuple[int, int, in
 def _groups(
     seen: list[FrameSamples], proven: list[_Candidate]
 ) -> Iterator[tuple[list[FrameSamples], _Pairs]]:
-    """Connections between two ends that are one, at most one of each set; matches by places in the list."""
+    """Yield connections between two ends that are one, at most one of each set; matches by places in the
+    list.
+    """
     group_of = {number: [number] for number in range(len(seen))}
     pairs: _Pairs = {}
     for match, _, at, other, _ in sorted(proven, key=attrgetter("order")):
@@ -307,7 +314,7 @@ def _groups(
 
 
 def _may_carry(tls: ConnectionInfo, tapped: FrameSamples) -> bool:
-    """Whether an unread connection over TLS may be what carries the bytes of a tapped one."""
+    """Return whether an unread connection over TLS may be what carries the bytes of a tapped one."""
     tap = tapped.info
     if max(tls.start_ns - tapped.last_ns, tap.start_ns - tls.end_ns) > NEAR_NS:
         return False
@@ -340,7 +347,7 @@ class _Placed:
 def _shares(
     group: list[FrameSamples], matches: _Pairs, requests: Mapping[str, int]
 ) -> Iterator[tuple[str, Share]]:
-    """What each of a group shares. `requests` are those of each capture set."""
+    """Yield what each of a group shares. `requests` are those of each capture set."""
 
     def rank(at: int) -> tuple[bool, int, str, int]:
         one = group[at]
@@ -361,7 +368,7 @@ def _shares(
 
 
 def _counted_by(copies: list[_Placed]) -> Iterator[tuple[str, Share]]:
-    """What each copy shares. The first one counts; others count what it and those before them lack."""
+    """Yield what each copy shares. The first one counts; others count what it and those before them lack."""
     root = copies[0]
     heads, tails = [root], [root]
     for one in copies[1:]:
@@ -386,7 +393,7 @@ def _counted_by(copies: list[_Placed]) -> Iterator[tuple[str, Share]]:
 
 
 def _share(one: _Placed, root: _Placed, earliest: _Placed, spans: list[tuple[int, str]]) -> Share:
-    """What one copy shares, given who counts up to each of its ordinals."""
+    """Return what one copy shares, given who counts up to each of its ordinals."""
     inside = None if one is root else root.id
     found: list[tuple[int, str | None]] = []
     reached = -1

@@ -84,11 +84,11 @@ class DuplicateTaps:
                 known.moved(number)
 
     def counted(self, fed: Iterator[Events]) -> Iterator[Events]:
-        """Events as they are given on: here each connection counts whole or not at all."""
+        """Return events as they are given on: here each connection counts whole or not at all."""
         return fed
 
     def counted_ends(self, closing: Iterator[list[Event]]) -> Iterator[list[Event]]:
-        """The same of events of the end."""
+        """Return the same of events of the end."""
         return closing
 
     def close(self, info: ConnectionInfo) -> None:

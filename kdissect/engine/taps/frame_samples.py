@@ -56,7 +56,7 @@ class _Sample(NamedTuple):
     ordinal: int
 
     def contradicts(self, other: _Sample) -> bool:
-        """Whether the bytes of two samples differ."""
+        """Return whether the bytes of two samples differ."""
         is_waiting = self.response is None or other.response is None
         return self.request != other.request or (not is_waiting and self.response != other.response)
 

@@ -64,14 +64,16 @@ class Seen:
         return self.root
 
     def look(self) -> tuple[Span, Span]:
-        """What its two streams cover so far."""
+        """Return what its two streams cover so far."""
         if self.tcp is not None:
             self.spans = self.tcp.span(0), self.tcp.span(1)
             self.last_ns = self.tcp.last_time_ns or self.start_ns
         return self.spans
 
     def distance(self, segment: Segment, time_ns: int) -> int:
-        """How far the first packet of a connection is off its stream, in bytes; NO_MATCH for another one."""
+        """Return how far the first packet of a connection is off its stream, in bytes; NO_MATCH for another
+        one.
+        """
         spans = self.look()
         direction = 0 if segment.flow == self.flow else 1
         mine, peer = spans[direction], spans[1 - direction]
@@ -134,7 +136,9 @@ class Between:
             self._index.add(number, seen)
 
     def nearest(self, segment: Segment, capture_set: str, start_ns: int) -> Seen | None:
-        """The connection of another set that the first segment of one fits best; the latest of equals."""
+        """Return the connection of another set that the first segment of one fits best; the latest of
+        equals.
+        """
         if segment.seq < SMALL:
             return None
         search = _Search(self.seen, segment, capture_set, start_ns)
@@ -168,7 +172,7 @@ class _Search:
             self.off, self.number = off, number
 
     def may_win(self, off: int, number: int) -> bool:
-        """Whether one that is so far off would be nearer, or later."""
+        """Return whether one that is so far off would be nearer, or later."""
         return off < self.off or (off == self.off and number > self.number)
 
     def ask_each(self, numbers: list[int]) -> None:
@@ -336,7 +340,7 @@ def _syn_distance(segment: Segment, mine: Span, peer: Span) -> int:
 
 
 def _outside(seq: int, span: Span) -> int:
-    """How far a number lies outside of what a stream covered: 0 within it."""
+    """Return how far a number lies outside of what a stream covered: 0 within it."""
     start, end, _ = span
     behind, before = distance(seq, end), distance(start, seq)
     is_long = (end - start) & MASK >= HALF

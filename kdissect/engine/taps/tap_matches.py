@@ -67,7 +67,7 @@ class Sightings(DuplicateTaps):
             self._told.discard(info.id)
 
     def take(self) -> list[Sighting]:
-        """All connections that are open, and those that ended since the last call."""
+        """Return all connections that are open, and those that ended since the last call."""
         over, self._over = self._over, []
         found = over + [self._sighting(connection, True) for connection in self._now]
         self._told = set(self._now)

@@ -100,7 +100,7 @@ class PlainEnd(NamedTuple):
 
 
 def plain_end(event: ConnectionClosed) -> PlainEnd | None:
-    """What an end proves; None of a connection that came to nothing, or is none of Kafka."""
+    """Return what an end proves; None of a connection that came to nothing, or is none of Kafka."""
     info = event.connection
     if event.problem is not None or info.kind is not ConnectionKind.KAFKA or not info.exchanges:
         return None
@@ -156,7 +156,7 @@ class ConnectionProblems:
         return list(_addresses(view.key, view.response))
 
     def stands(self, _info: ConnectionInfo, _stated: list[Address]) -> bool:
-        """What is told again may be told to another client."""
+        """Return what is told again may be told to another client."""
         return True
 
     def repeat(self, info: ConnectionInfo, stated: list[Address], evidence: Evidence) -> None:
@@ -172,7 +172,7 @@ class ConnectionProblems:
                 asking.advertised[place] = known[place]
 
     def is_advertised(self, info: ConnectionInfo) -> bool:
-        """Whether a response of `ANNOUNCING` names the end of a connection, to whichever client."""
+        """Return whether a response of `ANNOUNCING` names the end of a connection, to whichever client."""
         return any(
             (host, info.broker.port) in known
             for (capture_set, _), known in self._advertised.items()
@@ -203,7 +203,9 @@ class ConnectionProblems:
         return self._of_addresses(end.broker) if end.is_kafka else []
 
     def asked_often(self, connection: str) -> bool:
-        """Whether a connection was told where to go so often that it is of interest if it only asks."""
+        """Return whether a connection was told where to go so often that it is of interest if it only
+        asks.
+        """
         asking = self._asking.peek(connection)
         return asking is not None and asking.answers >= ASKED_OFTEN
 
@@ -230,7 +232,7 @@ class ConnectionProblems:
             self._tried.put(client, {*tried, port})
 
     def _of_addresses(self, end: End) -> list[ConnectionProblem]:
-        """What waited for the proof that an end speaks Kafka."""
+        """Return what waited for the proof that an end speaks Kafka."""
         if end in self._kafka:
             return []
         self._kafka.put(end, None)
@@ -262,7 +264,7 @@ class ConnectionProblems:
         return list(_untold(waiting))
 
     def _advertised_as(self, info: ConnectionInfo) -> Advertised | None:
-        """Where the client was told of the end it connected to."""
+        """Return where the client was told of the end it connected to."""
         given = self._advertised.peek((info.capture_set, info.client.host))
         if not given:
             return None
@@ -282,7 +284,9 @@ class ConnectionProblems:
         return sorted(found, key=lambda one: (one.connection.start_ns, one.connection.id))
 
     def _unreached(self) -> Iterator[ConnectionProblem]:
-        """Attempts at addresses that were advertised: a reason of its own where nobody was heard there."""
+        """Yield attempts at addresses that were advertised: a reason of its own where nobody was heard
+        there.
+        """
         for event, advertised in self._in_vain:
             info, problem = event.connection, event.problem
             if problem is None or (info.capture_set, info.broker) in self._reached:
@@ -311,7 +315,7 @@ def _problem(event: ConnectionClosed, is_kafka: bool) -> ConnectionProblem:
 
 
 def _untold(events: Iterable[ConnectionClosed]) -> Iterator[ConnectionProblem]:
-    """Connections whose ends nobody knows to speak Kafka: HTTP is no problem there."""
+    """Yield connections whose ends nobody knows to speak Kafka: HTTP is no problem there."""
     for event in events:
         if event.problem is not None and event.problem.reason is not Reason.HTTP:
             yield _problem(event, False)
@@ -329,7 +333,7 @@ def _addresses(key: int, answer: Any) -> Iterator[Address]:
 
 
 def names_of_end(info: ConnectionInfo) -> Iterator[str]:
-    """What an end may be called in an answer, as far as the packets and --hosts tell."""
+    """Yield what an end may be called in an answer, as far as the packets and --hosts tell."""
     yield info.broker.host
     name, _, _ = info.broker_text.rpartition(":")
     yield name
@@ -340,7 +344,7 @@ def names_of_end(info: ConnectionInfo) -> Iterator[str]:
 
 
 def _may_be(given: Advertised, info: ConnectionInfo) -> bool:
-    """Whether an address may be that of a connection: of a name nobody knows what it stands for."""
+    """Return whether an address may be that of a connection: of a name nobody knows what it stands for."""
     if given.port != info.broker.port:
         return False
     try:

@@ -75,7 +75,8 @@ class Negotiation:
         """Of these pairs those used as offered, so that they need not be compared again."""
 
     def at_rest(self) -> "Negotiation":
-        """What is kept of a silent connection: one for all that used the same and never asked for versions.
+        """Return what is kept of a silent connection: one for all that used the same and never asked for
+        versions.
 
         It is not to be changed.
         """
@@ -190,12 +191,12 @@ def _answered(view: ExchangeView, known: Negotiation, answer: Any) -> Fact:
 
 @of_same
 def ranges_of(answer: Any) -> dict[int, Range]:
-    """What an ApiVersions response names, by API key. It is not to be changed."""
+    """Return what an ApiVersions response names, by API key. It is not to be changed."""
     return _ranges((row.api_key, (row.min_version, row.max_version)) for row in answer.api_keys or ())
 
 
 def _ranges(rows: Iterable[tuple[int, Range]]) -> dict[int, Range]:
-    """One mapping for all answers that are alike: thousands of connections are given the same."""
+    """Return one mapping for all answers that are alike: thousands of connections are given the same."""
     found = tuple(rows)
     return _shared_ranges(found) if len(found) <= _RANGES_SHARED else dict(found)
 
@@ -207,7 +208,9 @@ def _shared_ranges(rows: tuple[tuple[int, Range], ...]) -> dict[int, Range]:
 
 @of_same
 def honest(ranges: dict[int, Range]) -> dict[int, Range]:
-    """The ranges without versions of Produce that Kafka 4.0 and later name and do not have (KIP-896)."""
+    """Return the ranges without versions of Produce that Kafka 4.0 and later name and do not have
+    (KIP-896).
+    """
     low, high = ranges.get(apis.PRODUCE, (-1, -1))
     if low == _PRODUCE_SHAM_MIN and high >= _PRODUCE_OF_40:
         return _ranges((ranges | {apis.PRODUCE: (_PRODUCE_REAL_MIN, high)}).items())

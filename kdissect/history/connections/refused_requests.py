@@ -125,7 +125,9 @@ class RefusedRequests:
                 del known[kind]
 
     def _how(self, view: ExchangeView) -> RefusalFact:
-        """What a connection shows of a request that was closed: whether it is advertised and waited alone."""
+        """Return what a connection shows of a request that was closed: whether it is advertised and waited
+        alone.
+        """
         low, high = (self._advertised.peek(view.info.id) or {}).get(view.key, (0, -1))
         is_alone = (
             view.request is not None
@@ -166,7 +168,7 @@ class RefusedRequests:
 
 
 def is_first_of_kind(exchange: Exchange) -> bool:
-    """Whether a request is known to be the first one of its API and version on its connection.
+    """Return whether a request is known to be the first one of its API and version on its connection.
 
     It is if each request before it was of another kind, but for the rounds of a login.
     """
@@ -197,7 +199,7 @@ def promptly_closed_ns(exchange: Exchange) -> int | None:
 
 
 def is_refused_by_close(exchange: Exchange) -> bool:
-    """Whether the broker closed right after a request, and did not answer it."""
+    """Return whether the broker closed right after a request, and did not answer it."""
     if exchange.response is not None or exchange.api_key is None or promptly_closed_ns(exchange) is None:
         return False
     return not any(anomaly.kind is AnomalyKind.MALFORMED_HEADER for anomaly in exchange.anomalies or ())

@@ -82,7 +82,7 @@ class SaslSession:
 
 
 def begins_with_tokens(exchange: Exchange) -> bool:
-    """Whether an exchange is the first token of a connection without a SaslHandshake (Kafka 0.9)."""
+    """Return whether an exchange is the first token of a connection without a SaslHandshake (Kafka 0.9)."""
     return exchange.kind is ExchangeKind.SASL_TOKEN and not exchange.ordinal
 
 

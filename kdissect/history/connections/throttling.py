@@ -62,7 +62,7 @@ class Throttle:
 
 @lru_cache(maxsize=4096)  # 368 pairs of key and version, and what hostile requests name
 def client_must_wait(api_key: int, api_version: int) -> bool:
-    """Whether a client owes silence after a throttle time in this response."""
+    """Return whether a client owes silence after a throttle time in this response."""
     api = protocol_messages.api(api_key)
     if api is None:
         return False
@@ -74,7 +74,10 @@ def client_must_wait(api_key: int, api_version: int) -> bool:
 
 @lru_cache(maxsize=4096)  # as above
 def has_throttle(api_key: int, api_version: int) -> bool:
-    """Whether a response has the field. One in another version than its request's is a refusal without it."""
+    """Return whether a response has the field.
+
+    One in another version than its request's is a refusal without it.
+    """
     api = protocol_messages.api(api_key)
     fields = () if api is None else api.response.root.fields
     return any(field.name == "throttle_time_ms" and api_version in field.versions for field in fields)
@@ -111,7 +114,7 @@ class Throttling:
 
 
 def _is_wait(view: ExchangeView, known: Throttle, throttle_ms: int) -> list[Fact]:
-    """Whether a broker tells the time that a Fetch waited for records as the time to be silent.
+    """Return whether a broker tells the time that a Fetch waited for records as the time to be silent.
 
     By chance both are alike once, not WAITS times in a row.
     """
@@ -136,7 +139,7 @@ def _start(view: ExchangeView, known: Throttle, throttle_ms: int) -> None:
 
 
 def _next_request(view: ExchangeView, known: Throttle) -> list[Fact]:
-    """Whether a request keeps the silence that an earlier answer asked for."""
+    """Return whether a request keeps the silence that an earlier answer asked for."""
     if known.until_ns == NEVER_NS or view.exchange.request is None:
         return []
     sent = view.sent_ns

@@ -9,7 +9,7 @@ _MOST_DIGITS = 10  # of a number of iterations that is compared at all
 
 
 def plain_fault(token: bytes) -> str | None:
-    """What is wrong with a client's PLAIN token; None if nothing is (RFC 4616 section 2)."""
+    """Return what is wrong with a client's PLAIN token; None if nothing is (RFC 4616 section 2)."""
     found = token_value("PLAIN", token, from_client=True)
     if found is None:
         return f"{token.count(0)} NULs instead of 2"
@@ -29,7 +29,7 @@ class ScramExchange:
         self.full_nonce: str | None = None
 
     def client(self, token: bytes) -> str | None:
-        """The client's next token; what is wrong with it, if anything."""
+        """Return the client's next token; what is wrong with it, if anything."""
         self.tokens += 1
         if self.tokens == 1:
             first = _message("SaslScramClientFirst", token, True)
@@ -45,7 +45,7 @@ class ScramExchange:
         return None if same else "the final token has another nonce"
 
     def server(self, token: bytes) -> str | None:
-        """The server's next token."""
+        """Return the server's next token."""
         if self.tokens != 1:
             return None
         first = _message("SaslScramServerFirst", token, False)
@@ -61,6 +61,6 @@ class ScramExchange:
 
 
 def _message(name: str, token: bytes, from_client: bool) -> Any:
-    """The value of a token, if it is this message of SCRAM."""
+    """Return the value of a token, if it is this message of SCRAM."""
     found = token_value("SCRAM-", token, from_client)
     return found.value if found is not None and found.name == name else None

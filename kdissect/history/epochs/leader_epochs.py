@@ -51,7 +51,9 @@ class Leadership:
         self.changes = 0
 
     def is_told_again(self, topic_id: bytes | None, leader: int, epoch: int, broker: str) -> bool:
-        """Whether a broker that told this epoch last tells the same leader and topic (None: any) again."""
+        """Return whether a broker that told this epoch last tells the same leader and topic (None: any)
+        again.
+        """
         return (
             self.leader == leader
             and self.epoch == epoch
@@ -93,7 +95,7 @@ class LeaderEpochs:
         self.clusters: Table[str, tuple[str, Evidence]] = Table(CONNECTIONS_KEPT)
 
     def concerns(self, api_key: int, api_version: int) -> bool:
-        """Whether answers of this version may tell a leader."""
+        """Return whether answers of this version may tell a leader."""
         return api_key not in _WITH_LEADER or _has_leaders(api_key, api_version)
 
     def feed(self, view: ExchangeView) -> list[Fact]:
@@ -113,7 +115,7 @@ class LeaderEpochs:
         return facts + self._cluster(view)
 
     def _cluster(self, view: ExchangeView) -> list[Fact]:
-        """Whether a broker names another cluster than it did before, on the same connection."""
+        """Return whether a broker names another cluster than it did before, on the same connection."""
         cluster = _cluster_of(view)
         known = None if cluster is None else self._named_first(view.info, cluster, view.evidence)
         if known is None or known[0] == cluster:
@@ -125,11 +127,11 @@ class LeaderEpochs:
         ]
 
     def _named_first(self, info: ConnectionInfo, cluster: str, by: Evidence) -> tuple[str, Evidence]:
-        """The cluster that a connection named first: this one if it named none before."""
+        """Return the cluster that a connection named first: this one if it named none before."""
         return self.clusters.get(info.id) or self.clusters.put(info.id, (cluster, by))
 
     def stated(self, view: ExchangeView) -> Stated:
-        """The cluster, leaders and epochs, for when they are told again."""
+        """Return the cluster, leaders and epochs, for when they are told again."""
         scope = view.info.scope
         leaders: list[Standing] = [
             ((scope, of.topic, of.partition), of.topic_id, of.leader, of.epoch)
@@ -139,8 +141,8 @@ class LeaderEpochs:
         return _cluster_of(view), leaders
 
     def stands(self, info: ConnectionInfo, stated: Stated) -> bool:
-        """Whether these leaders are known, this broker told their epochs last, and the connection named no
-        other cluster.
+        """Return whether these leaders are known, this broker told their epochs last, and the connection
+        named no other cluster.
         """
         broker, peek = info.broker_address, self.partitions.peek
         cluster, leaders = stated
@@ -203,7 +205,9 @@ def _compare(key: PartitionKey, view: ExchangeView, report: _Report, known: Lead
 
 
 def _cluster_of(view: ExchangeView) -> str | None:
-    """The id of the cluster in a Metadata answer; None in versions without it, and where it is null."""
+    """Return the id of the cluster in a Metadata answer; None in versions without it, and where it is
+    null.
+    """
     cluster = getattr(view.response, "cluster_id", None) if view.key == apis.METADATA else None
     return None if cluster is None else str(cluster)
 
@@ -228,7 +232,9 @@ def _reports(view: ExchangeView) -> Iterator[_Report]:
 
 @lru_cache(maxsize=4096)  # 368 pairs of key and version, and what hostile requests name
 def _has_leaders(api_key: int, api_version: int) -> bool:
-    """Whether a response of this version has a current leader: most Produce and Fetch answers do not."""
+    """Return whether a response of this version has a current leader: most Produce and Fetch answers do
+    not.
+    """
     api = protocol_messages.api(api_key)
     return api is not None and _has_leader(api.response.root, api_version)
 
@@ -248,7 +254,7 @@ def _has_leader(of: Type, version: int, *, outside_tags: bool = False) -> bool:
 
 @lru_cache(maxsize=4096)  # as above
 def tells_in_tags(api_key: int, api_version: int) -> bool:
-    """Whether a response of this version tells leaders in tags alone, if at all."""
+    """Return whether a response of this version tells leaders in tags alone, if at all."""
     api = protocol_messages.api(api_key)
     if api is None or api_key not in _WITH_LEADER:
         return False
@@ -268,7 +274,7 @@ def _of_metadata(answer: Any) -> Iterator[_Report]:
 
 
 def _of_current_leader(answer: Any) -> Iterator[_Report]:
-    """The `current_leader` of Produce, Fetch and ShareFetch answers: brokers send it with an error."""
+    """Yield the `current_leader` of Produce, Fetch and ShareFetch answers: brokers send it with an error."""
     for topic in answer.responses or ():
         name = _name(topic)
         for row in getattr(topic, "partition_responses", None) or getattr(topic, "partitions", None) or ():

@@ -69,7 +69,7 @@ class OwnCounters:
 
 
 def _partitions(answer: Any) -> Iterator[tuple[bytes, Any, str]]:
-    """Partitions that the controller reports, by topic id: a name may be that of a new topic by now."""
+    """Yield partitions that the controller reports, by topic id: a name may be that of a new topic by now."""
     for at, topic in enumerate(getattr(answer, "topics", None) or ()):
         topic_id: bytes = getattr(topic, "topic_id", b"")
         for index, row in enumerate(topic.partitions or ()):

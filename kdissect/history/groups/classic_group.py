@@ -142,7 +142,7 @@ class Rebalance:
             members.setdefault(member_id, time_ns)
 
     def why(self, leader: str | None) -> dict[Cause, set[str]]:
-        """The causes, none of them later than its effect.
+        """Return the causes, none of them later than its effect.
 
         Where none was seen, a known member asked: the leader does when its topics changed.
         """
@@ -153,12 +153,12 @@ class Rebalance:
 
 
 def earliest(*times_ns: int | None) -> int | None:
-    """The first of those that are known."""
+    """Return the first of those that are known."""
     return min((time_ns for time_ns in times_ns if time_ns is not None), default=None)
 
 
 def before(causes: dict[Cause, dict[str, int]], shown_ns: int | None) -> dict[Cause, set[str]]:
-    """Those that were at work when the effect showed; all, where nothing shows when that was."""
+    """Return those that were at work when the effect showed; all, where nothing shows when that was."""
     found: dict[Cause, set[str]] = {}
     for cause, members in causes.items():
         early = {who for who, time_ns in members.items() if shown_ns is None or time_ns <= shown_ns}
@@ -251,11 +251,11 @@ class ClassicGroup:
             rebalance.because(Cause.MEMBER_JOINED, attempt.who, attempt.sent_ns)
 
     def member(self, member_id: str) -> ClassicMember:
-        """A member, made if it was not known."""
+        """Return a member, made if it was not known."""
         return self.members.get_or(member_id, lambda: ClassicMember(member_id))
 
     def instance(self, instance_id: str) -> ClassicMember | None:
-        """A static member by its instance id (KIP-345)."""
+        """Return a static member by its instance id (KIP-345)."""
         return next((member for member in self.members if member.instance_id == instance_id), None)
 
     def leave(self, member_id: str, evidence: Evidence) -> ClassicMember | None:

@@ -322,7 +322,7 @@ def _heartbeat(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[F
 
 
 def _accepted(view: ExchangeView, group: ClassicGroup, generation: int) -> ClassicMember:
-    """Who sent a request that only members of a generation may send."""
+    """Return who sent a request that only members of a generation may send."""
     member = group.member(str(view.request.member_id))
     member.client_id, member.client = view.exchange.client_id, view.info.client_text
     if member.generation is None:
@@ -331,7 +331,7 @@ def _accepted(view: ExchangeView, group: ClassicGroup, generation: int) -> Class
 
 
 def _late(view: ExchangeView, key: GroupKey, member: ClassicMember | None) -> list[Fact]:
-    """The time since a member was last heard of, against its session timeout."""
+    """Return the time since a member was last heard of, against its session timeout."""
     if member is None:
         return []
     is_late, silent_ms = _is_late(member, view.sent_ns), (view.sent_ns - member.last_ns) // _MS
@@ -350,7 +350,7 @@ def _is_late(member: ClassicMember, sent_ns: int) -> bool:
 def _overdue(
     view: ExchangeView, key: GroupKey, group: ClassicGroup, member: ClassicMember | None
 ) -> list[Fact]:
-    """Whether a member that was told to join again still has not (KIP-62).
+    """Return whether a member that was told to join again still has not (KIP-62).
 
     The group waits as long as the most patient member allows.
     """

@@ -73,7 +73,9 @@ def _newcomer(view: ExchangeView, group: ClassicGroup) -> Cause:
 
 
 def _subscribes_otherwise(known: ClassicMember, request: Any) -> bool:
-    """Whether the topics differ: other bytes (owned partitions, generation) change at every rebalance."""
+    """Return whether the topics differ: other bytes (owned partitions, generation) change at every
+    rebalance.
+    """
     before = subscribed_topics(known.metadata)
     if before is None:
         return False
@@ -93,7 +95,7 @@ def roster_causes(group: ClassicGroup, rebalance: Rebalance) -> None:
 
 
 def went_back(view: ExchangeView, key: GroupKey, group: ClassicGroup, generation: int) -> list[Fact]:
-    """Whether a broker tells a generation that cannot follow.
+    """Return whether a broker tells a generation that cannot follow.
 
     A group that was empty begins anew, with 1 or what else its broker begins with; who asks to join that one
     has no member id of the old one.
@@ -115,7 +117,8 @@ def went_back(view: ExchangeView, key: GroupKey, group: ClassicGroup, generation
 
 
 def are_of_one_join(view: ExchangeView, began: Evidence | None) -> bool:
-    """Whether one coordinator answered a JoinGroup and the one that began the generation at the same time.
+    """Return whether one coordinator answered a JoinGroup and the one that began the generation at the same
+    time.
 
     It answers all members of a generation at once. What is answered later may come from another cluster at
     the same address, in which the group has the same generation.
@@ -124,7 +127,7 @@ def are_of_one_join(view: ExchangeView, began: Evidence | None) -> bool:
 
 
 def two_leaders(view: ExchangeView, key: GroupKey, group: ClassicGroup, stated: str) -> list[Fact]:
-    """Whether members of a generation are told of different leaders.
+    """Return whether members of a generation are told of different leaders.
 
     A static member that comes back under another id is told of a leader that may have done so too (KIP-345).
     """
@@ -141,7 +144,7 @@ def two_leaders(view: ExchangeView, key: GroupKey, group: ClassicGroup, stated: 
 
 
 def metadata_differs(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
-    """Whether the leader of the generation was told of members' metadata as they sent it.
+    """Return whether the leader of the generation was told of members' metadata as they sent it.
 
     Its answer and those of the members come in any order.
     """
@@ -172,7 +175,7 @@ def _topics(metadata: bytes, other: bytes) -> str:
 def answered_after_leave(
     view: ExchangeView, key: GroupKey, group: ClassicGroup, member: ClassicMember | None
 ) -> list[Fact]:
-    """Whether the heartbeat of one that left was answered as if it were a member still."""
+    """Return whether the heartbeat of one that left was answered as if it were a member still."""
     left = None if member is not None else group.gone.peek(str(view.request.member_id))
     if left is None or not is_answered_before(left, view.evidence):
         return []
@@ -184,7 +187,7 @@ def answered_after_leave(
 def answered_to_stranger(
     view: ExchangeView, key: GroupKey, group: ClassicGroup, member: ClassicMember | None
 ) -> list[Fact]:
-    """Whether a heartbeat for the generation was accepted of one that is not in its leader's list.
+    """Return whether a heartbeat for the generation was accepted of one that is not in its leader's list.
 
     Members that joined on the same connection show that it leads to the coordinator of that generation. A
     static member that comes back has another id than the leader knew (KIP-345).
@@ -205,7 +208,7 @@ def answered_to_stranger(
 
 
 def assigns(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
-    """A SyncGroup of the current generation that was not refused: what its leader assigns."""
+    """Return a SyncGroup of the current generation that was not refused: what its leader assigns."""
     request = view.request
     member = group.members.peek(str(request.member_id))
     if member is None or not member.leads or not request.assignments or group.rebalance is None:
@@ -222,7 +225,7 @@ def assigns(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact
 def _not_subscribed(
     view: ExchangeView, key: GroupKey, group: ClassicGroup, assignor: str | None
 ) -> list[Fact]:
-    """Whether the leader assigns topics that a member did not subscribe to when it joined."""
+    """Return whether the leader assigns topics that a member did not subscribe to when it joined."""
     for index, row in enumerate(view.request.assignments if assignor in group_assignments.EXCLUSIVE else ()):
         member = group.members.peek(str(row.member_id))
         if member is None or member.generation != group.generation or assignor not in member.protocols:
@@ -240,7 +243,7 @@ def _not_subscribed(
 def generation_differs(
     view: ExchangeView, key: GroupKey, member: ClassicMember | None, generation: int
 ) -> list[Fact]:
-    """Whether a member's request names the generation it was told of last."""
+    """Return whether a member's request names the generation it was told of last."""
     if member is None or not _is_of_other_generation(member, generation, view.evidence):
         return []
     return [
@@ -252,14 +255,14 @@ def generation_differs(
 
 
 def _is_of_other_generation(member: ClassicMember, generation: int, sent: Evidence) -> bool:
-    """Whether a member names another generation than it was told of before it sent that."""
+    """Return whether a member names another generation than it was told of before it sent that."""
     if member.generation is None or member.joined_by is None:
         return False
     return generation != member.generation and is_answered_before(member.joined_by, sent)
 
 
 def sync_request(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
-    """What a SyncGroup of the current generation brings."""
+    """Return what a SyncGroup of the current generation brings."""
     request = view.request
     facts = []
     assignments = request.assignments or ()

@@ -43,7 +43,7 @@ class Assignments:
         self.is_settled = True
 
     def send(self, view: ExchangeView, key: GroupKey) -> list[Fact]:
-        """A leader's SyncGroup that was answered without an error, or not at all."""
+        """Return a leader's SyncGroup that was answered without an error, or not at all."""
         rows = view.request.assignments[:ASSIGNMENTS_KEPT]
         sent = {str(row.member_id): bytes(row.assignment) for row in rows}
         if self.sent is not None:
@@ -81,7 +81,9 @@ class Assignments:
 
 
 def of_leader(view: ExchangeView, key: GroupKey, protocol: tuple[str | None, str | None]) -> list[Fact]:
-    """What a leader's SyncGroup assigns; `protocol` are type and name, None where they were not seen."""
+    """Return what a leader's SyncGroup assigns; `protocol` are type and name, None where they were not
+    seen.
+    """
     kind, name = protocol
     holders: dict[tuple[str, int], str] = {}
     for index, row in enumerate(view.request.assignments if kind == CONSUMER else ()):
@@ -99,7 +101,7 @@ def of_leader(view: ExchangeView, key: GroupKey, protocol: tuple[str | None, str
 
 
 def _texts(sent: bytes, given: bytes) -> tuple[str, str]:
-    """Both in words that differ."""
+    """Return both in words that differ."""
     found = _text(sent, assigned_partitions(sent)), _text(given, assigned_partitions(given))
     return found if found[0] != found[1] else (plural(len(sent), "byte"), f"{len(given)} other ones")
 

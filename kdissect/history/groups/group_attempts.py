@@ -49,7 +49,7 @@ class Attempts:
         self._answering.put((info.capture_set, info.broker_address), True)
 
     def of(self, view: ExchangeView) -> Attempt | None:
-        """The attempt that an exchange is; None for one that was answered, or may have been."""
+        """Return the attempt that an exchange is; None for one that was answered, or may have been."""
         exchange = view.exchange
         broker = view.info.capture_set, view.info.broker_address
         if exchange.response is not None:

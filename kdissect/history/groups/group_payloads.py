@@ -17,7 +17,9 @@ Assigned = frozenset[tuple[str, int]]
 
 
 def assigned_partitions(assignment: bytes) -> Assigned | None:
-    """Topics and partitions of an assignment; empty bytes assign nothing; None for bytes of another form."""
+    """Return topics and partitions of an assignment; empty bytes assign nothing; None for bytes of another
+    form.
+    """
     if not assignment:
         return frozenset()
     body = _decode("ConsumerProtocolAssignment", assignment)
@@ -25,7 +27,9 @@ def assigned_partitions(assignment: bytes) -> Assigned | None:
 
 
 def connect_tasks(assignment: bytes) -> frozenset[str] | None:
-    """Connectors and tasks of a Connect worker: `NAME` and `NAME/TASK`; None for bytes of another form."""
+    """Return connectors and tasks of a Connect worker: `NAME` and `NAME/TASK`; None for bytes of another
+    form.
+    """
     body = _decode("ConnectProtocolAssignment", assignment) if assignment else None
     if body is None:
         return None
@@ -37,7 +41,7 @@ def connect_tasks(assignment: bytes) -> frozenset[str] | None:
 
 
 def subscribed_topics(metadata: bytes) -> tuple[str, ...] | None:
-    """Topics of a subscription; None for bytes of another form."""
+    """Return topics of a subscription; None for bytes of another form."""
     body = _decode("ConsumerProtocolSubscription", metadata)
     return None if body is None else tuple(map(str, body.topics or ()))
 

@@ -91,7 +91,9 @@ class ModernMember:
         return self.owned - self.assigned
 
     def is_behind(self, epoch: int) -> bool:
-        """Whether it has not come to the group's epoch: it was told an older one, or holds what it lost."""
+        """Return whether it has not come to the group's epoch: it was told an older one, or holds what it
+        lost.
+        """
         return self.epoch is not None and (self.epoch < epoch or bool(self.revoking))
 
 
@@ -137,7 +139,7 @@ class ModernRebalance:
         return earliest(self.shown_ns, *(time_ns for time_ns in times if time_ns > NEVER_NS)) or self.shown_ns
 
     def why(self) -> dict[Cause, set[str]]:
-        """The causes, none of them later than its effect."""
+        """Return the causes, none of them later than its effect."""
         return before(self.causes, self.shown_ns)
 
     def because(self, cause: Cause, member_id: str, time_ns: int) -> None:
@@ -228,7 +230,7 @@ class ModernGroup:
             last.settle(time_ns)
 
     def _newcomers(self) -> list[str]:
-        """Members without an assignment that get what others gave up since the last raise."""
+        """Return members without an assignment that get what others gave up since the last raise."""
         if not (self.revoked and self.rebalances and _FOR_NEWCOMERS & self.rebalances[-1].causes.keys()):
             return []
         return [one.member_id for one in self.members if one.is_joined and one.assigned == _NOTHING]
@@ -284,7 +286,7 @@ class ModernGroup:
         self.because(Cause.MEMBER_JOINED, attempt.who, attempt.sent_ns)
 
     def trying(self) -> list[Attempt]:
-        """Attempts of those that have not become members since."""
+        """Return attempts of those that have not become members since."""
         found = []
         for attempt in self.attempts:
             member = self.members.peek(attempt.member_id)
@@ -293,7 +295,7 @@ class ModernGroup:
         return found
 
     def expected(self) -> dict[Cause, dict[str, int]]:
-        """What has happened lately that raises the epoch, and of which no member was told yet."""
+        """Return what has happened lately that raises the epoch, and of which no member was told yet."""
         found: dict[Cause, dict[str, int]] = {}
         for cause in filter(_RAISING.__contains__, self.causes):
             late = {
@@ -306,13 +308,15 @@ class ModernGroup:
         return found
 
     def not_reached(self, members: list[ModernMember]) -> list[ModernRebalance]:
-        """The rebalances that some members have not come to the end of; the last one of revoking members."""
+        """Return the rebalances that some members have not come to the end of; the last one of revoking
+        members.
+        """
         least = min((member.epoch or 0 for member in members), default=self.epoch)
         found = [rebalance for rebalance in self.rebalances if rebalance.epoch > least]
         return found or (list(self.rebalances)[-1:] if members else [])
 
     def lost(self) -> dict[str, ModernRebalance]:
-        """Members that the coordinator missed and removed, each with the epoch that came of it.
+        """Return members that the coordinator missed and removed, each with the epoch that came of it.
 
         Nobody says so. Such a member's heartbeat was late when an epoch was told that nothing else explains,
         and it missed all since, for as long as a session takes.
@@ -330,8 +334,8 @@ class ModernGroup:
         return found
 
     def waited_for(self) -> list[ModernMember]:
-        """Members that have not come to the epoch or have no assignment yet, but for those that were silent
-        for too long, or lost.
+        """Return members that have not come to the epoch or have no assignment yet, but for those that were
+        silent for too long, or lost.
         """
         lost = self.lost()
         late = self.behind.difference(lost) or set(self._newcomers()).difference(lost)

@@ -108,7 +108,7 @@ def _fact(
 
 
 def _against(view: ExchangeView, key: GroupKey, member: ModernMember) -> list[Fact]:
-    """What differs between a heartbeat and what the coordinator told the member."""
+    """Return what differs between a heartbeat and what the coordinator told the member."""
     facts = []
     epoch = view.request.member_epoch
     given = member.epoch
@@ -131,7 +131,7 @@ def _against(view: ExchangeView, key: GroupKey, member: ModernMember) -> list[Fa
 
 
 def _unassigned(view: ExchangeView, key: GroupKey, member: ModernMember) -> list[Fact]:
-    """Whether a member says that it holds what it was not given since it joined."""
+    """Return whether a member says that it holds what it was not given since it joined."""
     if member.given is None or not hasattr(view.request, "topic_partitions"):
         return []  # tasks of a streams group change their role (KIP-1071)
     owned = _holdings(view.request)
@@ -143,7 +143,7 @@ def _unassigned(view: ExchangeView, key: GroupKey, member: ModernMember) -> list
 
 
 def _after_leave(view: ExchangeView, key: GroupKey, group: ModernGroup, member: ModernMember) -> list[Fact]:
-    """Whether the heartbeat of one that left was answered as if it were a member still."""
+    """Return whether the heartbeat of one that left was answered as if it were a member still."""
     left, answer = group.left.peek(member.member_id), view.response
     if left is None or view.request.member_epoch <= JOIN or not is_answered_before(left, view.evidence):
         return []
@@ -311,7 +311,7 @@ def _replace(view: ExchangeView, group: ModernGroup, member: ModernMember) -> No
 
 
 def _held_by_two(view: ExchangeView, key: GroupKey, group: ModernGroup, member: ModernMember) -> list[Fact]:
-    """Whether a member that goes on as before holds what another one was given meanwhile."""
+    """Return whether a member that goes on as before holds what another one was given meanwhile."""
     holding, given = group.contested.get(member.member_id, (None, None))
     if holding is None or given is None or not is_answered_before(given, view.evidence):
         return []
@@ -341,7 +341,7 @@ def _hold(view: ExchangeView, group: ModernGroup, member: ModernMember, before: 
 
 
 def _back(view: ExchangeView, key: GroupKey, member: ModernMember, epoch: int) -> list[Fact]:
-    """Whether the coordinator tells an epoch that no member can have."""
+    """Return whether the coordinator tells an epoch that no member can have."""
     given = None if view.request.member_epoch == JOIN else member.epoch
     least = _FIRST_EPOCH if given is None else given
     if epoch >= least:
@@ -370,7 +370,7 @@ def _refused(view: ExchangeView, key: GroupKey, group: ModernGroup, member: Mode
 
 
 def _holdings(of: Any) -> frozenset[Holding] | None:
-    """What a request or an assignment holds; None where it says nothing (null: unchanged)."""
+    """Return what a request or an assignment holds; None where it says nothing (null: unchanged)."""
     if of is None:
         return None
     rows = getattr(of, "topic_partitions", None)

@@ -34,7 +34,7 @@ class LentSequences:
         return [*self._clients]
 
     def numbers_of(self, info: ConnectionInfo, client_id: str | None) -> tuple[int, int]:
-        """Those of a client and its connection."""
+        """Return those of a client and its connection."""
         self._machine.have_back = self.take
         return self._clients.setdefault(client_id, len(self._clients)), self._connections.of(info)
 

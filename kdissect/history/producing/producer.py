@@ -17,7 +17,7 @@ _MAX_SEQUENCE = 0x7FFFFFFF  # DefaultRecordBatch#incrementSequence: after it com
 
 
 def next_sequence(base: int, last_offset_delta: int) -> int:
-    """The sequence behind a batch: `base + last_offset_delta + 1`, wrapped as the broker does."""
+    """Return the sequence behind a batch: `base + last_offset_delta + 1`, wrapped as the broker does."""
     return (base + last_offset_delta + 1) & _MAX_SEQUENCE
 
 
@@ -37,7 +37,7 @@ class Sent(NamedTuple):
         return f"error {self.error}" if self.error else "accepted"
 
     def holds(self, sequence: int) -> bool:
-        """Whether a sequence lies within the batch: a retry may have split it."""
+        """Return whether a sequence lies within the batch: a retry may have split it."""
         return (sequence - self.base_sequence) & _MAX_SEQUENCE <= max(0, self.last_offset_delta)
 
 
@@ -78,7 +78,7 @@ class PartitionSequence:
         return self.recent[-1].evidence if self.recent else None
 
     def is_full(self, now: Evidence) -> bool:
-        """Whether as many batches as a broker remembers were answered only after a request."""
+        """Return whether as many batches as a broker remembers were answered only after a request."""
         recent = self.recent
         if len(recent) < BATCHES_KEPT:
             return False
@@ -88,7 +88,7 @@ class PartitionSequence:
         return True
 
     def continues(self, epoch: int, sequence: int, losses: int, now: Evidence) -> bool:
-        """Whether a batch is the next one, and not one more than a broker remembers."""
+        """Return whether a batch is the next one, and not one more than a broker remembers."""
         recent = self.recent
         if epoch != self.epoch or losses != self.losses or not recent:
             return False
@@ -112,7 +112,7 @@ class PartitionSequence:
         return True
 
     def took_before(self, now: Evidence) -> bool:
-        """Whether a batch of this epoch was taken, and that answered before a request."""
+        """Return whether a batch of this epoch was taken, and that answered before a request."""
         return any(sent.error == 0 and is_answered_before(sent.evidence, now) for sent in self.recent)
 
     def begin(self, epoch: int) -> None:
@@ -122,7 +122,7 @@ class PartitionSequence:
         self.recent.clear()
 
     def find(self, sequence: int) -> Sent | None:
-        """The batch among the last ones that holds a sequence."""
+        """Return the batch among the last ones that holds a sequence."""
         return next((sent for sent in reversed(self.recent) if sent.holds(sequence)), None)
 
     def sent(self, batch: Sent, losses: int) -> None:
@@ -180,11 +180,13 @@ class Producer:
         return self.partitions.forgotten > 0
 
     def partition(self, key: PartitionKey) -> PartitionSequence:
-        """The sequences of one partition."""
+        """Return the sequences of one partition."""
         return self.partitions.get_or(key, PartitionSequence)
 
     def partition_of(self, info: ConnectionInfo, key: PartitionKey) -> PartitionSequence:
-        """The same; the log of a topic that was deleted and created again under its name is another log."""
+        """Return the same; the log of a topic that was deleted and created again under its name is another
+        log.
+        """
         here = self.partition(key)
         if isinstance(key[0], str):
             topic = topic_now(info, key[0])

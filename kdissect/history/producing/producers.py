@@ -84,7 +84,7 @@ class Producers:
         return self._given(view, producer_id, answer.producer_epoch)
 
     def passes(self, exchange: Exchange, parts: ProduceParts | None) -> bool:
-        """A Produce whose batches have no producer id, or whose one batch comes next, and is taken."""
+        """Return a Produce whose batches have no producer id, or whose one batch comes next, and is taken."""
         if parts is None:
             return False
         if len(parts.batches) == 1:  # nearly always
@@ -125,7 +125,7 @@ class Producers:
         return True
 
     def _given(self, view: ExchangeView, producer_id: int, epoch: int) -> list[Fact]:
-        """A coordinator gave a producer id and epoch."""
+        """Return a coordinator gave a producer id and epoch."""
         self.have_back()
         key: ProducerKey = view.info.scope, producer_id
         self._given_on.put(view.info.id, producer_id)
@@ -180,7 +180,7 @@ class Producers:
         return facts
 
     def losses_on(self, connection: str) -> int:
-        """Requests of a connection that were cut, and batches with a wrong checksum."""
+        """Return requests of a connection that were cut, and batches with a wrong checksum."""
         return self._damaged.peek(connection) or 0
 
     def _damage(self, connection: str) -> None:
@@ -214,7 +214,7 @@ class Producers:
         return [*facts, *_verdict(batch, known)]
 
     def _never_given(self, batch: "_Batch") -> list[Fact]:
-        """An id that nobody gave, on a connection that gave another: a producer keeps to its own."""
+        """Return an id that nobody gave, on a connection that gave another: a producer keeps to its own."""
         given = self._given_on.get(batch.view.info.id)
         if given is None or given == batch.header.producer_id:  # the broker may have named its cluster since
             return []
@@ -242,7 +242,7 @@ class _Batch(NamedTuple):
 
 
 def _is_copy(view: ExchangeView, known: Producer) -> bool:
-    """Whether an answer may be the one that gave the id in epoch 0 before, captured by another tap.
+    """Return whether an answer may be the one that gave the id in epoch 0 before, captured by another tap.
 
     Later epochs may have been given since, if the clocks of the taps are far apart.
     """
@@ -298,7 +298,8 @@ def _sequence(batch: _Batch, known: Producer) -> list[Fact]:
 
 
 def _offset(batch: _Batch, known: Producer, here: PartitionSequence) -> list[Fact]:
-    """The offset that a new batch was given against those given before; one sent again is given its own.
+    """Return the offset that a new batch was given against those given before; one sent again is given its
+    own.
 
     With acks less than all, what was taken may be lost with its leader.
     """
@@ -318,7 +319,7 @@ def _offset(batch: _Batch, known: Producer, here: PartitionSequence) -> list[Fac
 
 
 def _first_of_epoch(batch: _Batch, known: Producer, here: PartitionSequence) -> list[Fact]:
-    """A log that knows no epoch of a producer takes any sequence (ProducerAppendInfo#checkSequence).
+    """Return a log that knows no epoch of a producer takes any sequence (ProducerAppendInfo#checkSequence).
 
     A name may be that of a new topic by now, with a new log. An id names one log.
     """

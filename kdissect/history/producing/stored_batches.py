@@ -74,11 +74,11 @@ class StoredTable:
         self._batches[place] = Stored(crc, header, evidence, True)
 
     def find(self, place: Place) -> Stored | None:
-        """The batch of a place."""
+        """Return the batch of a place."""
         return self._batches.get(place)
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """All of them, for another table, in their order."""
+        """Return all of them, for another table, in their order."""
         return [(place, *stored) for place, stored in self._batches.items()]
 
     def restore(self, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -148,7 +148,7 @@ class StoredBatches:
                 self.table.note(place, batch.crc, _header(batch), tuple(evidence_of(exchange)))
 
     def _differing(self, exchange: Exchange) -> Iterator[tuple[RecordBatch, PartitionKey, Stored]]:
-        """Batches of a Fetch with other records than those that were produced."""
+        """Yield batches of a Fetch with other records than those that were produced."""
         if not len(self.table):
             return
         for partition, batch in _batches(exchange):
@@ -170,7 +170,7 @@ class StoredBatches:
 
 
 def place_of(info: ConnectionInfo) -> str:
-    """The broker of a connection."""
+    """Return the broker of a connection."""
     return f"{info.capture_set} {info.broker_address}"
 
 
@@ -203,7 +203,7 @@ def _header(batch: RecordBatch) -> bytes:
 
 
 def _path(view: ExchangeView, partition: PartitionKey) -> str:
-    """Where the records of a partition stand in the response."""
+    """Return where the records of a partition stand in the response."""
     name, number = partition
     for at, topic in enumerate(view.response.responses or ()):
         known = topic.topic_id if isinstance(name, bytes) else topic.topic

@@ -37,7 +37,7 @@ class AcquiredRecords:
             self.forget()
 
     def holds(self, partition: Partition, first: int, last: int) -> bool:
-        """Whether all of a range was given."""
+        """Return whether all of a range was given."""
         at = bisect_right(self._starts.get(partition, []), first) - 1
         return at >= 0 and last <= self._ends[partition][at]
 

@@ -61,12 +61,12 @@ class FetchParts(NamedTuple):
 
 
 def brings_records(answer: Any) -> bool:
-    """Whether a partition of a Fetch response, decoded, has records."""
+    """Return whether a partition of a Fetch response, decoded, has records."""
     return any(row.records for topic in answer.responses or () for row in topic.partitions or ())
 
 
 def fetch_parts(exchange: Exchange) -> FetchParts | None:
-    """The parts of a Fetch; None where a body does not fit. Raises nothing."""
+    """Return the parts of a Fetch; None where a body does not fit. Raises nothing."""
     found = unread_places(exchange)
     read = None if found is None else _read(*found)
     if read is not None:
@@ -80,7 +80,7 @@ def fetch_parts(exchange: Exchange) -> FetchParts | None:
 
 
 def parts_of(request: Any, response: Any) -> FetchParts:
-    """The parts of bodies that fit; `response` is None where there is none."""
+    """Return the parts of bodies that fit; `response` is None where there is none."""
     forgotten = getattr(request, "forgotten_topics_data", None)
     asked = (
         getattr(request, "session_id", 0), getattr(request, "session_epoch", 0),
@@ -105,7 +105,7 @@ def _rows(responses: Any) -> tuple[bool, bool]:
 
 
 def _read(asked: Place, answered: Place | None) -> FetchParts | None:
-    """The same, compiled; None for bodies that are Python's."""
+    """Return the same, compiled; None for bodies that are Python's."""
     rows, frame, offset = asked
     request = rows.facts(frame, offset)
     if request is None:
@@ -126,7 +126,7 @@ def _read(asked: Place, answered: Place | None) -> FetchParts | None:
 
 
 def asked_topics(exchange: Exchange) -> AskedTopics | None:
-    """The topics of a Fetch request; None where it does not fit. Raises nothing."""
+    """Return the topics of a Fetch request; None where it does not fit. Raises nothing."""
     version = exchange.api_version
     if version is None:
         return None
@@ -142,7 +142,7 @@ def asked_topics(exchange: Exchange) -> AskedTopics | None:
 
 
 def asked_by(request: Any, version: int) -> AskedTopics:
-    """The same of a decoded request."""
+    """Return the same of a decoded request."""
     named = topic_namer(apis.FETCH, version, False)
     return [(named(topic), [*map(_asked, topic.partitions or ())]) for topic in request.topics or ()]
 
@@ -152,7 +152,9 @@ def _asked(row: Any) -> tuple[int, int]:
 
 
 def batch_epochs(exchange: Exchange) -> BatchEpochs:
-    """The leader epochs of batches in a Fetch answer that fits; those of batches with right checksums."""
+    """Return the leader epochs of batches in a Fetch answer that fits; those of batches with right
+    checksums.
+    """
     lone = lone_batch(exchange)
     if lone is not None:
         return [(partition_of(lone.records_field), lone.header[2])]
@@ -166,7 +168,7 @@ def batch_epochs(exchange: Exchange) -> BatchEpochs:
 
 
 def stated_topics(exchange: Exchange) -> StatedTopics | None:
-    """What a Fetch answer tells of partitions; None where it does not fit. Raises nothing."""
+    """Return what a Fetch answer tells of partitions; None where it does not fit. Raises nothing."""
     topics = _read_topics(exchange, True)
     if topics is not None:
         return topics
@@ -177,7 +179,7 @@ def stated_topics(exchange: Exchange) -> StatedTopics | None:
 
 
 def stated_by(answer: Any, version: int) -> StatedTopics:
-    """The same of a decoded answer."""
+    """Return the same of a decoded answer."""
     named = topic_namer(apis.FETCH, version, True)
     return [(named(topic), [*map(_stated, topic.partitions or ())]) for topic in answer.responses or ()]
 

@@ -101,13 +101,13 @@ class FetchSession:
         self.empty = 0
 
     def epoch_of(self, partition: Partition) -> int:
-        """The leader epoch that the session asks for."""
+        """Return the leader epoch that the session asks for."""
         known = self.epochs.get(partition)
         return UNKNOWN_EPOCH if known is None else known[0]
 
     def holds(self, topics: AskedTopics) -> bool:
-        """Whether all these partitions belong to the session and ask for their epochs again, as far as its
-        partitions are known.
+        """Return whether all these partitions belong to the session and ask for their epochs again, as far as
+        its partitions are known.
         """
         known = self.partitions
         if known is None:
@@ -119,7 +119,7 @@ class FetchSession:
         return True
 
     def is_beyond(self, epochs: BatchEpochs) -> bool:
-        """Whether a batch has a higher leader epoch than the session asks for."""
+        """Return whether a batch has a higher leader epoch than the session asks for."""
         known = self.epochs
         if not known:
             return False
@@ -135,7 +135,7 @@ class FetchSession:
                     self.epochs[name, number] = epoch, by
 
     def agrees(self, stated: StatedTopics) -> bool:
-        """Whether these belong to the session, and no offset is lower than it was, as far as known."""
+        """Return whether these belong to the session, and no offset is lower than it was, as far as known."""
         known = self.partitions
         if known is None:
             return True
@@ -161,7 +161,7 @@ class FetchSession:
                 known[name, number] = high if high >= 0 else before[0], start if start >= 0 else before[1], by
 
     def expects(self, topics: AskedTopics, with_ids: bool) -> bool:
-        """Whether a request may name these again, by ids or names."""
+        """Return whether a request may name these again, by ids or names."""
         if not topics:
             return True
         if self.with_ids is not with_ids:
@@ -212,7 +212,7 @@ class FetchSessions:
         """Full fetches that neither had nor got a session."""
 
     def concerns(self, _api_key: int, api_version: int) -> bool:
-        """Whether a version has sessions."""
+        """Return whether a version has sessions."""
         return api_version >= SESSIONS_FROM
 
     def feed(self, view: ExchangeView) -> list[Fact]:
@@ -261,7 +261,7 @@ class FetchSessions:
         return True
 
     def _next(self, info: ConnectionInfo, session_id: int, epoch: int) -> FetchSession | None:
-        """A session in which this epoch comes next."""
+        """Return a session in which this epoch comes next."""
         session = self.sessions.get((info.capture_set, info.broker_address, session_id))
         return None if session is None or session.next_epoch != epoch else session
 
@@ -329,7 +329,7 @@ class FetchSessions:
 
 
 def _names_known(exchange: Exchange, parts: FetchParts, session: FetchSession) -> bool:
-    """Whether a fetch asks for nothing new, and by names or ids as before."""
+    """Return whether a fetch asks for nothing new, and by names or ids as before."""
     if not parts.asked:
         return True
     topics = asked_topics(exchange)
@@ -338,7 +338,9 @@ def _names_known(exchange: Exchange, parts: FetchParts, session: FetchSession) -
 
 
 def _is_sure_of_epoch(fetch: _Fetch, session: FetchSession) -> bool:
-    """Whether what the session was told last is what came before this fetch; else only the broker knows."""
+    """Return whether what the session was told last is what came before this fetch; else only the broker
+    knows.
+    """
     if is_of_connection(session.last, fetch.view.info.id):
         return True
     answer = fetch.view.response
@@ -346,7 +348,7 @@ def _is_sure_of_epoch(fetch: _Fetch, session: FetchSession) -> bool:
 
 
 def _against(fetch: _Fetch, session: FetchSession) -> list[Fact]:
-    """What differs between a request and the session it names."""
+    """Return what differs between a request and the session it names."""
     facts = []
     if (
         session.next_epoch is not None
@@ -437,7 +439,9 @@ def _bound(session: FetchSession) -> None:
 
 
 def _stated(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
-    """What an answer tells of partitions against the session, which learns it; one fault of each kind."""
+    """Return what an answer tells of partitions against the session, which learns it; one fault of each
+    kind.
+    """
     known = session.partitions
     stated = stated_by(answer, fetch.view.version)
     facts: dict[FetchFact, Fact] = {}
@@ -457,7 +461,7 @@ def _stated(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
 def _against_told(
     fetch: _Fetch, session: FetchSession, partition: Partition, row: Told, path: str
 ) -> Iterator[Fact]:
-    """What differs between a partition of an answer and the session."""
+    """Yield what differs between a partition of an answer and the session."""
     _, error, *now = row
     before = (session.partitions or {}).get(partition)
     if before is None:
@@ -477,8 +481,8 @@ def _against_told(
 
 
 def _beyond(fetch: _Fetch, session: FetchSession, stated: StatedTopics) -> Fact | None:
-    """The first batch of a higher leader epoch than that of the session, of partitions that the request does
-    not name.
+    """Return the first batch of a higher leader epoch than that of the session, of partitions that the
+    request does not name.
     """
     if not session.epochs:
         return None
@@ -510,6 +514,6 @@ def _partitions(topics: Any) -> list[Partition]:
 
 
 def _name(topic: Any) -> str | bytes:
-    """The id of a topic, or its name in versions without ids."""
+    """Return the id of a topic, or its name in versions without ids."""
     name: str | bytes = topic.topic_id if hasattr(topic, "topic_id") else topic.topic
     return name

@@ -93,7 +93,9 @@ class ShareSessions:
         return facts
 
     def _acknowledged(self, view: ExchangeView, key: ShareKey, is_opened: bool) -> list[Fact]:
-        """What a request acknowledges against what its member was given; then what the answer gives."""
+        """Return what a request acknowledges against what its member was given; then what the answer
+        gives.
+        """
         who = key[0], key[2], key[3]
         acquired = self._acquired.get(who)
         if acquired is None:
@@ -115,7 +117,7 @@ class ShareSessions:
 
 
 def _never_acquired(view: ExchangeView, key: ShareKey, acquired: AcquiredRecords) -> list[Fact]:
-    """The first range that was never given; the rest has the same cause."""
+    """Return the first range that was never given; the rest has the same cause."""
     for at, topic in enumerate(view.request.topics or ()):
         for index, row in enumerate(topic.partitions or ()):
             for number, batch in enumerate(row.acknowledgement_batches or ()):
@@ -128,7 +130,9 @@ def _never_acquired(view: ExchangeView, key: ShareKey, acquired: AcquiredRecords
 
 
 def _is_sure_of_epoch(view: ExchangeView, session: ShareSession) -> bool:
-    """Whether the epoch is known that comes next; that of another connection if the broker confirms it."""
+    """Return whether the epoch is known that comes next; that of another connection if the broker confirms
+    it.
+    """
     if session.next_epoch is None:
         return False
     if is_of_connection(session.last, view.info.id):

@@ -89,7 +89,10 @@ class TopicNames:
         self._pieces: SnapshotPieces | None = None
 
     def topics_of(self, exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:
-        """Topics of an exchange: names on the wire, or those of its topic ids. Learns from the exchange."""
+        """Return topics of an exchange: names on the wire, or those of its topic ids.
+
+        Learns from the exchange.
+        """
         topics = asked.topics if asked.topics == answered.topics else union(asked.topics, answered.topics)
         ids = asked.topic_ids
         if ids != answered.topic_ids:
@@ -133,7 +136,7 @@ class TopicNames:
                 self._told.clear()
 
     def name(self, connection: ConnectionInfo, topic_id: bytes) -> str | None:
-        """The name of an id in the cluster of a connection; None if nobody knows."""
+        """Return the name of an id in the cluster of a connection; None if nobody knows."""
         return self.name_now(*_place(connection), topic_id)
 
     def of_records(self, records: RecordSet) -> str | None:
@@ -159,18 +162,18 @@ class TopicNames:
         return self._known
 
     def plain_names(self) -> dict[bytes, str]:
-        """Ids with one name each, as far as they are known by now."""
+        """Return ids with one name each, as far as they are known by now."""
         if self._pending:
             self._learn_pending()
         found = {number: names[0][1] for number, names in self._names.items() if len(names) == 1}
         return found | self._known
 
     def name_at(self, capture_set: str, broker: str, topic_id: bytes) -> str | None:
-        """The name of an id in the cluster of a broker, given by its address; None if nobody knows."""
+        """Return the name of an id in the cluster of a broker, given by its address; None if nobody knows."""
         return self._name((capture_set, broker), topic_id)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What was learned, and nothing to learn from."""
+        """Return what was learned, and nothing to learn from."""
         if self._pending:
             self._learn_pending()
         return self.__dict__ | {"_rescan": None, "_pieces": None, "_stated": set(), "_told": None}
@@ -202,7 +205,7 @@ class TopicNames:
             self._add(cluster, topic_id, name)
 
     def _answer(self, place: _Place, topics: tuple[str, ...], ids: tuple[bytes, ...]) -> tuple[str, ...]:
-        """The topics with the names of the ids, which are asked for again and again."""
+        """Return the topics with the names of the ids, which are asked for again and again."""
         if self._pending:
             self._learn_pending()
         found = self._answers.get((self._clusters.get(place), topics, ids))
@@ -312,12 +315,12 @@ class TopicNames:
 
 
 def tells_names(api_key: int) -> bool:
-    """Whether exchanges of an API are for `TopicNames.pass_by`: they name topics or a cluster."""
+    """Return whether exchanges of an API are for `TopicNames.pass_by`: they name topics or a cluster."""
     return api_key in ANNOUNCING or api_key in (FETCH_SNAPSHOT, API_VERSIONS)
 
 
 def may_announce_names(exchange: Exchange) -> bool:
-    """Whether `TopicNames.learn` can have anything of an exchange."""
+    """Return whether `TopicNames.learn` can have anything of an exchange."""
     if exchange.api_key not in (FETCH, FETCH_SNAPSHOT):
         return exchange.api_key in ANNOUNCING
     request = exchange.request
@@ -325,7 +328,8 @@ def may_announce_names(exchange: Exchange) -> bool:
 
 
 def _is_random(topic_id: bytes) -> bool:
-    """Whether an id is one that no two clusters have by chance: a UUID of version 4 (RFC 9562 section 5.4).
+    """Return whether an id is one that no two clusters have by chance: a UUID of version 4 (RFC 9562 section
+    5.4).
 
     Kafka's are (org.apache.kafka.common.Uuid#randomUuid); others count, or begin alike.
     """
@@ -333,7 +337,9 @@ def _is_random(topic_id: bytes) -> bool:
 
 
 def _settled(connection: ConnectionInfo) -> _Place:
-    """The place of a connection whose answers may be those that were told before: of its cluster as well."""
+    """Return the place of a connection whose answers may be those that were told before: of its cluster as
+    well.
+    """
     cluster_of(connection)
     return _place(connection)
 

@@ -31,14 +31,14 @@ class Logged(NamedTuple):
     software_version: str | None = None
 
     def comment(self) -> str:
-        """The comment of a packet."""
+        """Return the comment of a packet."""
         from json import dumps  # start-up: of request logs alone
 
         return COMMENT_PREFIX + dumps(self)
 
     @classmethod
     def of_comment(cls, comment: str) -> Self | None:
-        """The line that a comment is of; None for any other comment."""
+        """Return the line that a comment is of; None for any other comment."""
         if not comment.startswith(COMMENT_PREFIX):
             return None
         from json import loads  # start-up: of request logs alone

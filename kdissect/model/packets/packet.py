@@ -23,14 +23,14 @@ NEVER_NS = MIN_TIME_NS - 1
 
 
 def packet_ref(file: int, number: int) -> int:
-    """Reference of packet `number` (1-based, as Wireshark shows it) of input `file` (0-based order of the
-    inputs).
+    """Return the reference of packet `number` (1-based, as Wireshark shows it) of input `file` (0-based order
+    of the inputs).
     """
     return file << FILE_SHIFT | number
 
 
 def ref_file(ref: int) -> int:
-    """Index of the input a packet reference points into."""
+    """Return the index of the input a packet reference points into."""
     return ref >> FILE_SHIFT
 
 
@@ -40,7 +40,9 @@ def ref_number(ref: int) -> int:
 
 
 def line_ref(file: int, line: int) -> int:
-    """Reference of a line (1-based) of a request log, which has the index `file` among the inputs."""
+    """Return the reference of a line (1-based) of a request log, which has the index `file` among the
+    inputs.
+    """
     return file << FILE_SHIFT | _LINE_BIT | line & NUMBER_MASK
 
 
@@ -56,7 +58,7 @@ Moment = tuple[int, int]
 
 
 def is_before(one: Moment, other: Moment) -> bool:
-    """Whether a packet was captured before another one.
+    """Return whether a packet was captured before another one.
 
     Packets of one file are compared by their order, for the clock of a capture may be set back. Times decide
     only between packets of several files, and between lines of a request log, which has a request where its
@@ -123,7 +125,7 @@ class PacketBlock(Sequence[PlainPacket]):
         return self._places
 
     def pack(self) -> "native.Places":
-        """The places packed, for the compiled hot path, which must be there."""
+        """Return the places packed, for the compiled hot path, which must be there."""
         if self.packed is None:
             self.packed = native.Places(self.places)
         return self.packed
@@ -134,11 +136,11 @@ class PacketBlock(Sequence[PlainPacket]):
         return frozenset((self.first_ref >> FILE_SHIFT,))
 
     def runs(self) -> "native.PacketRuns":
-        """The packets for the compiled hot path, which must be there."""
+        """Return the packets for the compiled hot path, which must be there."""
         return native.PacketRuns(self.data, self.first_ref, self.pack())
 
     def span(self) -> tuple[int, int]:
-        """Earliest and latest time of a packet; there must be one."""
+        """Return the earliest and latest time of a packet; there must be one."""
         found = None if self.packed is None else self.packed.span()
         if found is None:
             times = self.times()
@@ -146,13 +148,14 @@ class PacketBlock(Sequence[PlainPacket]):
         return found
 
     def times(self) -> list[int]:
-        """The time of each packet, in nanoseconds."""
+        """Return the time of each packet, in nanoseconds."""
         if self.packed is None:
             return list(map(_time_of, self.places))
         return self.packed.times()
 
     def steps_back(self, latest: int | None, least_ns: int) -> tuple[int | None, list[StepBack]]:
-        """Where the clock went backwards by more than `least_ns`, behind packets up to the time `latest`.
+        """Return where the clock went backwards by more than `least_ns`, behind packets up to the time
+        `latest`.
 
         Gives the latest time since it last did so, too: what follows counts from the new time.
         """
@@ -183,7 +186,7 @@ class PacketBlock(Sequence[PlainPacket]):
     def __getitem__(self, index: slice) -> "PacketBlock": ...
 
     def __getitem__(self, index: int | slice) -> "PlainPacket | PacketBlock":
-        """A packet, or a block of some that follow one another (no step)."""
+        """Return a packet, or a block of some that follow one another (no step)."""
         if isinstance(index, slice):
             return self._slice(*index.indices(len(self))[:2])
         at = index + len(self) if index < 0 else index
@@ -228,7 +231,7 @@ class MergedBlock(Sequence[PlainPacket]):
     def __getitem__(self, index: slice) -> list[PlainPacket]: ...
 
     def __getitem__(self, index: int | slice) -> PlainPacket | list[PlainPacket]:
-        """A packet, or some."""
+        """Return a packet, or some."""
         if isinstance(index, slice):
             return [self._runs.packet(at) for at in range(*index.indices(len(self)))]
         found: PlainPacket = self._runs.packet(index + len(self) if index < 0 else index)

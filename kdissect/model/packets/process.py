@@ -18,7 +18,7 @@ class Process(NamedTuple):
     container: str | None = None
 
     def joined(self, other: Self) -> Self | None:
-        """What both tell together; None where they tell of different ones."""
+        """Return what both tell together; None where they tell of different ones."""
         told: dict[str, Any] = {}
         for name, mine, its in zip(self._fields, self, other, strict=True):
             if mine is not None and its is not None and mine != its:
@@ -42,7 +42,9 @@ _NO_BYTES = -1  # bytes that a snap length cut, of what is no segment
 
 
 def as_segment(flow: bytes, local_end: LocalEnd) -> PlainSegment:
-    """What goes in front of the segment of a packet, to tell where there are segments alone whose it is."""
+    """Return what goes in front of the segment of a packet, to tell where there are segments alone whose it
+    is.
+    """
     from json import dumps  # start-up: on Spark alone
 
     values = dumps([*local_end.process, local_end.is_sender, local_end.logged]).encode()
@@ -50,7 +52,7 @@ def as_segment(flow: bytes, local_end: LocalEnd) -> PlainSegment:
 
 
 def local_end_of(segment: PlainSegment) -> LocalEnd:
-    """What it tells: all others have no negative number of missing bytes."""
+    """Return what it tells: all others have no negative number of missing bytes."""
     from json import loads  # start-up: on Spark alone
 
     *process, is_sender, logged = loads(segment[5])

@@ -42,31 +42,31 @@ class Segment(NamedTuple):
 
 
 def reverse_flow(flow: bytes) -> bytes:
-    """The flow key of the other direction."""
+    """Return the flow key of the other direction."""
     half = (len(flow) - _PORTS) // 2
     ports = 2 * half
     return flow[half:ports] + flow[:half] + flow[ports + 2 :] + flow[ports : ports + 2]
 
 
 def flow_key(source: Endpoint, destination: Endpoint) -> bytes:
-    """The flow key of the packets from one end to another."""
+    """Return the flow key of the packets from one end to another."""
     ports = source.port.to_bytes(2) + destination.port.to_bytes(2)
     return _address(source.host) + _address(destination.host) + ports
 
 
 def flow_ports(flow: bytes) -> tuple[int, int]:
-    """The two ports of a flow key, the sender's first."""
+    """Return the two ports of a flow key, the sender's first."""
     at = len(flow) - _PORTS
     return int.from_bytes(flow[at : at + 2]), int.from_bytes(flow[at + 2 :])
 
 
 def flow_endpoints(flow: bytes) -> tuple[Endpoint, Endpoint]:
-    """Source and destination of a flow key."""
+    """Return the source and destination of a flow key."""
     return flow_source(flow), flow_destination(flow)
 
 
 def flow_texts(flow: bytes) -> tuple[str, str]:
-    """Source and destination of a flow key as `str` of an `Endpoint` gives them."""
+    """Return the source and destination of a flow key as `str` of an `Endpoint` gives them."""
     if len(flow) != _IPV4_KEY.size:
         return str(flow_source(flow)), str(flow_destination(flow))
     # Hot, once a connection: a flood has a million of them.
@@ -75,7 +75,7 @@ def flow_texts(flow: bytes) -> tuple[str, str]:
 
 
 def flow_source(flow: bytes) -> Endpoint:
-    """Who sends the packets of a flow."""
+    """Return who sends the packets of a flow."""
     half = (len(flow) - _PORTS) // 2
     return Endpoint(source_host(flow), int.from_bytes(flow[2 * half : 2 * half + 2]))
 
@@ -86,7 +86,7 @@ def source_host(flow: bytes) -> str:
 
 
 def flow_destination(flow: bytes) -> Endpoint:
-    """Who gets them."""
+    """Return who gets them."""
     half = (len(flow) - _PORTS) // 2
     return Endpoint(_host(flow[half : 2 * half]), int.from_bytes(flow[2 * half + 2 :]))
 

@@ -57,7 +57,7 @@ class StreamSink(Protocol):
         """
 
     def fill(self, hole: Hole, parts: list[Part]) -> Filling:
-        """All bytes of a gap came late, in `parts`."""
+        """Insert the bytes of a gap, all of which came late, in `parts`."""
 
     def forget(self, hole: Hole) -> None:
         """No bytes of a gap come any more."""

@@ -156,7 +156,7 @@ class Reassembly:
         return self.odd
 
     def health(self) -> Health:
-        """Counters so far."""
+        """Return counters so far."""
         odd = self.odd
         return Health(
             packets=self.packets,

@@ -82,7 +82,7 @@ def compact_every(
 
 
 def groups_of(entries: Iterable[Entry], whole: bool = True) -> Iterator[Sequence[Entry]]:
-    """Files that are to become one, in the order of their rows."""
+    """Yield files that are to become one, in the order of their rows."""
     partitions: dict[tuple[str, str], list[Entry]] = defaultdict(list)
     for entry in entries:
         partitions[entry.table, entry.directory].append(entry)

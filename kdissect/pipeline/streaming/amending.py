@@ -81,7 +81,7 @@ def _has(filesystem: Any, path: str, column: str, wanted: Collection[str]) -> bo
 
 
 def marked(batch: Any, roots: Mapping[str, str | None]) -> Any:
-    """Rows with the connections that count instead of theirs."""
+    """Return rows with the connections that count instead of theirs."""
 
     place = batch.schema.get_field_index("same_as")
     connections = batch.column("connection").to_pylist()

@@ -181,7 +181,7 @@ def _is_number(type_: Any) -> bool:
 
 
 def _columns(schema: Any) -> Iterator[tuple[str, Any]]:
-    """Columns that have values, as Parquet names them, and their types."""
+    """Yield columns that have values, as Parquet names them, and their types."""
     waiting = [(field.name, field.type) for field in schema]
     while waiting:
         name, type_ = waiting.pop()

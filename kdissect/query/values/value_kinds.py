@@ -50,7 +50,7 @@ class ValueKind:
         return str(raw)
 
     def choices(self) -> Sequence[tuple[str, str]]:
-        """Values that completion can offer, each with a help text."""
+        """Return values that completion can offer, each with a help text."""
         return ()
 
 
@@ -136,7 +136,7 @@ class Bytes(ValueKind):
             raise ValueError(f"{literal.text!r} is no hex: two digits for each byte") from None
 
     def text(self, raw: bytes) -> str:
-        """UTF-8; what is none as `\\xNN`."""
+        """Return UTF-8; what is none as `\\xNN`."""
         return bytes(raw).decode("utf-8", "backslashreplace")
 
 

@@ -20,7 +20,7 @@ _HEALTH = {
 
 
 def connection_columns() -> list[TableColumn]:
-    """Endpoints, who the client is, how long, how much, how well."""
+    """Return endpoints, who the client is, how long, how much, how well."""
     return [
         number_column("#", "number", 3, 4, style="dim"),
         TableColumn("start", lambda row: Cell(row["start"][11:26]), 15, 3),
@@ -89,7 +89,7 @@ def _health(row: Row) -> Cell:
 
 
 def problem_columns() -> list[TableColumn]:
-    """Who wanted to go where, why it came to nothing, and the packets that show it."""
+    """Return who wanted to go where, why it came to nothing, and the packets that show it."""
     return [
         number_column("#", "number", 3, 4, style="dim"),
         TableColumn("start", lambda row: Cell(row["start"][11:26]), 15, 3),

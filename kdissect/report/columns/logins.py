@@ -19,7 +19,7 @@ ACCEPTED = "accepted"
 
 
 def who_columns() -> list[TableColumn]:
-    """A line for those alike."""
+    """Return a line for those alike."""
     return [
         text_column("client id", "client_id"),
         text_column("software", "software", rank=2),
@@ -37,7 +37,7 @@ def who_columns() -> list[TableColumn]:
 
 
 def failed_rows(facts: Facts) -> list[Facts]:
-    """Logins that were not accepted; equal things are folded into the first of them."""
+    """Return logins that were not accepted; equal things are folded into the first of them."""
     folded: dict[tuple[Any, ...], Facts] = {}
     for row in facts["logins"]:
         if row["outcome"] != ACCEPTED:
@@ -50,7 +50,7 @@ _SAME = ("client_id", "address", "broker", "mechanism", "principal", "outcome", 
 
 
 def failed_columns() -> list[TableColumn]:
-    """What the broker said, and where to look."""
+    """Return what the broker said, and where to look."""
     return [
         time_column("time", "time"),
         text_column("client id", "client_id"),

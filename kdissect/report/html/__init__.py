@@ -21,7 +21,7 @@ _SECTIONS = (
 
 
 def report_html(verdict: Verdict, causes: Diagnosis | None = None) -> str:
-    """The whole report; first what `why` tells, where that was looked for."""
+    """Return the whole report; first what `why` tells, where that was looked for."""
     sections = [section(verdict) for section in _SECTIONS]
     links = list(LINKS)
     if causes is not None:

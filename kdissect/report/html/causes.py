@@ -22,7 +22,7 @@ CAUSES = ("causes", "Causes")
 
 
 def causes_section(diagnosis: Diagnosis, note: str = "") -> Markup:
-    """Ranked causes, or that nothing is wrong."""
+    """Return ranked causes, or that nothing is wrong."""
     shown = [_cause(number, cause, diagnosis) for number, cause in enumerate(diagnosis.causes, 1)]
     if diagnosis.left_out:
         shown.append(element("p", f"{diagnosis.left_out} more cost less.", class_="empty"))

@@ -28,7 +28,7 @@ _HEX_COLUMNS = 16
 
 
 def findings_section(verdict: Verdict) -> Markup:
-    """Every finding, the most severe first."""
+    """Return every finding, the most severe first."""
     shown = verdict.folds[:MAX_SHOWN]
     if not shown:
         return section("findings", "Findings", element("p", _nothing(verdict), class_="empty"))
@@ -181,7 +181,7 @@ def _cites(finding: Finding) -> Markup:
 
 
 def rules_section(verdict: Verdict) -> Markup:
-    """The rules that judged something, and those that had nothing to judge, by code."""
+    """Return the rules that judged something, and those that had nothing to judge, by code."""
     idle = {rule.code for rule in verdict.not_exercised}
     exercised = [rule for rule in verdict.rules if rule.code not in idle]
     parts = []

@@ -38,7 +38,7 @@ def page(
     links: Sequence[tuple[str, str]] = LINKS,
     title: str = "kdissect: Kafka on the wire",
 ) -> str:
-    """The whole document. `links` are names and titles of its sections, the main one first."""
+    """Return the whole document. `links` are names and titles of its sections, the main one first."""
     style = _style()
     head = element(
         "head",
@@ -121,7 +121,7 @@ def _card(value: str, name: str, kind: str = "") -> Markup:
 
 
 def footer(verdict: Verdict) -> Markup:
-    """Versions, and the hashes of the captures."""
+    """Return versions, and the hashes of the captures."""
     rows = [element("li", wire(path), " ", element("code", f"sha256 {d}")) for path, d in hash_texts(verdict)]
     about = element("p", f"kdissect {__version__}, {versions_text(verdict)}")
     what = plural(len(rows), "capture", spec=",")

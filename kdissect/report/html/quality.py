@@ -17,7 +17,7 @@ MAX_ENDS = 200
 
 
 def quality_section(verdict: Verdict) -> Markup:
-    """The verdict on the capture, its numbers, and the checks that came to nothing."""
+    """Return the verdict on the capture, its numbers, and the checks that came to nothing."""
     quality = verdict.quality
     kind = "good" if quality.verdict == GOOD else "warning"
     parts = [element("p", element("span", quality.verdict, class_=f"tag {kind}"), " ", _meaning(verdict))]
@@ -67,7 +67,10 @@ def _inconclusive(verdict: Verdict) -> Markup:
 
 
 def software_section(verdict: Verdict) -> Markup:
-    """Who talked: what clients say they are, and where brokers are. A row for each end, clients first."""
+    """Return who talked: what clients say they are, and where brokers are.
+
+    A row for each end, clients first.
+    """
     peers = verdict.coverage.peers
     if not peers:
         return section("software", "Software", element("p", "No Kafka connection.", class_="empty"))

@@ -38,7 +38,7 @@ class LateFetch(BodyRule):
     guard = (LaterThan(".max_wait_ms", _SLACK_NS),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Latency against the request's wait, without a throttle."""
+        """Yield the latency against the request's wait, without a throttle."""
         asked, latency = body.other(), body.exchange.latency_ns
         if asked is None or latency is None or getattr(body.value, "throttle_time_ms", None):
             return
@@ -86,7 +86,7 @@ class EarlyFetch(BodyRule):
     )
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Bytes and latency of a full, sessionless fetch."""
+        """Yield bytes and latency of a full, sessionless fetch."""
         asked, latency = body.other(), body.exchange.latency_ns
         if asked is None or latency is None or not asked.topics or getattr(asked, "session_id", None):
             return

@@ -33,7 +33,7 @@ class ReusedCorrelationId(ExchangeRule):
     guard = ExchangeFact.ID_NOT_HIGHEST
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """The id against those that wait for an answer when the request is sent."""
+        """Yield the id against those that wait for an answer when the request is sent."""
         if (
             exchange.request is None
             or exchange.correlation_id is None
@@ -71,7 +71,7 @@ class CorrelationIdOrder(ExchangeRule):
     guard = ExchangeFact.ID_NOT_HIGHEST
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """The id against the one before it, wrap-around and Java's reserved ids excepted."""
+        """Yield the id against the one before it, wrap-around and Java's reserved ids excepted."""
         previous, now = view.previous, exchange.correlation_id
         if previous is None or now is None or exchange.request is None:
             return

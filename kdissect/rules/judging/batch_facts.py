@@ -60,7 +60,7 @@ def carriage_of(api_key: int | None, version: int | None, side: str = "") -> Car
 
 
 def header_facts(carriage: Carriage, attributes: int, base_offset: int, last_delta: int, count: int) -> int:
-    """Those of a batch of magic 2, by numbers of its header."""
+    """Return those of a batch of magic 2, by numbers of its header."""
     # Hot, once a batch.
     facts = carriage.facts
     if attributes > CODEC_MASK or attributes < 0:
@@ -85,7 +85,7 @@ def _bit_facts(attributes: int) -> int:
 
 
 def batch_facts(carriage: Carriage, batch: RecordBatch, before: RecordBatch | None, asked: Asked) -> int:
-    """Those of a batch `before` which another is, and of what was asked for of its partition."""
+    """Return those of a batch `before` which another is, and of what was asked for of its partition."""
     if batch.magic != CURRENT_MAGIC:
         return EVERY_FACT
     delta = batch.last_offset_delta

@@ -66,17 +66,17 @@ CarriageRow = tuple[bool, bool, int, Callable[[int], int]]
 
 
 def carries_batches(api: str, side: str) -> bool:
-    """Whether bodies of an API's side carry record batches that rules look at."""
+    """Return whether bodies of an API's side carry record batches that rules look at."""
     return SIDES.get(api) == side
 
 
 def tells_own_topics(data: bytes) -> bool:
-    """Whether a topic whose records have formats may be named in a frame."""
+    """Return whether a topic whose records have formats may be named in a frame."""
     return any(name in data for name in _OWN_TOPICS)
 
 
 def has_topic_names(api_key: int) -> bool:
-    """Whether names of topics are learned from an API."""
+    """Return whether names of topics are learned from an API."""
     return api_key == METADATA
 
 
@@ -107,7 +107,7 @@ def _mark(rule: BatchRule | RecordRule, guards: bool) -> int | None:
 
 
 def _by_kind(rules: Sequence[BatchSubject], guards: bool) -> dict[tuple[bool, int], _Rules]:
-    """Rules for batches that are produced or given out, by magic."""
+    """Return rules for batches that are produced or given out, by magic."""
     return {
         (produced, magic): _Rules(
             [rule for rule in rules if rule.produced in (None, produced) and magic in rule.magics], guards
@@ -129,7 +129,9 @@ class BatchJudge:
         self._canonical: set[tuple[int, ...]] = set()
 
     def __getstate__(self) -> tuple[Any, ...]:
-        """What a judge that goes on elsewhere needs: canonical batches are looked through once more there."""
+        """Return what a judge that goes on elsewhere needs: canonical batches are looked through once more
+        there.
+        """
         return self._coverage, self._rules, self._names, self._guards
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
@@ -145,7 +147,7 @@ class BatchJudge:
         self._names = TopicNames()
 
     def faults(self, body: Body) -> Iterable[tuple[Rule, Violation]]:
-        """What is wrong with the batches, and the rules that say so."""
+        """Return what is wrong with the batches, and the rules that say so."""
         exchange = body.exchange
         carriage = carriage_of(exchange.api_key, body.version, body.side)
         if carriage is None or not self._rules:
@@ -163,11 +165,11 @@ class BatchJudge:
         return ()
 
     def codes_by_api(self) -> dict[int | None, tuple[str, ...]]:
-        """The rules that look at what `passes` counts, by API."""
+        """Return the rules that look at what `passes` counts, by API."""
         return {key: self._by_kind[key == PRODUCE, CURRENT_MAGIC].codes for key in _APIS}
 
     def carriage(self, api_key: int, version: int) -> CarriageRow | None:
-        """How the compiled part does what `passes` does; None where rules are shown all batches."""
+        """Return how the compiled part does what `passes` does; None where rules are shown all batches."""
         carriage = carriage_of(api_key, version)
         if carriage is None:
             return None
@@ -187,15 +189,15 @@ class BatchJudge:
         return bool(self._rules)
 
     def is_own_topic(self, info: ConnectionInfo, topic_id: bytes) -> bool:
-        """Whether a topic is known as one whose records have formats."""
+        """Return whether a topic is known as one whose records have formats."""
         return self._names.name(info, topic_id) in _LOGS
 
     def name_changes(self) -> int:
-        """How often names of topics changed, by which `is_own_topic` tells."""
+        """Return how often names of topics changed, by which `is_own_topic` tells."""
         return self._names.changes
 
     def passes(self, exchange: Exchange, asked: Any) -> int | None:
-        """How many batches an exchange with canonical bodies has, if no rule is shown any; else None.
+        """Return how many batches an exchange with canonical bodies has, if no rule is shown any; else None.
 
         `asked` is the request's value.
         """
@@ -248,7 +250,7 @@ class BatchJudge:
     def _unmarked(
         self, exchange: Exchange, carriage: Carriage, fields: Sequence[FieldBatches], asked: Any
     ) -> int | None:
-        """How many batches there are, if no rule is shown any."""
+        """Return how many batches there are, if no rule is shown any."""
         rules = self._by_kind[carriage.is_produce, CURRENT_MAGIC]
         if rules.is_open:
             return None
@@ -338,7 +340,7 @@ class BatchJudge:
                 yield from _first(inner, inner.check(batch), spoken)
 
     def _has_canonical_records(self, found: RecordBatch, is_produce: bool) -> bool:
-        """Whether the records of a batch of magic 2 are canonical."""
+        """Return whether the records of a batch of magic 2 are canonical."""
         key = found.crc, found.end - found.start, found.max_timestamp, found.count or 0
         if not is_produce and key in self._canonical:
             return True
@@ -349,7 +351,9 @@ class BatchJudge:
 
 
 def _is_short(batch: Batch, fault: RecordFault) -> bool:
-    """Whether bytes that are no batch are the rest of this one: its length is wrong, thus its checksum."""
+    """Return whether bytes that are no batch are the rest of this one: its length is wrong, thus its
+    checksum.
+    """
     end = batch.batch.end
     return not batch.batch.crc_is_right and end <= fault.offset <= end + MAGIC_AT
 
@@ -361,7 +365,7 @@ def _short_length(batch: Batch) -> RecordFault:
 
 
 def _record_faults(batch: Batch, owners: Sequence[RecordFaultRule], silent: set[str]) -> Spoken:
-    """Bytes that do not fit: the first rule with a word has it, as the other faults mostly follow."""
+    """Yield bytes that do not fit: the first rule with a word has it, as the other faults mostly follow."""
     for owner in owners:
         if owner.code in silent:
             return
@@ -373,7 +377,7 @@ def _record_faults(batch: Batch, owners: Sequence[RecordFaultRule], silent: set[
 
 
 def _first(rule: Rule, faults: Iterable[Violation], spoken: set[str]) -> Spoken:
-    """What a rule says first, unless another has spoken of the same cause."""
+    """Yield what a rule says first, unless another has spoken of the same cause."""
     if rule.code in spoken:
         return
     for fault in islice(faults, 1):

@@ -95,25 +95,25 @@ class _Side:
         self.tests: list[FieldRow] = []
 
     def copied(self) -> _Side:
-        """The same, to which tests are added."""
+        """Return the same, to which tests are added."""
         made = copy(self)
         made.tests = self.tests.copy()
         return made
 
     def named(self, names: Iterable[str]) -> list[_FieldAt]:
-        """The fields with one of these names, or paths from the root, which begin with a dot."""
+        """Return the fields with one of these names, or paths from the root, which begin with a dot."""
         wanted = frozenset(names)
         return [at for at in self.fields if at.field.name in wanted or at.path in wanted]
 
     def lists_of_numbers(self, keys: list[_FieldAt]) -> list[_FieldAt]:
-        """The lists whose entries have these keys, numbers that are held against those of their list alone:
-        not within an entry that has a number for its own key.
+        """Return the lists whose entries have these keys, numbers that are held against those of their list
+        alone: not within an entry that has a number for its own key.
         """
         lists = [at for key in keys if _element(key.field) in _NUMBERS for at in self._list_of(key)]
         return [one for one in lists if not any(one.path.startswith(f"{at.path}.") for at in lists)]
 
     def _list_of(self, key: _FieldAt) -> list[_FieldAt]:
-        """The list whose entries have a key, or are it."""
+        """Return the list whose entries have a key, or are it."""
         found = [key] if isinstance(key.field.type, Array) else self.named([key.path.rpartition(".")[0]])
         return [at for at in found if isinstance(at.field.type, Array)]
 
@@ -133,7 +133,9 @@ class _Side:
 
 
 def _fields(layout: Layout) -> Iterator[_FieldAt]:
-    """The fields, whose structs are numbered as they are found; in a struct those with tags come last."""
+    """Yield the fields, whose structs are numbered as they are found; in a struct those with tags come
+    last.
+    """
     structs: list[tuple[Struct, str]] = [(layout.message.root, "")]
     for number, (of, path) in enumerate(structs):  # which grows
         tagged = layout.tagged_fields(of) if layout.flexible else []
@@ -170,7 +172,7 @@ class BodyGuards:
     """Those that several guards may have."""
 
     def add(self, guard: Guard, is_response: bool) -> int:
-        """A guard of a rule about one side; gives its bit."""
+        """Return a guard of a rule about one side; gives its bit."""
         known = self.numbers.get((is_response, guard))
         if known is not None:
             return known
@@ -193,7 +195,9 @@ class BodyGuards:
         return 1 << number
 
     def marks(self, exchange: Exchange) -> int:
-        """The bits of the guards that mark an exchange, all of those about a body that is not canonical."""
+        """Return the bits of the guards that mark an exchange, all of those about a body that is not
+        canonical.
+        """
         asked, answered = exchange.bodies_cache or exchange.bodies()
         marks, is_known = 0, (_is_canonical(asked), _is_canonical(answered))
         if asked is not None and not is_known[0]:
@@ -215,11 +219,11 @@ class BodyGuards:
         )
 
     def with_others(self, others: Iterable[Guard]) -> native.Guards:
-        """The same and others about the response, for bodies that nobody decoded. Compiled only."""
+        """Return the same and others about the response, for bodies that nobody decoded. Compiled only."""
         return copy(self).adding(others)
 
     def adding(self, others: Iterable[Guard]) -> native.Guards:
-        """The same of a copy, whose parts are its own from then on."""
+        """Return the same of a copy, whose parts are its own from then on."""
         self.numbers, self.bits = self.numbers.copy(), self.bits.copy()
         self._conditions, self._slots = self._conditions.copy(), self._slots.copy()
         self._late, self._terms = self._late.copy(), self._terms.copy()
@@ -249,7 +253,7 @@ class BodyGuards:
     # the rows
 
     def _of(self, condition: Condition, is_response: bool) -> tuple[int, bool]:
-        """The number of a condition, and whether it must not hold."""
+        """Return the number of a condition, and whether it must not hold."""
         is_barred = False
         while isinstance(condition, Not | InRequest):
             is_barred ^= isinstance(condition, Not)
@@ -265,7 +269,7 @@ class BodyGuards:
         return number if number < _MOST_CONDITIONS else _ALWAYS
 
     def _row(self, condition: Condition, is_response: bool, number: int) -> int:
-        """The rows of a condition; its number, or what it always is."""
+        """Return the rows of a condition; its number, or what it always is."""
         if number == _ALWAYS or condition is Fact.NOT_CANONICAL:
             return number
         side = self._sides[is_response]
@@ -280,7 +284,7 @@ class BodyGuards:
         return number if len(side.tests) > before else _NEVER
 
     def _slot(self, is_response: bool, name: str, what: str) -> int | None:
-        """Where a value is kept, or added up; None where no field has it, or no slot is left."""
+        """Return where a value is kept, or added up; None where no field has it, or no slot is left."""
         key = is_response, name, what
         if key not in self._slots:
             found = self._sides[is_response].named([name])
@@ -372,7 +376,7 @@ def _is_canonical(body: Decoded | None) -> bool:
 
 
 def _asks_request(condition: Condition) -> bool:
-    """Whether a condition of a guard about responses is one about the request too."""
+    """Return whether a condition of a guard about responses is one about the request too."""
     if isinstance(condition, Not):
         return _asks_request(condition.condition)
     return condition in (Fact.OTHER_RESULTS, Fact.TWICE) or isinstance(
@@ -431,7 +435,7 @@ def _holds_topic_id(field: Field) -> bool:
 
 
 def _known_numbers(field: Field, *, is_error: bool) -> frozenset[int] | None:
-    """The numbers the schema knows for an error code, or for a field of a closed enumeration."""
+    """Return the numbers the schema knows for an error code, or for a field of a closed enumeration."""
     if field.is_error or is_error:
         return all_codes() if field.is_error and is_error else None
     if field.enum is None or _element(field) is Primitive.BOOL:
@@ -455,7 +459,7 @@ _Keys = tuple[list[_Key], list[_Key]]
 
 
 def _has_repeats(keys: list[_Key]) -> bool:
-    """Whether a name stands twice, or a number among those behind one name or in one list."""
+    """Return whether a name stands twice, or a number among those behind one name or in one list."""
     names = [key for key in keys if isinstance(key, bytes | None)]
     if len(set(names)) < len(names):
         return True

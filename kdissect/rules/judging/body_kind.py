@@ -15,7 +15,7 @@ Earliest = tuple[int, str, int]
 
 
 def _earliest_of(exchange: Exchange) -> Earliest:
-    """The place of an exchange, by which the first of a kind is chosen."""
+    """Return the place of an exchange, by which the first of a kind is chosen."""
     frame = exchange.request or exchange.response
     return 0 if frame is None else frame.time_ns, exchange.connection.id, exchange.ordinal
 
@@ -42,7 +42,7 @@ class BodyKind:
         self.pieces: Counter[str] = Counter()
 
     def is_first(self, exchange: Exchange) -> bool:
-        """Whether no such body was seen that stands before this one."""
+        """Return whether no such body was seen that stands before this one."""
         return self.first is None or _earliest_of(exchange) < self.first
 
     def lead(self, exchange: Exchange) -> None:
@@ -83,7 +83,7 @@ class BodyPair:
         self._latencies = traffic.open_latencies((key[0], key[1])) if answered is not None else []
 
     def is_first(self, at_ns: int) -> bool:
-        """Whether one of the bodies of an exchange of that time may stand first of its kind."""
+        """Return whether one of the bodies of an exchange of that time may stand first of its kind."""
         return at_ns <= self.first_ns
 
     def count(self, request: Frame, response: Frame | None) -> None:

@@ -50,7 +50,7 @@ class Before:
         self.advertised_at = view.advertised_at
 
     def kinds_now(self) -> dict[BodyKind, tuple[int, object]]:
-        """The same of the kinds as they are now."""
+        """Return the same of the kinds as they are now."""
         return {kind: (kind.bodies, kind.first) for kind in self.exercise.kinds.values()}
 
 
@@ -106,7 +106,7 @@ class Outcome:
         """Whether it refuses ApiVersions."""
 
     def holds(self, exchange: Exchange, view: ConnectionView) -> bool:
-        """Whether the same comes of an exchange that came again, later than this one."""
+        """Return whether the same comes of an exchange that came again, later than this one."""
         request, response = exchange.request, exchange.response
         return (
             request is not None
@@ -143,7 +143,7 @@ def outcome_of(
     occurrences: list[Occurrence],
     suppressed: set[str],
 ) -> Outcome | None:
-    """What came of an exchange that came again; None where the next one may have another outcome."""
+    """Return what came of an exchange that came again; None where the next one may have another outcome."""
     exercise, request = before.exercise, exchange.request
     if not view.is_whole or inconclusive != before.inconclusive or len(view.spoken) != before.spoken:
         return None
@@ -165,7 +165,7 @@ def outcome_of(
 
 
 def _standing(info: ConnectionInfo) -> tuple[object, ...]:
-    """What rules and findings know of a connection, but for what is missing of it."""
+    """Return what rules and findings know of a connection, but for what is missing of it."""
     return (
         info.client_text, info.broker_text, info.client_id, info.software_name, info.software_version,
         info.middle_start, len(info.api_versions_seen),

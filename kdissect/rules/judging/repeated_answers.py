@@ -39,7 +39,7 @@ class ToldAgain:
         self._bytes = 0
 
     def watch(self, kind: Kind, machines: tuple[Again, ...]) -> bool:
-        """Whether bodies of a kind are noted, which these machines are told of."""
+        """Return whether bodies of a kind are noted, which these machines are told of."""
         if kind[0] in ANNOUNCING:
             self._machines[kind] = machines
         return kind in self._machines
@@ -96,5 +96,7 @@ class ToldAgain:
 
 
 def _place(info: ConnectionInfo) -> tuple[str, str]:
-    """The broker of a connection: a response may give its address to a cluster (`session.identities`)."""
+    """Return the broker of a connection: a response may give its address to a cluster
+    (`session.identities`).
+    """
     return info.scope, info.broker_address

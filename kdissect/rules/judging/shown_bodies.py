@@ -47,7 +47,7 @@ class ShownBodies:
         self._shown: dict[int, tuple[tuple[BodyRule, ...], NodeRules]] = {}
 
     def shown(self, marks: int) -> tuple[tuple[BodyRule, ...], NodeRules]:
-        """The rules that are shown a body with these marks, in the order of the registry."""
+        """Return the rules that are shown a body with these marks, in the order of the registry."""
         found = self._shown.get(marks)
         if found is None:
             if len(self._shown) >= _MASKS_KEPT:

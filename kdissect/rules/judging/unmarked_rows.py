@@ -136,7 +136,7 @@ class UnmarkedRows:
         self._members.take()
 
     def _lend(self, info: ConnectionInfo) -> LentRow | bool:
-        """The state of a connection.
+        """Return the state of a connection.
 
         False of one whose exchanges are to be added, True of one of which none counts.
         """
@@ -154,7 +154,7 @@ class UnmarkedRows:
         return view, exercise, *lent, *due
 
     def _are_lent(self, views: list[JudgedConnection]) -> list[bool]:
-        """Whether rows of connections that were lent go on to pass as they did."""
+        """Return whether rows of connections that were lent go on to pass as they did."""
         # Hot, once a block for each of its connections.
         infos = [view.info for view in views]
         return [
@@ -163,7 +163,7 @@ class UnmarkedRows:
         ]
 
     def _plan_of(self, api_key: int, version: int) -> PlanRow | None:
-        """How exchanges of a kind are looked at; None of a kind whose exchanges are to be added."""
+        """Return how exchanges of a kind are looked at; None of a kind whose exchanges are to be added."""
         if api_key == API_VERSIONS or self._subjects.open_node_rules:
             return None
         request, response = known_body(api_key, version, False), known_body(api_key, version, True)
@@ -192,13 +192,13 @@ class UnmarkedRows:
         return guards, carriage, rows, stated, again, shown.silent
 
     def _codes_of(self, api_key: int, version: int, facts: int) -> list[str]:
-        """The rules about exchanges that are shown one with these facts."""
+        """Return the rules about exchanges that are shown one with these facts."""
         return [rule.code for rule in self._subjects.exchange_rules_for(api_key, version, facts)]
 
     def _pair_of(
         self, exercise: Exercise, api_key: int, version: int, is_answered: bool, marks: int
     ) -> tuple[BodyPair, int, bool] | None:
-        """What counts for bodies of a kind; None as long as one of them was not seen."""
+        """Return what counts for bodies of a kind; None as long as one of them was not seen."""
         key = api_key, version, is_answered, marks
         pair = exercise.pairs.get(key) or self._subjects.body_pair(key, exercise, self._coverage)
         return None if pair is None else (pair, min(pair.first_ns, MOST_NS), pair.is_watched)
@@ -221,7 +221,7 @@ class UnmarkedRows:
         latencies: list[tuple[tuple[int, int], DistributionRow]],
         slots: list[tuple[int, int]],
     ) -> int:
-        """What of all that counts; gives the width of a slot of the time line."""
+        """Return what of all that counts; gives the width of a slot of the time line."""
         for pair, exchanges, batches in pairs:
             pair.add(exchanges, batches)
         traffic = self._coverage.traffic

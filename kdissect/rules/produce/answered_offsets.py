@@ -32,7 +32,7 @@ class AppendedBelowStart(BodyRule):
     guard = (Exceeds("log_start_offset", "base_offset"),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Partitions that were taken."""
+        """Yield partitions that were taken."""
         for _, partition, at in body.partitions("responses", "partition_responses"):
             base, start = partition.base_offset, partition.log_start_offset
             if not partition.error_code and 0 <= base < start:

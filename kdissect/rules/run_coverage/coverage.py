@@ -20,7 +20,7 @@ Peer = tuple[Who, str, str | None, str | None, str | None]
 
 
 def peer_order(peer: Peer) -> tuple[str, ...]:
-    """A sort key of peers, for lists that do not depend on who was seen first."""
+    """Return a sort key of peers, for lists that do not depend on who was seen first."""
     return tuple(str(part or "") for part in peer)
 
 

@@ -27,7 +27,7 @@ class Software(NamedTuple):
 
 
 def software_of(party: Party) -> Software:
-    """The software of the end that a finding is about."""
+    """Return the software of the end that a finding is about."""
     return Software(party.role, party.software, party.version, party.label)
 
 
@@ -54,7 +54,7 @@ class Exercise:
         self._held: Held | None = None
 
     def __getstate__(self) -> tuple[Any, ...]:
-        """All but the pairs, which are found anew elsewhere."""
+        """Return all but the pairs, which are found anew elsewhere."""
         return self.rules, self.kinds, self.together, self.exchanges, self.bodies, self.firsts
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
@@ -69,7 +69,7 @@ class Exercise:
         return self._held
 
     def looks(self) -> Counter[str]:
-        """Subjects by rule code, after `settle`."""
+        """Return subjects by rule code, after `settle`."""
         total = Counter(self.rules)
         for _, pieces in self.firsts.values():
             total.update(pieces)
@@ -130,7 +130,7 @@ class Exercises:
         self._open: dict[str, Held] = {}
 
     def at(self, info: ConnectionInfo) -> Exercise:
-        """What follows concerns this connection; gives `now`."""
+        """Return what follows concerns this connection; gives `now`."""
         name, version = info.software_name, info.software_version
         held = self._open.get(info.id)
         if held is None or held[0] != name or held[1] != version:
@@ -156,7 +156,7 @@ class Exercises:
             exercise.settle(exchange_rules, undecodable_rules)
 
     def rules(self) -> Counter[str]:
-        """Subjects by rule code, of all pairs."""
+        """Return subjects by rule code, of all pairs."""
         total: Counter[str] = Counter()
         for exercise in self.pairs.values():
             total.update(exercise.looks())
@@ -168,7 +168,7 @@ class Exercises:
             self._pair(pair).merge(exercise)
 
     def by_software(self, role: Who) -> dict[Software, Counter[str]]:
-        """Subjects by rule code, for each software of a role."""
+        """Return subjects by rule code, for each software of a role."""
         found: dict[Software, Counter[str]] = {}
         for (client, broker), exercise in sorted(self.pairs.items(), key=_pair_order):
             software = client if role is Who.CLIENT else broker

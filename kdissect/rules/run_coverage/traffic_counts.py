@@ -24,7 +24,7 @@ MOST_WAITING = 8192
 
 
 def kind_order(kind: Kind) -> tuple[tuple[bool, int | None], ...]:
-    """The key that sorts kinds by number; a part that is not known comes first."""
+    """Return the key that sorts kinds by number; a part that is not known comes first."""
     return tuple((part is not None, part) for part in kind)
 
 
@@ -52,7 +52,7 @@ class TimeLine(Counts):
         return min(self._held, default=0) * self.width_ns
 
     def row(self) -> list[tuple[int, int]]:
-        """Every slot from the first to the last, empty ones too."""
+        """Return every slot from the first to the last, empty ones too."""
         first = min(self._held, default=0)
         slots = (self._held.get(number, (0, 0)) for number in range(first, first + self.span()))
         return [(slot[0], slot[1]) for slot in slots]
@@ -62,7 +62,7 @@ class TimeLine(Counts):
         return self.span() > MAX_SLOTS
 
     def wider(self, width_ns: int) -> int:
-        """Two slots become one."""
+        """Return two slots become one."""
         return width_ns * 2
 
 
@@ -80,7 +80,7 @@ class Traffic:
         """Times of exchanges that have the answers they should have, to be counted; see `wait`."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Numbers that wait would be most of the state of a connection."""
+        """Return numbers that wait would be most of the state of a connection."""
         self.settle()
         return self.__dict__
 
@@ -109,7 +109,7 @@ class Traffic:
         self.wait(request.time_ns)
 
     def open_latencies(self, kind: Kind) -> list[int]:
-        """Where latencies of a kind wait to be counted; each goes with a time that waits (`wait`)."""
+        """Return where latencies of a kind wait to be counted; each goes with a time that waits (`wait`)."""
         return self._waiting.get(kind) or self._waiting.setdefault(self._open(kind), [])
 
     def wait(self, time_ns: int) -> None:
@@ -151,7 +151,7 @@ class Traffic:
         self.open_times.clear()  # this one too
 
     def _open(self, kind: Kind) -> Kind:
-        """The kind under which latencies of a kind are counted, from now on too."""
+        """Return the kind under which latencies of a kind are counted, from now on too."""
         if kind not in self._latencies:
             if len(self._latencies) >= MAX_KINDS:
                 kind = None, None

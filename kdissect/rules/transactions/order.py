@@ -55,7 +55,7 @@ class EndWithoutBegin(FactRule):
     sees = "EndTxn, committed {}"
 
     def check(self, fact: Fact) -> Iterable[Violation]:
-        """The first end without a transaction."""
+        """Return the first end without a transaction."""
         return () if fact.detail == REPEATED else super().check(fact)
 
 
@@ -215,7 +215,7 @@ class OtherMarker(FactRule):
     facts = (TransactionFact.MARKER_DIFFERS,)
 
     def check(self, fact: Fact) -> Iterator[Violation]:
-        """Whether they commit."""
+        """Yield whether they commit."""
         for fault in super().check(fact):
             yield fault._replace(expected=_word(fact.expected), seen=_word(fact.seen), path="")
 

@@ -55,7 +55,7 @@ class Carrier:
         self._places: dict[tuple[object, int | None], tuple[int, int]] | None = None
 
     def asked(self, topic: Any, partition: int) -> Asked:
-        """What a Fetch asked for; None where its request leaves that to the session."""
+        """Return what a Fetch asked for; None where its request leaves that to the session."""
         known = identity(topic)
         if self._places is None:
             self._places = asked_places(self.body.other(), known)
@@ -83,13 +83,13 @@ class Records:
         """Whether a client sends them to be stored; else a broker gives what is stored."""
 
     def violation(self, fault: RecordFault, expected: str) -> Violation:
-        """The fault of bytes between the batches."""
+        """Return the fault of bytes between the batches."""
         path = f"{self.path}.{fault.path}".rstrip(".")
         end = self.shown(fault.offset, self.found.records_field.end)
         return Violation(expected, fault.why, path, fault.offset, end, self.body.side)
 
     def shown(self, start: int, end: int) -> int:
-        """The end of the bytes a finding may show: none of records that may hold secrets."""
+        """Return the end of the bytes a finding may show: none of records that may hold secrets."""
         return start if may_hold_secrets_of(self.name) else end
 
 
@@ -157,11 +157,11 @@ class Batch:
         return self._payloads
 
     def inner(self) -> Iterator[RecordBatch]:
-        """The messages inside a compressed message, as they stand there."""
+        """Return the messages inside a compressed message, as they stand there."""
         return inner_messages(self.batch, [], None)
 
     def violation(self, field: str, expected: object, seen: object) -> Violation:
-        """The fault of a field of the header."""
+        """Return the fault of a field of the header."""
         batch = self.batch
         at, width = (_SPANS if self.is_current else _OLD_SPANS)[field]
         start = batch.start + at
@@ -170,12 +170,12 @@ class Batch:
         )
 
     def inside(self, part: str, expected: object, seen: object) -> Violation:
-        """The fault of something in the records."""
+        """Return the fault of something in the records."""
         start = self.batch.records_start
         return self._violation(part, start, str(expected), str(seen))
 
     def malformed(self, fault: RecordFault, expected: str) -> Violation:
-        """The fault of bytes that do not fit."""
+        """Return the fault of bytes that do not fit."""
         if fault.inside:
             seen = f"{fault.why}, at byte {fault.offset} of the decompressed records"
             return self.inside(fault.path, expected, seen)
@@ -192,7 +192,7 @@ class Batch:
 
 
 def has_canonical_content(batch: RecordBatch, *, dense: bool) -> bool:
-    """Whether the records of a batch of magic 2 are canonical (`records.canonical_batch`)."""
+    """Return whether the records of a batch of magic 2 are canonical (`records.canonical_batch`)."""
     if not batch.attributes & CODEC_MASK:
         return are_canonical(batch, batch.data, batch.records_start, batch.end, dense=dense)
     faults: list[RecordFault] = []  # a frame that some readers refuse has its content beside the fault
@@ -203,7 +203,9 @@ def has_canonical_content(batch: RecordBatch, *, dense: bool) -> bool:
 
 
 def places(body: Body) -> Iterator[tuple[Any, Any, str]]:
-    """Topic, partition and path of each records field that is not null, in the order of the wire."""
+    """Yield the topic, partition and path of each records field that is not null, in the order of the
+    wire.
+    """
     fields = _FIELDS.get(body.api.name)
     if fields is None:
         return
@@ -215,14 +217,16 @@ def places(body: Body) -> Iterator[tuple[Any, Any, str]]:
 
 
 def identity(topic: Any) -> object:
-    """A topic's name or id, whichever the version has."""
+    """Return a topic's name or id, whichever the version has."""
     return next(
         (getattr(topic, field) for field in ("topic_id", "topic", "name") if hasattr(topic, field)), None
     )
 
 
 def asked_places(request: Any, like: object) -> dict[tuple[object, int | None], tuple[int, int]]:
-    """What a Fetch request asks for of each partition, by the topic's name or id, whichever `like` is."""
+    """Return what a Fetch request asks for of each partition, by the topic's name or id, whichever
+    `like` is.
+    """
     field = _identified_by(like)
     return {
         (getattr(topic, field, None), row.partition): _asked(row)
@@ -232,7 +236,7 @@ def asked_places(request: Any, like: object) -> dict[tuple[object, int | None], 
 
 
 def asked_place(request: Any, known: object, partition: int | None) -> Asked:
-    """What a Fetch request asks for of one partition, of a topic by its name or id.
+    """Return what a Fetch request asks for of one partition, of a topic by its name or id.
 
     Of a partition that stands there twice the last one counts, as in `asked_places`.
     """
@@ -247,7 +251,7 @@ def asked_place(request: Any, known: object, partition: int | None) -> Asked:
 
 
 def is_beyond(leader_epoch: int, asked: Asked) -> bool:
-    """Whether a batch has a higher leader epoch than its leader, by the request."""
+    """Return whether a batch has a higher leader epoch than its leader, by the request."""
     return asked is not None and leader_epoch > asked[1] >= 0
 
 
@@ -256,5 +260,5 @@ def _asked(row: Any) -> tuple[int, int]:
 
 
 def _identified_by(known: object) -> str:
-    """The field of a topic in a Fetch; versions have the one or the other, and `hasattr` is slow."""
+    """Return the field of a topic in a Fetch; versions have the one or the other, and `hasattr` is slow."""
     return "topic_id" if isinstance(known, bytes) else "topic"

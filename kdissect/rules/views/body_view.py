@@ -94,7 +94,7 @@ class Body:
         return self._tree
 
     def numbers(self, meaning: str) -> Set[int]:
-        """Its numbers that have a meaning (`schema.domains`); none of a body that does not fit."""
+        """Return its numbers that have a meaning (`schema.domains`); none of a body that does not fit."""
         if self._numbers is None:
             self._numbers = {}
             message = self.message.name
@@ -120,12 +120,14 @@ class Body:
         )
 
     def other(self) -> Any:
-        """The value of the other side of the exchange; None where there is none that fits."""
+        """Return the value of the other side of the exchange; None where there is none that fits."""
         found = self.exchange.bodies()[self.side == REQUEST]
         return found.value if found is not None and found.fits else None
 
     def partitions(self, topics: str, rows: str = "partitions") -> Sequence[tuple[Any, Any, str]]:
-        """Topic, partition and path (`topics[0].partitions[1]`) of each row of a list of topics."""
+        """Return the topic, partition and path (`topics[0].partitions[1]`) of each row of a list of
+        topics.
+        """
         # Kept: five rules read all partitions of a Metadata response.
         found = self._rows.get((topics, rows))
         if found is None:
@@ -137,17 +139,19 @@ class Body:
         return found
 
     def violation(self, path: str, expected: str, seen: str) -> Violation:
-        """The violation of the field at `path`."""
+        """Return the violation of the field at `path`."""
         return Violation(expected, seen, path, side=self.side)
 
     def undecodable(self, error: DecodeError, expected: str) -> Violation:
-        """The violation of the bytes where decoding stopped."""
+        """Return the violation of the bytes where decoding stopped."""
         end = min(error.offset + 16, len(self.data))
         path = error.path.partition(".")[2]  # below the message
         return Violation(expected, error.why, path, error.offset, end, self.side)
 
 
 def body_of(exchange: Exchange, side: str) -> Body | None:
-    """One side of an exchange as a body; None where there is none, or the schema or the capture lacks it."""
+    """Return one side of an exchange as a body; None where there is none, or the schema or the capture lacks
+    it.
+    """
     decoded = exchange.bodies()[side != REQUEST]
     return None if decoded is None else Body(exchange, side, decoded)

@@ -166,7 +166,7 @@ class ConnectionView:
         return refusal is not None and previous is not None and previous.ordinal == refusal.ordinal
 
     def facts(self, exchange: Exchange) -> int:
-        """What is so of the next exchange: members of `ExchangeFact`, as a number."""
+        """Return what is so of the next exchange: members of `ExchangeFact`, as a number."""
         # Hot, once an exchange.
         facts = self._facts_of_frames(exchange) | self._facts_of_versions(exchange)
         client_id, previous = exchange.client_id, self.previous
@@ -218,7 +218,9 @@ class ConnectionView:
         return facts if exchange.state is COMPLETE else facts | NOT_ANSWERED
 
     def is_again(self, exchange: Exchange) -> bool:
-        """Whether an exchange is the one before once more, whole: the same bytes but for a higher id."""
+        """Return whether an exchange is the one before once more, whole: the same bytes but for a higher
+        id.
+        """
         before, request, response = self.previous, exchange.request, exchange.response
         if not isinstance(before, Exchange) or request is None or response is None or exchange.anomalies:
             return False
@@ -316,7 +318,7 @@ class ConnectionView:
         return doubt.is_proven or doubt.hides_facts
 
     def direction_of(self, who: Who) -> int:
-        """The direction of the connection in which an end sends."""
+        """Return the direction of the connection in which an end sends."""
         return self.info.client_direction if who is Who.CLIENT else 1 - self.info.client_direction
 
     def _hear(self, exchange: Exchange, found: MisplacedEnd) -> None:
@@ -343,8 +345,8 @@ class ConnectionView:
             self._waiting = [*self._waiting[-WAITING_KEPT + 1 :], exchange] if self._waiting else [exchange]
 
     def lend(self) -> LentView | None:
-        """What the compiled part needs to go on from here; None of a connection that is new or in doubt, or
-        of which versions were refused last.
+        """Return what the compiled part needs to go on from here; None of a connection that is new or in
+        doubt, or of which versions were refused last.
         """
         previous = self.previous
         in_doubt = self.doubt is not None and (self.doubt.is_open or self.doubt.hides_facts)
@@ -415,7 +417,7 @@ class ConnectionView:
             del self.suppressed[next(iter(self.suppressed))]
 
     def recent(self, ordinal: int) -> Exchange | None:
-        """One of the last exchanges that were judged, by its ordinal."""
+        """Return one of the last exchanges that were judged, by its ordinal."""
         large = self._large.get(self.info.id, ordinal)
         return large or self._recent.get(self.info.id, ordinal)
 
@@ -442,7 +444,9 @@ class ConnectionView:
         self.in_flight = self._waiting
 
     def _light(self, exchange: Exchange) -> Exchange:
-        """An exchange without the bytes of its frames, which may fill memory for as long as it waits here."""
+        """Return an exchange without the bytes of its frames, which may fill memory for as long as it waits
+        here.
+        """
         light = copy(exchange)
         light.request, light.response = _empty(exchange.request), _empty(exchange.response)
         light.request_summary_cache = light.bodies_cache = light.batches_cache = None
@@ -471,12 +475,12 @@ def _end_of(frame: Frame) -> Moment:
 
 
 def is_sent_before(request: Frame, answered: Moment) -> bool:
-    """Whether a request left before an answer came."""
+    """Return whether a request left before an answer came."""
     return is_before((request.first_ref, request.time_ns), answered)
 
 
 def _waits(exchange: Earlier, at_ns: int) -> bool:
-    """Whether an exchange has no answer at a time."""
+    """Return whether an exchange has no answer at a time."""
     response = exchange.response
     return response is None or response.time_ns > at_ns
 

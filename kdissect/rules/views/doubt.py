@@ -74,7 +74,9 @@ class Doubt:
         return not self.is_open
 
     def hides(self, exchange: Exchange, who: Who, side: str) -> bool:
-        """Whether the frame in question may explain a fault of `who`, on a side of another exchange."""
+        """Return whether the frame in question may explain a fault of `who`, on a side of another
+        exchange.
+        """
         if exchange.ordinal == self.ordinal or not self.is_open:
             return False
         if self.who is Who.CLIENT:
@@ -93,7 +95,7 @@ class Doubt:
         return f"{silent}; the {close.by} closes it ({close.how}){when}"
 
     def explains_size(self, anomaly: Anomaly, direction: int) -> bool:
-        """Whether a size that is none was read where no frame begins. `direction` is `who`'s."""
+        """Return whether a size that is none was read where no frame begins. `direction` is `who`'s."""
         if self.bad_size is None and self.is_open and anomaly.direction == direction:
             return anomaly.ref >= self.last_ref
         return anomaly == self.bad_size
@@ -110,12 +112,14 @@ def _is_capture_end(close: Close | None) -> bool:
 
 
 def has_no_header(exchange: Exchange) -> bool:
-    """Whether a request begins with no header, or with an API or version that the schema does not know."""
+    """Return whether a request begins with no header, or with an API or version that the schema does not
+    know.
+    """
     return any(one.kind in _NO_HEADER for one in exchange.anomalies or ())
 
 
 def is_sound(exchange: Exchange, *, is_request: bool) -> bool | None:
-    """Whether a frame is what it seems to be: its body fits, and a response has its request.
+    """Return whether a frame is what it seems to be: its body fits, and a response has its request.
 
     False if its header is none that this sender has to send; None if nobody knows.
     """

@@ -81,7 +81,7 @@ class RecentExchanges(Generic[View]):
             del exchanges[0]
 
     def turns(self) -> tuple[int, int, int]:
-        """The number of this turn, how many connections spoke in it so far, how many may."""
+        """Return the number of this turn, how many connections spoke in it so far, how many may."""
         return self._turn, self._spoke, CONNECTIONS_KEPT // 2
 
     def go_on(self, turn: int, spoke: int, speaks: _Held[View] | None = None) -> None:
@@ -118,12 +118,12 @@ class RecentExchanges(Generic[View]):
             held.turn = turn
 
     def turn_of(self, connection: str) -> int:
-        """The last turn in which a connection spoke of which some are kept; -1 of others."""
+        """Return the last turn in which a connection spoke of which some are kept; -1 of others."""
         held = self._kept.get(connection)
         return -1 if held is None else held.turn
 
     def get(self, connection: str, ordinal: int) -> Exchange | None:
-        """The exchange with this number, if it is one of those that are kept; the last of them."""
+        """Return the exchange with this number, if it is one of those that are kept; the last of them."""
         held = self._kept.get(connection)
         exchanges = () if held is None else held.exchanges
         return next((e for e in reversed(exchanges) if e.ordinal == ordinal), None)
@@ -176,7 +176,7 @@ class LargeExchanges:
             self.forget(next(iter(self._kept)))
 
     def get(self, connection: str, ordinal: int) -> Exchange | None:
-        """The exchange with this number, if it is the one that is kept."""
+        """Return the exchange with this number, if it is the one that is kept."""
         exchange, _ = self._kept.get(connection, (None, 0))
         return exchange if exchange is not None and exchange.ordinal == ordinal else None
 

@@ -75,7 +75,7 @@ class MisplacedEnd:
         return request_fits(data, offset, key, version) if is_request else response_fits(data, key, version)
 
     def _is_frame(self, data: bytes) -> bool:
-        """Whether a size stands at the beginning, and behind it what a request begins with."""
+        """Return whether a size stands at the beginning, and behind it what a request begins with."""
         is_request = self._place[0]
         size = int.from_bytes(data[:SIZE_PREFIX], signed=True)
         if len(data) < SIZE_PREFIX or not _LEAST[is_request] <= size <= _MOST:

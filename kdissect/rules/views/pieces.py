@@ -34,7 +34,7 @@ def pieces(root: Node) -> Iterator[tuple[str, Node, str]]:
 
 
 def sorts(root: Node) -> tuple[tuple[str, int], ...]:
-    """How many pieces of each sort there are, in the order of the first ones."""
+    """Return how many pieces of each sort there are, in the order of the first ones."""
     often: dict[str, int] = {}
     stack = [root]
     while stack:  # as `pieces`, without paths: these are half of its time

@@ -79,7 +79,7 @@ class Candidate:
         return Verdict(any(frame) and response_fits(frame, key, version))
 
     def _ids(self) -> Iterator[int]:
-        """Correlation ids of the first requests, which follow each other by their sizes."""
+        """Yield the correlation ids of the first requests, which follow each other by their sizes."""
         at = 0
         for _ in range(MAX_REQUESTS):
             if len(self.data) - at < _HEADER.size:

@@ -24,7 +24,7 @@ from kdissect.stages.rows.table_rows import when
 
 
 def cause_rows(capture_set: str, diagnosis: Diagnosis, own_files: Sequence[str]) -> Iterator[Row]:
-    """Rows of `causes`. `own_files` are the names of the files of the set, which commands name."""
+    """Yield rows of `causes`. `own_files` are the names of the files of the set, which commands name."""
     for rank, cause in enumerate(diagnosis.causes, 1):
         row: Row = {
             "capture_set": capture_set,
@@ -67,7 +67,7 @@ def _packets_row(packets: Packets, files: Sequence[str]) -> Row:
 
 
 def diagnosis_of(rows: Iterable[Mapping[str, Any]], files: Sequence[str]) -> Diagnosis:
-    """What `why` tells, from rows of all capture sets; `files` are the inputs' names by file index.
+    """Return what `why` tells, from rows of all capture sets; `files` are the inputs' names by file index.
 
     What was looked at is not in the table.
     """

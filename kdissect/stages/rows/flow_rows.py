@@ -61,11 +61,11 @@ class OneSynRows:
         return True
 
     def rows(self, _table: str) -> int:
-        """How many rows there are."""
+        """Return how many rows there are."""
         return len(self._rows)
 
     def take(self, _table: str) -> Any:
-        """The rows as a record batch; there are none then."""
+        """Return the rows as a record batch; there are none then."""
         rows, self._rows = self._rows, []
         *varying, hows = zip(*rows, strict=True)
         columns: dict[str, Sequence[Any]] = dict(zip(_VARYING, varying, strict=True))
@@ -132,8 +132,8 @@ class ExchangeTables:
             self._record_sets(exchange, order, pieces)
 
     def exchange_block(self, block: native.ExchangeBlock, start: int, number_of: Callable[[int], int]) -> int:
-        """The rows of a block's exchanges, from one on: gives the next one that is for `exchange`, or how
-        many there are. `number_of` gives for a file its number in its capture set.
+        """Return the rows of a block's exchanges, from one on: gives the next one that is for `exchange`, or
+        how many there are. `number_of` gives for a file its number in its capture set.
         """
         if self._wanted.isdisjoint(_OF_EXCHANGES):
             return len(block)
@@ -198,7 +198,7 @@ class ExchangeTables:
         return when(row, frame.time_ns)
 
     def _name_in(self, exchange: Exchange, topic_id: bytes) -> str | None:
-        """The topic of an id in the records of an exchange."""
+        """Return the topic of an id in the records of an exchange."""
         frame = exchange.response or exchange.request
         assert frame is not None
         records_field = RecordsField(None, topic_id, None, None, 0, 0)
@@ -218,7 +218,7 @@ class ExchangeTables:
 
 
 def anomaly_row(anomaly: Anomaly, files: Sequence[str]) -> Row:
-    """An anomaly with its place, where it has one."""
+    """Return an anomaly with its place, where it has one."""
     file, number = anomaly.ref >> FILE_SHIFT, anomaly.ref & NUMBER_MASK
     is_placed = number > 0 and file < len(files)
     return {
@@ -279,7 +279,7 @@ def _batch_row(index: int, batch: RecordBatch) -> Row:
 
 
 def _errors(exchange: Exchange) -> dict[Any, int]:
-    """Error codes of the response by topic (name or id) and partition."""
+    """Return error codes of the response by topic (name or id) and partition."""
     view = ExchangeView(exchange)
     found: dict[Any, int] = {}
     named = topic_namer(view.key, view.version, True)

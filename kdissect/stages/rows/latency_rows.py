@@ -58,7 +58,7 @@ class LatencyRows:
             self._blocks.catch_up()
 
     def latencies(self) -> Iterator[Row]:
-        """Rows of `latencies`."""
+        """Yield rows of `latencies`."""
         tallies = dict(self._traffic.rows)
         if self._traffic.other.exchanges:
             tallies[_NOBODY] = self._traffic.other
@@ -67,7 +67,7 @@ class LatencyRows:
             yield row | _tally_row(tally)
 
     def rates(self) -> Iterator[Row]:
-        """Rows of `rates`."""
+        """Yield rows of `rates`."""
         series = self._traffic.series
         for point in series.points():
             row = {"capture_set": self._capture_set, "interval_ns": series.width_ns, **point._asdict()}
@@ -110,7 +110,7 @@ def _sketch(held: Distribution) -> Row | None:
 
 
 def traffic_of(latencies: Iterable[Mapping[str, Any]], rates: Iterable[Row], by: Sequence[str]) -> Traffic:
-    """What `stats` counts, by some of `DIMENSIONS`, from rows of the two tables.
+    """Return what `stats` counts, by some of `DIMENSIONS`, from rows of the two tables.
 
     Raises ValueError for a dimension that the tables do not have.
     """

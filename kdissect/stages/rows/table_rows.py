@@ -31,10 +31,10 @@ class Columns(Protocol):
     """Rows that are kept as columns, of one table or of several."""
 
     def rows(self, table: str) -> int:
-        """How many rows there are of a table."""
+        """Return how many rows there are of a table."""
 
     def take(self, table: str) -> Any:
-        """The rows of a table as a record batch; there are none then."""
+        """Return the rows of a table as a record batch; there are none then."""
 
 
 class ConnectionColumns(Columns, Protocol):
@@ -115,12 +115,12 @@ class TableRows:
             self._flush(table)  # at once: one exchange may have a million records
 
     def take(self) -> Iterator[tuple[str, Any]]:
-        """What has come together, as (table, record batch)."""
+        """Return what has come together, as (table, record batch)."""
         ready, self._ready = self._ready, []
         return iter(ready)
 
     def close(self) -> Iterator[tuple[str, Any]]:
-        """The rest."""
+        """Return the rest."""
         for table in self._rows:
             self._flush(table)
         return self.take()
@@ -135,7 +135,7 @@ class TableRows:
 
 
 def _merged(columns: Any, table: Table, rows: list[Row], numbers: list[int]) -> Any:
-    """A batch and rows as one batch, in which the rows have these numbers, which rise."""
+    """Return a batch and rows as one batch, in which the rows have these numbers, which rise."""
     if not rows:
         return columns
     own, parts, taken, first = batch_of(table, rows), [], 0, 0
@@ -150,8 +150,8 @@ def _merged(columns: Any, table: Table, rows: list[Row], numbers: list[int]) -> 
 
 
 def batch_of(table: Table, rows: list[Row]) -> Any:
-    """Rows as a record batch of the table's schema; they get their timestamps. Counts by name are sorted by
-    name.
+    """Return rows as a record batch of the table's schema; they get their timestamps. Counts by name are
+    sorted by name.
     """
     set_timestamps(table, rows)
     schema = arrow_schema(table)
@@ -162,7 +162,7 @@ def batch_of(table: Table, rows: list[Row]) -> Any:
 
 
 def _held(value: Any) -> Any:
-    """A value with all numbers inside int64; those beyond at its limits."""
+    """Return a value with all numbers inside int64; those beyond at its limits."""
     if isinstance(value, int):
         return max(_LEAST, min(value, _MOST))
     if isinstance(value, dict):
@@ -174,7 +174,7 @@ def _held(value: Any) -> Any:
 
 
 def counts(held: dict[str, int]) -> list[tuple[str, int]]:
-    """Counts by name as a map column takes them: sorted, so that equal counts are equal columns."""
+    """Return counts by name as a map column takes them: sorted, so that equal counts are equal columns."""
     return sorted(held.items())
 
 

@@ -50,7 +50,7 @@ def is_only_check(request: Any) -> bool:
 
 
 def _answers(rows: Iterable[Any], *names: str) -> dict[Any, Any]:
-    """Rows of an answer by what they are about: a value, or several."""
+    """Return rows of an answer by what they are about: a value, or several."""
     if len(names) == 1:
         return {sent(row, names[0]): row for row in rows}
     return {tuple(sent(row, name) for name in names): row for row in rows}
@@ -327,7 +327,7 @@ def _remove_voter(request: Any, answer: Any) -> Iterator[Item]:
 
 
 def _partitions(asked: Iterable[Any], told: Iterable[Any], name: str) -> Iterator[tuple[str, Any, Any]]:
-    """Partitions of a request, with their topics and their answers."""
+    """Yield partitions of a request, with their topics and their answers."""
     answers = {(sent(topic, name), part.partition_index): part for topic in told for part in topic.partitions}
     for topic in asked:
         topic_name = sent(topic, name)

@@ -406,7 +406,7 @@ def _member(member: MemberLog) -> Facts:
 def _partitions(
     traffic: GroupTraffic, info: ConnectionInfo, members: list[MemberLog], commits: Commits
 ) -> list[Facts]:
-    """Lag of what members hold or held, and of what the group committed.
+    """Return the lag of what members hold or held, and of what the group committed.
 
     Without topics that were deleted and created again: the broker deletes what was committed for them.
     """

@@ -259,7 +259,7 @@ class GroupTraffic:
         return _of_classic(given) if isinstance(given, bytes) else self.in_words(view.info, given)
 
     def in_words(self, info: ConnectionInfo, given: Iterable[Holding]) -> list[str]:
-        """Partitions or tasks of newer groups; `info` is a connection to their cluster."""
+        """Return partitions or tasks of newer groups; `info` is a connection to their cluster."""
         named = sorted((name_of(self._names, info, row[0]), row[1]) for row in given if len(row) == 2)
         tasks = sorted(row for row in given if len(row) == 3)  # of a streams group
         return [
@@ -285,7 +285,7 @@ def _searched(view: ExchangeView) -> tuple[str, ...]:
 
 
 def _of_classic(given: bytes) -> list[str] | None:
-    """Partitions, or what a Connect worker runs; None for bytes of another form."""
+    """Return partitions, or what a Connect worker runs; None for bytes of another form."""
     partitions = assigned_partitions(given)
     if partitions is not None:
         return [f"{topic}-{partition}" for topic, partition in sorted(partitions)]

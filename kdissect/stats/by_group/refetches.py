@@ -183,7 +183,7 @@ class Refetches:
         return self._last.pop(info.id, None)
 
     def stuck(self) -> list[StuckRow]:
-        """Partitions that were fetched at one offset at least `STUCK_FROM` times again."""
+        """Return partitions that were fetched at one offset at least `STUCK_FROM` times again."""
         return [
             (
                 of.info, client_id, topic, number, *of.longest,

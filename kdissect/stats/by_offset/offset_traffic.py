@@ -127,7 +127,7 @@ class OffsetTraffic:
         self._identities: KnownIdentities | None = None
 
     def apart(self, scope: str) -> str:
-        """The cluster of a scope as it is known now; empty if no other cluster was captured."""
+        """Return the cluster of a scope as it is known now; empty if no other cluster was captured."""
         return "" if self._identities is None else self._identities.apart(scope)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:

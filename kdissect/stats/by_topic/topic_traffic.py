@@ -232,7 +232,9 @@ def _topics_named(view: ExchangeView) -> list[str | bytes]:
 
 
 def partition_errors(view: ExchangeView) -> dict[PartitionKey, int]:
-    """Codes of a Produce, Fetch or ShareFetch answer by topic (name or id) and partition, 0 included."""
+    """Return codes of a Produce, Fetch or ShareFetch answer by topic (name or id) and partition, 0
+    included.
+    """
     found: dict[PartitionKey, int] = {}
     for topic in sent(view.response, "responses", None) or ():
         name = _name(topic)

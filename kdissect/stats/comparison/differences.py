@@ -167,7 +167,7 @@ def differences(good: Side, bad: Side, pairs: Iterable[Pair]) -> list[Difference
 
 
 def _alone(clients: list[ClientSide], is_good: bool) -> Difference:
-    """Clients that are in one of the captures, with the APIs they use."""
+    """Return clients that are in one of the captures, with the APIs they use."""
     apis: Counter[str] = Counter()
     for client in clients:
         apis.update({api: step.count for api, step in client.steps.items()})
@@ -296,7 +296,7 @@ def _values(
 
 
 def _folded(array: str, each: list[Difference]) -> Difference:
-    """Elements of one array that differ, as one difference: the first one's, and the names of all."""
+    """Return elements of one array that differ, as one difference: the first one's, and the names of all."""
     first = max(each, key=lambda difference: difference.share)
     names = tuple(dict.fromkeys(difference.what for difference in each))
     return first._replace(what=first.what, elements=tuple(name for name in names if name != first.what))

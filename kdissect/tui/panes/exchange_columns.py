@@ -260,7 +260,7 @@ def fitting(
 
 
 def _range(column: ExchangeColumn, longest: Mapping[str, int] | None) -> tuple[int, int]:
-    """The least width and the wanted one."""
+    """Return the least width and the wanted one."""
     if not longest:
         return column.least, column.width
     wanted = min(

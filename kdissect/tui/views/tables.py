@@ -106,7 +106,7 @@ class TablesView(View):
         raise NotImplementedError
 
     def row_filter(self, row: Row) -> str | None:
-        """Which exchanges a row is about."""
+        """Return which exchanges a row is about."""
         raise NotImplementedError
 
     # the tables

@@ -120,7 +120,7 @@ class WhyView(LinesBelowView):
         return True
 
     def _chosen_of(self, row: Row) -> Packets | None:
-        """Which of its packets are chosen: the first of a cause that the cursor came to."""
+        """Return which of its packets are chosen: the first of a cause that the cursor came to."""
         if self._packets_of != self.key(row):
             self._packets, self._packets_of = 0, self.key(row)
         found: tuple[Packets, ...] = row["cause"].evidence

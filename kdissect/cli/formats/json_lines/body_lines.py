@@ -59,7 +59,7 @@ class BodyLines:
         self._show_secrets = show_secrets
 
     def line(self, exchange: Exchange) -> bytes:
-        """The exchange as a line of JSON."""
+        """Return the exchange as a line of JSON."""
         line = self._line(exchange)
         texts = self._texts_of(exchange)
         if texts is None:
@@ -79,7 +79,7 @@ class BodyLines:
         )
 
     def _unusual(self, line: bytes, exchange: Exchange) -> bytes:
-        """The line with bodies as `engine.bodies` and `engine.nested_records` make them."""
+        """Return the line with bodies as `engine.bodies` and `engine.nested_records` make them."""
         row: Row = {
             "request": None if exchange.request is None else {},
             "response": None if exchange.response is None else {},
@@ -99,7 +99,7 @@ def _quick(text: bytes) -> bytes:
 
 
 def _spliced(line: bytes, asked: bytes | None, answered: bytes | None) -> bytes:
-    """A line with more in its frames, where there are any."""
+    """Return a line with more in its frames, where there are any."""
     if asked is None:
         end = line.index(_RESPONSE_END)
         return b"".join((line[:end], answered or b"", line[end:]))
@@ -136,7 +136,7 @@ class BodyTexts:
         self._exchange: Exchange | None = None  # whose bodies are being written
 
     def texts(self, exchange: Exchange) -> Texts | None:
-        """The text of request and response, None for a frame that is not there. Raises nothing.
+        """Return the text of request and response, None for a frame that is not there. Raises nothing.
 
         None where one of them must be looked at by `bodies`.
         """
@@ -168,7 +168,7 @@ class BodyTexts:
         return asked, answered
 
     def _name(self, topic_id: bytes) -> str | None:
-        """The topic of an id on the connection of the exchange at hand. Raises ValueError as above."""
+        """Return the topic of an id on the connection of the exchange at hand. Raises ValueError as above."""
         assert self._exchange is not None
         assert self._name_of is not None
         found = self._name_of(self._exchange.connection, topic_id)
@@ -178,7 +178,10 @@ class BodyTexts:
         return found
 
     def _slow_path(self, data: bytes, start: int, end: int, topic: str | None) -> bytes:
-        """A records field with batches that the compiled reader leaves. Raises ValueError for a wrong one."""
+        """Return a records field with batches that the compiled reader leaves.
+
+        Raises ValueError for a wrong one.
+        """
         assert self._exchange is not None
         assert self._exchange.api_key is not None
         found = split_batches(data, start, end, may_be_cut=bool(records_side(self._exchange.api_key)))
@@ -199,7 +202,7 @@ class BodyTexts:
 
 @lru_cache(maxsize=CACHE_SIZE)
 def _programs(key: int, version: int) -> "tuple[native.BodyText, native.BodyText] | None":
-    """The programs of both bodies, where there are both."""
+    """Return the programs of both bodies, where there are both."""
     request = body_text(key, version, is_response=False)
     response = body_text(key, version, is_response=True)
     return None if request is None or response is None else (request, response)

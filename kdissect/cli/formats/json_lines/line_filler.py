@@ -74,7 +74,7 @@ class FilledLines:
             self._number += 1
 
     def line(self, exchange: Exchange) -> bytes:
-        """The exchange as a line."""
+        """Return the exchange as a line."""
         if self.filler is not None:
             return self.filler.line(exchange)
         self._number += 1
@@ -83,27 +83,27 @@ class FilledLines:
     # What others say of a line
 
     def line_of(self, exchange: Exchange, number: int) -> bytes:
-        """The exchange of this number as a line."""
+        """Return the exchange of this number as a line."""
         raise NotImplementedError
 
     def parts_of(self, exchange: Exchange) -> tuple[list[LinePart], bool] | None:
-        """Parts of the line of such exchanges, and whether no blanks end it; None for no template."""
+        """Return parts of the line of such exchanges, and whether no blanks end it; None for no template."""
         raise NotImplementedError
 
     def connection_texts(self, connection: ConnectionInfo) -> tuple[bytes, ...]:
-        """What of a line belongs to its connection; nothing before the columns are known."""
+        """Return what of a line belongs to its connection; nothing before the columns are known."""
         raise NotImplementedError
 
     def body_texts(
         self, exchange: Exchange, asked: Summary, answered: Summary, is_learning: bool
     ) -> tuple[bytes, ...]:
-        """Errors, topics and their ids; `is_learning` is what `learns` says."""
+        """Return errors, topics and their ids; `is_learning` is what `learns` says."""
         raise NotImplementedError
 
     # What a compiled line asks for
 
     def template_of(self, exchange: Exchange) -> native.LineTemplate | None:
-        """The template that the exchange fills, None where there is none."""
+        """Return the template that the exchange fills, None where there is none."""
         key, version = exchange.api_key, exchange.api_version
         request, response = exchange.request, exchange.response
         # What DescribeCluster names goes into every line behind it (`learns`).
@@ -122,13 +122,15 @@ class FilledLines:
     def facts_of(
         self, exchange: Exchange, asked: Summary, answered: Summary | None
     ) -> tuple[tuple[bytes, ...], bool]:
-        """Errors, topics and their ids, and whether they are the same for the same summaries."""
+        """Return errors, topics and their ids, and whether they are the same for the same summaries."""
         answered = answered or NO_SUMMARY  # where there is no response
         is_learning = learns(exchange, asked, answered)
         return self.body_texts(exchange, asked, answered, is_learning), not is_learning
 
     def texts_of(self, connection: ConnectionInfo) -> tuple[bytes, ...]:
-        """Texts of a connection, which has them from here on, until thousands of others have got theirs."""
+        """Return texts of a connection, which has them from here on, until thousands of others have got
+        theirs.
+        """
         kept = connection.line_texts
         if kept is not None and kept[0] is self._owner:
             return kept[1]
@@ -142,7 +144,7 @@ class FilledLines:
 
 
 def learns(exchange: Exchange, asked: Summary, answered: Summary) -> bool:
-    """Whether names of topic ids are asked for, or may be given: thus every time (`topic_names`)."""
+    """Return whether names of topic ids are asked for, or may be given: thus every time (`topic_names`)."""
     return (
         bool(asked.topic_ids or answered.topic_ids)
         or exchange.api_key == DESCRIBE_CLUSTER
@@ -151,7 +153,7 @@ def learns(exchange: Exchange, asked: Summary, answered: Summary) -> bool:
 
 
 def _fields_of(exchange: Exchange) -> tuple[Any, ...] | None:
-    """What the compiled filler needs to know of an exchange; None for one that cannot fill a template.
+    """Return what the compiled filler needs to know of an exchange; None for one that cannot fill a template.
 
     To read slots one by one costs Python a tenth of what it costs others.
     """

@@ -126,7 +126,7 @@ def _summary(captures: LiveCaptures) -> list[str]:
 
 
 def _totals(captures: LiveCaptures) -> tuple[int, int, int]:
-    """Packets, bytes and drops; of the whole file where the analysis ended before it."""
+    """Return packets, bytes and drops; of the whole file where the analysis ended before it."""
     files = captures.files
     if captures.written and not captures.is_drained:
         again = open_captures(captures.written)

@@ -54,7 +54,10 @@ def add_live(parser: ArgumentParser) -> None:
 
 
 def settings_of(parser: ArgumentParser | None, options: Namespace) -> LiveSettings:
-    """The settings that the options come to. Leaves with exit code 2 where they contradict each other."""
+    """Return the settings that the options come to.
+
+    Leaves with exit code 2 where they contradict each other.
+    """
     ring = Ring(options.rotate_size, options.rotate_time, options.keep)
     problem = _contradiction(options, ring)
     if problem:
@@ -133,7 +136,7 @@ def _size(text: str) -> int:
 
 
 def time_span(text: str) -> float:
-    """Seconds, of an argument such as 90s, 10m or 1h."""
+    """Return seconds, of an argument such as 90s, 10m or 1h."""
     number, unit = _split(text)
     if number is None or unit not in _TIMES or number <= 0:
         raise ArgumentTypeError(f"{text!r} is no time, such as 90s, 10m or 1h")

@@ -63,7 +63,7 @@ class Metering:
             self._server.close()
 
     def _token(self) -> tuple[str | None, str]:
-        """The token, None for an open server, and how one scrapes it."""
+        """Return the token, None for an open server, and how one scrapes it."""
         if self._is_open:
             return None, "for everybody who reaches it: --metrics-open"
         if self._token_path is None:

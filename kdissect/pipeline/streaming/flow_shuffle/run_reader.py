@@ -93,7 +93,7 @@ class RunReader:
         yield from self._flush()
 
     def border_syns(self) -> list[BorderSyn]:
-        """SYNs of the beginning and the end of the file, once `runs` is consumed."""
+        """Return SYNs of the beginning and the end of the file, once `runs` is consumed."""
         end_ns = 0 if self.end_ns is None else self.end_ns
         return [*self._first_syns, *(one for one in self._last_syns if one.order_ns >= end_ns - NEAR_NS)]
 

@@ -36,7 +36,7 @@ class EndsDigest(NamedTuple):
 
 
 def digest_of(flows: Iterable[Told], without: Collection[str] = ()) -> EndsDigest:
-    """Digest flows, without the connections named in `without`."""
+    """Return the digest flows, without the connections named in `without`."""
     judgement, rest, names = Judgement(), list[Ordered](), set[str]()
     plain: dict[PlainEnd, set[str]] = defaultdict(set)
     for told in flows:
@@ -58,7 +58,7 @@ def digest_of(flows: Iterable[Told], without: Collection[str] = ()) -> EndsDiges
 
 
 def merged(digests: Iterable[EndsDigest]) -> EndsDigest:
-    """Several digests as one."""
+    """Return several digests as one."""
     judgement, rest, names = Judgement(), list[Ordered](), set[str]()
     plain: dict[PlainEnd, set[str]] = defaultdict(set)
     for digest in digests:

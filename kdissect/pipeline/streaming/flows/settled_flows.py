@@ -247,7 +247,7 @@ class SettledFlows:
         return number, GROUP_FLOWS - sizes.get(number, 0)
 
     def _leaves_of(self, key: bytes) -> Iterator[tuple[int, int]]:
-        """Group and leaf in which a flow may be."""
+        """Yield the group and leaf in which a flow may be."""
         first = crc32(key) << 32
         at = bisect_left(self._places, first)
         while at < len(self._places) and self._places[at] >> 32 == first >> 32:
