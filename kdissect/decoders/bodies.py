@@ -27,7 +27,7 @@ _FITS = 3  # the place of `Decoded.fits`, which is found faster than the name
 
 
 def decode_request_body(data: bytes, offset: int, api_key: int, api_version: int) -> Any:
-    """Return the request body at `offset` as an object of `values`; bytes behind it are ignored.
+    """Return the request body at `offset` as an object of `values`; bytes after it are ignored.
 
     Raises DecodeError where the bytes do not fit, and for an API or version not in the schema.
     """
@@ -64,10 +64,10 @@ def decode_both(
 def decode_once(
     frame: Frame | None, offset: int, api_key: int, api_version: int, is_response: bool
 ) -> "Decoded | None":
-    """Return the body of a frame for those who need to know all about it. Raises nothing.
+    """Return all facts about the body of a frame. Raises nothing.
 
-    None without a frame, for half a one, for an API or version not in the schema, and at an `offset` of 0:
-    where the header does not fit nobody knows where the body begins.
+    None without a frame, for a cut frame, for an API or version not in the schema, and at an `offset` of 0:
+    if the header does not fit, the body's start is unknown.
     """
     if is_response:
         return decode_both(None, 0, frame, offset, api_key, api_version)[1]
@@ -105,7 +105,7 @@ def _slow_path(
 def summarize_request(data: bytes, offset: int, api_key: int, api_version: int) -> Summary:
     """Return topics and acks of a request body, cut or not.
 
-    Raises nothing; nothing is known of unknown APIs and versions.
+    Raises nothing. Unknown APIs and versions have no body.
     """
     return request_summarizer(api_key, api_version)(data, offset)
 
@@ -200,7 +200,9 @@ def _summarizer(api_key: int, api_version: int, is_response: bool, is_listed: bo
 
 
 def _walking(message: Message, version: int, is_listed: bool = False) -> Summarizer:
-    """`summarizer` of the same, compiled (native/src/bodies/summaries.rs); unknown cases are left to that."""
+    """Return the native `summarizer` (native/src/bodies/summaries.rs); it leaves unknown cases to the Python
+    one.
+    """
 
     def slow_path(data: bytes, offset: int) -> Summary:
         return summarizer(message, version, is_listed)(data, offset)
@@ -220,8 +222,8 @@ def _without_secrets(summarize: Summarizer) -> Summarizer:
 
 @lru_cache(maxsize=CACHE_SIZE)
 def _canonical_decoders(api_key: int, api_version: int) -> "tuple[CanonicalDecoder, CanonicalDecoder]":
-    """Return those of request and response; of a response that may be in another version nothing is known
-    yet.
+    """Return the decoders of request and response; that of a response which may be in another version always
+    returns None.
     """
     is_fixed = not quirks.may_answer_in_other_version(api_key)
     answer = _canonical_decoder(api_key, api_version, True) if is_fixed else _never_canonical

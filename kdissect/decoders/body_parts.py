@@ -1,6 +1,6 @@
 """Bodies that were cut, or have a field that does not fit, as far as they go.
 
-The walk is that of trees (`tree_decoder`), so that all outputs tell the same of such a body.
+Trees use the same walk (`tree_decoder`), so that all outputs show such a body in the same manner.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from kdissect.schema.all_fields import has_payloads
 def body_part(
     data: bytes, offset: int, api_key: int, api_version: int, is_response: bool, facts: Facts
 ) -> Part | None:
-    """Return what there is of the body at `offset`; None of one that the schema does not know.
+    """Return the part of the body at `offset` that can be decoded; None if the schema does not know the body.
 
     Raises nothing.
     """

@@ -1,8 +1,8 @@
 """Values to bytes: for request logs and for tests. Interprets the schema, as `tree_decoder` does.
 
 Values are objects of `values` or mappings by field name. A plain field that is missing is written with its
-default. A tagged field is written where it is present, whatever its value, so that what was decoded is
-encoded to the same bytes.
+default. A tagged field is written if it is present, whatever its value, so that a decoded body is encoded to
+the same bytes.
 """
 
 import struct
@@ -22,7 +22,7 @@ _EMPTY: dict[Primitive, Any] = {Primitive.STRING: "", Primitive.UUID: bytes(16),
 
 
 def encode(message: Message, version: int, value: Fields) -> bytes:
-    """Return the bytes of one version of a message.
+    """Return a message encoded in one version.
 
     Raises ValueError, which names the path, for a value that has no bytes.
     """

@@ -17,8 +17,8 @@ _MOST_FRAME = (1 << 28) - 1  # as `session.detect.MAX_FRAME_SIZE`
 
 
 def size_error(data: bytes, start: int) -> DecodeError | None:
-    """Return what is wrong with the size before a content that starts at `start`; None if it is right or
-    there is none.
+    """Return the error of the size before a content that starts at `start`; None if it is right or
+    missing.
     """
     if start < SIZE_PREFIX:
         return None

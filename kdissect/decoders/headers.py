@@ -31,7 +31,7 @@ def request_header_version(api_key: int, api_version: int) -> int:
     """Return the version of a request's header: 2, with tags, where the body is flexible, else 1, or 0 as
     quirks say.
 
-    Versions newer than the schema are taken to be like its newest, APIs it does not know to have header 1.
+    Versions newer than the schema count as its newest one, and APIs that it does not know have header 1.
     """
     if quirks.has_no_client_id(api_key, api_version):
         return 0
@@ -76,7 +76,7 @@ def parse_request_header(data: bytes, offset: int = 0, cut: bool = False) -> Req
         if header_version == 1:
             return _new(RequestHeader, (key, version, correlation_id, client_id, end))
         if header_version == 2:
-            # Headers have no tags yet; one byte says so.
+            # Headers have no tags yet, which one byte says.
             end = end + 1 if data[end : end + 1] == _NO_TAGS else _end_of_tags(data, end)
             return _new(RequestHeader, (key, version, correlation_id, client_id, end))
     except (ValueError, IndexError, StructError):

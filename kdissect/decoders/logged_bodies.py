@@ -1,8 +1,8 @@
 """Bodies in the JSON of Kafka's request log to the bytes of their version.
 
-The broker writes them with the generated `*JsonConverter` classes (KIP-673). Field names are those of the
-broker's own release, so that older ones are mapped to the schema's. Tagged fields at their default are left
-out. Records are not in the log: a records field holds `placeholder` of their size instead, which
+The broker writes them with the generated `*JsonConverter` classes (KIP-673). Field names depend on the
+broker's release, so names of older releases are mapped to the schema's. Tagged fields at their default are
+left out. Records are not in the log: a records field holds `placeholder` of their size instead, which
 `placeholder_size` reads.
 """
 
@@ -47,7 +47,9 @@ class UnreadableBodyError(ValueError):
 
 
 def placeholder(size: int) -> bytes | None:
-    """Return what a records field holds instead of records of this many bytes; None, for null, below 0."""
+    """Return the content of a records field that stands for `size` bytes of records; None, for null,
+    below 0.
+    """
     return None if size < 0 else _SIZE.pack(size) if size else b""
 
 
@@ -152,7 +154,7 @@ def _bytes(kind: Primitive, text: object, path: str) -> bytes:
 
 
 def _lost_records(value: object, path: str) -> bytes:
-    """Return what ShareFetch has, whose size is lost."""
+    """Return the records of a ShareFetch, whose size is lost."""
     if value != "":
         raise UnreadableBodyError(f"{path}: records in the log")
     return b""

@@ -1,7 +1,7 @@
 """Every case the schema cannot say, one function each, with its source.
 
-No other decoder compares API keys or versions. Which header version stands before a body, and that
-client_id is never compact, is in `schema.protocol_messages`, because the grammar needs it too.
+No other decoder compares API keys or versions. `schema.protocol_messages` knows which header version precedes
+a body, and that client_id is never compact, because the grammar needs it, too.
 """
 
 from kdissect.schema.protocol_messages import API_VERSIONS, CONTROLLED_SHUTDOWN
@@ -60,7 +60,7 @@ def response_body_version(api_key: int, api_version: int, data: bytes, offset: i
 
 
 def is_ignorable_tail(api_key: int, api_version: int, data: bytes, end: int) -> bool:
-    """Return whether the bytes behind a request body are a known habit of clients, which brokers ignore.
+    """Return whether the bytes after a request body are a known habit of clients, which brokers ignore.
 
     librdkafka before KIP-511 sent the ApiKeys array of KIP-35 (spec/002), which never shipped, empty: 4
     zero bytes. Versions 0 to 2 have no body (KIP-511 brought one with version 3).
@@ -69,10 +69,10 @@ def is_ignorable_tail(api_key: int, api_version: int, data: bytes, end: int) -> 
 
 
 def raw_tokens_follow(api_key: int, api_version: int) -> bool:
-    """Return whether the frames behind a successful response are bare SASL tokens: size and token, without a
+    """Return whether the frames after a successful response are bare SASL tokens: size and token, without a
     header.
 
-    True of SaslHandshake version 0 (KIP-43); from version 1 on tokens travel in SaslAuthenticate (KIP-152).
+    True of SaslHandshake version 0 (KIP-43). From version 1 on tokens travel in SaslAuthenticate (KIP-152).
     """
     return api_key == SASL_HANDSHAKE and api_version == 0
 

@@ -1,4 +1,4 @@
-"""One row for each TCP connection: names, types and meanings, for JSON and tables alike."""
+"""One row for each TCP connection: names, types and meanings, for JSON and tables."""
 
 from operator import attrgetter
 from typing import TYPE_CHECKING

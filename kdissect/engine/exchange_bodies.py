@@ -22,7 +22,7 @@ NOT_LOGGED = "not in the request log, or in a form that is not known"
 class DecodedBody(NamedTuple):
     """A body as plain JSON values.
 
-    With an `error` it is what there is of it: up to where it was cut, or does not fit. None for nothing.
+    With an `error` it is the part up to where it was cut, or does not fit. None for nothing.
     """
 
     body: Any
@@ -33,8 +33,8 @@ class DecodedBody(NamedTuple):
 def body_of(exchange: Exchange, side: str, show_secrets: bool) -> DecodedBody:
     """Return the body of one side (`request` or `response`) as plain JSON values. Raises nothing.
 
-    A body that was cut or does not fit gives `error`; bytes behind a body that fits give an anomaly, and so
-    do payloads that do not fit.
+    A body that was cut or does not fit has an `error`. Bytes after a body that fits are an anomaly, and so
+    are payloads that do not fit.
     """
     frame = exchange.request if side == "request" else exchange.response
     if frame is None:
@@ -80,9 +80,7 @@ def _decoded(exchange: Exchange, side: str, frame: Frame, show_secrets: bool) ->
 
 
 def _whole_body(data: bytes, offset: int, read: Decoder | None) -> dict[str, Any] | None:
-    """Return the body if the bytes are one and nothing else, and no more need be known of it: nearly
-    always.
-    """
+    """Return the body if the bytes are exactly one body without a need for more facts, as nearly always."""
     if read is None:
         return None
     try:
@@ -97,16 +95,16 @@ def _cut_body(exchange: Exchange, frame: Frame, side: str, show_secrets: bool) -
         return DecodedBody(None, NOT_LOGGED)
     error = f"only {len(frame.data)} of {plural(frame.size, 'byte')} were captured"
     if exchange.kind is ExchangeKind.SASL_TOKEN:
-        return DecodedBody(None, error)  # what its bytes are is told by all of them
+        return DecodedBody(None, error)  # all of its bytes together have a meaning
     part, stop = _part(exchange, side, show_secrets)
     return DecodedBody(part, f"{error}, up to {stop}" if part and stop else error)
 
 
 def part_of(exchange: Exchange, side: str) -> "Part | None":
-    """Return what there is of a body that was cut or does not fit. Raises nothing.
+    """Return the readable part of a body that was cut or does not fit. Raises nothing.
 
-    None where the header does not fit, so that nobody knows where the body begins, and of a body that the
-    schema does not know.
+    None if the header does not fit, so that the start of the body is unknown, and for a body that the schema
+    does not know.
     """
     from kdissect.decoders.body_parts import body_part  # start-up: nearly all bodies fit
 
@@ -131,7 +129,7 @@ def _part(exchange: Exchange, side: str, show_secrets: bool) -> "tuple[dict[str,
 
 
 def _token(exchange: Exchange, frame: Frame, side: str, show_secrets: bool) -> DecodedBody:
-    """Return a bare SASL token, in the form of the `auth_bytes` of SaslAuthenticate."""
+    """Return a bare SASL token, in the form of SaslAuthenticate's `auth_bytes`."""
     from kdissect.decoders.payloads.nesting import token_jsonable  # start-up: few have payloads
 
     return DecodedBody(token_jsonable(frame.data, _facts()(exchange, side), show_secrets), None)
@@ -139,8 +137,8 @@ def _token(exchange: Exchange, frame: Frame, side: str, show_secrets: bool) -> D
 
 @cache
 def _facts() -> Callable[[Exchange, str], Mapping[str, Any]]:
-    """Loaded with the first body, as the list of exchanges decodes none; once, for the import statement takes
-    a microsecond each time.
+    """Loaded with the first body, because the list of exchanges decodes none, and loaded once, because the
+    import statement takes a microsecond each time.
     """
     from kdissect.engine.payload_facts import payload_facts  # start-up
 

@@ -1,4 +1,4 @@
-"""The one schema of output rows: names, types and meanings, for JSON, tables, Arrow and Spark alike."""
+"""The one schema of output rows: names, types and meanings, for JSON, tables, Arrow and Spark."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -145,13 +145,13 @@ Nest = Callable[[Row, Exchange], list[Anomaly]]
 def wire_topics(exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:
     """Return the names that stand in the frames.
 
-    `history.topics.topic_names` knows those of topic ids too.
+    `history.topics.topic_names` knows the names of topic ids, too.
     """
     return union(asked.topics, answered.topics)
 
 
 class More(NamedTuple):
-    """What a line tells of bodies beside errors and topics."""
+    """Facts about bodies that a line shows besides errors and topics."""
 
     groups: tuple[str, ...]
     throttle_ms: int | None
@@ -159,7 +159,7 @@ class More(NamedTuple):
 
 
 def more_of(asked: Summary, answered: Summary) -> More:
-    """Return what a line tells of the bodies with these summaries."""
+    """Return the facts that a line shows of bodies with these summaries."""
     return More(union(asked.groups, answered.groups), answered.throttle_ms, asked.rack)
 
 
@@ -190,7 +190,7 @@ class ExchangeRows:
         self._number = 0
 
     def skip(self) -> None:
-        """Leave out an exchange: those behind it keep the numbers they have in the whole capture."""
+        """Leave out an exchange: later ones keep their numbers in the whole capture."""
         self._number += 1
 
     def row(self, exchange: Exchange) -> Row:
@@ -238,7 +238,7 @@ class ExchangeRows:
         return row
 
     def summaries(self, exchange: Exchange) -> tuple[Summary, Summary]:
-        """Return those of request and response."""
+        """Return the summaries of request and response."""
         return exchange.request_summary(), exchange.response_summary()
 
     def names(self, exchange: Exchange, asked: Summary, answered: Summary) -> Row:
@@ -271,7 +271,7 @@ class ExchangeRows:
 
 
 def add_bodies(row: Row, exchange: Exchange, show_secrets: bool) -> list[Anomaly]:
-    """Add `body` and `error` to the frames of a row; gives what is odd about them. Raises nothing."""
+    """Add `body` and `error` to the frames of a row, and return their anomalies. Raises nothing."""
     from kdissect.engine.exchange_bodies import body_of  # the list of exchanges has no bodies
 
     anomalies: list[Anomaly] = []
@@ -302,7 +302,7 @@ def topic_id_text(raw: bytes) -> str:
 
 
 def union(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return what stands in either, once, in the order of appearance."""
+    """Return the items of both, once each, in the order of appearance."""
     if not second or first == second:
         return first
     return tuple(dict.fromkeys(first + second))
@@ -324,8 +324,8 @@ def ends_row(info: ConnectionInfo) -> Row:
 
 
 def behind_ends_row(info: ConnectionInfo) -> Row:
-    """Return whom a proxy connected for, and who holds the ends, as part of a row: what the capture says of
-    it.
+    """Return the proxy's client and the processes at both ends, as part of a row, if the capture
+    names them.
     """
     row: Row = {}
     if info.proxied_text is not None:

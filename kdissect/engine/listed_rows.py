@@ -1,4 +1,6 @@
-"""Rows of exchanges in lists and tables: those of the engine, who asked, and groups, throttle time, rack."""
+"""Rows of exchanges in lists and tables: the engine's columns, the client's software and principal, and
+groups, throttle time, rack.
+"""
 
 from kdissect.decoders.generated.summary import Summary
 from kdissect.engine.exchange_rows import (
@@ -50,7 +52,7 @@ class ListedRows(ExchangeRows):
         return row
 
     def summaries(self, exchange: Exchange) -> tuple[Summary, Summary]:
-        """Return those of request and response, with groups, throttle time and rack."""
+        """Return the summaries of request and response, with groups, throttle time and rack."""
         return listed_summaries(exchange)
 
     def names(self, exchange: Exchange, asked: Summary, answered: Summary) -> Row:
@@ -61,5 +63,5 @@ class ListedRows(ExchangeRows):
 
 
 def who_row(info: ConnectionInfo) -> Row:
-    """Return who asks on a connection, as part of a row."""
+    """Return the client's software and principal, as part of a row."""
     return {"software": info.software, "principal": info.principal}

@@ -1,4 +1,4 @@
-"""What an exchange tells about the payloads in its frames that the frames themselves do not."""
+"""Facts from an exchange about the payloads in its frames that the frames themselves do not contain."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from kdissect.session.sasl import SASL_AUTHENTICATE
 ENVELOPE = 58  # org.apache.kafka.common.protocol.ApiKeys
 _NO_FACTS: Mapping[str, Any] = {}
 _NEAR: Mapping[str, Any] = {NEAR_SECRETS: True}
-_GUESSED: Mapping[str, Any] = {NEAR_SECRETS: GUESSED}  # an answer to a request that nobody saw
+_GUESSED: Mapping[str, Any] = {NEAR_SECRETS: GUESSED}  # a response to a request that was not captured
 
 
 def payload_facts(exchange: Exchange, side: str) -> Mapping[str, Any]:

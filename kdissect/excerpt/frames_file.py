@@ -16,7 +16,7 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
 _PUSH = 8  # RFC 9293 section 3.1
-_FIRST = 1  # sequence number of the first byte of either direction
+_FIRST = 1  # sequence number of either direction's first byte
 
 
 class _Connection:

@@ -29,12 +29,12 @@ def losses_of(info: ConnectionInfo) -> int:
 
 
 class ExchangeView:
-    """One exchange. `request` and `response` are decoded bodies, None where there is none that fits.
+    """One exchange. `request` and `response` are decoded bodies, None unless the body fits.
 
     `losses` counts the places of the connection where bytes were lost up to now: a machine that sees it grow
-    knows that it missed something. `others_whole` says the same of the other connections of the capture set,
-    for machines that look at several. Bodies that the exchange keeps are taken from there, others are decoded
-    when first asked for.
+    knows that it missed something. `others_whole` says the same about the capture set's other connections,
+    for machines that look at several. The view uses bodies that the exchange stores and decodes other bodies
+    on first use.
     """
 
     __slots__ = (
@@ -83,7 +83,7 @@ class ExchangeView:
 
     @property
     def request(self) -> Any:
-        """The decoded request; read when first asked for."""
+        """The request, decoded on first use."""
         if self._request is _UNREAD:
             self._request = self._read(False)
         return self._request
@@ -109,13 +109,13 @@ class ExchangeView:
 
     @property
     def evidence(self) -> Evidence:
-        """What a fact about this exchange points at."""
+        """Evidence that a fact about this exchange refers to."""
         if self._evidence is None:
             self._evidence = evidence_of(self.exchange)
         return self._evidence
 
     def fact(self, kind: StrEnum, key: tuple[Any, ...], path: str = "", **more: Any) -> Fact:
-        """Return what this exchange shows; `more` are other parts of a Fact.
+        """Return a fact about this exchange. `more` are other parts of a Fact.
 
         As sure as `all_whole`, unless said.
         """
@@ -124,12 +124,12 @@ class ExchangeView:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the connection was captured from its start, and nothing of it was lost so far."""
+        """Whether the connection was captured from its start, without a loss so far."""
         return not self.losses and not self.info.middle_start
 
     @property
     def all_whole(self) -> bool:
-        """Whether that holds, and nothing of the capture set's other connections was lost."""
+        """Whether the connection is whole, and no bytes of the capture set's other connections were lost."""
         return self.is_whole and self.others_whole
 
     @property
@@ -140,7 +140,7 @@ class ExchangeView:
 
     @property
     def sent_ns(self) -> int:
-        """Time of the request's first byte; that of the response for an orphan."""
+        """Time of the request's first byte, or of the response's first byte for an orphan."""
         exchange = self.exchange
         frame = exchange.request or exchange.response
         return 0 if frame is None else frame.time_ns

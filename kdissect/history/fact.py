@@ -28,8 +28,8 @@ class Evidence(NamedTuple):
 
 
 def is_answered_before(earlier: Evidence, later: Evidence) -> bool:
-    """Return whether the response of one exchange was captured before the request of another; True without
-    one.
+    """Return whether the response of one exchange was captured before the request of another one; True if
+    either is missing.
     """
     response, request = earlier.response, later.request
     if response is None or request is None:
@@ -56,7 +56,7 @@ def answer_of(evidence: Evidence) -> tuple[int, int] | None:
 
 
 def is_sent_before(earlier: Evidence, later: Evidence) -> bool:
-    """Return whether the request of one exchange was captured before that of another."""
+    """Return whether the request of one exchange was captured before the request of another one."""
     first, second = earlier.request, later.request
     if first is None or second is None:
         return earlier.sent_ns < later.sent_ns
@@ -66,7 +66,7 @@ def is_sent_before(earlier: Evidence, later: Evidence) -> bool:
 def is_of_connection(known: Evidence | None, connection: str) -> bool:
     """Return whether what is known came from a connection, or from none.
 
-    What came from another one may be this connection, captured on the other side of a NAT.
+    An exchange of another connection may belong to this one, captured on the other side of a NAT.
     """
     return known is None or known.connection == connection
 
@@ -91,10 +91,10 @@ class Fact(NamedTuple):
     """A change of state, or a difference from what the state led to expect.
 
     `kind` is a member of the machine's own enumeration, `key` the machine's key. `expected` and `seen` are
-    values of the field `path` of the request or response (`side`); for a change they are the old and the new
-    value. `earlier` is the exchange that `expected` comes from. `sure` is False where bytes of the connection
-    were lost, or the capture began too late, so that something unseen may explain it. `detail` is one line
-    for people.
+    values of the field `path` in the request or response (`side`), or the old and the new value if the fact
+    is a change. `earlier` is the exchange that `expected` comes from. `sure` is False where bytes of the
+    connection were lost, or the capture began too late, so that something unseen may explain it. `detail` is
+    one line for people.
     """
 
     kind: StrEnum

@@ -8,7 +8,7 @@ from kdissect.session.info import ConnectionInfo
 
 
 class LentConnections:
-    """The connections on which something went by, by number, until `clear`."""
+    """The connections on which exchanges passed, by number, until `clear`."""
 
     def __init__(self) -> None:
         self._numbers: dict[ConnectionInfo, int] = {}

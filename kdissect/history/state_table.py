@@ -1,4 +1,4 @@
-"""States by key, of which only so many are kept."""
+"""States by key, bounded in number."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
@@ -40,7 +40,7 @@ class Table(Generic[K, V]):
         return self.put(key, make()) if found is None else found
 
     def pop(self, key: K) -> V | None:
-        """Remove a key; its state."""
+        """Remove a key; return its state."""
         return self._entries.pop(key, None)
 
     def peek(self, key: K) -> V | None:

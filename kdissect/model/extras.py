@@ -1,8 +1,8 @@
-"""What optional features need, and the line that installs it."""
+"""Packages that optional features need, and the line that installs them."""
 
 from importlib.util import find_spec
 
-# The extras of pyproject.toml (a test compares them) that are asked for by name where they are missing.
+# The extras of pyproject.toml (a test compares them) that messages name if they are missing.
 EXTRAS = {
     "arrow": ("pyarrow>=19",),
     "live-scapy": ("scapy>=2.6",),
@@ -18,7 +18,7 @@ is_own_process = False
 
 
 def are_installed(*modules: str) -> bool:
-    """Return whether modules can be imported; none of them is."""
+    """Return whether modules can be imported, without importing them."""
     return all(find_spec(name) is not None for name in modules)
 
 

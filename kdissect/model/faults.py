@@ -1,7 +1,7 @@
-"""What becomes of an exception that nobody expected, a fault of kdissect's own.
+"""Handling of unexpected exceptions, which are faults of kdissect's own.
 
-The library raises it. Where `use` said so, which the command line does, whoever reads several things gives up
-the one at hand, tells that with `told`, and goes on with the others.
+The library raises it. After `use`, which the command line calls, a reader of several inputs stops the current
+one, reports that with `told`, and continues with the next.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ _listener: list[Listener | None] = [None]
 
 
 def in_force() -> Listener | None:
-    """Return who is given faults in this process; None where they are raised."""
+    """Return the listener for faults in this process; None if they are raised."""
     return _listener[0]
 
 
@@ -24,15 +24,15 @@ def use(listener: Listener | None) -> None:
 
 
 def is_fault(error: Exception) -> bool:
-    """Return whether nobody expected it: all but errors of the system and what is raised on purpose.
+    """Return whether an error is unexpected: neither an error of the system nor raised on purpose.
 
-    A DecodeError is caught where bytes are decoded; one that comes further is a fault.
+    A DecodeError is caught where bytes are decoded. A DecodeError that comes further is a fault.
     """
     return isinstance(error, DecodeError) or not isinstance(error, (OSError, KdissectError))
 
 
 def fault_text(error: Exception) -> str:
-    """Return what to say of a fault, one line.
+    """Return a fault as a message of one line.
 
     Raises it where faults are raised, and what is none anywhere.
     """

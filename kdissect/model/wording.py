@@ -7,7 +7,7 @@ import re
 def plural(count: int, noun: str, many: str = "", spec: str = "") -> str:
     """`1 byte`, `2 bytes`, `0 bytes`: a number and its noun.
 
-    `many` is the plural where it is not `noun` with an s; `spec` formats the number (`,` for thousands).
+    `many` is the plural unless it is `noun` with an s; `spec` formats the number (`,` for thousands).
     """
     return f"{count:{spec}} {noun if count == 1 else many or noun + 's'}"
 
@@ -28,9 +28,7 @@ def path_of(text: str) -> bytes:
 
 
 def _encoded(path: str) -> bytes:
-    """Return the bytes behind a path; on Windows it may have half a pair of UTF-16, which stands for no
-    byte.
-    """
+    """Return the bytes of a path. On Windows it may have half a pair of UTF-16, which stands for no byte."""
     try:
         return path.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""What every report says of the run as a whole: how much was judged, by which rules, on which capture."""
+"""Facts about the run that every report contains: how much was judged, by which rules, on which capture."""
 
 from collections.abc import Iterator
 

@@ -16,7 +16,7 @@ _Row = dict[str, Any]
 
 
 class Known(NamedTuple):
-    """A finding of a baseline. `api` is key and version, None where there is none; `text` is for people."""
+    """A finding of a baseline. `api` is key and version, None without one; `text` is for people."""
 
     fingerprint: str
     code: str

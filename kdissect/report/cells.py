@@ -16,10 +16,10 @@ class Cell(NamedTuple):
 class TableColumn(NamedTuple):
     """One column.
 
-    Where the terminal is too narrow, columns of the highest `rank` go first; those of rank 0 stay. `value`
-    names what of a row it shows, where that is one value. `dated` is the cell of a time with its date, for
-    tables whose rows are of several days. `moment` names the time of a row, in RFC 3339, that `--time` may
-    show otherwise.
+    If the terminal is too narrow, columns of the highest `rank` are dropped first. Columns of rank 0 stay.
+    `value` names what of a row it shows, where that is one value. `dated` is the cell of a time with its
+    date, for tables whose rows are of several days. `moment` names the time of a row, in RFC 3339, that
+    `--time` may show otherwise.
     """
 
     title: str

@@ -36,7 +36,7 @@ def _summary(verdict: Verdict) -> str:
 
 
 def _annotation(fold: Fold, files: Sequence[str]) -> str:
-    """Return one line. GitHub shows it under the capture; standard input has no name to show it under."""
+    """Return one line. GitHub shows it under the capture. Standard input has no name to show it under."""
     finding = fold.first
     path = file_of(finding.place, files)
     where = "" if path == "-" else f"file={_property(path)},"

@@ -90,8 +90,8 @@ def finding_row(finding: Finding, verdict: Verdict) -> Row:
 
 
 def _baseline(verdict: Verdict) -> Row | None:
-    """Return how the findings compare to a baseline; `not_judged` are those whose rule and API did not come
-    up.
+    """Return how the findings compare to a baseline; `not_judged` are findings whose rule and API did not
+    come up.
     """
     if verdict.baseline is None:
         return None

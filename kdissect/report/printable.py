@@ -1,7 +1,7 @@
 """Text from the wire made safe: for a terminal, and for files that others read.
 
-Client ids, topics and file names are whatever somebody sent. Escape sequences in them could clear the
-screen, set its title or hide lines, so everything that is not plainly printable is shown as an escape.
+Client ids, topics and file names are whatever somebody sent. Escape sequences in them could clear the screen,
+set its title or hide lines, so every character that is not plainly printable becomes an escape.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ def printable(text: str) -> str:
 
 
 def field_text(text: str) -> str:
-    """`printable`, with the backslash itself doubled, so that the original can be had back."""
+    """Return `printable` text with the backslash itself doubled, so that the original can be restored."""
     return printable(text.replace("\\", "\\\\") if "\\" in text else text)
 
 
@@ -25,7 +25,7 @@ def terminal_json(line: bytes) -> bytes:
     """Return JSON text with what JSON allows raw but no terminal should get escaped: DEL, U+0080 to U+009F
     ...
 
-    The value stays the same: `\\u009b` in a JSON string is the character itself. Line ends stay.
+    The value does not change: `\\u009b` in a JSON string is the character itself. Line ends stay.
     """
     text = line.decode()
     if text.replace("\n", "").isprintable():

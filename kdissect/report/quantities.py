@@ -15,7 +15,7 @@ def byte_count(count: float) -> str:
 
 
 def rate(count: float, duration_ns: int) -> str:
-    """Return a count in a time as `12/s`; empty where there is no time."""
+    """Return a count in a time as `12/s`; empty for a time of 0."""
     if duration_ns <= 0:
         return ""
     value = count * 1_000_000_000 / duration_ns

@@ -65,7 +65,7 @@ def _driver(verdict: Verdict) -> Row:
 
 
 def _invocation(verdict: Verdict) -> Row:
-    """Nothing went wrong with the tool; what the capture lacks is a notification."""
+    """The tool ran without an error. A defect of the capture is a notification."""
     level = "note" if verdict.quality.verdict == GOOD else "warning"
     notes = [{"level": level, "message": {"text": printable(why)}} for why in verdict.quality.reasons]
     return {"executionSuccessful": True, "toolExecutionNotifications": notes}
@@ -196,9 +196,8 @@ def _logical(place: Location) -> Row:
 class _Frames:
     """Collects the frames that results show bytes of. `captures` artifacts stand before them in the log.
 
-    A frame is an artifact of its own, nested in its capture (section 3.24), so that `byteOffset` counts
-    within something that is defined: a capture cuts what one frame carries into packets, and mixes it with
-    others.
+    A frame is an artifact, nested in its capture (section 3.24), so that `byteOffset` counts within a defined
+    object: a capture cuts the bytes of one frame into packets, and mixes frames.
     """
 
     def __init__(self, captures: int) -> None:
@@ -236,11 +235,11 @@ class _Frames:
 
 
 def uri_of(path: str) -> str:
-    """Return a path as a URI reference; a relative one stays relative."""
+    """Return a path as a URI reference, and a relative path as a relative one."""
     if path == "-":
         return "stdin"
     name = PurePath(os.fsdecode(path_of(path)))
     if name.is_absolute():
         return name.as_uri()
-    # a colon in the first segment would be taken for the end of a scheme (RFC 3986 section 4.2)
+    # a colon in the first segment would end a scheme (RFC 3986 section 4.2)
     return quote(name.as_posix(), safe="/~@!$&'()*+,=", errors="surrogateescape")

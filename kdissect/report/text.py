@@ -1,4 +1,4 @@
-"""Findings for people. Everything from the wire is made printable: see `printable`."""
+"""Findings for people. All text from the wire becomes printable: see `printable`."""
 
 from collections.abc import Iterator, Sequence
 from shlex import quote
@@ -23,7 +23,7 @@ from kdissect.schema.secrets import MASK
 from kdissect.session.exchange import exchange_text
 
 WIDTH = 110
-MAX_OTHERS = 8  # of a fold that are shown
+MAX_OTHERS = 8  # further forms in a fold that are listed
 
 
 def finding_text(finding: Finding, files: Sequence[str]) -> str:
@@ -32,13 +32,13 @@ def finding_text(finding: Finding, files: Sequence[str]) -> str:
 
 
 def fold_text(fold: Fold, files: Sequence[str]) -> str:
-    """Return the first of a fold in full, the others in a line each; without a line end."""
+    """Return the first finding of a fold in full and the further ones in a line each, without a line end."""
     also = (f"  also      {printable(line)}" for line in also_lines(fold, files))
     return "\n".join([*_lines(fold, files), *also])
 
 
 def also_lines(fold: Fold, files: Sequence[str]) -> Iterator[str]:
-    """Yield what else a fold holds: how often, where first, and what was seen."""
+    """Yield the further forms in a fold: how often, where first, and the values seen."""
     for finding in fold.others[:MAX_OTHERS]:
         where = f"{plural(finding.count, 'time')}, {place_text(finding.place, files)}"
         evidence = f", evidence {finding.evidence}" if finding.evidence else ""
@@ -129,7 +129,7 @@ def command(place: Location, files: Sequence[str]) -> str:
 
 
 def file_of(place: Location, files: Sequence[str]) -> str:
-    """Return the name of the capture; `-` for standard input, and where it is not known."""
+    """Return the name of the capture; `-` for standard input, and if it is unknown."""
     index = ref_file(place.first_ref)
     return files[index] if index < len(files) else "-"
 
@@ -185,7 +185,9 @@ def _compared(verdict: Verdict) -> Iterator[str]:
 
 
 def _suppressed(verdict: Verdict) -> Iterator[str]:
-    """Yield what a project lives with is counted, so that it cannot be forgotten; what is over is said."""
+    """Yield the counted suppressions, so that a project does not forget them, and the suppressions that no
+    longer apply.
+    """
     if verdict.suppressed:
         yield f"suppressed: {len(verdict.suppressed)}"
     for finding, by in verdict.suppressed:

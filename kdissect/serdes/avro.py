@@ -110,7 +110,7 @@ def _plain(value: Any) -> Any:
 
 
 def number(value: float) -> float | str:
-    """Return a number; those that JSON has not as Protobuf writes them."""
+    """Return a number; as Protobuf writes it if JSON cannot represent it."""
     if math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -1,4 +1,4 @@
-"""Schemas of Avro in one piece: what others define is put where it is named first."""
+"""Schemas of Avro in one piece: a definition from another schema is inserted where its name appears first."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def whole_schema(text: str, references: Mapping[str, str], change: Callable[[Any
 
 
 def loaded(text: str) -> Any:
-    """Return the JSON of a schema; the name of a primitive type may stand without quotes."""
+    """Return the JSON of a schema. The name of a primitive type may be without quotes."""
     return json.loads(text) if text.lstrip()[:1] in ("{", "[", '"') else text.strip()
 
 
@@ -33,7 +33,7 @@ class _Whole:
         self._defined: set[str] = set()
 
     def of(self, schema: Any, namespace: str, depth: int) -> Any:
-        """Return a schema inside of others."""
+        """Return a schema inside another schema."""
         if depth > 2 * MAX_DEPTH:
             raise RecursionError
         if isinstance(schema, list):

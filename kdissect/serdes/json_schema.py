@@ -21,7 +21,7 @@ _MOST = 200  # characters of a reason: it has a part of the value
 def json_decoder(schema: Registered) -> Decode:
     """Return the function for a JSON Schema.
 
-    Raises SchemaError. Nothing is fetched: all schemas are given.
+    Raises SchemaError. The caller supplies all schemas: this module fetches none.
     """
     try:
         contents = json.loads(schema.text)

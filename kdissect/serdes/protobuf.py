@@ -106,7 +106,7 @@ def _one(field: Any, value: Any) -> Any:
 
 
 def _described(schema: Registered) -> list[FileDescriptorProto]:
-    """Return the files of a schema, those that others import first."""
+    """Return the files of a schema, with imported files first."""
     texts = {**schema.references, _MAIN: schema.text}
     serialized = {name: _serialized(text) for name, text in texts.items()}
     if all(serialized.values()):
@@ -170,7 +170,7 @@ def _own(name: str, schema: Registered) -> FileDescriptorProto:
 
 
 def _compiled(schema: Registered, folder: str) -> FileDescriptorSet:
-    """Return what the compiler makes of the files of a folder. In a process of its own: it is no Python."""
+    """Return the compiler's result for the files of a folder. In a process of its own: it is no Python."""
     import grpc_tools  # its folder has Google's files, too
 
     google = Path(grpc_tools.__file__).parent / "_proto"

@@ -40,7 +40,7 @@ _MESSAGE = re.compile(r"(.+):([A-Za-z_][\w.]*)")
 
 
 class _Found(NamedTuple):
-    """What files hold."""
+    """Contents of files."""
 
     entries: list[Entry]
     topics: list[TopicSchema]
@@ -79,7 +79,7 @@ def _files_of(folder: str) -> Iterator[str]:
 
 
 def _read(path: str, found: _Found, is_named: bool) -> None:
-    """Add what a file holds. A file of a directory that is none of ours is passed by."""
+    """Add what a file holds. Other files of a directory are skipped."""
     ending = Path(path).suffix.lower()
     kind = _TYPES.get(ending)
     if kind is not None:
@@ -273,7 +273,7 @@ def _mapped(path: str, file: str) -> tuple[Entry, str]:
 
 
 def _with_artifacts(found: _Found) -> list[Entry]:
-    """Return the entries, those of Apicurio with the names and ids that its metadata give them."""
+    """Return the entries, with the names and ids from Apicurio's metadata."""
     by_id = {one: entry for entry in found.entries for one in entry.ids}
     named: dict[Entry, Entry] = {}
     for artifact in found.artifacts:

@@ -46,7 +46,7 @@ class Intervals(ABC, Generic[T]):
 
     @abstractmethod
     def join(self, held: T, other: T) -> None:
-        """Add the content of another interval, which stays as it is."""
+        """Add the content of another interval, without changing that interval."""
 
     def at(self, time_ns: int) -> T:
         """Return the content of the interval at a time, to be added to."""

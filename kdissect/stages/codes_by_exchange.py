@@ -18,7 +18,7 @@ MAX_EXCHANGES = 500_000
 
 
 class CodesByExchange(FindingLog):
-    """Keeps the codes by exchange, nothing else; `is_full` where there were more than `MAX_EXCHANGES`."""
+    """Stores only the codes by exchange; `is_full` if there were more than `MAX_EXCHANGES`."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -31,7 +31,7 @@ class Replayed(NamedTuple):
 def replay(blobs: Iterable[bytes]) -> Iterator[Replayed]:
     """Return the events of one capture set, from rows in the order of `event_order`.
 
-    The blobs are those of `forwarding` in the same run: they are unpickled.
+    The blobs come from `forwarding` in the same run: they are unpickled.
     """
     return Replay().events(blobs)
 
@@ -67,7 +67,7 @@ class Replay:
         without: Collection[str] = (),
         wake: Callable[[str], object] | None = None,
     ) -> Iterator[Replayed]:
-        """Yield the next events, but for those of the connections named in `without`.
+        """Yield the next events, except events of connections in `without`.
 
         `wake` is called with a connection that is not known: it may `take_up` that.
         """

@@ -6,8 +6,8 @@ Rules:
 - Bytes of records become zeros, which take no room, but for four of them, by which the checksum of the batch
   is right as it stands (`forged`).
 - The first bytes of a batch stay: findings show 32 bytes from where a fault begins.
-- Where anything does not fit, a checksum is wrong, or a frame was cut, a records field stays as it is; so do
-  pieces of snapshots and the metadata log, whose records tell names.
+- If something does not fit, a checksum is wrong, or a frame was cut, a records field stays unchanged. So do
+  pieces of snapshots and the metadata log, whose records contain names.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kdissect.session.exchange import Exchange
 Piece = bytes | int
 """Bytes, or a number of zeros."""
 Pieces = tuple[Piece, ...]
-# Bytes of a batch that stay: the header of magic 2, and of old messages as much.
+# Bytes of a batch that stay: the header of magic 2, and the same number of bytes of old messages.
 _KEPT = 64
 # Fewer zeros cost more as a piece of their own.
 _WORTH = 16
@@ -109,7 +109,7 @@ _ALL = 0xFFFFFFFF  # registers begin and end inverted
 
 
 def forged(polynomial: int, before: int, wanted: int) -> bytes:
-    """Return the bytes to put behind a message of checksum `before`, so that the whole has the checksum
+    """Return the bytes to put after a message of checksum `before`, so that the whole has the checksum
     `wanted`.
 
     A CRC is a shift register: from the value wanted at the end one can step back over four bytes, which are
@@ -125,7 +125,9 @@ def forged(polynomial: int, before: int, wanted: int) -> bytes:
 
 @cache
 def _tables(polynomial: int) -> tuple[list[int], list[int]]:
-    """Return what each byte adds to the register, and which byte does by the highest byte of that."""
+    """Return the value that each byte adds to the register, and the byte for each highest byte of that
+    value.
+    """
     table = []
     for byte in range(256):
         register = byte

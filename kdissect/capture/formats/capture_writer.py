@@ -133,7 +133,7 @@ class PcapngWriter:
         self._write(self._pack("I", kind) + length + body + length)
 
     def _options(self, options: list[tuple[int, bytes]]) -> bytes:
-        """Return an option list without the empty options, or no bytes if none is left."""
+        """Return an option list without the empty options, or no bytes if all are empty."""
         written = [self._pack("HH", code, len(value)) + _padded(value) for code, value in options if value]
         return b"".join([*written, bytes(4)]) if written else b""
 

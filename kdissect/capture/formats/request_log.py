@@ -43,10 +43,10 @@ _IPV4, _IPV6 = Struct(">BBHHHBBH4s4s"), Struct(">IHBB16s16s")
 _TCP = Struct(">HHIIBBHHH")
 _LENGTHS, _OPTION = Struct("<II"), Struct("<HH")
 _RAW = LinkType.RAW | LITTLE
-_PSH_ACK, _WINDOW = 0x18, 0x7FFF  # the largest window is what recognises a tap (`engine.taps`)
+_PSH_ACK, _WINDOW = 0x18, 0x7FFF  # the largest window identifies a tap (`engine.taps`)
 _SEQ_MASK = 0xFFFFFFFF
 _API_VERSIONS, _UNSUPPORTED_VERSION = 18, 35
-_LONGEST = 1000  # characters of a text that is kept
+_LONGEST = 1000  # maximum length of a stored text, in characters
 _ANONYMOUS, _UNKNOWN, _USER = "User:ANONYMOUS", "unknown", "User:"
 _MS_NS = 1_000_000
 _MOST_MS = 10**9
@@ -103,7 +103,7 @@ class RequestLogParser(CaptureParser):
         self.noted: Counter[str] = Counter()
         self._first_lines: dict[str, int] = {}
         self._line = 0
-        self._part: list[bytes] = []  # of the line that is not complete yet; empty if it is too long
+        self._part: list[bytes] = []  # of the incomplete line, or empty if it is too long
         self._parts_bytes = 0
         self._sent: dict[str, list[int]] = {}  # next sequence numbers of client and broker, by connection
 
@@ -164,7 +164,7 @@ class RequestLogParser(CaptureParser):
         self._first_lines.setdefault(kind, self._line)
 
     def _take(self, line: bytes, out: bytearray, places: list[PlacedPacket]) -> None:
-        """Make packets of the requests in a line; writers that share a file may put two in one line."""
+        """Make packets of the requests in a line. Writers that share a file may put two in one line."""
         position, behind = line.find(REQUEST_LOG_MARKER), 0
         while position >= 0:
             start = position + len(REQUEST_LOG_MARKER)

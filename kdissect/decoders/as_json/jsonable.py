@@ -1,9 +1,9 @@
 """Values as JSON can hold them.
 
-What is not on the wire is left out; null is null on the wire; integers stay exact; NaN and infinities are
-strings; a string that is not UTF-8 and every bytes field is `{"base64": ...}`; a uuid is written as Kafka
-prints it; records are `{"bytes": n}`; unknown tags stand under `_tags`; secrets are masked. Beside a bytes
-field `x` that holds a known payload stands `x_decoded`.
+Fields that are not on the wire are left out. Null is null on the wire. Integers stay exact. NaN and
+infinities are strings. A string that is not UTF-8 and every bytes field is `{"base64": ...}`. A uuid is
+written as Kafka prints it. Records are `{"bytes": n}`. Unknown tags are under `_tags`. Secrets are masked.
+Next to a bytes field `x` that contains a known payload there is `x_decoded`.
 """
 
 from binascii import b2a_base64
@@ -23,7 +23,7 @@ _UUID_CACHE = 4096  # topic ids repeat in every request: a few thousand topics, 
 
 
 PAYLOAD_SUFFIX = "_decoded"
-TAGS = "_tags"  # those that the schema does not know, by their number
+TAGS = "_tags"  # tags that the schema does not know, by their number
 Expand = Callable[[Field, bytes, tuple[Value, ...]], dict[str, Any] | None]
 """`(field, bytes, structs around it, outermost first)`: what the bytes hold; None where nobody knows."""
 
@@ -124,7 +124,7 @@ def float_value(value: float) -> float | str:
 
 
 def text_or_bytes(value: bytes) -> str | bytes:
-    """Return a str, or the bytes themselves where they are not UTF-8."""
+    """Return a str, or the bytes themselves if they are not UTF-8."""
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -132,7 +132,7 @@ def text_or_bytes(value: bytes) -> str | bytes:
 
 
 def text_value(value: bytes) -> str | dict[str, str]:
-    """Return a str, or base64 where it is not UTF-8."""
+    """Return a str, or base64 if the bytes are not UTF-8."""
     try:
         return value.decode()
     except UnicodeDecodeError:

@@ -7,7 +7,7 @@ from typing import Any
 
 from kdissect.model.errors import DecodeError, OutputLimitError
 
-_GZIP_FORMAT = 16 + zlib.MAX_WBITS  # zlib's way to ask for the format of RFC 1952 instead of RFC 1950
+_GZIP_FORMAT = 16 + zlib.MAX_WBITS  # this makes zlib use the format of RFC 1952 instead of RFC 1950
 # isal takes 2 us longer to set up a stream and is 2 to 3 times as fast in it: it wins from about here on.
 _ISAL_FROM = 2048
 # Bytes given at once to a member that is not the first: what follows a member is copied, and a stream may
@@ -30,7 +30,8 @@ def faster_from() -> int:
 def decompress_gzip(data: memoryview, limit: int) -> bytes:
     """Return all members of the stream, one behind the other. Raises DecodeError, OutputLimitError.
 
-    Bytes behind the last member that start no other one are ignored, as java.util.zip.GZIPInputStream does.
+    Bytes after the last member that do not start another member are ignored, as java.util.zip.GZIPInputStream
+    does.
     """
     parts: list[bytes] = []
     left = limit

@@ -35,7 +35,8 @@ def decompress_zstd(data: memoryview, limit: int) -> bytes:
 def _at_once(data: memoryview, limit: int) -> bytes:
     try:
         return _own.zstd.decompress(data, allow_extra_data=False)
-    except zstandard.ZstdError:  # a second frame behind the first, or broken: the stream tells
+    # a second frame after the first, or a broken one: the stream reader finds out
+    except zstandard.ZstdError:
         return _streamed(data, limit)
 
 

@@ -1,4 +1,4 @@
-"""What becomes of decoded values: objects."""
+"""Sinks that turn decoded values into objects."""
 
 from functools import cache
 from struct import Struct as Format
@@ -22,7 +22,7 @@ def _few(code: str) -> tuple[Any, ...]:
 
 
 def element_of(field: Field) -> Primitive:
-    """Element type of an array of primitives."""
+    """Return the primitive type of an array's elements."""
     assert isinstance(field.type, Array)
     assert isinstance(field.type.element, Primitive)
     return field.type.element
@@ -58,7 +58,7 @@ class ObjectSink(Sink):
         return f"text(b[{start}:{stop}])"
 
     def blob(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
-        """Bytes; records, which are large, as a view of the frame."""
+        """Emit the bytes, or, for records, which are large, a view of the frame."""
         buffer = "m" if field.type is Primitive.RECORDS else "b"
         emitter.emit(f"{target} = {buffer}[{start}:{stop}]")
 

@@ -24,7 +24,8 @@ FIXED: dict[Primitive, tuple[str, int]] = {
     Primitive.UUID: ("16s", 16),
 }
 
-# An element that takes no byte would let a count of 2^31 loop for free; no shipped schema has one.
+# An element that takes no byte would let a count of 2^31 loop for free. No shipped schema has such an
+# element.
 MIN_ELEMENT = 1
 
 
@@ -52,7 +53,7 @@ class Layout:
         return found
 
     def plain_of(self, fields: Iterable[Field]) -> list[Field]:
-        """`plain_fields` among those of a struct."""
+        """Return the `plain_fields` among some fields of a struct."""
         return [f for f in fields if self.version in f.versions and not self.is_tagged(f)]
 
     def tagged_fields(self, struct: Struct) -> list[Field]:
@@ -63,7 +64,7 @@ class Layout:
         return found
 
     def tagged_of(self, fields: Iterable[Field]) -> list[Field]:
-        """`tagged_fields` among those of a struct."""
+        """Return the `tagged_fields` among some fields of a struct."""
         return sorted(filter(self.is_tagged, fields), key=lambda f: f.tag or 0)
 
     def is_tagged(self, field: Field) -> bool:
@@ -124,7 +125,7 @@ class Layout:
         return total
 
     def default_bytes(self, field: Field) -> bytes:
-        """Return what a field of a flexible version takes if it holds its default, which writers leave out in
+        """Return the bytes of a field in a flexible version if it has its default, which writers leave out in
         a tag (KIP-482 Proposed Changes).
         """
         kind, default = field.type, field.default

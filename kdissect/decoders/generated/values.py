@@ -1,7 +1,8 @@
 """Decoded values: one slotted object type per struct, for all versions.
 
 A field that is not on the wire in the version decoded is an unset slot: absent is not null. Reading it raises
-AttributeError. Tagged fields that were not sent stay unset too; tags the schema does not know are in `_tags`.
+AttributeError. Tagged fields that were not sent stay unset, too. Tags that the schema does not know are in
+`_tags`.
 """
 
 from collections.abc import Iterator
@@ -24,9 +25,8 @@ class CutRecords(bytes):
 class Value:
     """Base of all decoded structs.
 
-    Strings are `str`, or `bytes` where they were not UTF-8; `uuid` is 16 raw bytes; `bytes` fields are
-    `bytes`; records are a `memoryview` of the frame (compares equal to bytes; pickling turns it into
-    bytes).
+    Strings are `str`, or `bytes` if they were not UTF-8. `uuid` is 16 raw bytes, and `bytes` fields are
+    `bytes`. Records are a `memoryview` of the frame (compares equal to bytes; pickling turns it into bytes).
     """
 
     __slots__ = ("_tags",)
@@ -71,7 +71,7 @@ class Value:
 class AbsentFieldError(AttributeError):
     """A slot that is unset, or none at all; `args` are the type and the name.
 
-    Its text is made only when somebody reads it: `getattr` with a default and `hasattr` throw it away.
+    Its text is built only on access: `getattr` with a default and `hasattr` drop it.
     """
 
     def __str__(self) -> str:
@@ -114,7 +114,8 @@ def structs(value: Value, at: str = "") -> Iterator[tuple[str, Value]]:
 def sent(value: Any, name: str, default: Any = None) -> Any:
     """Return a field's value, or `default` where it was not on the wire, or `value` is None.
 
-    As `getattr` with a default, in a tenth of the time where there is nothing: no message is made in vain.
+    Does the same as `getattr` with a default, in a tenth of the time if the field is unset, because it builds
+    no message.
     """
     try:
         return object.__getattribute__(value, name)
@@ -143,7 +144,7 @@ _classes: dict[Struct, type[Value]] = {}
 
 
 def value_class(message: Message, struct: Struct) -> type[Value]:
-    """Return the object type of a struct of `message`; always the same one."""
+    """Return the object type of a struct of `message`, always the same type."""
     known = _classes.get(struct)
     if known is None:
         known = _classes[struct] = _make_class(message, struct)

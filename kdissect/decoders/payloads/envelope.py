@@ -1,6 +1,6 @@
 """A broker's Envelope to the controller (KIP-590): a request of a client, forwarded whole, and its answer.
 
-Both fields are secret as they stand: the request inside may hold any secret. What is decoded of it is masked
+Both fields are secret as they stand: the request inside may hold any secret. The decoded parts are masked
 field by field.
 """
 

@@ -24,9 +24,9 @@ _INT32, _INT32_SIZE = "int32", 4  # the length of a message's parts (spec/001 "5
 def nest_record_payloads(
     root: Node, data: bytes, topic_name: TopicName, part_value: PartValue | None = None
 ) -> None:
-    """Put trees of keys and values below the records of a message's tree, also of compressed ones.
+    """Put trees of keys and values below the records of a message's tree, also of compressed records.
 
-    `topic_name` names topic ids, `part_value` decodes what is none of Kafka's own. Raises nothing.
+    `topic_name` names topic ids, `part_value` decodes values that are not Kafka's own. Raises nothing.
     """
     _walk(root, data, topic_name, None, part_value)
 

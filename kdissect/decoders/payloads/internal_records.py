@@ -13,7 +13,7 @@ _FRAME_VERSIONS = (
     0,
     1,
 )  # 0 in Kafka 2.8 (org.apache.kafka.server.common.serialization.AbstractApiMessageSerde)
-_MARKERS = frozenset({0, 1})  # abort and commit: a version stands before their value
+_MARKERS = frozenset({0, 1})  # abort and commit: a version precedes their value
 _CONTROL_KEY = "ControlRecordTypeSchema"
 
 Bytes = tuple[bytes, int, int]
@@ -21,7 +21,7 @@ Bytes = tuple[bytes, int, int]
 
 
 class RecordPayloads(NamedTuple):
-    """What key and value of a record hold; None where the log has no format for it, or where it is null."""
+    """Contents of a record's key and value; None if the log has no format for it, or for null."""
 
     key: Payload | None
     value: Payload | None
@@ -47,7 +47,7 @@ def decode_record(
 ) -> RecordPayloads:
     """Return the key and value of a record decoded.
 
-    Raises nothing: what does not fit stands in `error` of each.
+    Raises nothing: `error` of each describes what does not fit.
     """
     found = find_record(
         topic,
@@ -122,7 +122,10 @@ def _control(logged: Log, key: Bytes, value: Bytes | None) -> FoundRecord:
 
 
 def _control_value(name: str, is_marker: bool, data: bytes, start: int, end: int) -> Found:
-    """Values of markers have a version before them; of the others the version is the first field."""
+    """Return the layout of a control value.
+
+    In markers a version precedes the value; in other records it is the first field.
+    """
     if is_marker:
         return versioned(name, data, start, end)
     message = protocol_messages.payload(name)

@@ -1,4 +1,4 @@
-"""Payloads where they stand: in the JSON of a body, beside their bytes; in its tree, within them."""
+"""Add payloads in their places: in the JSON of a body, next to their bytes; in its tree, within them."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -94,7 +94,7 @@ def token_node(data: bytes, facts: Mapping[str, Any]) -> Node:
 
 
 def nest(root: Node, data: bytes, scope: Scope) -> None:
-    """Put trees of payloads in the place of the contents of the bytes fields of a tree. Raises nothing."""
+    """Replace the contents of a tree's bytes fields by trees of their payloads. Raises nothing."""
     _nest(root, data, scope, ())
 
 
@@ -117,7 +117,7 @@ def _replace_content(node: Node, place: str, data: bytes, scope: Scope) -> None:
     if found is None:
         return
     tree = found.dissect(data, content.start, content.end, nest)
-    if tree.end < content.end:  # an error, or bytes behind it
+    if tree.end < content.end:  # an error, or bytes after it
         content.start = tree.end
         content.value = data[tree.end : content.end]
         content.name = "rest"
@@ -128,7 +128,7 @@ def _replace_content(node: Node, place: str, data: bytes, scope: Scope) -> None:
 
 
 class _TooDeep(NamedTuple):
-    """A payload that stands in more others than the limits allow: it is reported, and stays undecoded.
+    """A payload that is nested deeper than the limits allow: it is reported, and stays undecoded.
 
     `place` is its name in the schema, `most` how many payloads may stand in each other.
     """
@@ -141,7 +141,7 @@ class _TooDeep(NamedTuple):
         return Payload(self.place, None, None, self._error(0))
 
     def dissect(self, data: bytes, start: int, end: int, nest: Nest) -> Node:
-        """Return one node. Nobody looked what its bytes hold: they count as secret."""
+        """Return one node. Its bytes were not decoded, so they count as secret."""
         node = Node(self.place, "payload", start)
         node.end = end
         node.is_secret = True
@@ -153,7 +153,7 @@ class _TooDeep(NamedTuple):
 
 
 def _principal(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
-    """Return a principal as DefaultKafkaPrincipalBuilder writes it; custom builders differ."""
+    """Return a principal as DefaultKafkaPrincipalBuilder writes it. Custom builders differ."""
     return versioned("DefaultPrincipalData", data, start, end)
 
 
@@ -174,8 +174,7 @@ FINDERS: dict[str, Finder] = {
 
 
 def find(place: str, data: bytes, start: int, end: int, scope: Scope) -> Found | None:
-    """Return what the bytes `start` to `end` of a place are; None where nobody knows, or where there are
-    none.
+    """Return the format of the bytes `start` to `end` of a place; None if it is unknown, or without bytes.
 
     Raises nothing.
     """

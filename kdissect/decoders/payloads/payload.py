@@ -19,8 +19,8 @@ class Payload(NamedTuple):
     """A decoded payload.
 
     `name` is that of its format (`ConsumerProtocolSubscription`), `version` what its bytes say, None for
-    formats without one. `value` is an object of `values`, or plain JSON values; None where nothing could
-    be decoded. `error` tells what does not fit; then `value` may still be there.
+    formats without one. `value` is an object of `values`, or plain JSON values; None if no value could be
+    decoded. `error` describes what does not fit. `value` may then still be set.
     """
 
     name: str
@@ -32,8 +32,8 @@ class Payload(NamedTuple):
 class Layout(NamedTuple):
     """A payload that the schema describes: `version` of `message` from `offset` on.
 
-    `said` is the version its bytes say. `odd` tells why the layout is not the one they say. `may_trail`:
-    bytes behind it are legal.
+    `said` is the version its bytes say. `odd` is the reason why the layout differs from the one they name.
+    `may_trail`: bytes after it are legal.
     """
 
     message: Message
@@ -100,7 +100,7 @@ def _move(root: Node, by: int) -> None:
 
 
 def close(root: Node, data: bytes, end: int) -> Node:
-    """Make a tree fill its bytes: what no child covers stands in a last one."""
+    """Make a tree fill its bytes: a last child covers the bytes that no child covers."""
     if root.end < end:
         rest = Node("rest", "bytes", root.end)
         rest.end = end
@@ -144,7 +144,7 @@ class Plain(NamedTuple):
 
 
 class Found(Protocol):
-    """What the bytes of a payload are, found before they are decoded."""
+    """Format of a payload's bytes, found before they are decoded."""
 
     def decode(self, data: bytes, end: int) -> Payload:
         """Return the value of the bytes up to `end`. Raises nothing."""

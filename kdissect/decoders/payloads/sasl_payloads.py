@@ -1,7 +1,7 @@
 """SASL tokens: SaslAuthenticate's `auth_bytes`, and the bare frames behind SaslHandshake version 0.
 
-Only what identifies is shown: the schema marks passwords, salts, proofs and tokens as secret. A token that
-does not fit its mechanism stays masked as a whole.
+Only identifying fields are visible: the schema marks passwords, salts, proofs and tokens as secret. A token
+that does not fit its mechanism stays masked as a whole.
 """
 
 from kdissect.decoders.payloads.payload import Found, Payload
@@ -28,8 +28,8 @@ def token(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
 
 
 def token_value(mechanism: str | None, data: bytes, from_client: bool) -> Payload | None:
-    """Return the value of one token of a known mechanism, secrets and all; None where it is of another
-    form.
+    """Return the value of one token of a known mechanism, including its secrets; None if it has
+    another form.
     """
     found = _found(mechanism, data, 0, len(data), from_client) if mechanism else None
     return None if found is None else found.decode(data, len(data))
@@ -126,7 +126,7 @@ def oauthbearer(data: bytes, start: int, end: int, from_client: bool) -> Found |
     if not from_client:
         is_json = data[start : start + 1] == b"{"
         return json_text("SaslOauthbearerError", data, start, end) if is_json else None
-    if data[start:end] == _END:  # section 3.2.3: the client gives up
+    if data[start:end] == _END:  # section 3.2.3: the client aborts
         parts = Parts("SaslOauthbearer", data, start)
         parts.skip(end)
         return parts.tree()
@@ -153,7 +153,7 @@ def _initial(data: bytes, start: int, end: int) -> Found | None:
             parts.text("token", stop + 1, slice(equals + 1 + (len(_BEARER) if bearer else 0), stop))
             has_token = True
         elif bearer:
-            return None  # a token where none belongs
+            return None  # a token in a wrong place
         else:
             parts.extension(stop + 1, slice(at, equals), slice(equals + 1, stop))
         at = stop + 1

@@ -1,4 +1,4 @@
-"""What is known around a payload: the structs it stands in, and facts that other frames told."""
+"""Context of a payload: the structs around it, and facts from other frames."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -53,9 +53,9 @@ class Scope:
 
 
 def may_hold_secrets(api_key: int, facts: Facts) -> bool:
-    """Return whether secrets may stand in a frame of an API where none belongs.
+    """Return whether a frame of an API may contain secrets in fields that should have none.
 
-    Then nothing is told of arrays with more elements than there can be: their numbers may be pieces of one.
+    Arrays with more elements than are possible are not decoded then: their numbers may be pieces of a secret.
     """
     return bool(facts.get(NEAR_SECRETS)) or is_secretive(api_key)
 

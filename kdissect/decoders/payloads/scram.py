@@ -10,8 +10,8 @@ from kdissect.decoders.payloads.payload import Found
 from kdissect.decoders.payloads.text_parts import Parts
 
 _CLIENT_FIRST = {b"n": "username", b"r": "nonce"}
-# The first attribute of each other message, in the order of the exchange, and the names of all it has. One
-# that lacks any is of another form: a damaged comma puts the secret behind it into the nonce.
+# The first attribute of each other message, in the order of the exchange, and the names of all it has. A
+# message that lacks any is of another form: a damaged comma puts the secret after it into the nonce.
 _OTHERS: dict[bytes, tuple[str, dict[bytes, str]]] = {
     b"r": ("SaslScramServerFirst", {b"r": "nonce", b"s": "salt", b"i": "iterations"}),
     b"c": ("SaslScramClientFinal", {b"c": "channel_binding", b"r": "nonce", b"p": "proof"}),
@@ -24,7 +24,7 @@ _GS2_FLAGS = (b"n,", b"y,", b"p=")  # RFC 5802 section 7, gs2-cbind-flag
 
 
 class Attribute(NamedTuple):
-    """`name=content` in `data[start:end]`, a comma behind it included in `end`."""
+    """`name=content` in `data[start:end]`, a comma after it included in `end`."""
 
     name: bytes
     start: int
@@ -74,7 +74,7 @@ def _attributes(parts: Parts, names: dict[bytes, str], data: bytes, start: int, 
             parts.text(known, attribute.end, attribute.content)
             continue
         if attribute.name != _TOKEN_AUTH and not _is_extension(attribute.name):
-            return None  # a secret may stand where none belongs
+            return None  # a secret may be in a wrong place
         key = slice(attribute.start, attribute.start + len(attribute.name))
         parts.extension(attribute.end, key, attribute.content)
     return parts.tree()
@@ -86,7 +86,7 @@ def _is_extension(name: bytes) -> bool:
 
 
 def _is_sound(name: str, value: bytes) -> bool:
-    """Return whether a value is of the form that RFC 5802 section 7 gives it; a user's name is any text."""
+    """Return whether a value has the form of RFC 5802 section 7. A user's name is any text."""
     if name == "iterations":
         return value.isdigit()
     return name == "username" or (value.isascii() and value.decode("ascii", "replace").isprintable())

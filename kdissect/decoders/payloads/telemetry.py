@@ -11,8 +11,8 @@ from kdissect.decoders.trees.node import Node
 from kdissect.model.errors import DecodeError, OutputLimitError
 
 NAME = "MetricsData"
-# A broker takes 1 MiB of compressed metrics (telemetry.max.bytes,
-# org.apache.kafka.server.metrics.ClientMetricsConfigs); metrics compress by a factor of 4 to 10.
+# A broker accepts 1 MiB of compressed metrics (telemetry.max.bytes,
+# org.apache.kafka.server.metrics.ClientMetricsConfigs). Metrics compress by a factor of 4 to 10.
 MAX_METRICS = 16 << 20
 _POINT = {2: Part("start_time_unix_nano", "fixed64"), 3: Part("time_unix_nano", "fixed64")}
 _ATTRIBUTES = Part("attributes", "KeyValue", True)

@@ -13,7 +13,7 @@ _EXTENSIONS = "extensions"
 
 
 class Parts:
-    """Takes the parts of a `text` message of the schema in the order of the bytes.
+    """Takes the parts of a `text` message in the order of the bytes.
 
     A part's span begins where the last one ended: separators belong to the parts.
     """
@@ -67,7 +67,7 @@ class Parts:
         return next(field for field in self._message.root.fields if field.name == name)
 
     def tree(self) -> Tree:
-        """Return what was cut."""
+        """Return the tree of the parts."""
         return Tree(self._root)
 
 

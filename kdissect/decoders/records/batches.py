@@ -2,9 +2,9 @@
 
 Rules:
 - Batches stand one behind the other without a count. `batchLength` says where the next one begins.
-- A batch whose length leads nowhere costs only itself: the next bytes that are a batch by their checksum are
-  looked for (`search`).
-- A Fetch response may end in a cut batch (spec/001 "Reads"); elsewhere that is a fault.
+- A batch with a wrong length costs only itself: the reader looks for the next bytes that are a batch by their
+  checksum (`search`).
+- A Fetch response may end in a cut batch (spec/001 "Reads"). Elsewhere that is a fault.
 """
 
 import zlib
@@ -33,8 +33,8 @@ _blank = object.__new__
 
 
 class BatchList(NamedTuple):
-    """The batches of a records field; `faults` are those of bytes that are no batch, with `batches[n]` in
-    their path; those of a batch stand in the batch. `cut` counts the bytes of a last, incomplete batch.
+    """The batches of a records field. `faults` belong to bytes that are not a batch, with `batches[n]` in
+    their path; each batch has its own faults. `cut` counts the bytes of a last, incomplete batch.
     """
 
     batches: list[RecordBatch]
@@ -75,7 +75,7 @@ def _only_batch(data: bytes, start: int, end: int) -> RecordBatch | None:
 def iter_batches(
     data: bytes, start: int, end: int, faults: list[RecordFault], *, may_be_cut: bool = False, first: int = 0
 ) -> Generator[RecordBatch, None, int]:
-    """Yield the batches one after the other; the generator's value is the number of bytes cut. Raises
+    """Yield the batches one after the other. The generator's value is the number of bytes cut. Raises
     nothing.
 
     `first` is the number of the first one, for faults.
@@ -104,7 +104,7 @@ def iter_batches(
 def _next_batch(data: bytes, at: int, end: int, is_legal_cut: bool, effort: Effort) -> int | None:
     """Return the offset of the next batch behind bytes that are none.
 
-    The end of a Fetch response is nearly always just cut, and the old formats, made of zeros and ones, are
+    A Fetch response nearly always just ends in a cut batch, and the old formats, made of zeros and ones, are
     slow to search.
     """
     if not is_legal_cut:
@@ -115,8 +115,8 @@ def _next_batch(data: bytes, at: int, end: int, is_legal_cut: bool, effort: Effo
 
 
 def _behind(batch: RecordBatch, end: int, effort: Effort) -> int:
-    """Return where the next batch begins: at this one's end, unless its checksum says that it swallowed
-    another.
+    """Return where the next batch begins: at this one's end, unless its checksum shows that it swallowed
+    another one.
     """
     if batch.crc_is_right or batch.end == end or batch_fault(batch.data, batch.end, end) is None:
         return batch.end
@@ -162,7 +162,7 @@ def batch_fault(data: bytes, at: int, end: int) -> RecordFault | None:
 
 
 def read_batch(data: bytes, at: int) -> RecordBatch:
-    """Return the batch at `at`, for which `batch_fault` has nothing to say."""
+    """Return the batch at `at`, which has no `batch_fault`."""
     return _read_v2(data, at) if data[at + MAGIC_AT] == CURRENT_MAGIC else _read_legacy(data, at)
 
 

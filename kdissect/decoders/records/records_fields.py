@@ -1,6 +1,7 @@
-"""Where the records of a body stand, and which partition they belong to, without decoding the rest.
+"""Positions of a body's records, and their partitions, without decoding the other fields.
 
-The same emitter as `compiled`, with a sink that keeps topic, partition and records, and skips the others.
+It uses the emitter of `compiled`, with a sink that reads topic, partition and records, and skips other
+fields.
 """
 
 from collections.abc import Callable
@@ -22,8 +23,8 @@ _SNAPSHOT_PARTS = ("end_offset", "epoch")
 class RecordsField(NamedTuple):
     """A records field that is not null: `data[start:end]`; `end` may lie past the data of a cut frame.
 
-    `topic` is None where the wire has a topic id, and the other way round. In FetchSnapshot `position` is
-    where the bytes stand in the snapshot, and `snapshot` its end offset and epoch; both are None elsewhere.
+    `topic` is None where the wire has a topic id, and the other way round. In FetchSnapshot `position` is the
+    offset of the bytes in the snapshot, and `snapshot` its end offset and epoch. Both are None elsewhere.
     """
 
     topic: str | None
@@ -139,7 +140,7 @@ class RecordsFieldPlaces:
         self._snapshot = "None"
 
     def begin(self, owner: str, of: Struct) -> None:
-        """A struct begins: of those that hold records the fields tell."""
+        """Begin a struct: the fields matter if it contains records."""
         if holds_records(of):
             self._owners.add(owner)
 

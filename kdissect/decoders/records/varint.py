@@ -8,10 +8,9 @@ MAX_VARLONG = 10
 
 
 def record_bounds(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """Return where the bytes of the record whose length stands at `at` begin and end (spec/001 "5.3.2
-    Record").
+    """Return where the bytes of the record whose length is at `at` begin and end (spec/001 "5.3.2 Record").
 
-    Raises ValueError, with the reason, where they are not all there.
+    Raises ValueError, with the reason, if bytes are missing.
     """
     length, begin = varint(data, at, end)
     if length < 0 or begin + length > end:

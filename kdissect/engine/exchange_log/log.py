@@ -1,4 +1,5 @@
-"""An append-only index of exchanges: columns of what a list shows; bodies are read again when asked for.
+"""An append-only index of exchanges: columns of the values that a list shows. Bodies are read again on
+demand.
 
 `extend` takes what a `LogWriter` packed, here or in another process. Rows count from 0 in the order of
 completion; `row + 1` is the number that `kdissect inspect` gives. `exchange(row)` makes an `Exchange` whose
@@ -157,7 +158,7 @@ class ExchangeLog:
     # one row
 
     def exchange(self, row: int) -> Exchange:
-        """Return an exchange; its frames read their bytes when they are looked at."""
+        """Return an exchange, whose frames read their bytes on access."""
         return LoggedExchange(self, row)
 
     def connection(self, row: int) -> ConnectionInfo:
@@ -192,7 +193,7 @@ class ExchangeLog:
         return bool(self.columns["flags"][row] & flag)
 
     def state(self, row: int) -> State:
-        """Return what became of the request."""
+        """Return the state of the request."""
         flags = self.columns["flags"][row]
         return State.INCOMPLETE if flags & columns.IS_INCOMPLETE else STATES[flags & STATE_MASK]
 
@@ -201,9 +202,7 @@ class ExchangeLog:
         return bool(self.columns["flags"][row] & columns.IS_ODD)
 
     def anomalies(self, row: int) -> Anomalies:
-        """Return anomalies of the exchange, its request and its response; none where too many rows have
-        some.
-        """
+        """Return anomalies of the exchange, its request and its response; none if too many rows have some."""
         return self._anomalies.get(row, _NO_ANOMALIES)
 
     def errors(self, row: int) -> tuple[int, ...]:
@@ -211,7 +210,7 @@ class ExchangeLog:
         return self._errors[self.columns["errors"][row]]
 
     def topics(self, row: int) -> tuple[str, ...]:
-        """Return topics by name, also those that stand there by an id whose name is known by now."""
+        """Return topics by name, including topics whose id has a known name by now."""
         topics = self._topics[self.columns["topics"][row]]
         ids = self._topic_ids[self.columns["topic_ids"][row]]
         if not ids or len(topics) >= len(ids):
@@ -220,21 +219,21 @@ class ExchangeLog:
         return tuple(dict.fromkeys((*topics, *named)))
 
     def topic_of_records(self, records: RecordSet) -> str | None:
-        """Return the topic of the id of a records field, as far as the name is known by now."""
+        """Return the topic of a records field's id, if the name is known by now."""
         return self.topic_names.get(records.records_field.topic_id or b"")
 
     def topic_texts(self, row: int) -> tuple[str, ...]:
-        """Return topics for people: names, or the ids where no name is known."""
+        """Return topics for people: names, or ids without a known name."""
         ids = self._topic_ids[self.columns["topic_ids"][row]]
         return self.topics(row) or tuple(topic_id_text(number) for number in ids)
 
     def summary(self, row: int) -> Summary:
-        """Return what a list tells of both bodies."""
+        """Return the facts about both bodies that a list shows."""
         topics = self._topics[self.columns["topics"][row]]
         return Summary(self.errors(row), topics, self._topic_ids[self.columns["topic_ids"][row]], None, True)
 
     def time_ns(self, row: int) -> int:
-        """Return the time of the request's first byte; of the response's where there is no request."""
+        """Return the time of the request's first byte, or of the response's without a request."""
         side = "request" if self.columns["flags"][row] & columns.HAS_REQUEST else "response"
         return self.columns[f"{side}_time"][row]
 
@@ -259,7 +258,7 @@ class ExchangeLog:
         return None if self.latency_ns(row) is None else 0
 
     def bytes_on_wire(self, row: int, side: str) -> int | None:
-        """Return the size of a side's frame with its size prefix; None where there is none."""
+        """Return the size of a side's frame with its size prefix; None without one."""
         return self.columns[f"{side}_size"][row] + 4 if self.has_side(row, side) else None
 
     def codes(self, row: int) -> tuple[str, ...]:
@@ -271,7 +270,7 @@ class ExchangeLog:
         return LoggedFrame(self.want(row, side), self.store) if self.has_side(row, side) else None
 
     def want(self, row: int, side: str) -> Want:
-        """Return what is needed to find a frame again."""
+        """Return the facts that are needed to find a frame again."""
         get, flags = self.columns, self.columns["flags"][row]
         is_request = side == "request"
         size = get[f"{side}_size"][row]
@@ -294,7 +293,7 @@ class ExchangeLog:
     # many rows
 
     def row_of(self, connection: str, ordinal: int) -> int | None:
-        """Return the row of an exchange by its identity; None where it is not known (yet)."""
+        """Return the row of an exchange by its identity; None if it is not known (yet)."""
         number = self._by_id.get(connection)
         if number is None:
             return None
@@ -309,7 +308,7 @@ class ExchangeLog:
         return self._by_id.get(connection)
 
     def rows_of(self, connection: str) -> list[int]:
-        """Return rows of a connection's exchanges, in the order of its requests; orphan responses behind
+        """Return rows of a connection's exchanges, in the order of its requests, with orphan responses after
         them.
         """
         number = self._by_id.get(connection)
@@ -319,9 +318,7 @@ class ExchangeLog:
         return [row for row in self._rows_of[number] if row != _NOWHERE] + [row for _, row in orphans]
 
     def row_at(self, time_ns: int) -> int:
-        """Return the first row that began at a time or later, by the order of completion; the last if none
-        did.
-        """
+        """Return the first row that began at a time or later, by the order of completion, or the last row."""
         by_time = bisect_left(range(len(self)), time_ns, key=self.time_ns)
         return max(0, min(by_time, len(self) - 1))
 
@@ -357,7 +354,7 @@ def find_in(flags: bytearray, row: int, step: int, shown: Sequence[int] | None) 
 
 
 class LoggedExchange(Exchange):
-    """A row of a log as an exchange. Its summaries are those of the log: of both sides together."""
+    """A row of a log as an exchange. Its summaries come from the log, for both sides together."""
 
     __slots__ = ("_log", "row")
 
@@ -392,11 +389,11 @@ class LoggedExchange(Exchange):
             self.response.anomalies = list(response) or None
 
     def request_summary(self, is_listed: bool = False) -> Summary:
-        """Return topics of both sides; for a line of the list what its frame has."""
+        """Return the topics of both sides, or the frame's summary for a line of the list."""
         return super().request_summary(True) if is_listed else self._log.summary(self.row)
 
     def response_summary(self, is_listed: bool = False) -> Summary:
-        """Return error codes, and topics of both sides; for a line of the list what its frame has."""
+        """Return error codes and topics of both sides, or the frame's summary for a line of the list."""
         return super().response_summary(True) if is_listed else self._log.summary(self.row)
 
     @property
@@ -410,7 +407,7 @@ class LoggedExchange(Exchange):
         return self._log.delay_ns(self.row)
 
     def topics(self) -> tuple[str, ...]:
-        """Return topics by name, also those of ids."""
+        """Return topics by name, including topics with ids."""
         return self._log.topics(self.row)
 
     def codes(self) -> tuple[str, ...]:

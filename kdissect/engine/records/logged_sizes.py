@@ -19,10 +19,10 @@ _BYTES = "bytes"
 
 
 def logged_records(exchange: Exchange) -> Iterator[tuple[RecordsField, int | None]]:
-    """Yield the records fields of an exchange of a request log, and the bytes of their records (None: not
-    known).
+    """Yield the records fields of an exchange in a request log, and the bytes of their records (None:
+    unknown).
 
-    None of any other exchange. Raises nothing.
+    Other exchanges have none. Raises nothing.
     """
     if exchange.connection.logged is not None and exchange.api_key is not None:
         is_response = records_side(exchange.api_key)
@@ -62,7 +62,7 @@ def _sized(item: Any, sizes: Iterator[int | None]) -> Any:
 
 
 def value_with_sizes(value: Value) -> Value:
-    """Return the same of a decoded body, which is changed."""
+    """Return a decoded body with the sizes of its records. The body is changed."""
     for field, name, item in present(value):
         if field.type is Primitive.RECORDS:
             if item is not None:

@@ -1,4 +1,4 @@
-"""The one schema of record rows: names, types and meanings, for JSON, tables, Arrow and Parquet alike."""
+"""The one schema of record rows: names, types and meanings, for JSON, tables, Arrow and Parquet."""
 
 from kdissect.engine.exchange_rows import RowField
 

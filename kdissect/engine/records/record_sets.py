@@ -99,7 +99,7 @@ class RecordSet:
         self._found = None
 
     def piece_end(self) -> PieceEnd:
-        """Return what the last batch that is whole leaves of a piece of a snapshot."""
+        """Return the bytes after a snapshot piece's last whole batch."""
         found = self.found
         if found.faults:
             return UNKNOWN
@@ -138,7 +138,7 @@ class RecordSet:
         return _records_path(self.frame.data, offset, key, version, self.is_response, start)
 
     def anomalies(self, faults: Iterable[tuple[int, RecordFault]]) -> list[Anomaly]:
-        """Return what is wrong with the field, and `faults` of the records, with the index of their batch."""
+        """Return the anomalies of the field, and `faults` of the records, with the index of their batch."""
         found = [self._told(fault) for fault in self.found.faults]
         kinds = [fault.kind for fault in self.found.faults]
         for index, fault in faults:
@@ -203,7 +203,7 @@ def record_sets(exchange: Exchange) -> Iterator[RecordSet]:
 
 
 def record_batches(exchange: Exchange) -> tuple[FieldBatches, ...]:
-    """Return the same with their batches, cut once however often they are asked for. Raises nothing."""
+    """Return the records fields with their batches, split once for all calls. Raises nothing."""
     known: tuple[FieldBatches, ...] | LoneBatch | None = exchange.batches_cache
     if known is None:
         # Without a way back to the exchange: a cycle would keep its frames until the garbage is collected.
@@ -214,9 +214,9 @@ def record_batches(exchange: Exchange) -> tuple[FieldBatches, ...]:
 
 
 def lone_batch(exchange: Exchange) -> LoneBatch | None:
-    """Return the batch of an exchange whose bodies are decoded and plain, if it has one and nothing else.
+    """Return the batch of an exchange whose bodies are decoded and plain, if it has exactly one.
 
-    Read once however often it is asked for. Raises nothing.
+    The result is cached. Raises nothing.
     """
     known = exchange.batches_cache
     if known is None:
@@ -269,7 +269,7 @@ def _cut_batches(exchange: Exchange) -> tuple[FieldBatches, ...]:
 def field_batches(
     data: bytes, records_fields: Iterable[RecordsField], *, is_response: bool
 ) -> tuple[FieldBatches, ...]:
-    """Return the batches of the records fields of a body in `data`. Raises nothing."""
+    """Return the batches of a body's records fields in `data`. Raises nothing."""
     size = len(data)
     made = []
     for records_field in records_fields:
@@ -308,7 +308,7 @@ def _may_be_cut(data: bytes, records_field: RecordsField, is_response: bool) -> 
 
 
 def _before(records_field: RecordsField) -> PieceEnd:
-    """Return what stands before a field, as long as nobody says: a piece of a snapshot begins anywhere
+    """Return the bytes before a field, unless a caller knows them: a piece of a snapshot begins anywhere
     (KIP-630).
     """
     return UNKNOWN if records_field.position else BEGINNING

@@ -1,9 +1,9 @@
-"""Bytes put over others of a frame."""
+"""Bytes that replace bytes of a frame."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-FILLER = b"x"  # fits text, bytes and base64 alike
+FILLER = b"x"  # fits text, bytes and base64
 
 
 class Patch(NamedTuple):

@@ -1,6 +1,6 @@
 """The Arrow form of a table. Needs pyarrow (extra `arrow`).
 
-Types are those that Spark makes of `spark_ddl`: a Python data source must hand out exactly these.
+Types are equal to those that Spark derives from `spark_ddl`: a Python data source must return exactly these.
 """
 
 from functools import cache

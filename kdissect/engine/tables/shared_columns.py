@@ -68,7 +68,7 @@ def distribution(name: str, doc: str) -> tuple[RowField, ...]:
 
 
 def sketch(name: str, doc: str) -> tuple[RowField, ...]:
-    """Return the same with the sketch, so that rows merge."""
+    """Return the fields of a distribution with its sketch, so that rows merge."""
     return (
         *distribution(name, doc),
         RowField(f"{name}.zeros", "int64", "values that are 0: the sketch has no bin for them"),

@@ -1,6 +1,6 @@
 """The Spark form of a table: DDL, which `schema()` of a data source takes, and the JSON of a StructType.
 
-Both are plain values, so that nothing of Spark is needed to make them.
+Both are plain values, so that building them does not need Spark.
 """
 
 from typing import Any
@@ -24,7 +24,7 @@ def spark_ddl(table: Table) -> str:
 
 
 def spark_json(table: Table) -> dict[str, Any]:
-    """Return what `StructType.fromJson` takes; no session is needed for that, unlike for DDL."""
+    """Return the input of `StructType.fromJson`, which needs no session, unlike DDL."""
     return _struct(shapes_of(table.fields))
 
 

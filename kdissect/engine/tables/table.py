@@ -1,4 +1,4 @@
-"""What a table is: its columns, what names a row, and the order of rows."""
+"""Definition of a table: its columns, the names of a row, and the order of rows."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

@@ -18,11 +18,11 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
 _TOPIC = METADATA_TOPIC.encode()
-PARTITIONS_KEPT = 10_000  # of connections; a cluster has one such partition, and a few connections
+PARTITIONS_KEPT = 10_000  # of connections (a cluster has one such partition, and a few connections)
 
 
 class QuorumFact(StrEnum):
-    """What can be learned of epochs. Epochs before and now."""
+    """Facts about epochs. Epochs before and now."""
 
     RAISED = "raised"  # a higher epoch than the node named before
     WENT_BACK = "went_back"  # a lower one
@@ -75,7 +75,7 @@ _Told = Iterator[tuple[str, int, int, str]]
 
 
 def _is_of_quorum(exchange: Exchange) -> bool:
-    """Return whether a Fetch is for the metadata log. Nearly none is, and this is asked of each."""
+    """Return whether a Fetch is for the metadata log. Hot, once a Fetch: hardly any is for that log."""
     frame = exchange.request
     return frame is not None and (METADATA_TOPIC_ID in frame.data or _TOPIC in frame.data)
 

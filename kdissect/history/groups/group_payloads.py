@@ -17,9 +17,7 @@ Assigned = frozenset[tuple[str, int]]
 
 
 def assigned_partitions(assignment: bytes) -> Assigned | None:
-    """Return topics and partitions of an assignment; empty bytes assign nothing; None for bytes of another
-    form.
-    """
+    """Return topics and partitions of an assignment: none for empty bytes, None for bytes of another form."""
     if not assignment:
         return frozenset()
     body = _decode("ConsumerProtocolAssignment", assignment)
@@ -53,7 +51,7 @@ def _pairs(topics: Any) -> Assigned:
 
 
 def _decode(name: str, data: bytes) -> Any:
-    """Bytes behind the body are no error; newer versions are read as the newest known (ConsumerProtocol)."""
+    """Ignore bytes after the body, and decode newer versions as the newest known one (ConsumerProtocol)."""
     if len(data) < _VERSION.size:
         return None
     (version,) = _VERSION.unpack_from(data)

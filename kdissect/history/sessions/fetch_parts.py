@@ -1,4 +1,4 @@
-"""What a Fetch says of its session, and whether its answer brought anything."""
+"""The session that a Fetch names, and whether its response brought anything."""
 
 from __future__ import annotations
 
@@ -29,11 +29,10 @@ def _no_rows() -> tuple[bool, bool]:
 
 
 class FetchParts(NamedTuple):
-    """Parts of both bodies, which fit. Those of an answer are 0 and False where there is none.
+    """Parts of both bodies, which fit. Parts of the response are 0 and False without a response.
 
-    `asked` and `answers` are how many topics are named, `forgets` how many are to be forgotten; `is_refused`:
-    an error code is set that is none of a partition's. `session_id` and `epoch` are 0 in versions without
-    sessions.
+    `asked` and `answers` count the named topics, `forgets` the topics to forget; `is_refused`: the response
+    has an error code outside its partitions. `session_id` and `epoch` are 0 in versions without sessions.
     """
 
     session_id: int
@@ -80,7 +79,7 @@ def fetch_parts(exchange: Exchange) -> FetchParts | None:
 
 
 def parts_of(request: Any, response: Any) -> FetchParts:
-    """Return the parts of bodies that fit; `response` is None where there is none."""
+    """Return the parts of bodies that fit; `response` is None without one."""
     forgotten = getattr(request, "forgotten_topics_data", None)
     asked = (
         getattr(request, "session_id", 0), getattr(request, "session_epoch", 0),
@@ -105,7 +104,7 @@ def _rows(responses: Any) -> tuple[bool, bool]:
 
 
 def _read(asked: Place, answered: Place | None) -> FetchParts | None:
-    """Return the same, compiled; None for bodies that are Python's."""
+    """Return the parts as the native engine reads them; None for bodies decoded in Python."""
     rows, frame, offset = asked
     request = rows.facts(frame, offset)
     if request is None:
@@ -142,7 +141,7 @@ def asked_topics(exchange: Exchange) -> AskedTopics | None:
 
 
 def asked_by(request: Any, version: int) -> AskedTopics:
-    """Return the same of a decoded request."""
+    """Return the topics of a decoded request."""
     named = topic_namer(apis.FETCH, version, False)
     return [(named(topic), [*map(_asked, topic.partitions or ())]) for topic in request.topics or ()]
 
@@ -152,9 +151,7 @@ def _asked(row: Any) -> tuple[int, int]:
 
 
 def batch_epochs(exchange: Exchange) -> BatchEpochs:
-    """Return the leader epochs of batches in a Fetch answer that fits; those of batches with right
-    checksums.
-    """
+    """Return the leader epochs in a Fetch response that fits, of batches with right checksums."""
     lone = lone_batch(exchange)
     if lone is not None:
         return [(partition_of(lone.records_field), lone.header[2])]
@@ -168,7 +165,7 @@ def batch_epochs(exchange: Exchange) -> BatchEpochs:
 
 
 def stated_topics(exchange: Exchange) -> StatedTopics | None:
-    """Return what a Fetch answer tells of partitions; None where it does not fit. Raises nothing."""
+    """Return the partitions in a Fetch response; None if it does not fit. Raises nothing."""
     topics = _read_topics(exchange, True)
     if topics is not None:
         return topics
@@ -179,7 +176,7 @@ def stated_topics(exchange: Exchange) -> StatedTopics | None:
 
 
 def stated_by(answer: Any, version: int) -> StatedTopics:
-    """Return the same of a decoded answer."""
+    """Return the topics of a decoded response."""
     named = topic_namer(apis.FETCH, version, True)
     return [(named(topic), [*map(_stated, topic.partitions or ())]) for topic in answer.responses or ()]
 

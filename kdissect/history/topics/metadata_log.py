@@ -16,7 +16,7 @@ def topic_records(
 ) -> Iterator[tuple[bytes, str]]:
     """Yield the id and name of each topic that was created in the records of a response. Raises nothing.
 
-    `topic` and `topic_id` are those of the metadata log; `pieces` knows the snapshots that came in parts.
+    `topic` and `topic_id` name the metadata log; `pieces` knows the snapshots that came in parts.
     """
     for records in record_sets(exchange):
         section = records.records_field

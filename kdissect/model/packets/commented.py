@@ -1,8 +1,8 @@
 """Packets that have comments in their capture file, which say more than the packet does: whose it is.
 
-A reader of pcapng hands on such a packet as it stands in its block: captured length, wire length, data,
-padding, options (draft-ietf-opsawg-pcapng section 4.3), with a link type that says so. Whoever moves packets
-moves their comments too, and the others cost nothing.
+A reader of pcapng hands on such a packet in the form of its block: captured length, wire length, data,
+padding, options (draft-ietf-opsawg-pcapng section 4.3), with a link type that says so. Code that moves
+packets moves their comments, too, and packets without comments cost no more.
 """
 
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ _DATA_AT = 8
 
 
 class Commented(NamedTuple):
-    """What such a packet is made of. `options` are those of its block, `mark` is `LITTLE` or `BIG`."""
+    """Parts of such a packet. `options` are its block's, `mark` is `LITTLE` or `BIG`."""
 
     link_type: int
     data: bytes
@@ -56,7 +56,7 @@ class Commented(NamedTuple):
         ]
 
     def direction(self) -> int:
-        """Return bits of `epb_flags` that tell the direction: 1 inbound, 2 outbound, 0 for not known."""
+        """Return the direction bits of `epb_flags`: 1 inbound, 2 outbound, 0 for unknown."""
         order = _ORDERS[self.mark]
         for code, value in options(self.options, 0, order):
             if code == _EPB_FLAGS and len(value) == 4:

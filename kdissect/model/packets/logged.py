@@ -1,7 +1,7 @@
 """Facts that a broker's request log has of an exchange and its connection, as comments of packets.
 
-The format `request log` (`capture.formats.request_log`) makes packets of each line. What has no place in
-their bytes is a comment, so that it goes wherever the packets go: to other processes, to Spark.
+The format `request log` (`capture.formats.request_log`) makes packets of each line. Facts without a place in
+their bytes are a comment, so that they accompany the packets: to other processes, to Spark.
 """
 
 from typing import NamedTuple, Self

@@ -1,4 +1,4 @@
-"""One captured packet, and many that lie behind one another."""
+"""One captured packet, and a sequence of packets in one buffer."""
 
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
@@ -8,13 +8,13 @@ from kdissect.model.native import native
 
 _time_of = itemgetter(1)  # of a packet's place
 
-# A packet's reference packs (file, number) into one int, so that the hot path moves one word.
-# 39 bits of number: half a trillion packets a file. The bit above says that the number is that of a line of a
-# request log.
+# A packet's reference packs (file, number) into one int, so that the hot path moves one word. 39 bits of
+# number: half a trillion packets a file. The bit above says that the number is a line number in a request
+# log.
 FILE_SHIFT = 40
 _LINE_BIT = 1 << FILE_SHIFT - 1
 NUMBER_MASK = _LINE_BIT - 1
-# Packet times are int64 nanoseconds since 1970 UTC: what a capture says beyond is held at the limit.
+# Packet times are int64 nanoseconds since 1970 UTC. Times in a capture beyond that are clamped.
 MAX_TIME_NS = (1 << 63) - 1
 SECOND_NS = 1_000_000_000
 MIN_TIME_NS = -MAX_TIME_NS
@@ -69,8 +69,8 @@ def is_before(one: Moment, other: Moment) -> bool:
     return one[1] < other[1]
 
 
-# A `Packet` without its names, in the same order: what the hot path moves, for a NamedTuple costs 0.2 us
-# more to make than the tuple it is. `Packet._make` gives the names back.
+# A `Packet` without its names, in the same order: what the hot path moves, for a NamedTuple costs 0.2 us more
+# to make than the tuple it is. `Packet._make` restores the names.
 PlainPacket = tuple[int, int, int, bytes, int]
 
 
@@ -99,8 +99,8 @@ StepBack = tuple[int, int, int]
 class PacketBlock(Sequence[PlainPacket]):
     """Packets of one file, numbered on from `first_ref`, as they lie in `data`.
 
-    A sequence of `PlainPacket`, each made when it is asked for: the compiled hot path reads them where they
-    lie. `places` are the packets' places, by number; with `packed` they are made when they are asked for.
+    A sequence of `PlainPacket`, each created on access: the native engine reads them in place. `places` are
+    the packets' places, by number. With `packed`, packets are created on access.
     """
 
     __slots__ = ("_places", "data", "first_ref", "packed")
@@ -140,7 +140,7 @@ class PacketBlock(Sequence[PlainPacket]):
         return native.PacketRuns(self.data, self.first_ref, self.pack())
 
     def span(self) -> tuple[int, int]:
-        """Return the earliest and latest time of a packet; there must be one."""
+        """Return the earliest and latest time of a packet. There must be one."""
         found = None if self.packed is None else self.packed.span()
         if found is None:
             times = self.times()
@@ -157,7 +157,7 @@ class PacketBlock(Sequence[PlainPacket]):
         """Return where the clock went backwards by more than `least_ns`, behind packets up to the time
         `latest`.
 
-        Gives the latest time since it last did so, too: what follows counts from the new time.
+        It also returns the latest time since the last call: later packets count from the new time.
         """
         if self.packed is not None:
             latest, found = self.packed.steps_back(latest, least_ns)
@@ -205,8 +205,9 @@ class PacketBlock(Sequence[PlainPacket]):
 class MergedBlock(Sequence[PlainPacket]):
     """Packets of several files in one order, as they lie in the blocks of each: for the compiled hot path.
 
-    `stretches` are blocks, each with the number of its first packet here, and the one behind its last. A
-    packet stands at the latest time in its block so far, and behind those of earlier stretches at that time.
+    `stretches` are blocks, each with the number of its first packet here, and the number after its last. A
+    packet is placed at the latest time in its block so far, and after packets of earlier stretches at that
+    time.
     """
 
     __slots__ = ("_runs", "files")

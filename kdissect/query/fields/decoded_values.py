@@ -42,7 +42,7 @@ DECODED = Decoded()
 
 
 def values_at(value: Any, path: Sequence[str]) -> Iterator[Any]:
-    """Yield what is at a path of a value for JSON; of a list what is there in each item. Structs are True."""
+    """Yield the values at a path of a value for JSON, or in each item of a list. Structs are True."""
     if isinstance(value, list):
         for item in value:
             yield from values_at(item, path)

@@ -37,7 +37,7 @@ _Values = Callable[[Binding, str | None, Record], Iterable[Any]]
 
 
 class RecordSource(Source):
-    """A field of the records of an exchange; of one record where the filter chooses among them.
+    """A field of an exchange's records, or of one record if the filter chooses among them.
 
     `values` are those for each kind.
     """
@@ -77,7 +77,7 @@ class _Path(NamedTuple):
 
 @cache
 def record_source(name: str) -> RecordSource | None:
-    """Return the field of a name; None where no record has it."""
+    """Return the field of a name, or None if no record has it."""
     field = _schema_fields().get(name)
     if field is not None:
         return _of_schema(field)

@@ -37,7 +37,9 @@ def guarded(side: str, get: Callable[[Frame], Any]) -> Get:
 
 
 def logged(name: str) -> Get:
-    """Return what the broker's request log has of an exchange by this name; None without a log."""
+    """Return the value that the broker's request log has for an exchange under this name; None without a
+    log.
+    """
 
     def get(exchange: Exchange) -> Any:
         frame = exchange.request or exchange.response
@@ -68,7 +70,7 @@ def whole(side: str, part: int) -> Callable[[Binding], Get]:
 
 
 def number(binding: Binding) -> Get:
-    """Return a getter of the number of the exchange under test (`Predicate.needs_all`)."""
+    """Return a getter of the tested exchange's number (`Predicate.needs_all`)."""
     return lambda _: binding.number
 
 
@@ -183,6 +185,6 @@ def refined(kinds: tuple[str, ...]) -> RowSource | None:
 
 
 def _deep_kinds(e: Exchange) -> Sequence[str]:
-    """Return kinds of anomalies, including those of the bodies."""
+    """Return kinds of anomalies, including the bodies' anomalies."""
     asked, answered = (body_of(e, side, show_secrets=False).anomalies for side in ("request", "response"))
     return [str(anomaly.kind) for anomaly in (*anomalies(e), *asked, *answered)]

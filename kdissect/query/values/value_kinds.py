@@ -18,7 +18,7 @@ MAX_DIGITS = 40  # of a number: 2^64 has 20; Python refuses to read more than 43
 
 
 class ValueKind:
-    """A kind of value. What is here holds for values that can only be compared for equality."""
+    """A kind of value. This class handles values that can only be compared for equality."""
 
     name = "value"
     doc = ""

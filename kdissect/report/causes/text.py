@@ -81,13 +81,13 @@ def _parts(cause: FoundCause, files: Sequence[str]) -> Iterator[tuple[str, str]]
 
 
 def named_lines(name: str, text: str) -> Iterator[str]:
-    """Yield a text behind its name, in lines of the page."""
+    """Yield a text after its name, in lines of the page."""
     for number, line in enumerate(folded(text, WIDTH - 4 - _INDENT)):
         yield f"    {'' if number else name:<{_INDENT}}{line}"
 
 
 def folded(text: str, width: int, break_long_words: bool = False) -> list[str]:
-    """Return a text in lines of so many cells, safe to print; a word that is longer stays whole, or is
+    """Return a text in lines of at most `width` cells, safe to print. A longer word stays whole, or is
     broken.
     """
     return wrap(printable(text), max(width, 1), break_on_hyphens=False, break_long_words=break_long_words)

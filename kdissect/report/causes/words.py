@@ -1,4 +1,4 @@
-"""What all formats of the page say in the same words."""
+"""Wording that all formats of the page share."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def since_text(cause: FoundCause) -> str:
 
 
 def cost_text(cost: Cost) -> str:
-    """`12.3 s of waiting, 40 errors`; empty for nothing that is known."""
+    """Return `12.3 s of waiting, 40 errors`; empty if no cost is known."""
     parts = []
     if cost.time_ns > 0:
         parts.append(f"{duration(cost.time_ns)} of waiting")

@@ -9,7 +9,7 @@ from kdissect.report.printable import printable
 from kdissect.report.quantities import duration
 
 Facts = dict[str, Any]
-_SHOWN = 100  # an error below this part of a time is not shown beside it
+_SHOWN = 100  # an error below this part of a time is left out
 
 
 def one_way_columns(by: Sequence[str]) -> list[TableColumn]:
@@ -43,7 +43,7 @@ def _way_columns() -> list[TableColumn]:
 
 
 def clock_lines(clocks: Sequence[Facts]) -> Iterator[str]:
-    """Yield what is known of the clocks of each two captures."""
+    """Yield a line about the clocks of each two captures."""
     for row in clocks:
         near, far = printable(row["near_client"]), printable(row["near_broker"])
         least, most = row["ahead_least_ns"], row["ahead_most_ns"]

@@ -13,7 +13,7 @@ _NAMED = 3
 
 
 def stall_columns() -> list[TableColumn]:
-    """Return which brokers, for how long, and who waited; the callers put the time before."""
+    """Return the columns of brokers, durations and waiting clients. The callers put the time before them."""
     return [
         TableColumn("brokers", lambda row: Cell(_named(row["brokers"]))),
         TableColumn("for", lambda row: Cell(duration(row["took_ns"]), "bad"), right=True),

@@ -44,7 +44,7 @@ def topic_columns() -> list[TableColumn]:
 
 
 def user_columns() -> list[TableColumn]:
-    """Return who writes, reads, or was denied."""
+    """Return the columns of clients that write, read, or were denied."""
     return [
         TableColumn("topic", lambda row: Cell(topic_name(row["of"]))),
         cluster_column("of"),
@@ -73,7 +73,7 @@ def user_rows(topics: list[Facts]) -> Iterator[Facts]:
 
 
 def savings_columns() -> list[TableColumn]:
-    """Return what would be left of what was sent."""
+    """Return the columns of the sizes that would remain."""
     return [
         TableColumn("topic", lambda row: Cell(topic_name(row))),
         TableColumn("batches", _sampled, right=True),
@@ -117,7 +117,7 @@ def _bytes(use: Facts) -> Cell:
 
 
 def _acquired(use: Facts) -> Cell:
-    """Return what share groups got of the records that were carried."""
+    """Return the number of records that share groups acquired."""
     found = use.get("acquired")
     if found is None:
         return Cell("")

@@ -1,4 +1,4 @@
-"""The columns of the tables of `kdissect stats`."""
+"""The columns of `kdissect stats` tables."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -45,7 +45,7 @@ def error_columns() -> list[TableColumn]:
 
 
 def told_columns() -> list[TableColumn]:
-    """Return clients that were told to read from another replica, and whether they did."""
+    """Return the columns of clients that a broker sent to another replica, and whether they read there."""
     return [
         text_column("client id", "client_id"),
         text_column("address", "address", rank=1),
@@ -90,7 +90,7 @@ def time_columns(interval_ns: int) -> list[TableColumn]:
 
 
 def traffic_rows(facts: Facts, first: str) -> Iterator[Facts]:
-    """Yield the rows, then `other` and `all`, whose title stands in the column `first`."""
+    """Yield the rows, then `other` and `all`, whose title is in the column `first`."""
     yield from facts["rows"]
     if facts["other"] is not None:
         yield facts["other"] | {"title": "other", "first": first}
@@ -107,7 +107,7 @@ def error_rows(facts: Facts, by: list[str]) -> Iterator[Facts]:
 
 
 def time_rows(over_time: Facts) -> list[Facts]:
-    """Return all intervals from the first to the last, those without traffic too."""
+    """Return all intervals from the first to the last, including intervals without traffic."""
     points, width = {point["time_ns"]: point for point in over_time["points"]}, over_time["interval_ns"]
     if not points:
         return []
@@ -120,7 +120,7 @@ def name_column(name: str) -> TableColumn:
     """Return a dimension, or the title of what is behind the rows."""
 
     def cell(row: Facts) -> Cell:
-        if "title" in row:  # the rows behind those of the table
+        if "title" in row:  # the rows after the table's own
             return Cell(row["title"] if name == row["first"] else "", "bold")
         return Cell("-", "dim") if row[name] is None else Cell(printable(row[name]))
 

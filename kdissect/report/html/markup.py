@@ -1,6 +1,6 @@
 """HTML that cannot be injected into: what is not `Markup` is text, and becomes inert when it is put in.
 
-Text is made printable first, so that no control or bidirectional character is left, then escaped.
+Text is made printable first, so that it has no control or bidirectional characters, then escaped.
 """
 
 from collections.abc import Iterable
@@ -29,8 +29,8 @@ def join(parts: Iterable[str], between: str = "") -> Markup:
 
 
 def element(name: str, /, *content: str, **attributes: Value) -> Markup:
-    """`<name attributes>content</name>`. Attributes that are None are left out; `class_` and `for_` are
-    `class` and `for`, other underscores are hyphens.
+    """`<name attributes>content</name>`. Attributes that are None are left out. `class_` and `for_` are
+    `class` and `for`, and other underscores are hyphens.
     """
     shown = "".join(
         f' {_attribute(key)}="{text(str(value))}"' for key, value in attributes.items() if value is not None
@@ -58,7 +58,9 @@ def section(name: str, title: str, *content: str, note: str = "") -> Markup:
 
 
 def scrolled(label: str, *content: str) -> Markup:
-    """Return what may be wider than a small screen: it scrolls by itself, also with the keyboard."""
+    """Return an element that may be wider than a small screen: it scrolls separately, also with the
+    keyboard.
+    """
     return element("div", *content, class_="scroll", tabindex=0, role="region", aria_label=label)
 
 
@@ -69,7 +71,7 @@ def definitions(rows: Iterable[tuple[str, str]], class_: str = "facts") -> Marku
 
 
 def table(heads: Iterable[str], rows: Iterable[Iterable[str]], caption: str, class_: str = "") -> Markup:
-    """Return a table; rows are cells made with `cell`, or text."""
+    """Return a table. Rows are cells from `cell`, or text."""
     head = element("tr", *(_head(name) for name in heads))
     body = (element("tr", *(_cell(item) for item in row)) for row in rows)
     parts = (element("thead", head), element("tbody", *body))

@@ -65,7 +65,10 @@ def _style() -> Markup:
 
 
 def _policy(style: str) -> str:
-    """Nothing is loaded and nothing runs; the one style is known by its hash (CSP level 3, section 2.3.1)."""
+    """The page loads no resource and runs no code.
+
+    Its one style is known by its hash (CSP level 3, section 2.3.1).
+    """
     digest = b64encode(sha256(style.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 

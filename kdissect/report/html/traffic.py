@@ -1,4 +1,4 @@
-"""What the traffic was: when exchanges took place, in which versions, and how long answers took."""
+"""Traffic of the capture: times of exchanges, their versions, and response times."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,10 +21,10 @@ _HEIGHT = 100
 _WIDTH = 1000
 _MARK = 4  # the narrowest mark, so that a single finding can be seen
 _TICKS = 5
-# Keys that no schema knows may be made up: 95 APIs are known.
+# Keys that no schema knows may be invented: 95 APIs are known.
 MAX_APIS = 150
 _STEPS = 4  # of colour
-# Rows shown, those with the most exchanges first: 368 API versions ever shipped, few captures hold 100.
+# Rows, beginning with the most exchanges: 368 API versions have ever shipped, and few captures contain 100.
 MAX_VERSIONS = 120
 _BARS = 32
 _BAR_HEIGHT = 24
@@ -36,7 +36,7 @@ _NOTE = (
 
 
 def timeline_section(verdict: Verdict) -> Markup:
-    """Return bars of exchanges over rows of findings, on one time axis."""
+    """Return bars of exchanges above rows of findings, on one time axis."""
     times = verdict.coverage.traffic.times
     if not times.span():
         return section("timeline", "Timeline", element("p", "No exchanges.", class_="empty"))

@@ -27,7 +27,7 @@ Buffers = dict[str, list[bytes | None]]
 _KAFKA, _COMPLETE, _SILENT = ExchangeKind.KAFKA, State.COMPLETE, State.NO_RESPONSE_EXPECTED
 # How long facts hold for the same summaries, as native/src/tables/asked.rs numbers it.
 _NOT, _WHILE_NAMES_STAY, _ALWAYS = range(3)
-# What is the same in all rows that are made here; lists are empty, everything else is null.
+# Equal values in all rows of this module: lists are empty, other fields are null.
 _CONSTANT = {"kind": str(_KAFKA)}
 
 
@@ -65,7 +65,7 @@ class CompiledRows:
         """How many rows there are of a table."""
 
     def take(self, table: str) -> Any:
-        """Return the rows of a table as a record batch; there are none then."""
+        """Return the rows of a table as a record batch, and empty the table."""
         rows = self.rows(table)
         buffers = dict(self._tables.take(table))
         schema = arrow_schema(TABLES[table])
@@ -101,7 +101,7 @@ class CompiledRows:
 
 
 def _fields_of(exchange: Exchange) -> tuple[Any, ...] | None:
-    """Return what rows need of an exchange; None for one with anything unusual."""
+    """Return the values that rows need of an exchange; None for an unusual one."""
     # Hot, once an exchange.
     request, response, state = exchange.request, exchange.response, exchange.state
     if (
@@ -141,8 +141,8 @@ def _connection_of(info: ConnectionInfo) -> tuple[str | None, ...]:
 
 
 def _kind_of(api_key: int, api_version: int) -> tuple[Any, ...]:
-    """Name, whether it may say names of topic ids, summarizers, how both bodies tell partitions, and on which
-    side records are.
+    """Return the name, whether the API may contain names of topic ids, summarizers, the form of partitions in
+    both bodies, and the side with records.
     """
     transfers = transfer_rows(api_key, api_version) if api_key in (PRODUCE, FETCH) else None
     return (

@@ -56,7 +56,7 @@ EMPTY = "no packets, only a file header"
 
 
 class FileRows(NamedTuple):
-    """The row of `files`, and those of `anomalies` about the file.
+    """The file's row of `files`, and its rows of `anomalies`.
 
     `is_tap`: a stream saw that `kdissect tap` wrote the file.
     """

@@ -149,7 +149,7 @@ def _times(coverage: Coverage) -> Iterator[Row]:
 def judgement_of(
     findings: Iterable[Mapping[str, Any]], coverage: Iterable[Mapping[str, Any]], files: Mapping[str, int]
 ) -> Judgement:
-    """Return what judges came to, from rows of the two tables."""
+    """Return the judges' result, from rows of the two tables."""
     judgement = Judgement()
     for row in findings:
         judgement.findings.put_back(finding_of_row(row, files))

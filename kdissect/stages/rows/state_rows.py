@@ -50,7 +50,7 @@ def producer_rows(capture_set: str, facts: Row) -> Iterator[Row]:
 
 
 def transaction_rows(capture_set: str, facts: Row) -> Iterator[Row]:
-    """Yield rows of `transactions`, from the same."""
+    """Yield rows of `transactions` from the same facts."""
     for row in facts["transactional_ids"]:
         yield _with_counts({**row, "capture_set": capture_set}, "errors", "event_counts", "outcomes")
 

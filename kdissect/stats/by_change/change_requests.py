@@ -57,7 +57,7 @@ def _answers(rows: Iterable[Any], *names: str) -> dict[Any, Any]:
 
 
 def _said(row: Any, whole: Any = None) -> Mapping[str, Any]:
-    """Return error and message of a part of an answer, or those of the whole answer if it failed as one."""
+    """Return error and message of a part of a response, or of the whole response if it failed as a whole."""
     failed = sent(whole, "error_code")
     held = whole if failed or sent(row, "error_code") is None else row
     message = sent(held, "error_message")

@@ -38,7 +38,7 @@ REBALANCING = "rebalancing"
 
 
 def group_facts(traffic: GroupTraffic, wanted: Callable[[str], object] | None = None) -> list[Facts]:
-    """Return the `wanted` groups by id. A group that migrated from a protocol to another is one group
+    """Return the `wanted` groups by id. A group that migrated from one protocol to another is a single group
     (KIP-848).
     """
     traffic.catch_up()

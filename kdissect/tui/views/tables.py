@@ -26,7 +26,7 @@ _OF_ALL = "; of all exchanges, whatever the filter takes: a stream is counted on
 _LEAST_ROWS, _MANY_ROWS = 3, 100
 
 
-_BARS = 2  # lines of the summary and of the titles
+_BARS = 2  # lines for the summary and the titles
 _HEAD = 1  # line with the titles of columns
 
 

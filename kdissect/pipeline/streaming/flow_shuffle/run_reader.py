@@ -2,7 +2,7 @@
 
 Rules:
 - The facts of a file, damage included, come from `CaptureFile`, the reader of every other command.
-- A flow's task sees no SYNs of other flows: the ones that a NAT translated are known here, file by file.
+- A flow's task does not see other flows' SYNs: the SYNs that a NAT translated are known here, file by file.
 - SYNs at the beginning and the end of a file are reported besides (`border_syns`): the other side may be in
   the file before or after.
 - Memory is bounded by `_BUFFERED` and by the number of connections that spoke since the last flush.
@@ -54,7 +54,7 @@ class _Open:
 
 
 class RunReader:
-    """Reader of one file of a capture set. After `runs` is consumed, `file` and `parser` hold the facts, and
+    """Reader of one file in a capture set. After `runs` is consumed, `file` and `parser` hold the facts, and
     `end_ns` the time of the last packet, which need not be the latest.
     """
 

@@ -1,4 +1,4 @@
-"""A digest of the ends of many open flows for their capture set: merged judgements, equal ends once.
+"""A digest of many open flows' ends for their capture set: merged judgements, equal ends once.
 
 An end that completes only its own connection differs from others only in what it proves of clients and
 brokers (`history.connections.connection_problems`). A plain end is reported once, with the names of its
@@ -72,7 +72,7 @@ def merged(digests: Iterable[EndsDigest]) -> EndsDigest:
 
 
 def events_of(told: Told) -> dict[str, list[Ordered]]:
-    """Return the events of a flow by connection, without those that contain only names of topics."""
+    """Return the events of a flow by connection, without events that contain only names of topics."""
     found: dict[str, list[Ordered]] = defaultdict(list)
     for _, order, blob in told.forwarded:
         if not order.startswith(NAMES):
@@ -82,7 +82,9 @@ def events_of(told: Told) -> dict[str, list[Ordered]]:
 
 
 def _plain_end(events: list[Ordered]) -> PlainEnd | None:
-    """Return what a connection's only event proves, if it is an end that completes no other exchange."""
+    """Return the facts that a connection's only event proves, if it is an end that completes no other
+    exchange.
+    """
     if len(events) != 1:
         return None
     ((event, silenced),) = Replay().events(blob for _, blob in events)
