@@ -1,10 +1,10 @@
 """The screen in a browser: textual-serve starts one `kdissect tui` for each page that is open.
 
-- It listens on loopback if no other address is asked for, and answers nobody without the token of the URL
-  that it prints: whoever reaches the page reads the captures. The token is exchanged for a cookie.
+- It listens on loopback unless the user names another address, and answers only with the token of the URL
+  that it prints: a program that reaches the page reads the captures. The token is exchanged for a cookie.
 - Other sites in the user's browser get 403: see `_Guard`.
 - The page of textual-serve takes no keys before a click, and loads a font from another host. Here keys count
-  from the first moment, and nothing is loaded from elsewhere.
+  from the first moment, and no resource comes from another host.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ from kdissect.model.http_access import (
 )
 
 _ELSEWHERE = re.compile(r'<link[^>]*href="https?://(?!127\.0\.0\.1)[^>]*>')
-# Keys are held until the screen has drawn something (the class -first-byte), and then typed into the hidden
-# text area of xterm.js: a character as an InputEvent, which it takes from scripts too, others as keydown.
+# Keys are buffered until the screen has drawn something (the class -first-byte), and then typed into the
+# hidden text area of xterm.js: a character as an InputEvent, which it accepts from scripts, too, other keys
+# as keydown.
 _KEYS = """<script>
 (function () {
   const held = [];
@@ -90,10 +91,10 @@ _IN_USE = (
 
 
 class _Guard:
-    """Decides who may use the server: whoever has the token, or the cookie that was given for it.
+    """Decides who may use the server: clients with the token, or with the cookie that they received for it.
 
-    The Host header must name the server, and the Origin header, where there is one, that same address. A
-    WebSocket needs an Origin: browsers send it, and only it tells one page from another.
+    The Host header must name the server, and an Origin header must name that address, too. A WebSocket needs
+    an Origin: browsers send it, and only it distinguishes pages.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -114,7 +115,7 @@ class _Guard:
         local = request.transport.get_extra_info("sockname")[0] if request.transport is not None else ""
         if not names_server(request.headers.get("Host"), self._host, self._port, local):
             return True
-        # Which of two counts, or an address that is asked for as from a proxy, is for each program another.
+        # Programs differ on which of two headers counts, and on addresses in a proxy's form.
         is_plain = all(len(request.headers.getall(name, ())) < 2 for name in ("Origin", "Sec-Fetch-Site"))
         if not is_plain or not request.raw_path.startswith("/"):
             return True
@@ -146,7 +147,7 @@ class _Guard:
 
 
 class PageServer(Server):
-    """The server of textual-serve, with another page, for those who have the token.
+    """The server of textual-serve, with another page, for clients with the token.
 
     At most `sessions` pages are open. One more of the same browser takes the place of its first.
     """
@@ -170,7 +171,7 @@ class PageServer(Server):
         logging.basicConfig(level=logging.WARNING, format="%(message)s")
 
     async def on_startup(self, app: web.Application) -> None:
-        """Print where it is."""
+        """Print the URL."""
         sys.stdout.write(f"kdissect is at {self.url}\nCtrl+C ends it\n")
         sys.stdout.flush()
 
@@ -208,7 +209,7 @@ class PageServer(Server):
     async def handle_index(self, request: web.Request) -> web.StreamResponse:
         """Return the page.
 
-        Its links lead to the address by which it is asked for: the cookie is valid there.
+        Its links use the address in the request: the cookie is valid there.
         """
         self.public_url = f"http://{request.host}"
         response = await super().handle_index(request)
@@ -242,9 +243,9 @@ def mended(page: str) -> str:
 
 
 def serve(arguments: Sequence[str], host: str, port: int, sessions: int) -> None:
-    """Serve until Ctrl-C. `arguments` are those of `kdissect tui` without `--web`.
+    """Serve until Ctrl-C. `arguments` are the arguments of `kdissect tui` without `--web`.
 
-    Raises OSError if the address and port cannot be had.
+    Raises OSError if the address and port are not available.
     """
     _check(host, port)
     # textual-serve asks a shell. Without `exec` a process would outlive the shell that is killed for it.
@@ -254,7 +255,7 @@ def serve(arguments: Sequence[str], host: str, port: int, sessions: int) -> None
 
 
 def _check(host: str, port: int) -> None:
-    """Whether the port can be had: textual-serve itself would print a traceback."""
+    """Raise OSError unless the port is available: textual-serve itself would print a traceback."""
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     with socket.socket(family) as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

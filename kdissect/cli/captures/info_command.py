@@ -34,7 +34,7 @@ _WHOLE_PACKETS = 65535
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the facts of the captures; gives the exit code."""
+    """Print the facts of the captures and return the exit code."""
     parser = command_parser("info", "What captures hold: files, connections, APIs, gaps, anomalies.")
     add_inputs(parser, live=True)
     add_filter(parser, "count only exchanges for which EXPR holds, and their connections")
@@ -194,7 +194,7 @@ def _ranked(counts: Counter[str]) -> dict[str, int]:
 
 # The facts of `kdissect info` as text for people.
 def info_text(facts: Facts) -> str:
-    """Return all facts, a section each; sections without content are left out."""
+    """Return all facts, a section each, without empty sections."""
     sections = [_file_text(file) for file in facts["files"]]
     sections += [
         _packets_text(facts["packets"]),

@@ -18,7 +18,7 @@ from kdissect.report.verdict import Verdict
 
 HTML = "html"
 """The format that also tells causes, for which all is looked at as `why` does."""
-# Name -> module and function. A module is imported when its format is asked for.
+# Name -> module and function. A module is imported when its format is used.
 _WRITERS = {
     "text": ("kdissect.report.text", "report_text"),
     "json": ("kdissect.report.json", "report_json"),
@@ -65,7 +65,7 @@ class PrintSchema(Action):
 
 
 class ReportFiles:
-    """The files of `--report`, open from the start; those that `write` did not complete are removed.
+    """The files of `--report`, open from the start. Files that `write` did not complete are removed.
 
     Raises OutputError where a file cannot be written, or would replace an input or another report.
     """

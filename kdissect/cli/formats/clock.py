@@ -1,4 +1,6 @@
-"""Times in tables, as `--time` says: of the day, in UTC or here; since the first packet, or the row above."""
+"""Times in tables, by `--time`: the time of day, in UTC or in the local zone, or the time since the first
+packet or the row above.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ class Clock:
         self._before: int | None = None
 
     def title(self, column: str) -> str:
-        """Return what a column of such times is called that is called `column`: with the zone."""
+        """Return the title of a time column, with the zone."""
         if self.kind == RELATIVE:
             return "since start"
         if self.kind == DELTA:

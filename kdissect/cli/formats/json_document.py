@@ -17,7 +17,7 @@ class JsonDocumentFormat(JsonFormat):
         self._before = b'%b,"rows":[\n' % json_bytes(versioned({})).removesuffix(b"}")
 
     def line(self, row: dict[str, Any]) -> bytes:
-        """Return one row, after a comma if it is not the first; the first opens the object."""
+        """Return one row, after a comma if it is not the first. The first row opens the object."""
         before, self._before = self._before, b",\n"
         return before + super().line(row).removesuffix(b"\n")
 

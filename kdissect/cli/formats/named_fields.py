@@ -21,10 +21,10 @@ def split_names(options: Iterable[str]) -> list[str]:
 
 
 def columns_of(names: Sequence[str], fields: Sequence[RowField], behind: str) -> list[Column]:
-    """Return the columns of names as `-e` or a filter (`-Y`) spells them; anything inside a body is allowed.
+    """Return the columns of names as `-e` or a filter (`-Y`) spells them, including any field inside a body.
 
-    `behind` is a `query.fields.printed_fields.Behind`: what more can be told of such rows. Raises ValueError
-    for a name that no row has.
+    `behind` is a `query.fields.printed_fields.Behind`: the source of further values for such rows. Raises
+    ValueError for a name that no row has.
     """
     known = [field.name for field in fields]
     return [_column(name, known, behind) for name in names]
@@ -56,8 +56,8 @@ def needs_bodies(columns: Iterable[Column]) -> bool:
 
 
 class Room(NamedTuple):
-    """Where the text of a cell goes: text before and behind, the width that it is brought to (0 for none),
-    on which side the text is then (-1 left, 1 right, 0 where it is cut only).
+    """Place of a cell's text: text before and after it, the width to which it is padded (0 for none), and on
+    which side the text is then (-1 left, 1 right, 0 if it is only cut).
     """
 
     before: bytes

@@ -24,7 +24,7 @@ _HALF = 1 << 63  # what an int64 is below
 
 
 class ParquetFormat:
-    """Columns of one type each: `types` by the names of `RowField`; others are text, as TSV has it."""
+    """Columns of one type each: `types` by the names of `RowField`. Other columns are text, as in TSV."""
 
     end = b""
     is_stripped = False
@@ -100,7 +100,7 @@ def _value(value: Any, type_: str) -> Any:
 
 
 class _Sink(io.RawIOBase):
-    """Holds what is written until it is taken."""
+    """Buffers written bytes until they are taken."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -122,7 +122,7 @@ class _Sink(io.RawIOBase):
         return True
 
     def take(self) -> bytes:
-        """Return what is held, which then is not any longer."""
+        """Return the buffered bytes, and clear the buffer."""
         data = b"".join(self._parts)
         self._parts.clear()
         return data

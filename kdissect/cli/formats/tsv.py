@@ -40,11 +40,11 @@ class TsvFormat:
         return ("\t".join(cells) + "\n").encode()
 
     def cell(self, at: int, row: dict[str, Any]) -> bytes:
-        """Return the cell of a column, behind a tab."""
+        """Return the cell of a column, after a tab."""
         return self.room(at, row).before + _text(self._columns[at].value(row)).encode("utf-8", "replace")
 
     def room(self, at: int, row: dict[str, Any]) -> Room:
-        """Nothing but the tab."""
+        """Return the tab."""
         return Room(b"\t" if at else b"")
 
     def tail(self) -> bytes:

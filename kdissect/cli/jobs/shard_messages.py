@@ -1,11 +1,11 @@
-"""What a worker sends of an exchange: its line, as far as one shard knows it.
+"""Messages of a worker about an exchange: its line, as far as one shard knows it.
 
 Rules:
 - A line lacks its number, and the names of topic ids where the exchange has some: what an id is called
-  depends on what all connections showed before. Where only names are missing, the parent asks for them;
-  where an exchange may itself name ids, the parent gets the exchange and makes the line.
-- Records of Kafka's own topics are decoded. Those of an id without a name are taken for records of users if
-  their keys cannot be Kafka's; the parent checks that against the name.
+  depends on what all connections showed before. If only names are missing, the parent looks them up. If an
+  exchange may itself name ids, the parent gets the exchange and creates the line.
+- Records of Kafka's own topics are decoded. Records with an unnamed topic id count as users' records if their
+  keys cannot be Kafka's. The parent checks that against the name.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ class UnnumberedLines(FastLines):
 
 
 class LinesOfBlocks(UnnumberedLines):
-    """Those of blocks. An exchange with topic ids, or that may tell names of them, has none (`hold_rows`)."""
+    """Those of blocks. An exchange with topic ids, or that may contain their names, has none
+    (`hold_rows`).
+    """
 
     def facts_of(
         self, exchange: Exchange, asked: Summary, answered: Summary | None
@@ -63,9 +65,9 @@ class LinesOfBlocks(UnnumberedLines):
         return super().facts_of(exchange, asked, answered)
 
 
-# Kinds, behind the place, with bytes: LINE has its text; NAMED text, where in it the names of topics stand
-# (-1: nowhere), capture set, broker, topics, ids, and pairs (id over records, whether there are any) of what
-# was taken for records of users; WHOLE and PASSED have a pickled exchange, SKIPPED nothing.
+# Kinds, after the place, with bytes. LINE has its text. NAMED has text, the offset of the topics' names in it
+# (-1: none), capture set, broker, topics, ids, and pairs (id over records, whether there are any) for records
+# that count as users' ones. WHOLE and PASSED have a pickled exchange, SKIPPED no bytes.
 LINE, NAMED, WHOLE, PASSED, SKIPPED = range(5)
 Message = tuple[Any, ...]
 
@@ -75,7 +77,7 @@ class _NeedsAllError(Exception):
 
 
 class _NamesLater(TopicNames):
-    """Says a mark instead of the names of topic ids, and remembers what to ask for."""
+    """Returns a mark instead of the names of topic ids, and remembers the needed names."""
 
     def __init__(self, known: TopicNames) -> None:
         super().__init__(known.given)
@@ -104,7 +106,7 @@ class _NamesLater(TopicNames):
         return (self.mark,)
 
     def name(self, connection: ConnectionInfo, topic_id: bytes) -> str | None:
-        """Return the name that the user gave to an id; None for others, which are then asked about."""
+        """Return the user's name for an id; None for other ids, which the parent then looks up."""
         given = self.given.get(topic_id)
         self.asked.append(topic_id if given is None else None)
         return given
@@ -124,7 +126,7 @@ class MessageMaker:
         self._taken: list[tuple[bytes, bool]] = []
 
     def _writer(self, dissection: Dissection) -> Any:
-        # at first use: start-up; each way to write loads much that the others do without
+        # at first use, for start-up: each writer loads modules that other writers do not need
         options, names = self._options, self._names
         if not options.bodies:
             self.filler = LinesOfBlocks(dissection.file_names, names.topics_of).filler
@@ -149,7 +151,7 @@ class MessageMaker:
             line = behind_number(line)
         if names.question is None and not self._taken:
             return LINE, line
-        if names.question is None:  # ids of zeros: nothing but their records
+        if names.question is None:  # ids of zeros: only their records matter
             info = exchange.connection
             names.question = info.capture_set, info.broker_address, (), ()
             at = -1
@@ -192,9 +194,9 @@ def _ask(_connection: ConnectionInfo, _topic_id: bytes) -> str | None:
 
 
 def _first_key(batch: dict[str, Any]) -> list[Any]:
-    """Return the key of the first record of a batch as it is printed.
+    """Return the key of a batch's first record in its printed form.
 
-    Control records are alike in every topic.
+    Control records are equal in every topic.
     """
     return [] if batch.get("control") else [record["key"] for record in batch["records"][:1]]
 

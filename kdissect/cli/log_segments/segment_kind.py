@@ -1,4 +1,4 @@
-"""What `kdissect segments` lists: batches, records, or the entries of one kind of index."""
+"""Kinds of lists of `kdissect segments`: batches, records, or the entries of one kind of index."""
 
 from abc import ABC, abstractmethod
 from argparse import Namespace
@@ -101,7 +101,7 @@ def kind_of(options: Namespace) -> SegmentKind:
     return _Entries(suffix)
 
 
-# The columns of the tables of segments.
+# The columns of segment tables.
 def batch_columns() -> list[TableColumn]:
     """Return where a batch is, what it holds, whether it is whole."""
     return [

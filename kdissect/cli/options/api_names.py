@@ -6,7 +6,7 @@ from kdissect.schema.types import Api
 
 
 def api_of(text: str) -> Api:
-    """Return the API of a name or key. Raises ValueError, with a likely name, where there is none."""
+    """Return the API of a name or key. Raises ValueError, with a likely name, for an unknown one."""
     found = api(int(text)) if text.isdecimal() else api_by_name(text)
     if found is None:
         raise ValueError(f"no API {text!r}{_hint(text)}; `kdissect schema` lists all")

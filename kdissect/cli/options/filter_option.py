@@ -47,7 +47,7 @@ def add_filter(
 
 
 def add_filters(parser: ArgumentParser, what: str) -> None:
-    """The same for several inputs: `options.filters` are as many Predicates as were given."""
+    """Add `-Y` for several inputs: `options.filters` has one Predicate for each `-Y`."""
     _add(parser, what, "append", "filters")
     add_times(parser.add_argument)
     parser.set_defaults(times_filter=True, filters=[])
@@ -102,7 +102,7 @@ def _written(moment: Moment) -> str:
 
 
 def _predicate(text: str) -> Predicate:
-    from kdissect.query import FilterError, compile_filter  # only where a filter was given
+    from kdissect.query import FilterError, compile_filter  # only with a filter
 
     try:
         return compile_filter(text)
@@ -133,13 +133,13 @@ def open_filtered(
 
 
 def filter_of(options: Namespace, dissection: Dissection) -> Test | None:
-    """Return the test of the filter, None where there is none. May read the inputs once, for the findings."""
+    """Return the test of the filter, or None without a filter. May read the inputs once, for the findings."""
     predicate: Predicate | None = options.filter
     return None if predicate is None else predicate.bind(_context(options, dissection))
 
 
 def _context(options: Namespace, dissection: Dissection) -> Context:
-    from kdissect.cli.options.schema_option import values_of  # start-up: where no filter was given
+    from kdissect.cli.options.schema_option import values_of  # start-up: without a filter
     from kdissect.query import Context  # start-up: the same
 
     return Context(
@@ -153,7 +153,7 @@ def _context(options: Namespace, dissection: Dissection) -> Context:
 
 
 def reporting_filter(options: Namespace, dissection: Dissection) -> Test | None:
-    """`filter_of` for tables of what is left: that nothing is has the command say so at its end."""
+    """Return `filter_of` for tables: at its end the command reports a filter that takes no exchange."""
     accepts = filter_of(options, dissection)
     if accepts is None:
         return None
@@ -185,7 +185,7 @@ def selected(options: Namespace, dissection: Dissection) -> Test | None:
 
 
 def selected_records(options: Namespace, dissection: Dissection) -> tuple[Test | None, RecordTest | None]:
-    """`selected`, and a test of the records of each exchange where the filter asks for records."""
+    """Return `selected`, and a test of each exchange's records if the filter is about records."""
     predicate: Predicate | None = options.filter
     if predicate is None or not predicate.needs_records:
         return selected(options, dissection), None

@@ -10,8 +10,8 @@ from kdissect.cli.diagnostics import say
 from kdissect.cli.options.command_parser import add_limits
 from kdissect.model.wording import plural
 
-# What live capture and files of names need is imported at first use, for the sake of start-up.
-# Names a file for every command, so that it need not be given each time; -n leaves it out.
+# Modules for live capture and files of names are imported at first use, because of start-up. Names a file for
+# every command, so that the option is not needed each time; -n disables it.
 HOSTS_VARIABLE = "KDISSECT_HOSTS"
 
 
@@ -106,7 +106,7 @@ def open_inputs(options: Namespace, make: Callable[..., Dissection] = Dissection
 
 
 def open_again(options: Namespace, first: Dissection) -> Dissection:
-    """Return the same, to be read a second time, without what the first reading gave up."""
+    """Return the inputs for a second reading, without the inputs that the first one stopped."""
     again = open_inputs(options)
     given_up = {first.captures.files[index].path for index in first.guard.given_up}
     for file in again.captures.files:
@@ -121,7 +121,7 @@ def wants_live(options: Namespace) -> bool:
 
 
 def check_inputs(parser: ArgumentParser, options: Namespace) -> None:
-    """Leave with exit code 2 where no input is named, or two kinds of it."""
+    """Exit with code 2 if the options name no input, or two kinds of inputs."""
     if not hasattr(options, "interfaces") or getattr(options, "live", False):
         return
     if not options.paths and not options.interfaces:
@@ -146,7 +146,7 @@ def start_ns(dissection: Dissection) -> int:
 
 
 def was_read(dissection: Dissection) -> bool:
-    """Return whether any input could be opened so far, and is a capture: else there is nothing to write."""
+    """Return whether any input could be opened so far, and is a capture: otherwise there is no output."""
     return is_live(dissection) or any(file.format is not None for file in dissection.captures.files)
 
 

@@ -1,4 +1,4 @@
-"""What a user may have meant who typed something that a command does not take."""
+"""Hints for a user who typed something that a command does not accept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kdissect.cli.options.wanted_names import near_names
 
 _UNKNOWN = re.compile(r"unrecognized arguments: (\S+)")
 _CHOICE = re.compile(r"argument ([^:]+): invalid choice: '([^']*)'")
-# What options of other commands, and of other tools, are called here.
+# Names here of options in other commands, and in other tools.
 _INSTEAD = {
     ("inspect", "-i"): "kdissect live -i captures",
     ("inspect", "--interface"): "kdissect live -i captures",

@@ -34,7 +34,7 @@ def write_reports(filesystem: Any, root: str, wanted: Iterable[tuple[str, str]])
 
 
 def statistics(directory: Any, by: Sequence[str]) -> bytes:
-    """Return what `stats --format json` prints, by the names of `--by` that tables have.
+    """Return the output of `stats --format json`, by the names of `--by` that tables have.
 
     Raises ValueError.
     """

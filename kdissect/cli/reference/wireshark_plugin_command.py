@@ -23,7 +23,7 @@ _ERRORS = "error"
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Write the plugin; gives the exit code."""
+    """Write the plugin and return the exit code."""
     parser = command_parser(
         "wireshark-plugin",
         "A Lua plugin by which Wireshark and tshark read every Kafka message, under our names.",

@@ -44,8 +44,8 @@ class FastLines(FilledLines):
     def __init__(self, files: Sequence[str], topics_of: TopicsOf = wire_topics) -> None:
         super().__init__(files)
         self._topics_of = topics_of
-        # What stands between the ends of a connection and the correlation id, by API, version and client id:
-        # many connections ask the same.
+        # Text between the ends of a connection and the correlation id, by API, version and client id: many
+        # connections send equal requests.
         self._heads: dict[tuple[int | None, int | None, str | None], str] = {}
         # Those of errors and topics without ids, by all that makes them.
         self._facts: dict[tuple[object, ...], bytes] = {}
@@ -115,7 +115,7 @@ class FastLines(FilledLines):
     # The parts
 
     def _facts_of(self, exchange: Exchange, asked: Summary, answered: Summary, is_learning: bool) -> bytes:
-        """Return what the bodies bring to a line."""
+        """Return the bodies' part of a line."""
         more = more_of(asked, answered)
         topics = union(asked.topics, answered.topics)
         ids = union(asked.topic_ids, answered.topic_ids)

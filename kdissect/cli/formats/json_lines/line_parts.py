@@ -18,8 +18,8 @@ try:
 except ImportError:  # not CPython
     from json.encoder import encode_basestring as _quoted
 
-# Texts that repeat on every line are made once. A hostile peer can send new ones for ever: the caches
-# start over when full.
+# Texts that repeat on every line are cached. A hostile peer can send new ones for ever: the caches start over
+# when full.
 _CACHE_ENTRIES = 4096
 _FRACTION = len("000000000Z")  # what follows the decimal point of a time
 
