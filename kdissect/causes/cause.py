@@ -1,4 +1,4 @@
-"""What a cause is: an id, what it does to people, when it holds, what it costs, what usually helps."""
+"""Definition of a cause: an id, its effect on people, when it applies, its cost, the usual help."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _NAMES_SHOWN = 3
 class Cause(ABC):
     """One cause: a class without state.
 
-    `explains` are ids of causes that follow from it: where they concern the same party, and not before it,
-    they are told with it. `cites` are the sources of `help`.
+    `explains` are ids of causes that follow from it: if they concern a common party, and begin no earlier,
+    they are reported with it. `cites` are the sources of `help`.
     """
 
     id: ClassVar[str]
@@ -59,7 +59,10 @@ class Cause(ABC):
         certainty: Certainty | None = None,
         evidence: Iterable[Packets] | None = None,
     ) -> FoundCause:
-        """It holds: `seen` is how often and when, with the packets. Sure, unless `why_not_surer` is given."""
+        """It holds: `seen` is how often and when, with the packets.
+
+        It is sure, unless `why_not_surer` is set.
+        """
         default = Certainty.LIKELY if why_not_surer else Certainty.SURE
         return FoundCause(
             self.id,
@@ -97,7 +100,7 @@ class ErrorCause(Cause):
         return (errors_of(self.codes, self.apis), *self.claims)
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """Return what makes two errors one cause."""
+        """Return the key that makes two errors one cause."""
         return key.topic or key.group or key.txn
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
@@ -106,22 +109,22 @@ class ErrorCause(Cause):
 
     @abstractmethod
     def sentence(self, errors: Errors) -> str:
-        """Return what happened, for people."""
+        """Return the event, for people."""
 
     def more(self, errors: Errors, seen: Evidence) -> str:
-        """Return what the rest of the capture adds to the sentence, as sentences of their own."""
+        """Return additions to the sentence from other parts of the capture, as separate sentences."""
         return ""
 
     def cost(self, errors: Errors) -> Cost:
-        """Return what it cost."""
+        """Return the cost."""
         return Cost(errors=errors.seen.times)
 
     def not_surer(self, errors: Errors, seen: Evidence) -> str:
-        """Return why it is not sure; empty where it is."""
+        """Return why it is not sure, or an empty text."""
         return ""
 
     def command(self, errors: Errors) -> str:
-        """Return what shows more."""
+        """Return the command that shows more."""
         names = " or ".join(f"errors == {name}" for name in errors.times)
         return f"inspect {{files}} -Y '{names}'"
 
@@ -152,7 +155,7 @@ def client_text(client: Client) -> str:
 
 
 def clients_text(clients: Collection[Client]) -> str:
-    """Return several of them: the first ones, and how many more."""
+    """Return the first clients, and the number of further ones."""
     shown = list(dict.fromkeys(map(client_text, clients)))
     return joined(shown, _NAMES_SHOWN) or "nobody that the capture names"
 

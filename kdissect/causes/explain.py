@@ -17,7 +17,7 @@ _MOST = 20  # symptoms that are listed
 
 
 def explain(gathering: Gathering, files: Sequence[str], cause_id: str) -> Explanation:
-    """Return what a capture has for and against a cause of the registry."""
+    """Return the arguments for and against a cause of the registry in a capture."""
     seen = Evidence(gathering)
     found = found_by(ALL_CAUSES, seen)
     causes = [cause for cause in ALL_CAUSES if cause.id == cause_id]

@@ -7,7 +7,7 @@ from importlib import import_module
 from kdissect.causes.cause import Cause, ErrorCause
 from kdissect.causes.general.general_cause import GeneralCause
 
-# Modules below `kdissect.causes`. What a module holds comes in the order it stands there.
+# Modules below `kdissect.causes`. The order of a module's classes is kept.
 _MODULES = (
     "access.advertised_address",
     "access.cluster_denied",

@@ -17,8 +17,8 @@ _SHOWN = 3
 class Entry(NamedTuple):
     """An entry of a list, by its key and the other key it may have.
 
-    `is_last`: it stands in the last list, not above one that is empty; `is_open`: above one that is null,
-    which means all there are.
+    `is_last`: it is in the last list, not above an empty one. `is_open`: it is above a null list, which means
+    all existing ones.
     """
 
     key: Key
@@ -33,7 +33,7 @@ _ALL = Entry((), (), "", is_last=False, is_open=True)
 
 
 class Held(NamedTuple):
-    """What differs; `asked` and `answered` count entries, each once if it was asked for twice."""
+    """Differences. `asked` and `answered` count entries, each once if it was requested twice."""
 
     missing: tuple[Key, ...]
     unasked: tuple[Entry, ...]
@@ -57,7 +57,7 @@ class _Paths(NamedTuple):
         return self.answered[0][0].attributes[0]
 
 
-@lru_cache(maxsize=1024)  # versions of the schema that are asked for
+@lru_cache(maxsize=1024)  # versions of the schema in use
 def _paths(api_key: int, asked: int, answered: int) -> _Paths | None:
     api = protocol_messages.api(api_key)
     answer = None if api is None else ANSWERS.get(api.name)
@@ -72,9 +72,7 @@ def _paths(api_key: int, asked: int, answered: int) -> _Paths | None:
 
 
 def held(body: Body) -> Held | None:
-    """Return what differs between a response and its request; None where nothing of the one belongs to the
-    other.
-    """
+    """Return the differences between a response and its request; None if they have no entries in common."""
     asked, answered = body.other(), body.value
     version = body.exchange.api_version
     paths = None if asked is None or version is None else _paths(body.api.key, version, body.version)
@@ -135,7 +133,7 @@ def repeated(body: Body) -> Iterator[Entry]:
 
 
 def asked_twice(body: Body) -> Iterator[Entry]:
-    """Return entries of a request that have the key of one before, of those that are answered one by one."""
+    """Return entries of a request with a repeated key, if entries are answered one by one."""
     paths = _paths(body.api.key, body.version, body.version)
     return _repeated(body.value, () if paths is None else paths.asked)
 
@@ -199,7 +197,7 @@ def _rows(value: Any, attributes: tuple[str, ...]) -> Any:
 
 
 def _entries(value: Any, path: Path, key: Key = (), other: Key = (), at: str = "") -> Iterator[Entry]:
-    """Yield the entries of the last level; of a list that is empty or null, the entry above it."""
+    """Yield the entries of the last level, or the entry above an empty or null list."""
     level, rest = path[0], path[1:]
     rows = _rows(value, level.attributes)
     if not rows:

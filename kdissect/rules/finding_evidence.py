@@ -21,7 +21,7 @@ SHOWN_ERRORS = 3
 
 
 def label_of(info: ConnectionInfo, who: Who, labels: Labels) -> str | None:
-    """Return what the user calls an end. A label may name an address, a host, or the role."""
+    """Return the user's name for an end. A label may name an address, a host, or the role."""
     endpoint = info.client if who is Who.CLIENT else info.broker
     return labels.get(str(endpoint)) or labels.get(endpoint.host) or labels.get(who)
 
@@ -35,7 +35,7 @@ def _party_of(info: ConnectionInfo, who: Who, labels: Labels) -> Party:
 
 
 class Occurrence(NamedTuple):
-    """A fault with what makes a finding equal to others: for most that is enough (`FindingLog.repeats`)."""
+    """A fault with the key that makes findings equal: in most cases that is enough (`FindingLog.repeats`)."""
 
     side: str
     party: Party
@@ -46,7 +46,7 @@ class Occurrence(NamedTuple):
 def occurrence_of(
     rule: Rule, fault: Violation, info: ConnectionInfo, exchange: Exchange | None, labels: Labels
 ) -> Occurrence:
-    """Return who is at fault, and the key of the finding."""
+    """Return the end at fault, and the key of the finding."""
     side = fault.side or _side_of(rule, fault, exchange)
     who = fault.who or rule.who or (Who.CLIENT if side == REQUEST else Who.BROKER)
     party = _party_of(info, who, labels)
@@ -96,7 +96,7 @@ def place_of(info: ConnectionInfo, exchange: Exchange | None, side: str, fault: 
     if frame is None:
         return place
     start, end, path = _span(exchange, side, fault)
-    if frame.logged is not None:  # its bytes were made of the log
+    if frame.logged is not None:  # its bytes were built from the log
         start = end = -1
     seen = shown_bytes(exchange, side, start, end) if start >= 0 else b""
     return place._replace(
@@ -124,9 +124,9 @@ def _span(exchange: Exchange, side: str, fault: Violation) -> tuple[int, int, st
 
 
 def _consequence_of(exchange: Exchange | None, who: Who) -> str:
-    """Return what the other end was seen to do.
+    """Return the reaction of the other end.
 
-    Only brokers answer; what a client makes of an answer is unseen.
+    Only brokers respond. A client's use of a response is not visible.
     """
     if exchange is None or who is Who.BROKER or exchange.request is None:
         return ""

@@ -1,9 +1,9 @@
-"""What makes two findings of different runs the same.
+"""Identity of findings in different runs.
 
-A fingerprint is made of the rule, whose bytes they are (client or broker, software, label), the API, its
-version, the side, the field, and the shape of what was expected and seen; of rules that speak once for each
-software, of rule and party alone. Not of packet numbers, times,
-addresses, ports, client ids or the version of the software: those change while the fault stays.
+A fingerprint consists of the rule, the sender (client or broker, software, label), the API, its version, the
+side, the field, and the shape of the expected and seen values. For rules that report once for each software,
+it consists of rule and party alone. Not of packet numbers, times, addresses, ports, client ids or the version
+of the software: those change while the fault stays.
 """
 
 import re
@@ -13,7 +13,7 @@ from kdissect.model.finding import Finding
 from kdissect.rules.registry import rule_by
 from kdissect.rules.rule import Once
 
-# Bytes in hex; a fingerprint only tells apart the findings of one project.
+# Bytes in hex. A fingerprint only distinguishes the findings of one project.
 LENGTH = 8
 
 _INDEX = re.compile(r"\[\d+\]")
@@ -43,7 +43,7 @@ def _parts(finding: Finding) -> tuple[str, ...]:
     api = str(place.api_key), str(place.api_version), place.side, bare_path(place.path)
     who = str(party.role), party.software or "", party.label or ""
     rule = rule_by(finding.code)
-    if rule is not None and rule.once == Once.SOFTWARE:  # what stands there is that of whichever was first
+    if rule is not None and rule.once == Once.SOFTWARE:  # the text comes from whichever was first
         return (finding.code, *who)
     return (finding.code, *who, *api, shape(finding.expected), shape(finding.seen))
 

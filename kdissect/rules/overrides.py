@@ -1,9 +1,9 @@
 """Which rule can silence which: an `overrides` entry that cannot take effect is refused.
 
 A rule silences another about the same exchange, so it must be judged first. `judge` has this order: exchange
-rules; of the request, then of the response, body rules, rules about pieces, about batches, about bytes that
-are no record, about records; then rules about facts of histories, which silence each other in any order.
-Within a kind the registry has the order.
+rules, then for the request and the response in turn, body rules and rules about pieces, batches, bytes
+outside of records, and records. Then come rules about facts of histories, which silence each other in any
+order. Within a kind the registry has the order.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ def refuse_idle_overrides(rules: Sequence[Rule]) -> None:
 
 
 def _why_idle(rule: Rule, other: Rule, index: int, at: dict[str, int]) -> str:
-    """Return why `rule` can never silence `other`, and what to do; empty if it can."""
+    """Return why `rule` can never silence `other`, and a remedy, or an empty text if it can."""
     code = other.code
     if rule is other:
         return "that is the rule itself; remove the entry"

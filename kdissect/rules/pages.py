@@ -64,7 +64,7 @@ def rule_markdown(rule: Rule) -> str:
 
 
 def _played_markdown(rule: Rule) -> str:
-    """Return what real software did with faults of the rule; nothing where none was played."""
+    """Return the reaction of real software to faults of the rule, or an empty text without a replay."""
     rows = "".join(f"| {one.fault} | {one.software} | {one.did} |\n" for one in replays_of(rule.code))
     return f"{_PLAYED}{rows}" if rows else ""
 
@@ -109,7 +109,7 @@ def answers_markdown(answers: Mapping[str, Answer]) -> str:
 
 
 def _sparse(answer: Answer) -> Iterator[tuple[str, str]]:
-    """Yield what may be missing from an answer, or be there beside, and the citation for it."""
+    """Yield the entries that may be missing or additional in a response, and the citation for it."""
     if answer.owed is not Owed.EACH:
         yield answer.owed.value, answer.cite
     if answer.session:

@@ -1,4 +1,4 @@
-"""What real software did with faults that rules tell of: evidence, from `replays.table`, read at first use.
+"""Reactions of real software to faults that rules report: evidence, from `replays.table`, read at first use.
 
 `python -m captures.replay` plays the faults and writes the table.
 """
@@ -40,7 +40,7 @@ def replays_text(replays: Iterable[Replay]) -> str:
 
 
 def replays_of(code: str) -> Sequence[Replay]:
-    """Return what was played of one rule."""
+    """Return the replays for one rule."""
     return _by_code().get(code, ())
 
 

@@ -1,4 +1,4 @@
-"""What each rule costs on a capture: how often it is shown something, and the time it takes."""
+"""Cost of each rule on a capture: how often it receives a subject, and the time it takes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _GUARDED = BodyRule | NodeRule | ExchangeRule | BatchRule | RecordRule
 
 
 class RuleCost:
-    """`exchanges` that were shown to a rule, `calls` of its check, `time_ns` of the processor in them."""
+    """`exchanges` that a rule received, `calls` of its check, `time_ns` of the processor in them."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -26,7 +26,7 @@ class RuleCost:
 
     @property
     def is_open(self) -> bool:
-        """Whether it could have a guard and has none: it is shown everything of its kind."""
+        """Whether it could have a guard and has none: it receives every subject of its kind."""
         return isinstance(self.rule, _GUARDED) and self.rule.guard is None
 
     def measured(self) -> Rule:
@@ -56,7 +56,7 @@ def costs_of(rules: Sequence[Rule]) -> list[RuleCost]:
 
 
 def cost_text(costs: Sequence[RuleCost], exchanges: int, time_ns: int) -> str:
-    """Return a table of those that were asked, the dearest first; `time_ns` is that of reading and
+    """Return a table of the rules that ran, the most expensive first; `time_ns` covers reading and
     judging.
     """
     lines = ["rule    shown  of exchanges   calls      ms   share  guard"]

@@ -10,7 +10,7 @@ ALL = "ALL"
 
 
 class Coded(Protocol):
-    """What has a code and a name: a rule, or a finding of it."""
+    """Object with a code and a name: a rule, or a finding of it."""
 
     @property
     def code(self) -> str:
@@ -24,9 +24,9 @@ class Coded(Protocol):
 def select(
     rules: Sequence[Rule], chosen: Iterable[str] = (), ignored: Iterable[str] = (), judge: Who | None = None
 ) -> list[Rule]:
-    """Return the rules to apply. The longest word that fits a rule decides; a tie goes to `ignored`.
+    """Return the rules to apply. The longest word that fits a rule decides. A tie goes to `ignored`.
 
-    Words are codes (`BDY001`), prefixes of codes (`BDY`) or names (`tag-order`); without `chosen` all are.
+    Words are codes (`BDY001`), prefixes of codes (`BDY`) or names (`tag-order`). Without `chosen` all are.
     Raises ValueError for a word that fits no rule.
     """
     wanted, unwanted = list(chosen) or [ALL], list(ignored)

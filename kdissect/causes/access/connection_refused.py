@@ -1,4 +1,4 @@
-"""`connection-refused`: nobody listens where a client connects to, or nobody answers."""
+"""`connection-refused`: no broker listens at an address that a client connects to, or it does not answer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ class ConnectionRefused(FailedConnection):
         }
 
     def holds(self, problems: list[ConnectionProblem], seen: Evidence) -> bool:
-        """One refusal is what a client meets that is started before its broker."""
+        """Return whether it is more than one refusal, which a client meets that is started before
+        its broker.
+        """
         return len(problems) >= 3 or any(one.problem.reason is Reason.NO_ANSWER for one in problems)
 
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
@@ -47,7 +49,7 @@ class ConnectionRefused(FailedConnection):
         return f"{host} tried {often(problems)} to connect to {end} and {how}."
 
     def context(self, problems: list[ConnectionProblem], seen: Evidence) -> tuple[str, str]:
-        """Return when nobody listened there, and why it may be no wrong address."""
+        """Return when no broker listened there, and why the address may be right."""
         periods = _periods(problems, seen)
         if _is_served(periods, seen):
             why = "others use it meanwhile: a firewall between may refuse this host alone"

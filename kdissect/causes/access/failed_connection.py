@@ -1,4 +1,4 @@
-"""What causes about connections that came to nothing have in common (`session.problem`)."""
+"""Common base of causes about failed connections (`session.problem`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOOKS = "connections {files} --problems"
 
 
 class FailedConnection(Cause):
-    """Connections of one host to one end that came to nothing for one of `reasons`."""
+    """Connections of one host to one end that failed for one of `reasons`."""
 
     severity = Severity.STOPS
     may_be_missing_packets = False
@@ -35,7 +35,7 @@ class FailedConnection(Cause):
 
     @abstractmethod
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
-        """Return what happened, for people."""
+        """Return the event, for people."""
 
     def left(self, seen: Evidence) -> dict[tuple[str, str], list[ConnectionProblem]]:
         """Return the connections that it may be about, by host and end."""
@@ -46,7 +46,7 @@ class FailedConnection(Cause):
         return len(problems) >= self.least
 
     def context(self, problems: list[ConnectionProblem], seen: Evidence) -> tuple[str, str]:
-        """Return what the rest of the capture adds to the sentence, and why the cause is not sure.
+        """Return an addition to the sentence from other parts of the capture, and why the cause is not sure.
 
         Each is empty if there is nothing. An end that is not known to speak Kafka may be somebody else's.
         """
@@ -71,7 +71,7 @@ class FailedConnection(Cause):
 
 
 def _origin(seen: Evidence, info: ConnectionInfo) -> str:
-    """Return who named the address of an end, if that was beside an error alone."""
+    """Return the sender of an end's address, if the address only came next to an error."""
     told = seen.node_endpoint(info)
     if told is None:
         return ""

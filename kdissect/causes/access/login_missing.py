@@ -49,7 +49,7 @@ class LoginMissing(Cause):
 
 
 def _has_sasl(seen: Evidence, broker: str) -> bool:
-    """Return whether a broker accepted a SaslHandshake; without SASL it refuses with ILLEGAL_SASL_STATE
+    """Return whether a broker accepted a SaslHandshake. Without SASL it refuses with ILLEGAL_SASL_STATE
     (KIP-43).
     """
     return any(

@@ -8,7 +8,7 @@ from kdissect.session.problem import Reason
 
 
 class PlaintextToTls(FailedConnection):
-    """Connections that came to nothing so."""
+    """Connections that failed for that reason."""
 
     id = "plaintext-to-tls"
     title = "A client speaks plaintext to a TLS port"

@@ -17,7 +17,7 @@ _AGAIN = 3  # connections broken off so: one is a client that ends, or looks at 
 
 
 class TlsHandshakeFailed(FailedConnection):
-    """Connections that came to nothing so."""
+    """Connections that failed for that reason."""
 
     id = "tls-handshake-failed"
     title = "The TLS handshake fails"
@@ -40,7 +40,7 @@ class TlsHandshakeFailed(FailedConnection):
         return f"{host} cannot connect to {end}: {often(problems)} {problems[0].problem.fact}."
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Yield each host and end; and what TLS 1.3 hides."""
+        """Yield each host and end, and also failures that TLS 1.3 hides."""
         told = set()
         for found in super().find(seen):
             told |= {(one.kind, one.name) for one in found.parties}

@@ -8,7 +8,7 @@ from kdissect.session.problem import Reason
 
 
 class TlsToPlaintext(FailedConnection):
-    """Connections that came to nothing so."""
+    """Connections that failed for that reason."""
 
     id = "tls-to-plaintext"
     title = "A client speaks TLS to a plaintext port"

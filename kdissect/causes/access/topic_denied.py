@@ -14,7 +14,8 @@ from kdissect.schema.protocol_messages import api_name
 
 # org.apache.kafka.common.protocol.Errors
 _TOPIC_AUTHORIZATION_FAILED, _CLUSTER_AUTHORIZATION_FAILED = 29, 31
-# What a request needs on a topic (kafka.server.KafkaApis). All others that name topics describe them.
+# Operations that a request needs on a topic (kafka.server.KafkaApis). All other requests that name topics
+# describe them.
 _OPERATIONS = {
     "Write": frozenset({apis.PRODUCE, apis.ADD_PARTITIONS_TO_TXN}),
     "Read": frozenset({apis.FETCH, apis.OFFSET_COMMIT, apis.TXN_OFFSET_COMMIT, apis.SHARE_FETCH,
@@ -22,7 +23,8 @@ _OPERATIONS = {
     "Create": frozenset({19}), "Delete": frozenset({20, 21}), "Alter": frozenset({37}),
     "DescribeConfigs": frozenset({32}), "AlterConfigs": frozenset({33, 44}),
 }  # fmt: skip
-# Who asks for a producer id will write. Who looks for a coordinator, and does not write, will read.
+# A client that requests a producer id will write. A client that looks for a coordinator, and does not write,
+# will read.
 _OF_PRODUCERS = frozenset({apis.PRODUCE, apis.INIT_PRODUCER_ID})
 _OF_CONSUMERS = frozenset({apis.FETCH, apis.FIND_COORDINATOR, apis.SHARE_FETCH})
 

@@ -43,7 +43,7 @@ class WrongCluster(ErrorCause):
         return key.broker
 
     def sentence(self, errors: Errors) -> str:
-        """Return who is sent where."""
+        """Return the client, and the broker to which it is sent."""
         return (
             f"{joined(errors.brokers)} refused {times(errors.seen.times)} to serve"
             f" {clients_text(errors.clients)} (REBOOTSTRAP_REQUIRED): it is of another cluster, or another"
@@ -51,7 +51,7 @@ class WrongCluster(ErrorCause):
         )
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Yield clients that are refused, and those that work with the other cluster."""
+        """Yield refused clients, and clients that work with the other cluster."""
         refused = set[tuple[str | None, str]]()
         for errors in seen.errors(self.codes, self.apis, self.alike):
             refused.update((one.client_id, one.address) for one in errors.clients)

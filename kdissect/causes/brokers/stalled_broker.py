@@ -48,7 +48,7 @@ class StalledBroker(Cause):
     explains_by = PARTIES
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Yield each broker; those together that stood still at one time."""
+        """Yield each broker, or brokers together if they stalled at one time."""
         for places, moments in by_brokers(seen.stalls):
             yield self._of(seen, places, moments)
 

@@ -1,4 +1,4 @@
-"""`followers-not-used`: consumers say their rack, and still read from leaders in others."""
+"""`followers-not-used`: consumers name their rack, and still read from leaders in other racks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FETCHES = 5
 
 
 class FollowersNotUsed(Cause):
-    """Fetches from another rack, though a broker stands in the consumer's own."""
+    """Fetches from another rack, though a broker is in the consumer's own."""
 
     id = "followers-not-used"
     title = "Consumers read from another rack"

@@ -79,7 +79,7 @@ class HotPartition(Cause):
 
 
 def _keys(row: Row, name: str) -> Iterator[tuple[str, str]]:
-    """Yield what a topic's positions may be kept by: a later topic of the name first."""
+    """Yield the possible keys of a topic's positions, a later topic of the name first."""
     raw, cluster = _raw_id(row["topic_id"]), row.get("cluster", "")
     if raw is not None:
         yield cluster, later_topic(name, raw)

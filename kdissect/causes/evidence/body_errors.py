@@ -10,7 +10,7 @@ from kdissect.decoders.generated.values import Value, present, sent
 from kdissect.schema.types import Array, Field, Struct
 from kdissect.stats.client import text_of
 
-MOST = 200  # errors of one response that are told apart
+MOST = 200  # different errors of one response
 MESSAGE_KEPT = 200  # characters of a broker's message
 _PARTITION = ("partition_index", "partition", "index")
 
@@ -66,14 +66,14 @@ def _leads_to_errors(field: Field) -> bool:
 def _place(
     value: Value, topic: str | bytes | None, partition: int | None
 ) -> tuple[str | bytes | None, int | None]:
-    """Return the topic and partition that a struct is about, if not those of the struct that it is in."""
+    """Return the topic and partition of a struct, or of the struct around it."""
     own = _named(value)
     number = next((item for name in _PARTITION if (item := sent(value, name)) is not None), None)
     return topic if own is None else own, number if isinstance(number, int) else partition
 
 
 def _message(value: Value) -> str:
-    """Return the broker's words beside an error code."""
+    """Return the broker's message next to an error code."""
     said = sent(value, "error_message")
     return text_of(said)[:MESSAGE_KEPT] if said else ""
 

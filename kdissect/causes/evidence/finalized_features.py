@@ -13,7 +13,7 @@ _CHANGES_KEPT = 100  # of a broker
 
 
 class Offer(NamedTuple):
-    """What a broker says from a time on: finalized features with their levels, and keys of APIs."""
+    """A broker's statement from a time on: finalized features with their levels, and keys of APIs."""
 
     time_ns: int
     features: dict[str, int]

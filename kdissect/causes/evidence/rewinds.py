@@ -1,5 +1,5 @@
-"""Committed offsets that go back, compared with the last one of the group, whoever commits; offsets that
-somebody outside a group sets; and the connections that carry commits.
+"""Committed offsets that go back, compared with the last one of the group, whoever commits, offsets that a
+client outside a group sets, and the connections that carry commits.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CONNECTIONS_KEPT = 10_000
 
 
 class Moved(NamedTuple):
-    """A commit of another offset than the one before."""
+    """A commit of an offset that differs from the one before."""
 
     group: str
     topic: str
@@ -41,7 +41,7 @@ class Moved(NamedTuple):
 
     @property
     def skipped(self) -> int:
-        """Offsets in between; less than 0 if it was set back."""
+        """Offsets in between. Less than 0 if it was set back."""
         return self.after - self.before
 
 
@@ -98,8 +98,8 @@ class Rewinds:
             self.found.append(_moved(view, key, before, offset))
 
     def is_back(self, info: ConnectionInfo, group: str, commits: Commits, sent_ns: int) -> bool:
-        """Return whether a commit of a block goes back somewhere, or may be from outside the group; else it
-        is learned.
+        """Return whether a commit of a block goes back somewhere, or may come from outside the group.
+        Otherwise record it.
         """
         if info.id not in self.carriers or info.id in self._outsiders:
             return True  # whether it names a member shows the first commit of each connection

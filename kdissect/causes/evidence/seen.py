@@ -10,11 +10,11 @@ from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL
 
 EVIDENCE_KEPT = 3  # exchanges of each kind: the first ones
-SPANS_KEPT = 1_000  # times from one moment to another, apart from each other: the first ones; 16 bytes each
+SPANS_KEPT = 1_000  # spans between two moments, apart from each other: the first ones, 16 bytes each
 
 
 class Seen:
-    """Things of one kind. `time_ns` is what they took, added up."""
+    """Things of one kind. `time_ns` is the sum of their durations."""
 
     __slots__ = ("connections", "evidence", "first_ns", "last_ns", "longest_ns", "spans", "time_ns", "times")
 

@@ -1,8 +1,8 @@
-"""A judge that marks the exchanges that a cause may ask for; its histories learn.
+"""A judge that marks the exchanges that a cause may need, while its histories learn.
 
 Of the rules of `check` it applies those about bytes that the other end cannot read (`broken_bytes`).
 
-Exchanges that no guard marks, and of which no machine tells anything, pass as rows (`rules.judging`).
+Exchanges that no guard marks, and about which no machine has a fact, pass as rows (`rules.judging`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _error_fields() -> tuple[str, ...]:
 
 
 class _Mark(BodyRule):
-    """Marks bodies, and says nothing of them."""
+    """Marks bodies, without findings."""
 
     def check(self, body: Body) -> Iterable[Violation]:
         """Nothing."""
@@ -141,9 +141,7 @@ MARKS: tuple[Rule, ...] = (
 
 
 class WatchingJudge(Judge):
-    """Shows exchanges that are marked, or that a machine had something to tell of; facts; and connections
-    that came to nothing.
-    """
+    """Reports marked exchanges and exchanges with facts of a machine, the facts, and failed connections."""
 
     def __init__(
         self,
@@ -164,7 +162,7 @@ class WatchingJudge(Judge):
     def _judged(self, exchange: Exchange, view: ConnectionView) -> None:
         super()._judged(exchange, view)
         if self._show(exchange):
-            self._silent = None  # the next one that is alike counts, too
+            self._silent = None  # the next equal one counts, too
 
     def _facts(self, facts: Sequence[Fact], event: Exchange | None) -> None:
         for fact in facts:

@@ -20,7 +20,7 @@ _WORDS = {
 
 
 class ConnectionsFail(GeneralCause):
-    """Connections that came to nothing (`session.problem`)."""
+    """Connections that failed (`session.problem`)."""
 
     id = "connections-fail"
     title = "Connections fail"

@@ -9,7 +9,7 @@ from kdissect.causes.ledger.symptom import Symptom, SymptomKind
 from kdissect.model.cause import Cost, Severity
 from kdissect.model.wording import plural
 
-_MOST = 0.5  # of the requests of that API
+_MOST = 0.5  # of the requests with that API
 _AGAIN = 3  # failures: fewer may be one program's mistake
 
 

@@ -13,7 +13,7 @@ from kdissect.report.quantities import duration
 
 
 class ResponsesLate(GeneralCause):
-    """Waits for one broker; network, throttle and waits by design do not count."""
+    """Waits for one broker, without network, throttle and waits by design."""
 
     id = "responses-late"
     title = "Responses come late"

@@ -36,7 +36,7 @@ class OffsetNotPassed(GeneralCause):
         return symptom.client, symptom.topic, symptom.message
 
     def sentence(self, found: Together) -> str:
-        """Return who is stuck where, and why as far as the bytes show it."""
+        """Return the stuck clients and offsets, and the reason as far as the bytes show it."""
         places = joined(list(dict.fromkeys(one.detail for one in found.symptoms)))
         why = f" {found.first.message[:1].upper()}{found.first.message[1:]}." if found.first.message else ""
         went_on = " It got past them later." if found.goes_on else ""

@@ -29,7 +29,7 @@ class BrokerReportsTrouble(GeneralCause):
         return symptom.client, symptom.group, symptom.message
 
     def sentence(self, found: Together) -> str:
-        """Return who receives which words."""
+        """Return the clients, and the message that they receive."""
         first = found.first
         groups = found.names("group")
         where = f" of group {quoted(groups)}" if groups else ""

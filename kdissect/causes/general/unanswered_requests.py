@@ -10,7 +10,7 @@ from kdissect.model.cause import Severity
 from kdissect.model.wording import plural
 from kdissect.report.quantities import duration
 
-_MOST = 0.5  # of the requests of that API
+_MOST = 0.5  # of the requests with that API
 _ENDS = {
     BROKER: "the broker closed the connection instead of responding",
     CLIENT: "the client closed the connection after it had waited",

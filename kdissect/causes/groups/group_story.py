@@ -41,7 +41,7 @@ class Rebalance(NamedTuple):
 
 
 class GroupStory:
-    """One group. `client_id` and `address` tell members apart: a client that is started again is the same."""
+    """One group. `client_id` and `address` identify members: a client that is started again is the same."""
 
     def __init__(self, row: Row, facts: list[Fact]) -> None:
         self.row = row
@@ -62,12 +62,12 @@ class GroupStory:
 
     @property
     def stops(self) -> str:
-        """What a rebalance stops."""
+        """The activity that a rebalance stops."""
         return "reading stops on the partitions that move" if self.is_incremental else "the whole group stops"
 
     @property
     def is_resized(self) -> bool:
-        """Whether its rebalances are those of members that came once and left once.
+        """Whether its rebalances come from members that came once and left once.
 
         An incremental rebalance takes two steps: the first gives partitions back, the second gives them out.
         """
@@ -124,7 +124,7 @@ class GroupStory:
         return seen
 
     def seen_open(self, since_ns: int, until_ns: int) -> Seen:
-        """Return a rebalance that is under way, with the packets of the last one that was completed."""
+        """Return a rebalance in progress, with the packets of the last completed one."""
         seen = self.seen(self.rebalances[-1:])
         if not seen.times:
             seen.add(Packets("", -1, f"group {self.name}", since_ns))
@@ -163,11 +163,11 @@ def _rebalance(row: dict[str, Any]) -> Rebalance:
 
 
 def who(story: GroupStory) -> str:
-    """Return whom a rebalance costs."""
+    """Return the parties with the cost of a rebalance."""
     return f"all members of group '{story.name}'"
 
 
 def rows_of(story: GroupStory, part: str) -> list[Row]:
-    """Return rows of a part of the group."""
+    """Return the rows in a part of the group."""
     found: list[Row] = story.row[part]
     return found

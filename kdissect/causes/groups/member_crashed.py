@@ -106,7 +106,7 @@ def _silent_members(seen: Evidence) -> dict[str, list[tuple[int, str, MemberLog]
                 continue
             last_ns = max(member.last_heartbeat_ns, spoke.get((client.client_id, client.address), 0))
             is_silent = member.gaps.count and end_ns - last_ns > max(_SILENT_NS, _GAPS * member.gaps.max)
-            # A program that ended closed its connections; nobody misses it if the whole group ended.
+            # A program that ended closed its connections, and it does not matter if the whole group ended.
             is_over = left.get((client.client_id, client.address), 0) >= last_ns and not any(
                 other.last_heartbeat_ns > last_ns for other in log.members
             )

@@ -22,7 +22,7 @@ _ALWAYS_NS = 1 << 63
 
 
 class _Late:
-    """Partitions that moved late from one member to another."""
+    """Late moves of partitions from one member to another."""
 
     def __init__(self, by: str, to: str) -> None:
         self.by, self.to = by, to

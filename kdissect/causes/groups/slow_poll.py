@@ -10,12 +10,12 @@ from kdissect.causes.groups.group_story import GroupStory, held_up, rows_of, sto
 from kdissect.causes.ledger.symptom import GROUP_ERRORS, errors
 from kdissect.model.cause import FoundCause
 
-_SILENT = 2  # times that one comes back which says nothing of it
+_SILENT = 2  # times that a member comes back without a stated reason
 _SAYS = "poll"  # "consumer poll timeout has expired." in the words of the Java client
 
 
 class SlowPoll(Cause):
-    """Members that leave and come back as they are: by their own reason, or by nothing else."""
+    """Members that leave and come back unchanged: by their stated reason, or without another reason."""
 
     id = "slow-poll"
     title = "A consumer takes too long between polls"

@@ -10,7 +10,7 @@ from kdissect.model.cause import FoundCause
 
 
 def group_has_other_members(cause: FoundCause, seen: Evidence) -> str:
-    """Return a member holds up others only if there are others."""
+    """Return the objection that a member cannot hold up a group of which it is the only member."""
     for story in _of(cause, seen):
         if story.rebalances and max(one.members for one in story.rebalances) <= 1:
             return f"group '{story.name}' never had another member"

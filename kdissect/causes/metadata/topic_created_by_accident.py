@@ -10,7 +10,7 @@ from kdissect.causes.evidence.seen import Seen
 from kdissect.model.cause import Cost, FoundCause, Party, Severity
 from kdissect.stats.client import Client
 
-_LENGTH = 5  # names: shorter ones are alike by chance
+_LENGTH = 5  # names: shorter ones are equal by chance
 
 
 class TopicCreatedByAccident(Cause):

@@ -51,5 +51,5 @@ class TopicRecreated(ErrorCause):
         )
 
     def command(self, errors: Errors) -> str:
-        """Return what groups committed."""
+        """Return the command for commits of groups."""
         return "offsets {files} --table commits"

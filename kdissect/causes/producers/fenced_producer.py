@@ -36,7 +36,7 @@ class FencedProducer(ErrorCause):
     explains = ("hanging-transaction", "sequence-gap", "unanswered-requests")
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """Return all of one id; a Produce names the id, too."""
+        """Return the key, which merges all errors with one id. A Produce names the id, too."""
         return key.txn or key.client
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
@@ -67,12 +67,12 @@ class FencedProducer(ErrorCause):
 
 
 def users(row: Row) -> set[str]:
-    """Return the clients that use a transactional id; brokers verify transactions under its name, too."""
+    """Return the clients that use a transactional id. Brokers verify transactions under its name, too."""
     return {name for name in row["client_ids"] if not name.startswith(_OF_BROKERS)}
 
 
 def _is_taken(errors: Errors, seen: Evidence) -> bool:
-    """Return whether the id was given to another client than those that were refused."""
+    """Return whether the broker assigned the id to another client than the refused ones."""
     refused, ids = {client.client_id for client in errors.clients}, errors.names("txn")
     rows = [row for row in seen.producers["transactional_ids"] if row["transactional_id"] in ids]
     return any(row["taken"] > 1 and users(row) - refused for row in rows)

@@ -37,9 +37,10 @@ class LeaderMoved(ErrorCause):
     explains = ("sequence-gap", "duplicate-writes", "metadata-storm", "unanswered-requests")
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
-        """Return a topic that is being made moves once or twice; of one that is there another leader is told.
+        """Return whether a leader moved: for a new topic an error occurs once or twice, for an existing one a
+        response names another leader.
 
-        Where nobody names another leader, the errors of one client count: a tap on both sides of a NAT
+        If no response names another leader, the errors of one client count: a tap on both sides of a NAT
         captures each of them twice.
         """
         if _is_seen(seen):

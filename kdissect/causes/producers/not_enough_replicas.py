@@ -7,7 +7,7 @@ from kdissect.causes.evidence.evidence import Errors
 from kdissect.causes.ledger.symptom import errors as errors_of
 from kdissect.model.cause import Cost, Severity
 
-# Too few before the append, and behind it (org.apache.kafka.common.protocol.Errors).
+# Too few before the append, and after it (org.apache.kafka.common.protocol.Errors).
 _TOO_FEW = frozenset({19, 20})
 
 

@@ -49,5 +49,5 @@ class SequenceGap(ErrorCause):
         return Cost(errors=errors.seen.times, retries=errors.seen.times)
 
     def command(self, errors: Errors) -> str:
-        """Return what happened to producers."""
+        """Return the command for events of producers."""
         return "producers {files} --table events"

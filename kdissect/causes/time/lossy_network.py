@@ -1,4 +1,4 @@
-"""`lossy-network`: packets are lost on the way, and what is behind them waits."""
+"""`lossy-network`: packets are lost on the network path, and packets after them wait."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from kdissect.stats.client import Client
 
 LEAST = 5  # answers
 SUM_NS = 2 * SECOND_NS  # that pass while at least one of them is at the broker
-_SHARE = 0.08  # of what it was asked
+_SHARE = 0.08  # of the requests that it received
 _ASKED = frozenset(filter(None, map(api_name, PROMPT)))
 _TIME_SHARE = 0.1  # from the first of them to the last: less is now and then
 _WINDOWS = 5  # that a broker closes

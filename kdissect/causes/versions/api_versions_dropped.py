@@ -19,7 +19,10 @@ _LONG_KNOWN = 3  # since Kafka 2.4 (KIP-511)
 
 
 class ApiVersionsDropped(VersionNeverThere):
-    """Each ApiVersions of a client ends its connection. It is the first request: nothing else works."""
+    """Each ApiVersions of a client ends its connection.
+
+    It is the first request: the client cannot work without it.
+    """
 
     help = (
         "Limit the client to an ApiVersions version that the broker has: franz-go: MaxVersions; librdkafka:"

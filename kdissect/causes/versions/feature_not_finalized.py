@@ -60,7 +60,7 @@ class FeatureNotFinalized(ErrorCause):
         )
 
     def sentence(self, errors: Errors) -> str:
-        """Return who asked for what, and what the broker says of its features."""
+        """Return the client and its request, and the broker's features."""
         named = dict.fromkeys(api_name(key.api_key) or str(key.api_key) for key in errors.keys)
         feature = _NEEDED[errors.keys[0].api_key]
         return (

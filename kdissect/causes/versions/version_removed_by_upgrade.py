@@ -20,7 +20,7 @@ _NOT_SURE = "the broker says nothing: that it closes each time behind this reque
 
 
 class VersionRemoved(Cause):
-    """Requests behind which the broker closes the connection, of an API that it answered before."""
+    """Requests after which the broker closes the connection, for an API that it answered before."""
 
     has_worked: ClassVar[bool] = True
 

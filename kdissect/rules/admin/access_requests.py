@@ -88,7 +88,7 @@ class WeakScram(BodyRule):
     refusable = True
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Yield each credential; secrets are not shown."""
+        """Yield each credential, without its secrets."""
         for index, item in enumerate(body.value.upsertions):
             path = f"upsertions[{index}]"
             if not _LEAST_ITERATIONS <= item.iterations <= _MOST_ITERATIONS:

@@ -1,4 +1,4 @@
-"""Rules: what a broker says that it did with topics and records must be what it was asked for."""
+"""Rules: a broker's results for topics and records must agree with the request."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -243,7 +243,7 @@ class OffsetOfEarlierTime(BodyRule):
 
 
 def _least(asked: Any, field: str) -> dict[tuple[str, int], int]:
-    """Return the least value of a field that was asked for of each partition, which may stand there twice."""
+    """Return the least value of a requested field for each partition, which may appear twice."""
     found: dict[tuple[str, int], int] = {}
     for topic in () if asked is None else asked.topics:
         for row in topic.partitions:

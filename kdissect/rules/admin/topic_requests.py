@@ -30,7 +30,7 @@ class CountAndAssignment(BodyRule):
     refusable = True
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Yield counts beside assignments."""
+        """Yield counts next to assignments."""
         for index, topic in enumerate(body.value.topics):
             if topic.assignments and (topic.num_partitions != -1 or topic.replication_factor != -1):
                 asked = plural(topic.num_partitions, "partition")

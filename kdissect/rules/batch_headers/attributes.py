@@ -33,7 +33,7 @@ class UnknownCodec(BatchRule):
     guard = BatchFact.UNKNOWN_CODEC
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Yield the codec, against those of the magic."""
+        """Yield the codec, against the codecs of the magic."""
         most = Codec.ZSTD if batch.is_current else Codec.LZ4
         if batch.batch.codec > most:
             yield batch.violation(

@@ -90,7 +90,7 @@ class BeforeFetchOffset(BatchRule):
     guard = BatchFact.BEFORE_ASKED
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Yield the first batch of each partition whose offset stands in the request."""
+        """Yield the first batch of each partition whose offset is in the request."""
         if batch.index or batch.body.api.name != "Fetch":
             return
         records = batch.records

@@ -1,4 +1,4 @@
-"""Rules: names and ids of topics that a broker describes without being asked for each."""
+"""Rules: names and ids of topics that a broker describes without a request for each."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _WITH_IDS = (
     "AlterShareGroupOffsets", "ConsumerGroupDescribe", "DeleteShareGroupOffsets", "DescribeTopicPartitions",
     "ShareFetch", "ShareGroupDescribe",
 )  # fmt: skip
-# Those whose topics are not all in the request: PAI008 and PAI009 judge the names of the others.
+# APIs whose topics are not all in the request: PAI008 and PAI009 judge the names for other APIs.
 _WITH_NAMES = (
     "ConsumerGroupDescribe", "ControlledShutdown", "DescribeLogDirs", "DescribeShareGroupOffsets",
     "DescribeTopicPartitions", "Metadata", "ShareGroupDescribe", "StreamsGroupDescribe",
@@ -82,7 +82,7 @@ class DescribedWithoutId(BodyRule):
 
 
 def _of_topics(value: Value, entity: str, at: str) -> Iterator[tuple[str, Value, Any]]:
-    """Path, struct and value of each field of an entity; structs with an error are left out."""
+    """Yield path, struct and value of an entity's fields, without structs that have an error."""
     if sent(value, "error_code", 0):
         return
     for field, name, item in present(value):
@@ -100,6 +100,6 @@ def _of_topics(value: Value, entity: str, at: str) -> Iterator[tuple[str, Value,
 
 
 def _has_error(value: Value) -> bool:
-    """Return whether an error stands in a struct below."""
+    """Return whether there is an error in a struct below."""
     rows = (row for _, item in items(value) if isinstance(item, list) for row in item)
     return any(sent(row, "error_code", 0) for row in rows if isinstance(row, Value))

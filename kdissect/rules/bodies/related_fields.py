@@ -74,7 +74,7 @@ class RelatedFields(BodyRule):
 
 
 def _at_odds(relation: Relation, one: Any, other: Any) -> tuple[str, str] | None:
-    """Return what was expected and seen, if two values do not go together."""
+    """Return the expected and seen values, if two values do not fit each other."""
     if relation.is_order:
         return (f"{other} or less, {relation.other}", str(one)) if one > other >= 0 else None
     numbers = one if isinstance(one, list) else [one]

@@ -77,7 +77,7 @@ class ReservedTopicId(NodeRule):
     severity = Severity.WARNING
     cites = ("org.apache.kafka.common.Uuid#METADATA_TOPIC_ID", "KIP-516 Proposed Changes")
     nodes = (pieces.UUID,)
-    overrides = ("REC041", "REC042")  # records of another topic are none of the controllers' log
+    overrides = ("REC041", "REC042")  # records of another topic do not belong to the controllers' log
     guard = (TopicId(frozenset({METADATA_TOPIC_ID})),)
 
     def speaks_of(self, api: str, side: str, version: int) -> bool:

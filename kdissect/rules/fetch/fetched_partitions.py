@@ -92,7 +92,7 @@ class OnlyPartOfMessage(BodyRule):
     versions = Versions(0, 2)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Yield the size of the first message of each partition."""
+        """Yield the size of each partition's first message."""
         for _, partition, at in body.partitions("responses"):
             records = bytes((partition.records or b"")[:_HEAD])
             size = _HEAD + int.from_bytes(records[8:], signed=True)

@@ -1,4 +1,4 @@
-"""Rules: data in a Fetch response where none belongs."""
+"""Rules: data in a wrong place of a Fetch response."""
 
 from collections.abc import Iterator
 
@@ -41,14 +41,14 @@ class ErrorWithData(BodyRule):
     guard = (Other((".error_code",), frozenset({0})),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Yield partitions beside the error."""
+        """Yield partitions next to the error."""
         if not body.value.error_code:
             return
         for _, row, at in body.partitions("responses"):
             if row.records or not row.error_code:
                 what = f"{plural(len(row.records or b''), 'byte')} of records, error code {row.error_code}"
                 yield body.violation(at, "no partition", what)
-                return  # the others have the same cause
+                return  # further partitions have the same cause
 
 
 class RecordsWithError(BodyRule):

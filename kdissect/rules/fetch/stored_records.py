@@ -1,4 +1,4 @@
-"""Rules: records that are fetched, against those that were produced."""
+"""Rules: fetched records, compared with produced ones."""
 
 from collections.abc import Iterator
 

@@ -21,7 +21,8 @@ from kdissect.session.exchange import Exchange, ExchangeKind
 _REQUEST_MOST = 100 << 20  # socket.request.max.bytes (SocketServerConfigs)
 _SASL_MOST = 512 << 10  # sasl.server.max.receive.size (BrokerSecurityConfigs)
 _SASL_APIS = (17, 36)  # SaslHandshake, SaslAuthenticate
-_MIN_REQUEST, _MIN_RESPONSE = 8, 4  # header v0: key, version, correlation id; correlation id
+# header v0: key, version and correlation id in a request, correlation id in a response
+_MIN_REQUEST, _MIN_RESPONSE = 8, 4
 _TOO_LARGE = {SIZE_PREFIX: "the size counts its own 4 bytes", 1: "the size is 1 too large"}
 
 
@@ -44,7 +45,7 @@ class BadFrameSize(ConnectionRule):
     needs_start = True
 
     def check(self, view: ConnectionView) -> Iterator[Violation]:
-        """Yield the first bad size of the connection; what follows it is guesswork."""
+        """Yield the first bad size of the connection, because later sizes are guesswork."""
         kinds = [a.kind for a in view.info.anomalies]
         if view.info.tcp is not None and view.info.tcp.gaps:
             return
@@ -202,8 +203,8 @@ class FrameCutByClose(ConnectionRule):
 
 
 def _is_misread(view: ConnectionView, exchange: Exchange, sender: Who) -> bool:
-    """Return whether nobody knows that a frame begins there, which another finding says: its header names an
-    API or version that the schema does not know, or the frame before it is wrong.
+    """Return whether the frame may begin elsewhere, which another finding reports: its header names an API or
+    version that the schema does not know, or the frame before it is wrong.
     """
     doubt = view.doubt
     if sender is Who.CLIENT and has_no_header(exchange):
@@ -240,10 +241,10 @@ class SizeCountsItself(UndecodableRule):
         "org.apache.kafka.common.network.NetworkReceive#readFrom",
     )
     kinds = frozenset({FaultKind.LEFT_OVER})
-    needs_whole = False  # the body fits; what is behind it may be passed over as no frame
+    needs_whole = False  # the body fits, but the bytes after it may be skipped because they are not a frame
 
     def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
-        """Four bytes behind the body that are a size."""
+        """Yield four bytes after the body that are a size."""
         end = len(body.data)
         following = int.from_bytes(body.data[body.end :], signed=True)
         least = _MIN_REQUEST if body.side == REQUEST else _MIN_RESPONSE
@@ -279,7 +280,7 @@ class SizeOffByOne(ConnectionRule):
     needs_start = True
 
     def check(self, view: ConnectionView) -> Iterator[Violation]:
-        """Yield the first such frame; what follows it is read where no frame begins."""
+        """Yield the first such frame, because later frames are read from wrong positions."""
         found, tcp = view.misplaced_end, view.info.tcp
         if found is None or not found.stated or (tcp is not None and tcp.gaps):
             return

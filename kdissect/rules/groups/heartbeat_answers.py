@@ -72,7 +72,7 @@ class FencedAtJoin(BodyRule):
     )
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Yield the epoch of the request beside the error."""
+        """Yield the request's epoch next to the error."""
         asked = body.other()
         if (
             asked is not None

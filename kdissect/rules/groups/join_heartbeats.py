@@ -99,7 +99,7 @@ class StaticLeaveWithoutInstance(BodyRule):
     guard = (Among((".member_epoch",), frozenset({-2})),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Yield the instance id beside the epoch."""
+        """Yield the instance id next to the epoch."""
         if body.value.member_epoch == -2 and body.value.instance_id is None:
             yield body.violation("instance_id", "an instance id with epoch -2", "null")
 
@@ -123,7 +123,7 @@ class BadShareJoin(BodyRule):
         "org.apache.kafka.coordinator.group.GroupCoordinatorService#throwIfShareGroupHeartbeatRequestIsInvalid",
     )
     on = (("ShareGroupHeartbeat", REQUEST),)
-    overrides = ("GRP015",)  # an epoch that no member has is none that it was told
+    overrides = ("GRP015",)  # an epoch that no member has cannot come from the coordinator
     guard = (Below((".member_epoch",), 1),)
 
     def check(self, body: Body) -> Iterator[Violation]:

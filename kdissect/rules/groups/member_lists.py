@@ -1,4 +1,4 @@
-"""Rules: what the leader of a classic group is told, and what it sends."""
+"""Rules: data that the leader of a classic group receives, and data that it sends."""
 
 from collections.abc import Iterator
 

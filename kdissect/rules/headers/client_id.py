@@ -72,7 +72,7 @@ class ClientIdChanges(ExchangeRule):
         if before is None or exchange.request is None or not exchange.client_id:  # no name: HDR005
             return
         if MASK in (before.client_id, exchange.client_id):
-            return  # one that may be a piece of a secret: nobody knows it
+            return  # it may be a piece of a secret, which is unknown
         if before.client_id and before.client_id != exchange.client_id:
             yield Violation(f"{before.client_id!r} as before", repr(exchange.client_id), start=8, end=10)
 

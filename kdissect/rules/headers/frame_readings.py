@@ -59,9 +59,7 @@ def reads_well(message: Message, version: int, data: bytes, offset: int) -> bool
 
 
 def other_versions(data: bytes, api_key: int, version: int, is_response: bool) -> list[int]:
-    """Return the versions of the API, but for one, that a frame can be; behind its header, or one as they
-    have.
-    """
+    """Return the other versions of the API that a frame can be, after its own header, or one as they have."""
     api = protocol_messages.api(api_key)
     if api is None:
         return []
@@ -95,8 +93,8 @@ def _ranges(versions: list[int]) -> Iterator[tuple[int, int]]:
 
 
 def _body_at(data: bytes, api_key: int, version: int, is_response: bool) -> int | None:
-    """Return where the body begins behind the header of a version, whose tag section is empty; None: not so,
-    or it is too short to tell much.
+    """Return where the body begins after the header of a version with an empty tag section; None if that does
+    not fit, or if the body is too short.
     """
     offset = tags_at(data, is_response)
     if has_tags(api_key, version, is_response):

@@ -48,12 +48,12 @@ class MalformedHeader(ExchangeRule):
         "org.apache.kafka.common.requests.RequestHeader#parse",
     )
     needs_whole = True
-    overrides = ("HDR005",)  # the client id is what could not be read
+    overrides = ("HDR005",)  # the client id is the unreadable part
     misleads = True
     guard = ExchangeFact.ANOMALY
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """Yield what the session noted of the header."""
+        """Yield the session's anomalies of the header."""
         for anomaly in exchange.anomalies or ():
             if anomaly.kind is AnomalyKind.MALFORMED_HEADER:
                 response = exchange.response
@@ -187,7 +187,7 @@ class HeaderTags(ExchangeRule):
         return request_header_version(api_key, api_version) == 2
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """Yield whether more than an empty section stands before the body."""
+        """Yield headers with more than an empty section before the body."""
         key, version = exchange.api_key, exchange.api_version
         if key is None or version is None or exchange.is_unknown:
             return

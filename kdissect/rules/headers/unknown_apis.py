@@ -61,7 +61,7 @@ class UnknownVersion(ExchangeRule):
     once = Once.VALUE
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
-        """Return versions above those of the schema."""
+        """Return whether a version is above the schema's."""
         api = None if api_key is None else protocol_messages.api(api_key)
         return api is not None and api_version is not None and api_version > api.versions.last
 

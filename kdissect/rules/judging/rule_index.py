@@ -63,7 +63,7 @@ class Subjects:
                 self._body_rules.setdefault(subject, []).append(rule)
 
     def exchange_rules_of(self, exchange: Exchange, facts: int) -> tuple[ExchangeRule, ...]:
-        """Return the rules that are shown an exchange of which these `facts` are so."""
+        """Return the rules that need an exchange with these `facts`."""
         return self.exchange_rules_for(exchange.api_key, exchange.api_version, facts)
 
     def exchange_rules_for(
@@ -88,7 +88,7 @@ class Subjects:
         return found
 
     def shown(self, exchange: Exchange) -> ShownExchange | None:
-        """Return what is shown of the bodies of an exchange; None where neither was decoded."""
+        """Return the rules for the bodies of an exchange; None if neither was decoded."""
         asked, answered = exchange.bodies_cache or exchange.bodies()
         api_key, version = exchange.api_key, exchange.api_version
         if api_key is None or version is None or (asked is None and answered is None):
@@ -106,7 +106,7 @@ class Subjects:
         return found
 
     def body_pair(self, key: PairKey, looked_at: Exercise, coverage: Coverage) -> BodyPair | None:
-        """Return the kinds of both bodies of an exchange; None as long as one of them was not seen."""
+        """Return the kinds of an exchange's bodies; None as long as one of them was not seen."""
         api_key, version, is_answered, marks = key
         if api_key is None or version is None:
             return None

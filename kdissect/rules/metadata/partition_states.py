@@ -92,7 +92,7 @@ class PartitionsMissing(BodyRule):
     on = (("Metadata", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Yield numbers of the partitions of topics without an error."""
+        """Yield the partition numbers in topics without an error."""
         for index, topic in enumerate(body.value.topics):
             numbers = {partition.partition_index for partition in topic.partitions}
             if topic.error_code or numbers == set(range(len(numbers))) != set():
@@ -122,7 +122,7 @@ class OneIdForTwoTopics(BodyRule):
     versions = Versions(10, NO_UPPER_BOUND)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Yield ids of the topics of one answer."""
+        """Yield the topic ids in one response."""
         names: dict[bytes, object] = {}
         for index, topic in enumerate(body.value.topics):
             if topic.error_code or topic.topic_id == NO_TOPIC_ID or topic.name is None:

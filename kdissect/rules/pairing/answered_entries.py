@@ -39,7 +39,7 @@ class OtherPartitions(BodyRule):
     guard = (Fact.OTHER_RESULTS,)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Yield partitions that are missing or were not asked for, and those that stand twice."""
+        """Yield missing, unrequested and repeated partitions."""
         found = held(body)
         if found is None:
             return
@@ -80,7 +80,7 @@ class OtherCount(BodyRule):
     guard = (Fact.OTHER_RESULTS,)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Yield how many results there are; where as many as entries, whether they are those."""
+        """Yield the number of results, or, if it is right, whether they belong to the entries."""
         found = held(body)
         if found is None:
             return

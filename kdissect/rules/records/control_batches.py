@@ -15,7 +15,7 @@ _ABORT, _COMMIT = 0, 1  # org.apache.kafka.common.record.internal.ControlRecordT
 
 
 def _marker_of(batch: Batch) -> int | None:
-    """Return the type of the first record of a control batch that a broker gives, if it commits or aborts."""
+    """Return the type of the first record in a broker's control batch, if it commits or aborts."""
     if not batch.batch.is_control or not batch.content:
         return None
     key = control_key(batch.content[0].key)

@@ -83,7 +83,7 @@ class UnknownOwnRecord(RecordRule):
 
 
 def _unknown(payload: Payload) -> str:
-    """Return what of a payload the schema does not know; empty: nothing."""
+    """Return the part of a payload that the schema does not know, or an empty text."""
     if payload.error is not None:
         return f"{payload.name}: {payload.error.why}" if payload.error.kind is FaultKind.UNKNOWN else ""
     known = protocol_messages.payload(payload.name).versions.last

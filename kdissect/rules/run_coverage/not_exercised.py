@@ -1,4 +1,4 @@
-"""Why a rule had nothing to judge, from what the traffic was."""
+"""Reasons why a rule had no subject to judge, from the traffic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules: the order of requests of a transaction."""
+"""Rules: the order of a transaction's requests."""
 
 from collections.abc import Iterable, Iterator
 
@@ -189,7 +189,7 @@ class JoinedTwice(FactRule):
     facts = (TransactionFact.JOINED_TWICE,)
 
     def check(self, fact: Fact) -> Iterator[Violation]:
-        """The version stands in the header."""
+        """Yield the version, which is in the header."""
         for fault in super().check(fact):
             seen = f"version {fact.seen} in a transaction with AddPartitionsToTxn"
             yield fault._replace(expected="one way to join", seen=seen, path="", start=2, end=4)

@@ -1,4 +1,4 @@
-"""Rules: whether ApiVersions is asked for, and the answer to one that the broker does not know."""
+"""Rules: whether clients send ApiVersions, and the response to a version that the broker does not know."""
 
 from collections.abc import Iterator
 

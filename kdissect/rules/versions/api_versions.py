@@ -133,7 +133,7 @@ class ApiVersionsBody(ExchangeRule):
         return api_key == API_VERSIONS
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """Yield bytes behind the header that are a known habit; others are FRM006."""
+        """Yield bytes after the header that are a known habit. FRM006 judges other bytes."""
         if exchange.api_key != API_VERSIONS or exchange.request is None:
             return
         body = body_of(exchange, REQUEST)

@@ -11,9 +11,7 @@ from kdissect.session.exchange import Exchange
 
 
 def advertised_range(view: ConnectionView, api_key: int) -> tuple[int, int] | None:
-    """Return what the broker advertised of an API on this connection; None: nothing, or nothing of this
-    API.
-    """
+    """Return the broker's advertised range of an API on this connection; None without one."""
     return None if view.advertised is None else view.advertised.get(api_key)
 
 

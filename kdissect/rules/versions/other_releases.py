@@ -35,7 +35,7 @@ class AdvertisedAboveKnown(BodyRule):
     once = Once.VALUE
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Yield each range against the schema; one finding for the list."""
+        """Yield the ranges against the schema, with one finding for the list."""
         newer = _newer(body.value)
         if newer:
             yield body.violation(
@@ -76,7 +76,7 @@ class DroppedVersion(ExchangeRule):
     once = Once.SOFTWARE
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
-        """Return versions that are gone."""
+        """Return whether a version was removed."""
         known = history(api_key) if api_key is not None and api_key not in BETWEEN_BROKERS else None
         return known is not None and api_version in known.gone
 

@@ -61,7 +61,7 @@ class OldProduceRefused(ExchangeRule):
         return api_key == _PRODUCE and api_version is not None and 0 <= api_version < _FIRST_TAKEN
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """Yield what was advertised, and what became of the request."""
+        """Yield the advertised range, and the result of the request."""
         found, version = advertised_range(view, _PRODUCE), exchange.api_version
         if found is None or version is None or not self.concerns(exchange.api_key, version):
             return
@@ -74,7 +74,7 @@ class OldProduceRefused(ExchangeRule):
 
 
 def _refusal(exchange: Exchange) -> str:
-    """Return how the broker refused; empty where it did not."""
+    """Return how the broker refused, or an empty text."""
     if exchange.response is None:
         return _prompt_close(exchange)
     errors = exchange.response_summary().errors

@@ -1,4 +1,4 @@
-"""VER011: A version that is only offered behind a switch."""
+"""VER011: A version that brokers offer only after a switch is set."""
 
 from collections.abc import Iterator
 
