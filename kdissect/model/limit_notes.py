@@ -1,4 +1,5 @@
-"""What each of the limits a user may set counts, what is told when it is reached, and how it is written.
+"""Notes on the limits that a user may set: the value that each one counts, the report when it is reached, and
+its unit.
 
 `kdissect limits` prints this, docs/limits.md has it, and `--limits` reads with it.
 """
@@ -23,9 +24,9 @@ _DEEP = 100
 
 
 class LimitNote(NamedTuple):
-    """`told` is the kind of anomaly, or words where it is another thing.
+    """`told` is the kind of anomaly, or words if it is something else.
 
-    `is_bytes`: the value may have a unit. `least` and `most` are what it may be.
+    `is_bytes`: the value may have a unit. `least` and `most` bound its value.
     """
 
     what: str

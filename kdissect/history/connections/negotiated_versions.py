@@ -1,4 +1,4 @@
-"""What a broker offered in ApiVersions against what the client then used (KIP-35, KIP-511).
+"""The versions that a broker offered in ApiVersions and those that the client then used (KIP-35, KIP-511).
 
 Key: the connection. Order: that of its requests. A client may know a broker's versions from an earlier
 connection, so that not asking is a fact and no difference.
@@ -18,7 +18,7 @@ from kdissect.history.state_table import Table
 from kdissect.model.same import of_same
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 
-CONNECTIONS_KEPT = 20_000  # about 1 KB each; a broker's 90 ranges, 7 KB, are shared
+CONNECTIONS_KEPT = 20_000  # about 1 KB each, with a broker's 90 ranges (7 KB) shared
 _RANGES_SHARED = 256  # of one answer; Kafka has 90 APIs
 USES_KEPT = 512  # pairs of key and version a connection may use; Kafka has 368
 # A broker from 4.0 on offers Produce from version 0 for old clients' sake, but takes it from version 3 on
@@ -33,28 +33,28 @@ _KAFKA, _ORPHAN_RESPONSE = ExchangeKind.KAFKA, State.ORPHAN_RESPONSE
 Pairs = frozenset[tuple[int, int]]
 _NO_PAIRS: Pairs = frozenset()
 _NO_FEATURES: Mapping[str, int] = {}
-# Sets of pairs, each once: what thousands of connections of one client use are a few sets.
+# Sets of pairs, each stored once: thousands of connections of one client use few different sets.
 _shared: dict[Pairs, Pairs] = {}
 SHARED_KEPT = 1000
 
 
 class VersionFact(StrEnum):
-    """What can be learned of a negotiation."""
+    """Facts about a negotiation."""
 
     NOT_ASKED = "not_asked"  # the first request is neither ApiVersions nor SASL
     OFFERED = "offered"  # the broker named its versions
     FALLBACK = "fallback"  # it answered in version 0 with UNSUPPORTED_VERSION (KIP-511)
-    RETRIED = "retried"  # the client asked again after a fallback; expected: the range, seen: the version
+    RETRIED = "retried"  # the client asked again after a fallback (expected: the range, seen: the version)
     REFUSED = "refused"  # ApiVersions was answered with another error
     OUTSIDE = "outside"  # a request in a version outside the range offered
     NOT_OFFERED = "not_offered"  # a request of an API that was not offered
 
 
 class Negotiation:
-    """What is known of one connection.
+    """State of one connection.
 
-    `offered` is None until the broker named its versions: then nothing is known of them. `fallback` is the
-    range of ApiVersions named in a refusal. `used` are pairs of key and version of its requests.
+    `offered` is None until the broker names its versions. `fallback` is the range of ApiVersions named in a
+    refusal. `used` are the pairs of API key and version that its requests had.
     """
 
     __slots__ = (
@@ -75,7 +75,8 @@ class Negotiation:
         """Of these pairs those used as offered, so that they need not be compared again."""
 
     def at_rest(self) -> "Negotiation":
-        """What is kept of a silent connection: one for all that used the same and never asked for versions.
+        """State to keep of a silent connection: one object for all connections that used the same versions
+        and never asked for others.
 
         It is not to be changed.
         """
@@ -126,7 +127,7 @@ class NegotiatedVersions:
         return facts + different
 
     def offer_again(self, exchange: Exchange) -> None:
-        """Take the exchange whose answer told the versions once more, as `feed` does."""
+        """Take the exchange whose response named the versions once more, as `feed` does."""
         known = self.connections.get(exchange.connection.id)
         if known is not None:
             known.asked_in = (*known.asked_in[-7:], exchange.api_version or 0)
@@ -181,7 +182,7 @@ def _answered(view: ExchangeView, known: Negotiation, answer: Any) -> Fact:
     kind = VersionFact.REFUSED
     if answer.error_code == codes.UNSUPPORTED_VERSION:
         kind = VersionFact.FALLBACK
-        # The refusal names ApiVersions alone; brokers before 2.4 name nothing (KIP-511).
+        # The refusal names ApiVersions alone. Brokers before 2.4 name no API (KIP-511).
         known.fallback = ranges.get(apis.API_VERSIONS)
     return Fact(
         kind, (view.info.id,), view.evidence, "response", "error_code", view.version, answer.error_code
@@ -190,12 +191,12 @@ def _answered(view: ExchangeView, known: Negotiation, answer: Any) -> Fact:
 
 @of_same
 def ranges_of(answer: Any) -> dict[int, Range]:
-    """What an ApiVersions response names, by API key. It is not to be changed."""
+    """Return the version ranges that an ApiVersions response names, by API key. It is not to be changed."""
     return _ranges((row.api_key, (row.min_version, row.max_version)) for row in answer.api_keys or ())
 
 
 def _ranges(rows: Iterable[tuple[int, Range]]) -> dict[int, Range]:
-    """One mapping for all answers that are alike: thousands of connections are given the same."""
+    """Return one mapping for all equal responses, which thousands of connections share."""
     found = tuple(rows)
     return _shared_ranges(found) if len(found) <= _RANGES_SHARED else dict(found)
 
@@ -207,7 +208,9 @@ def _shared_ranges(rows: tuple[tuple[int, Range], ...]) -> dict[int, Range]:
 
 @of_same
 def honest(ranges: dict[int, Range]) -> dict[int, Range]:
-    """The ranges without versions of Produce that Kafka 4.0 and later name and do not have (KIP-896)."""
+    """Return the ranges without versions of Produce that Kafka 4.0 and later name and do not have
+    (KIP-896).
+    """
     low, high = ranges.get(apis.PRODUCE, (-1, -1))
     if low == _PRODUCE_SHAM_MIN and high >= _PRODUCE_OF_40:
         return _ranges((ranges | {apis.PRODUCE: (_PRODUCE_REAL_MIN, high)}).items())

@@ -1,4 +1,4 @@
-"""MET007: An address that a broker tells its clients, and where nobody is."""
+"""MET007: An address that a broker names to its clients, and that does not answer."""
 
 from collections.abc import Iterator
 

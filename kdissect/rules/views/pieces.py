@@ -34,7 +34,7 @@ def pieces(root: Node) -> Iterator[tuple[str, Node, str]]:
 
 
 def sorts(root: Node) -> tuple[tuple[str, int], ...]:
-    """How many pieces of each sort there are, in the order of the first ones."""
+    """Return the number of pieces of each sort, in the order of their first pieces."""
     often: dict[str, int] = {}
     stack = [root]
     while stack:  # as `pieces`, without paths: these are half of its time
@@ -59,7 +59,7 @@ def _sort(node: Node) -> str:
         return ERROR
     if field.name == "throttle_time_ms":
         return THROTTLE
-    if kind == Primitive.BOOL:  # also where its two values have names, as those of EndTxn have
+    if kind == Primitive.BOOL:  # also if its two values have names, as in EndTxn
         return BOOL
     if isinstance(node.value, int):
         if has_domain(field):
