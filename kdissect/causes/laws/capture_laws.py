@@ -33,7 +33,7 @@ ABSENCES = frozenset(
 )
 """Causes that conclude from what did not come: a response, a heartbeat, a request to leave or to join.
 
-Or from what came, as long as nothing else came before it: `_WHEN_POOR`.
+Or from what came, if it came first: `_WHEN_POOR`.
 """
 _WHEN_POOR = frozenset({"offset-rewound", "slow-network", "tls-handshake-failed", "version-refused"})
 TIMED = frozenset(
@@ -84,7 +84,7 @@ TIMED = frozenset(
 _SAID = frozenset({"slow-poll", "tls-handshake-failed"})
 """Those that one end names itself, if they are sure."""
 _SHORT = frozenset({"slow-network", "unreadable-bytes"})
-"""Those that conclude from milliseconds, or from the order of packets of one connection."""
+"""Those that conclude from milliseconds, or from the packet order of one connection."""
 # Errors that are normal for a while: so many take 5 and 10 s, for clients try again after 100 ms
 # (org.apache.kafka.clients.CommonClientConfigs#RETRY_BACKOFF_MS_CONFIG).
 _AT_LEAST = {"unknown-topic": 50, "coordinator-unavailable": 100}

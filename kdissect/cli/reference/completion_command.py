@@ -32,7 +32,7 @@ complete -o bashdefault -o default -F _kdissect kdissect
 """
 _ZSH = """\
 #compdef kdissect
-# Completion of kdissect for zsh, in ~/.zshrc behind compinit: source <(kdissect completion zsh)
+# Completion of kdissect for zsh, in ~/.zshrc after compinit: source <(kdissect completion zsh)
 _kdissect() {
     local line
     local -a values meanings
@@ -89,7 +89,7 @@ def _answer(shell: str, words: Sequence[str]) -> str:
 
 
 # What the last word of a command line could become: commands, options, their values, filters.
-"""What the word could be, and what that means."""
+"""Candidates for the word, and their meaning."""
 
 # What values are there is imported where a word is completed to one: start-up, once for every press of a key.
 _BEGINNINGS = {"--help": "the commands", "--version": "the version"}

@@ -1,6 +1,6 @@
 """Values as JSON can hold them.
 
-What is not on the wire is left out; null is null on the wire; integers stay exact; NaN and infinities are
+What is not on the wire is left out. Null is null on the wire; integers stay exact; NaN and infinities are
 strings; a string that is not UTF-8 and every bytes field is `{"base64": ...}`; a uuid is written as Kafka
 prints it; records are `{"bytes": n}`; unknown tags stand under `_tags`; secrets are masked. Beside a bytes
 field `x` that holds a known payload stands `x_decoded`.
@@ -25,7 +25,9 @@ _UUID_CACHE = 4096  # topic ids repeat in every request: a few thousand topics, 
 PAYLOAD_SUFFIX = "_decoded"
 TAGS = "_tags"  # those that the schema does not know, by their number
 Expand = Callable[[Field, bytes, tuple[Value, ...]], dict[str, Any] | None]
-"""`(field, bytes, structs around it, outermost first)`: what the bytes hold; None where nobody knows."""
+"""`(field, bytes, structs around it, outermost first)`: the decoded content of the bytes, or None if it is
+not known.
+"""
 
 
 def to_jsonable(value: Value, show_secrets: bool = False, expand: Expand | None = None) -> dict[str, Any]:

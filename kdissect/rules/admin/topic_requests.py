@@ -35,7 +35,7 @@ class CountAndAssignment(BodyRule):
             if topic.assignments and (topic.num_partitions != -1 or topic.replication_factor != -1):
                 asked = plural(topic.num_partitions, "partition")
                 seen = f"{asked}, {plural(topic.replication_factor, 'replica')}, accepted"
-                yield body.violation(f"topics[{index}]", "-1 and -1 beside assignments", seen)
+                yield body.violation(f"topics[{index}]", "-1 and -1 with assignments", seen)
 
 
 class DefaultCountTooEarly(BodyRule):
@@ -103,7 +103,9 @@ class BadAssignment(BodyRule):
             ):
                 seen = f"partitions {numbers}, replicas {brokers}, accepted"
                 yield body.violation(
-                    f"topics[{index}].assignments", "partitions from 0, as many different brokers each", seen
+                    f"topics[{index}].assignments",
+                    "partitions from 0, each with an equal number of different brokers",
+                    seen,
                 )
 
 

@@ -34,7 +34,7 @@ class OffsetsGoBack(BatchRule):
             return
         if found.base_offset <= before.last_offset:
             seen = f"{found.base_offset} behind {before.last_offset}"
-            yield batch.violation("base_offset", "offsets above those of the batch before", seen)
+            yield batch.violation("base_offset", "offsets above the previous batch's", seen)
 
 
 class EpochsGoBack(BatchRule):
@@ -131,4 +131,4 @@ class EpochBeyondLeader(BatchRule):
         asked = records.carrier.asked(records.topic, records.partition.partition_index)
         epoch = batch.batch.leader_epoch
         if asked is not None and is_beyond(epoch, asked):
-            yield batch.violation("leader_epoch", f"{asked[1]} or less, the epoch that was asked for", epoch)
+            yield batch.violation("leader_epoch", f"{asked[1]} or less, the requested epoch", epoch)

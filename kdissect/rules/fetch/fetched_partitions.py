@@ -133,4 +133,4 @@ class RecordsWithoutHighWatermark(BodyRule):
         for _, partition, at in body.partitions("responses"):
             high = partition.high_watermark
             if high < 0 and partition.records and not partition.error_code:
-                yield body.violation(f"{at}.high_watermark", "0 or more beside records", str(high))
+                yield body.violation(f"{at}.high_watermark", "0 or more with records", str(high))

@@ -103,7 +103,7 @@ class PreferredReplicaWithRecords(BodyRule):
         """The records of each partition with a preferred replica."""
         for _, row, at in body.partitions("responses"):
             if getattr(row, "preferred_read_replica", -1) >= 0 and row.records:
-                seen = f"{plural(len(row.records), 'byte')} beside replica {row.preferred_read_replica}"
+                seen = f"{plural(len(row.records), 'byte')} with replica {row.preferred_read_replica}"
                 yield body.violation(f"{at}.records", "no records", seen)
 
 

@@ -131,7 +131,7 @@ class OffsetsBack(FactRule):
     cites = ("KIP-227 FetchRequest Metadata meaning", "KIP-320 Proposed Changes")
     facts = (FetchFact.OFFSET_BACK,)
     ids_from = 13  # KIP-516
-    expects = "{} or more, as told before"
+    expects = "{} or more, as reported before"
     sees = "{}"
 
 
@@ -218,5 +218,5 @@ class NeverAcquired(FactRule):
     who = Who.CLIENT
     cites = ("KIP-932 Proposed Changes",)
     facts = (ShareFact.NEVER_ACQUIRED,)
-    expects = "offsets that the member was given"
+    expects = "offsets that the member acquired"
     sees = "{}"

@@ -250,7 +250,7 @@ class SizeCountsItself(UndecodableRule):
         if end - body.end == SIZE_PREFIX and least <= following <= _REQUEST_MOST:
             yield Violation(
                 f"a size of {body.end}",
-                f"{end}, 4 more: behind the body stands the size of the next frame, {following}",
+                f"{end}, 4 more: the size of the next frame follows the body, {following}",
                 start=body.end, end=end, side=body.side,
             )  # fmt: skip
 

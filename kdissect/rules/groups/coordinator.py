@@ -84,7 +84,7 @@ class TwoProtocols(FactRule):
         "org.apache.kafka.coordinator.group.classic.ClassicGroup#selectProtocol",
     )
     facts = (ClassicFact.TWO_PROTOCOLS,)
-    expects = "{}, as another member was told"
+    expects = "{}, as another member received"
     sees = "{}"
 
 
@@ -108,7 +108,7 @@ class TwoLeadersOfGeneration(FactRule):
         "org.apache.kafka.coordinator.group.GroupMetadataManager#completeClassicGroupJoin",
     )
     facts = (ClassicFact.TWO_LEADERS,)
-    expects = "{}, as another member was told"
+    expects = "{}, as another member received"
     sees = "{}"
 
 
@@ -203,8 +203,8 @@ class HeldByTwo(FactRule):
     who = Who.BROKER
     cites = ("KIP-848 Proposed Changes", "org.apache.kafka.coordinator.group.modern.MemberState")
     facts = (ModernFact.HELD_BY_TWO,)
-    expects = "a new assignment: another member was given it"
-    sees = "{}, and nothing new"
+    expects = "a new assignment: another member received it"
+    sees = "{}, and no new data"
 
 
 class OddJoinAnswer(BodyRule):
@@ -237,6 +237,4 @@ class OddJoinAnswer(BodyRule):
         if not answer.error_code and not answer.member_id:
             yield body.violation("member_id", "the id of the member", "none, and no error")
         if answer.error_code and answer.members:
-            yield body.violation(
-                "members", "no member beside an error", plural(len(answer.members), "member")
-            )
+            yield body.violation("members", "no member with an error", plural(len(answer.members), "member"))

@@ -46,5 +46,5 @@ class ThrottleIsWait(FactRule):
     cites = ("KIP-219 Proposed Changes",)
     once = Once.PARTY
     facts = (ThrottleFact.IS_WAIT,)
-    expects = "0 without a quota; the answer took {} ms"
+    expects = "0 without a quota. The answer took {} ms"
     sees = "{} ms, in three answers"

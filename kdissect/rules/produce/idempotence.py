@@ -192,7 +192,7 @@ class OldEpochAppended(FactRule):
         "org.apache.kafka.storage.internals.log.ProducerAppendInfo#checkProducerEpoch",
     )
     facts = (ProducerFact.OLD_EPOCH_TAKEN,)
-    expects = "an error code: epoch {} was taken"
+    expects = "an error code: epoch {} was accepted"
     sees = "epoch {}, taken"
 
     def check(self, fact: Fact) -> Iterable[Violation]:
@@ -219,7 +219,7 @@ class OffsetGivenBefore(FactRule):
     who = Who.BROKER
     cites = ("KIP-98 Proposed Changes", "spec/001 Writes")
     facts = (ProducerFact.OFFSET_BACK,)
-    expects = "{} or more, behind the batch before"
+    expects = "{} or more, after the previous batch"
     ids_from = 13  # KIP-516
     sees = "base offset {}"
 
@@ -248,7 +248,7 @@ class GivenTwice(FactRule):
         "org.apache.kafka.coordinator.transaction.ProducerIdManager#generateProducerId",
     )
     facts = (ProducerFact.GIVEN_TWICE,)
-    expects = "an id that was not given before{}"
+    expects = "an id that was not assigned before{}"
     sees = "producer id {} in epoch 0 again"
 
 

@@ -70,7 +70,9 @@ class OldProduceRefused(ExchangeRule):
         refusal = _refusal(exchange)
         if refusal:
             what = f"Produce v{version} is advertised ({found[0]} to {found[1]})"
-            yield Violation("what is advertised is taken", f"{what}; {refusal}", start=2, end=4, side=REQUEST)
+            yield Violation(
+                "advertised versions are accepted", f"{what}; {refusal}", start=2, end=4, side=REQUEST
+            )
 
 
 def _refusal(exchange: Exchange) -> str:

@@ -143,7 +143,7 @@ def test_an_odd_name_in_json_is_skipped_with_a_warning(
     assert main(["connections", TXN, "--hosts", str(path)]) == 0
     warned = capfd.readouterr().err
     assert (
-        "10.9.0.1: 'data/a:b' is no name of a host: the address has no name (2 addresses skipped)" in warned
+        "10.9.0.1: 'data/a:b' is no host name: the address has no name (2 addresses skipped)" in warned
     )
 
 

@@ -119,7 +119,7 @@ def _with_anomalies(line: bytes, anomalies: list[Anomaly]) -> bytes:
 
 
 # Both bodies of exchanges as JSON text, by the compiled hot path; the rest goes by `engine.bodies`.
-"""The name of a topic id on a connection. May raise ValueError: then the general path is taken."""
+"""The name of a topic id on a connection. May raise ValueError: the caller then takes the general path."""
 _KAFKA = ExchangeKind.KAFKA
 
 
