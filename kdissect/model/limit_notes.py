@@ -66,7 +66,7 @@ LIMIT_NOTES: dict[str, LimitNote] = {
     "payload_depth": LimitNote("payloads in each other", "malformed_payload", most=_DEEP),
     "topic_names": LimitNote("names of topic ids", "limit_reached"),
     "statistic_rows": LimitNote("rows of a statistic", "later ones share the row other"),
-    "sorted_rows": LimitNote("rows that --sort holds of a list", "later bins are dropped, and counted"),
+    "sorted_rows": LimitNote("rows that --sort holds of a list", "rows that come last are left out, and counted"),
     "findings": LimitNote("different findings kept", "counted as dropped"),
     "filter_characters": LimitNote("characters of a filter", "an error"),
     "filter_depth": LimitNote("depth of a filter", "an error", most=_DEEP),

@@ -18,7 +18,9 @@ from kdissect.schema.types import NO_UPPER_BOUND, Array, Field, Message, Struct
 
 
 class Owed(Enum):
-    """How much of what was asked for must come back. What was not asked for never may."""
+    """The part of the requested entries that must come back. Entries that the request does not name never
+    may.
+    """
 
     EACH = "a result for each"
     ONE = "a result for one of them at least"
@@ -40,9 +42,9 @@ class Unless(NamedTuple):
 class Answer(NamedTuple):
     """What of a response belongs to what of its request.
 
-    `asked` and `answered` are paths; without keys, entries belong together by their place, and their number
-    must be that of the request. `once` are lists of the response no key of which may stand twice. `cite` says
-    why less than each is owed, what an empty list asks for, and what sessions are answered.
+    `asked` and `answered` are paths. Without keys, entries belong together by their position, and their
+    number must be that of the request. `once` are lists of the response no key of which may stand twice.
+    `cite` says why less than each is owed, what an empty list asks for, and what sessions are answered.
     """
 
     asked: tuple[str, ...] = ()
@@ -315,7 +317,9 @@ ANSWERS: dict[str, Answer] = {
 
 
 class KeyField(NamedTuple):
-    """A field with keys, as a path from the root; whether another one has the key where this one is null."""
+    """A field with keys, as a path from the root, and whether a second field has the key if this one is
+    null.
+    """
 
     path: str
     has_other: bool
@@ -338,7 +342,7 @@ def key_fields(message: Message, version: int, *, is_once: bool = False) -> list
 
 
 class Column(NamedTuple):
-    """One part of a key: the field with its value, or two of which one has it; none: the element itself."""
+    """One part of a key: the field with its value, or two of which one has it. None: the element itself."""
 
     names: tuple[str, ...]
     paths: tuple[str, ...]

@@ -11,16 +11,15 @@ from kdissect.schema.citations import resolve
 from kdissect.schema.types import NO_UPPER_BOUND
 
 INDENT = " " * 4
-_ANSWERS = """# What of an answer belongs to what of its request
+_ANSWERS = """# Entries of a response and entries of its request
 
 Generated from the table that PAI008, PAI009, PAI011 and FET004 judge by (`rules/answer_keys.py`).
 
-A path leads to the entries of a list, level by level. Behind the colon stands the key of an entry: `+` joins
+A path leads to the entries of a list, level by level. The key of an entry follows the colon: `+` joins
 several fields, `|` takes the one that the version has, `/` is either of two that name the same thing, `*` is
-the element itself, `#` its place in the list. Of several paths those count whose fields the version has.
+the element itself, `#` its place in the list. Of several paths kdissect uses the paths whose fields the version has.
 
-An error code at the top of an answer, or at a level above the last, stands for all that is below and is
-missing, in the versions that have it. A null list in a request asks for all there are. A response may repeat
+An error code at the top of an answer, or at a level above the last, stands for all missing entries below, in the versions that have it. A null list in a request asks for all there are. A response may repeat
 an entry that the request repeats.
 
 """
@@ -87,7 +86,7 @@ def index_markdown(rules: Sequence[Rule]) -> str:
 
 
 def answers_markdown(answers: Mapping[str, Answer]) -> str:
-    """The page about what of an answer belongs to what of its request."""
+    """The page about entries of a response and of its request."""
     held = {name: answer for name, answer in answers.items() if answer.asked}
     lists = {name: answer for name, answer in answers.items() if answer.once}
     sparse = [(name, *row) for name, answer in answers.items() for row in _sparse(answer)]

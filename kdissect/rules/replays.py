@@ -1,4 +1,4 @@
-"""What real software did with faults that rules tell of: evidence, from `replays.table`, read at first use.
+"""What real software did with faults that rules report: evidence, from `replays.table`, read at first use.
 
 `python -m captures.replay` plays the faults and writes the table.
 """

@@ -112,4 +112,7 @@ def test_a_capture_without_kafka_is_not_called_right(tmp_path: Path) -> None:
     talk.client(b"some other protocol").broker(b"and its answer")
     path = tmp_path / "other.pcap"
     path.write_bytes(pcap_bytes(talk.packets))
-    assert headline(diagnosed(path)) == "kdissect could not judge anything: no Kafka was found in 1 connection (1 unknown)"
+    assert (
+        headline(diagnosed(path))
+        == "kdissect could not judge anything: no Kafka was found in 1 connection (1 unknown)"
+    )

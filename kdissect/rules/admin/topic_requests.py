@@ -70,7 +70,7 @@ class DefaultCountTooEarly(BodyRule):
 class BadAssignment(BodyRule):
     """Assignments must number partitions from 0 on and name each broker once.
 
-    Every partition has as many replicas as the others. Apache Kafka answers INVALID_REPLICA_ASSIGNMENT; wrong
+    Every partition has an equal number of replicas. Apache Kafka answers INVALID_REPLICA_ASSIGNMENT; wrong
     is a broker that accepts it.
 
     Example: assignments for partitions 0 and 2.

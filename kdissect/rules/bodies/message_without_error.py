@@ -14,7 +14,7 @@ from kdissect.rules.views.body_view import Body
 class MessageWithoutError(BodyRule):
     """error_message should be null where error_code is 0.
 
-    The message explains an error; some clients take any message for one.
+    The message explains an error. Some clients take any message for one.
 
     Example: error code 0 with the message "ok".
 

@@ -21,7 +21,7 @@ _NEEDED = 12  # bytes behind the frame that tell: the byte in question, a size, 
 
 
 class MisplacedEnd:
-    """A frame with one byte behind its body, or one whose body runs past its end.
+    """A frame with one byte after its body, or one whose body runs past its end.
 
     `stated` says what is wrong with its size once it is proven. `is_over`: no proof will come any more.
     """

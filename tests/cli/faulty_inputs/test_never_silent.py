@@ -155,7 +155,9 @@ def test_a_key_log_that_opens_nothing(command: str, said: Said) -> None:
     lines = said(command, TLS, "--keylog", str(OTHER_KEYS), "--keylog", str(CHECKOUT / "LICENSE"))
     assert lines == [
         warning(KEYLESS.format("15 of 30 connections are", lacks)),
-        warning(f"key log {OTHER_KEYS} decrypted no connection: the captures do not contain the 30 sessions in it"),
+        warning(
+            f"key log {OTHER_KEYS} decrypted no connection: the captures do not contain the 30 sessions in it"
+        ),
         warning(f"key log {CHECKOUT / 'LICENSE'} opened nothing: no secret is in it"),
     ]
 
