@@ -166,6 +166,6 @@ class Diagnosis(NamedTuple):
     last_ns: int
     against: tuple[str, ...] = ()
     nothing_judged: str = ""
-    """Why nothing could be judged, as a headline; empty if there was Kafka to judge."""
+    """Why nothing could be judged, as a headline. Empty if there was Kafka to judge."""
     unread: tuple[str, ...] = ()
     """Inputs that were not read to their end."""

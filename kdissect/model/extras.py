@@ -15,7 +15,7 @@ EXTRAS = {
 }
 
 is_own_process = False
-"""Whether nobody but the command line uses the process, and what is loaded in it; `cli.main` says so."""
+"""Whether only the command line uses the process and its modules. `cli.main` sets it."""
 
 
 def are_installed(*modules: str) -> bool:

@@ -44,7 +44,7 @@ class SetStage(Protocol):
 
 
 CauseStages = Callable[[Dissection, str], SetStage]
-"""What makes the table `causes` of a capture set: `causes.cause_stage`, which is above this package."""
+"""Builders of a capture set's table `causes`: `causes.cause_stage`, which is above this package."""
 
 _set_of = attrgetter("capture_set")
 

@@ -157,7 +157,7 @@ class ExchangeLog:
         self.late: Table[LateKey, Seen] = Table(KEYS_KEPT)
         self.unanswered: Table[UnansweredKey, Seen] = Table(KEYS_KEPT)
         self.open: Table[UnansweredKey, Open] = Table(KEYS_KEPT)
-        """Of `unanswered`, those on connections that nobody closed."""
+        """Of `unanswered`, those on connections that neither end closed."""
         self.held: Table[HeldKey, Held] = Table(KEYS_KEPT)
         self.may_create: Table[tuple[str, Client, str], Packets] = Table(KEYS_KEPT)
         """Topics that did not exist when a client asked for them in a way that creates them."""
@@ -168,7 +168,9 @@ class ExchangeLog:
         self.preferred: Table[tuple[Client, str], Seen] = Table(KEYS_KEPT)
         """Of these, answers that name another replica to read from."""
         self.shutdowns: Table[tuple[str, int], Packets] = Table(KEYS_KEPT)
-        """Nodes that asked their controller to shut down and were let go, by scope; the last time of each."""
+        """Nodes that asked their controller to shut down and were allowed to, by scope, with the last time
+        of each.
+        """
         self._identities: KnownIdentities | None = None
         self.quotas = QuotasSet()
         self.wanted = True

@@ -66,7 +66,7 @@ class Gathering:
     def __init__(self, names: TopicNames, wants: Callable[[Exchange], bool] | None = None) -> None:
         self._wants = wants
         self._wanted_connections: set[str] = set()
-        """The open ones that had an exchange that counts; empty without `wants`."""
+        """Open connections that had an exchange that counts. Empty without `wants`."""
         self.names = names
         self.log = ExchangeLog(names)
         self.links = Links()
@@ -87,7 +87,7 @@ class Gathering:
         self.problems: list[ConnectionProblem] = []
         self.facts: dict[str, list[KnownFact]] = {}
         self.kinds: Counter[str] = Counter()
-        """Connections by what they carry, also those that do not count."""
+        """Connections by what they carry, including connections that do not count."""
         self.kafka_connections = 0
         """Those that count."""
         self.first_ns = self.last_ns = 0

@@ -70,7 +70,7 @@ class Link:
         """Connections on which the broker answered TLS with TLS."""
         self.packets = self.bytes = self.retransmissions = self.delayed_ns = 0
         self.zero_windows = self.zero_windows_of_broker = 0
-        """Windows that the client closed, and those that the broker closed."""
+        """Windows that the client closed, and windows that the broker closed."""
         self.resets = self.gap_bytes = self.last_ns = self.left_ns = 0
         """`left_ns`: the last time that the client ended a connection; 0: it ended none."""
         self.broken_off: list[tuple[int, str]] = []

@@ -52,7 +52,7 @@ class RequestsUnanswered(GeneralCause):
     def not_surer(self, found: Together) -> str:
         """A close has no reason on the wire, and a response may follow after the capture."""
         if found.first.detail not in _ENDS:
-            return "the capture ended before the request was given up: a response may have followed"
+            return "the capture ended before the client gave up the request: a response may have followed"
         return "the packets show the close, not its reason"
 
     def command(self, found: Together) -> str:

@@ -26,8 +26,8 @@ class MemberCrashed(Cause):
     title = "A member of a group died"
     help = (
         "See why the process ended (killed, out of memory, its machine gone). Until its session ends"
-        " nobody reads its "
-        "partitions: session.timeout.ms says how long; a process that closes its consumer leaves at once."
+        " no member reads its "
+        "partitions: session.timeout.ms says how long. A process that closes its consumer leaves at once."
     )
     cites = (
         "KIP-62 Motivation",
@@ -46,9 +46,9 @@ class MemberCrashed(Cause):
                 continue
             silent_ns = sum(_silence_ns(seen, story, one) for one in gone)
             yield self.found(
-                f"{quoted(lost)} of group '{story.name}' died without leaving ({times(len(gone))}); the"
+                f"{quoted(lost)} of group '{story.name}' died without leaving ({times(len(gone))}). The"
                 " group noticed when"
-                " its session was over, and nobody read its partitions until then.",
+                " its session was over, and no member read its partitions until then.",
                 who(story),
                 story.of_member(*lost),
                 story.seen(gone),
@@ -71,7 +71,7 @@ class MemberCrashed(Cause):
                 yield self.found(
                     f"'{name}' of group '{story.name}' sent nothing for the last {duration(silent_ns)} of the"
                     f" capture and did not leave (before, a heartbeat every {duration(member.gaps.max)} at"
-                    " least): nobody reads its partitions until its session ends.",
+                    " least): no member reads its partitions until its session ends.",
                     who(story),
                     story.of_member(name),
                     at,

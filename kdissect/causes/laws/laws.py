@@ -119,7 +119,7 @@ LAWS: tuple[Law, ...] = (
     ),
     Law(
         "plaintext-listener",
-        "a listener speaks plaintext only if it answers nobody with TLS",
+        "a listener speaks plaintext only if it never answers with TLS",
         frozenset({"tls-to-plaintext"}),
         end_speaks_plaintext,
     ),

@@ -27,7 +27,7 @@ def another_producer_came(cause: FoundCause, seen: Evidence) -> str:
     for row in seen.producers["transactional_ids"]:
         if row["transactional_id"] in ids and overdue(row, cause.since_ns) is not None:
             return (
-                f"transactional id '{row['transactional_id']}' was given to one producer, whose"
+                f"transactional id '{row['transactional_id']}' belongs to one producer, whose"
                 " transaction was open for longer than its timeout"
             )
     fenced = {key.txn for key, _ in seen.gathering.log.errors.items() if key.code == _PRODUCER_FENCED}
@@ -35,8 +35,8 @@ def another_producer_came(cause: FoundCause, seen: Evidence) -> str:
     for row in rows:
         if row["taken"] <= 1 and len(users(row)) <= 1 and len(rows) == len(ids):
             return (
-                f"transactional id '{row['transactional_id']}' was given to one producer:"
-                " the epoch that it sends is not the one that it received last"
+                f"transactional id '{row['transactional_id']}' belongs to one producer: the epoch that "
+                "it sends is not the one that it received last"
             )
     return ""
 

@@ -63,7 +63,7 @@ class Throttled(Cause):
                 scopes.add(scope)
         for client, (at, brokers, scopes) in found.items():
             yield self.found(
-                f"{client_text(client)} {self.what}: brokers told it {times(at.times)} to wait,"
+                f"{client_text(client)} {self.what}: brokers asked it {times(at.times)} to wait,"
                 f" {duration(at.time_ns)} in all,"
                 f" {duration(at.longest_ns)} at most.{self._which(seen, client, scopes, at.last_ns)}",
                 client_text(client),

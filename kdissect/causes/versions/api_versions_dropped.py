@@ -25,8 +25,8 @@ class ApiVersionsDropped(VersionNeverThere):
     """
 
     help = (
-        "Limit the client to an ApiVersions version that the broker has: franz-go: MaxVersions; librdkafka:"
-        " api.version.request=false with broker.version.fallback; Java: an older client. See also whether the"
+        "Limit the client to an ApiVersions version that the broker has: franz-go: MaxVersions, librdkafka:"
+        " api.version.request=false with broker.version.fallback, Java: an older client. See also whether the"
         " listener wants TLS (security.protocol)."
     )
     cites = ("KIP-511 Proposed Changes", "KIP-35 Motivation")

@@ -48,7 +48,7 @@ class VersionRemoved(Cause):
             yield self.found(
                 f"{who} asks {found.broker} for {api_name(api) or api} version {version}, and the broker"
                 " closes the connection"
-                f" behind it without an answer ({times(found.seen.times)} in a row or more): it does not have"
+                f" after it without an answer ({times(found.seen.times)} in a row or more): it does not have"
                 " that version.",
                 who,
                 found.parties,
@@ -78,8 +78,8 @@ class VersionNeverThere(VersionRemoved):
                 continue
             yield self.found(
                 f"{client_text(client)} asks {broker} for {what}, which Kafka 4.0 dropped, and the broker"
-                f" closes the connection behind it without an answer ({times(at.times)})"
-                f"{'; a broker that dropped it writes none of the records' if kind[0] == PRODUCE else ''}.",
+                f" closes the connection after it without an answer ({times(at.times)})"
+                f"{'. A broker that dropped it does not write the records' if kind[0] == PRODUCE else ''}.",
                 client_text(client),
                 parties_of([client]) | {Party("broker", broker)},
                 at,

@@ -52,7 +52,7 @@ def wanted_tables(options: Namespace) -> frozenset[str]:
 
 def _parser() -> ArgumentParser:
     parser = command_parser(
-        "tables", "Write what captures tell as Parquet tables (docs/tables.md), by one process."
+        "tables", "Write the facts of captures as Parquet tables (docs/tables.md), by one process."
     )
     add_inputs(parser)
     add_topic_ids(parser)
@@ -89,8 +89,8 @@ def add_tables(add: Callable[..., object]) -> None:
 def add_partitions(add: Callable[..., object], default: tuple[str, ...] = ()) -> None:
     """Add `--partition-by`."""
     add("--partition-by", metavar="COLUMN,...", type=_columns, default=default, help=(
-        f"columns that make directories, such as day,broker; none: no directories; "
-        f"default: {','.join(default) or 'none'}"
+        "columns that make directories, such as day,broker, or none "
+        f"(default: {','.join(default) or 'none'})"
     ))  # fmt: skip
 
 

@@ -163,7 +163,7 @@ class _WatchLine:
                 self._taps.add(name)
                 self.warn(
                     f"warning: {name} is a capture of kdissect tap: its connections count twice if another "
-                    "capture set contains them; kdissect pipeline run recognises them (docs/streaming.md)"
+                    "capture set contains them. kdissect pipeline run recognises them (docs/streaming.md)"
                 )
         self._write(_line_of(done, committing_s, time.time_ns()))
 

@@ -57,7 +57,7 @@ class PartitionSequence:
         self.losses = 0
         self.brokers_next: int | None = None
         self.next_offset = 0
-        """The least that the next new batch can be given: behind the last one that was taken."""
+        """The smallest offset that the next new batch can receive: after the last accepted batch."""
         self.recent: list[Sent] = []  # a deque takes 700 bytes for the few
 
     @property

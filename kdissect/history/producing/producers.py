@@ -66,12 +66,14 @@ class Producers:
 
     def __init__(self) -> None:
         self.have_back: Callable[[], None] = nothing_lent
-        """Take back sequences that are lent (`lent_sequences`), before they are looked at."""
+        """Take back sequences from the native engine (`lent_sequences`) before they are read."""
         self.producers: Table[ProducerKey, Producer] = Table(PRODUCERS_KEPT)
         self._given_on: Table[str, int] = Table(CONNECTIONS_KEPT)
         """The producer id that a connection gave last."""
         self._damaged: Table[str, int] = Table(CONNECTIONS_KEPT)
-        """Requests of a connection that were cut, and batches with a wrong checksum: nobody knows whose."""
+        """Requests of a connection that were cut, and batches with a wrong checksum: their producers are
+        not known.
+        """
 
     def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next Produce, InitProducerId or EndTxn."""

@@ -82,7 +82,7 @@ class TransactionalId:
         self.epoch: int | None = None
         self.given_by: Evidence | None = None
         self.coordinated: Evidence | None = None
-        """What the coordinator was asked last."""
+        """The last request to the coordinator."""
         self.timeout_ms: int | None = None
         self.owners = 0
         """How often a producer took the id."""

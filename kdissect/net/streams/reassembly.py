@@ -406,7 +406,7 @@ class Reassembly:
         return bool(torn)
 
     def _note_late(self, count: int, ref: int, time_ns: int) -> None:
-        detail = f"{plural(count, 'byte')} came after the gap was given up"
+        detail = f"{plural(count, 'byte')} came after the gap was closed"
         self._log.note(AnomalyKind.LATE_SEGMENT, detail, ref, time_ns)
 
     def _collect(self, gap: Gap, part: LatePart) -> bool:
@@ -442,7 +442,7 @@ class Reassembly:
         self.store.torn_bytes -= length
         self._log.retract(gap.noted)
         *_, (_, _, ref, time_ns) = gap.parts
-        detail = f"{plural(length, 'byte')} came after the gap was given up, and were put back"
+        detail = f"{plural(length, 'byte')} came after the gap was closed, and were put back"
         self._log.note(AnomalyKind.LATE_SEGMENT, detail, ref, time_ns)
 
     def _close_gap(self, gap: Gap) -> None:

@@ -18,7 +18,7 @@ class NegativeThrottle(NodeRule):
 
     Example: throttle_time_ms -1.
 
-    What to do: send 0 where nothing is throttled.
+    What to do: send 0 if the client is not throttled.
     """
 
     code = "BDY023"

@@ -15,7 +15,7 @@ from kdissect.session.exchange import Exchange
 class ClientIdMissing(ExchangeRule):
     """A client should name itself in client_id.
 
-    Quotas, logs and metrics of a broker tell clients apart by it. Null and empty are legal.
+    Quotas, logs and metrics of a broker distinguish clients by it. Null and empty are legal.
 
     Example: a client id of length 0.
 
@@ -78,7 +78,7 @@ class ClientIdChanges(ExchangeRule):
 
 
 class ClientIdNotUtf8(ExchangeRule):
-    """client_id must be valid UTF-8 behind a length of two bytes.
+    """client_id must be valid UTF-8 after a length of two bytes.
 
     It is a classic string even in header v2, so that a broker can read who sends a version it does not know.
 

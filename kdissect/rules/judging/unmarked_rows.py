@@ -45,7 +45,7 @@ from kdissect.session.info import ConnectionInfo
 from kdissect.sketches.distribution import DistributionRow, bin_multiplier
 
 _MOST_LENT = 1 << 12
-"""Sequences, sessions and their partitions, or members, that are held at most behind a block: some MB."""
+"""Sequences, sessions and their partitions, or members, that may wait after a block: some MB."""
 _TRANSFERS = (0, 1)  # Produce and Fetch (org.apache.kafka.common.protocol.ApiKeys)
 LentRow = tuple[
     JudgedConnection, Exercise, str | None, int, int, list[tuple[Earlier, int]],

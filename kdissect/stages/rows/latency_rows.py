@@ -118,7 +118,7 @@ def traffic_of(latencies: Iterable[Mapping[str, Any]], rates: Iterable[Row], by:
     """
     missing = [name for name in by if name not in DIMENSIONS]
     if missing:
-        raise ValueError(f"tables do not tell {missing[0]!r}; they have {', '.join(DIMENSIONS)}")
+        raise ValueError(f"tables do not contain {missing[0]!r}. They have {', '.join(DIMENSIONS)}")
     traffic = Traffic(lambda view: ())
     for row in latencies:
         tally = _tally(row)
