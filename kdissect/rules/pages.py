@@ -17,10 +17,12 @@ Generated from the table that PAI008, PAI009, PAI011 and FET004 judge by (`rules
 
 A path leads to the entries of a list, level by level. The key of an entry follows the colon: `+` joins
 several fields, `|` takes the one that the version has, `/` is either of two that name the same thing, `*` is
-the element itself, `#` its place in the list. Of several paths kdissect uses the paths whose fields the version has.
+the element itself, `#` its place in the list. Of several paths kdissect uses the paths whose fields the
+version has.
 
-An error code at the top of an answer, or at a level above the last, stands for all missing entries below, in the versions that have it. A null list in a request asks for all there are. A response may repeat
-an entry that the request repeats.
+An error code at the top of an answer, or at a level above the last, replaces all missing entries below, in
+the versions that have it. A null list in a request asks for all there are. A response may repeat an entry
+that the request repeats.
 
 """
 

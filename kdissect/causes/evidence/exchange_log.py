@@ -16,6 +16,7 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.cause import Packets
+from kdissect.model.packets.segment import canonical_host
 from kdissect.model.packets.stream import CloseKind
 from kdissect.rules.views.connection_view import LATE_NS
 from kdissect.schema.protocol_messages import api_name
@@ -216,7 +217,7 @@ class ExchangeLog:
         group, txn = (None, None) if request is None else asked(request)
         packets = packets_of(view.evidence)
         for end in sent(view.response, "node_endpoints") or ():
-            named = info.capture_set, text_of(end.host), end.port
+            named = info.capture_set, canonical_host(text_of(end.host)), end.port
             if named not in self.endpoints:
                 api = f"{api_name(view.key)} v{view.version}"
                 self.endpoints.put(named, NodeEndpoint(end.node_id, client, info.broker_text, api, packets))

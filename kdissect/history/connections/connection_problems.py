@@ -19,6 +19,7 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact
 from kdissect.history.state_table import Table
 from kdissect.model.endpoint import Endpoint
+from kdissect.model.packets.segment import canonical_host
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.info import ConnectionInfo, ConnectionKind
@@ -59,7 +60,7 @@ class Advertised(NamedTuple):
     broker: str
 
     def __str__(self) -> str:
-        return f"{self.host}:{self.port}"
+        return str(Endpoint(self.host, self.port))
 
     @property
     def sentence(self) -> str:
@@ -331,10 +332,10 @@ def _addresses(key: int, answer: Any) -> Iterator[Address]:
     if key == apis.FIND_COORDINATOR:
         found = getattr(answer, "coordinators", None)
         nodes = [answer] if found is None else found
-        return ((one.node_id, str(one.host), one.port) for one in nodes if not one.error_code)
+        return ((one.node_id, canonical_host(str(one.host)), one.port) for one in nodes if not one.error_code)
     if key == apis.METADATA:
-        return ((one.node_id, str(one.host), one.port) for one in answer.brokers)
-    return ((one.broker_id, str(one.host), one.port) for one in answer.brokers)
+        return ((one.node_id, canonical_host(str(one.host)), one.port) for one in answer.brokers)
+    return ((one.broker_id, canonical_host(str(one.host)), one.port) for one in answer.brokers)
 
 
 def names_of_end(info: ConnectionInfo) -> Iterator[str]:
