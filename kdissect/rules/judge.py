@@ -436,8 +436,8 @@ class Judge:
                 return
 
     def _pieces(self, body: Body, counted: NodeRules, asked: NodeRules, view: ConnectionView) -> None:
-        if not asked:
-            self._exercise(counted, self._sorts(body))
+        if not asked and body.is_canonical:
+            self._exercise(counted, pieces.piece_counts(body.message, body.version).of(body.value).items())
             return
         often: dict[str, int] = {}
         message = body.message.name
@@ -455,10 +455,6 @@ class Judge:
         for sort, often in sorts:
             for rule in counted.get(sort, ()):
                 self.coverage.exercise(rule.code, often)
-
-    def _sorts(self, body: Body) -> tuple[tuple[str, int], ...]:
-        """How many pieces of each sort a body has."""
-        return pieces.sorts(body.tree)
 
     # histories
 
