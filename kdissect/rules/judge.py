@@ -434,8 +434,8 @@ class Judge:
                 return
 
     def _pieces(self, body: Body, counted: NodeRules, asked: NodeRules, view: ConnectionView) -> None:
-        if not asked:
-            self._exercise(counted, self._sorts(body))
+        if not asked and body.is_canonical:
+            self._exercise(counted, pieces.piece_counts(body.message, body.version).of(body.value).items())
             return
         often: dict[str, int] = {}
         message = body.message.name
@@ -453,10 +453,6 @@ class Judge:
         for sort, often in sorts:
             for rule in counted.get(sort, ()):
                 self.coverage.exercise(rule.code, often)
-
-    def _sorts(self, body: Body) -> tuple[tuple[str, int], ...]:
-        """Return how many pieces of each sort a body has."""
-        return pieces.sorts(body.tree)
 
     # histories
 
