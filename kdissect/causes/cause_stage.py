@@ -20,7 +20,7 @@ _MAX_CAUSES = 1_000  # of one capture set
 
 
 class CauseStage:
-    """Collector of the events of a capture set; `close` returns its tables (`stages.one_process.SetStage`)."""
+    """Collector of the events of a capture set; `close` yields its tables (`one_process.SetStage`)."""
 
     def __init__(self, dissection: Dissection, capture_set: str, tables: frozenset[str]) -> None:
         self._dissection = dissection

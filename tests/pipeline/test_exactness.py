@@ -104,7 +104,8 @@ def test_one_connection_with_nine_tenths_of_the_bytes(tmp_path: Path) -> None:
 
 
 COUNTED = (
-    "findings", "latencies", "rates", "topics", "groups", "producers", "transactions", "causes", "stalls", "coverage",
+    "findings", "latencies", "rates", "topics", "groups", "producers", "transactions", "causes", "stalls",
+    "coverage",
 )  # fmt: skip
 
 

@@ -52,5 +52,5 @@ def _has_sasl(seen: Evidence, broker: str) -> bool:
     """Whether a broker accepted a SaslHandshake; without SASL it refuses with ILLEGAL_SASL_STATE (KIP-43)."""
     return any(
         api == "SaslHandshake" and to == broker and tally.exchanges > tally.failed
-        for (api, _, _, to), tally in seen.tallies
+        for (api, _, _, to), tally in seen.background
     )

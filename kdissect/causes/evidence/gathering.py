@@ -20,6 +20,7 @@ from kdissect.causes.evidence.rewinds import Rewinds, WatchedGroups
 from kdissect.causes.evidence.watching_judge import WatchingJudge
 from kdissect.history import api_keys as apis
 from kdissect.history.connections.connection_problems import ConnectionProblem
+from kdissect.history.connections.negotiated_versions import VersionFact
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
 from kdissect.history.topics.topic_names import TopicNames
@@ -94,6 +95,9 @@ class Gathering:
         self.clock = Clock()
         self._context = Context.of(names, BY)
         self.traffic = Traffic(key_maker(BY, self._context))
+        """Exchanges that count."""
+        self.background = self.traffic if wants is None else Traffic(key_maker(BY, self._context))
+        """All exchanges: evidence against a cause, whatever the filter accepts."""
         self._counter = (
             BlockCounter(self.traffic, BY, self._context) if is_compiled and wants is None else None
         )
@@ -180,6 +184,8 @@ class Gathering:
         self._context.learn(view, BY)
         if wanted:
             self.traffic.add(view)
+        if self.background is not self.traffic:
+            self.background.add(view)
 
     def _add_topics(self, exchange: Exchange, wanted: bool = True) -> None:
         self.topics.add(exchange, wanted)
@@ -228,7 +234,8 @@ class Gathering:
     def _tell(self, fact: Fact, view: ConnectionView | None) -> None:
         kind = f"{type(fact.kind).__name__}.{fact.kind}"
         kept = self.facts.setdefault(kind, [])
-        if len(kept) < FACTS_KEPT and self.log.wanted:
+        # A filter does not change which versions a broker offers.
+        if len(kept) < FACTS_KEPT and (self.log.wanted or fact.kind is VersionFact.OFFERED):
             info = None if view is None else view.info
             client = None if info is None else self.log.clients.of(info, info.client_id)
             broker, scope = ("", "") if info is None else (info.broker_text, info.scope)

@@ -87,7 +87,7 @@ def _silent_members(seen: Evidence) -> dict[str, list[tuple[int, str, MemberLog]
     With how long they are silent, and the client id.
     """
     spoke: dict[tuple[str, str], int] = {}
-    for (_, client_id, host, _), tally in seen.tallies:
+    for (_, client_id, host, _), tally in seen.background:
         spoke[client_id, host] = max(spoke.get((client_id, host), 0), tally.last_ns or 0)
     ends: dict[str, int] = {}
     left: dict[tuple[str | None, str], int] = {}

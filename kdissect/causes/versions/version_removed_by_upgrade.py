@@ -98,6 +98,6 @@ def _has_worked(seen: Evidence, client: Client, api_key: int) -> bool:
     """Whether requests of an API were answered to a client in the capture."""
     return any(
         tally.exchanges > tally.failed
-        for (api, client_id, host, _), tally in seen.tallies
+        for (api, client_id, host, _), tally in seen.background
         if (api, client_id, host) == (api_name(api_key), client.client_id or "", client.address)
     )
