@@ -266,9 +266,14 @@ class ExchangeLog:
             return False
         by = None if close is None else close.by
         key = UnansweredKey(info.capture_set, api_key, client, info.broker_text, by)
-        took_ns = 0 if close is None or by is None else close.time_ns - since_ns
-        if close is not None and close.how is CloseKind.CAPTURE_END and close.time_ns >= info.end_ns:
-            # Not where the clock went back, or the connection was silent for so long that it was given up.
+        took_ns = 0
+        if close is not None and by is not None:
+            took_ns = close.time_ns - since_ns
+        elif close is not None and close.how is CloseKind.IDLE:
+            # No packet came until the connection was evicted.
+            took_ns = max(info.over_ns, close.time_ns) - since_ns
+        elif close is not None and close.how is CloseKind.CAPTURE_END and close.time_ns >= info.end_ns:
+            # Not where the clock went back.
             self.open.get_or(key, Open).add(since_ns)
         self.unanswered.get_or(key, Seen).add(packets_of(view.evidence), max(took_ns, 0))
         return True
