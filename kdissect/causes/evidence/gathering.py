@@ -39,6 +39,7 @@ from kdissect.stats.client import Client
 from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.dimensions import Context, key_maker
 from kdissect.stats.racks import Racks
+from kdissect.stats.times.silences import Silences
 from kdissect.stats.times.stalls import Stalls
 from kdissect.stats.traffic import Traffic
 
@@ -69,12 +70,13 @@ class Gathering:
         self._wanted_connections: set[str] = set()
         """The open ones that had an exchange that counts; empty without `wants`."""
         self.names = names
-        self.log = ExchangeLog(names)
+        silences = Silences()
+        self.log = ExchangeLog(names, silences.responds_within)
         self.links = Links()
         self.rewinds = Rewinds(names)
         self.deleted_offsets = DeletedOffsets(names, self.rewinds.committed)
         self.groups = WatchedGroups(names, self.rewinds, self.deleted_offsets)
-        self.stalls = Stalls(self.log.clients)
+        self.stalls = Stalls(self.log.clients, silences)
         self.idle_resets = IdleResets(self.stalls.silences)
         self.broken_off = BrokenOffResponses(names)
         self.racks = Racks()
@@ -96,14 +98,18 @@ class Gathering:
         self._context = Context.of(names, BY)
         self.traffic = Traffic(key_maker(BY, self._context))
         """Exchanges that count."""
-        self.background = self.traffic if wants is None else Traffic(key_maker(BY, self._context))
-        """All exchanges: evidence against a cause, whatever the filter accepts."""
+        self._all = None if wants is None else Traffic(key_maker(BY, self._context))
         self._counter = (
             BlockCounter(self.traffic, BY, self._context) if is_compiled and wants is None else None
         )
         self._judge = WatchingJudge(self.log.add, self._tell, self._report)
         self.broken, self.features = self._judge.broken, self._judge.features
         self.is_advertised = self._judge.is_advertised
+
+    @property
+    def background(self) -> Traffic:
+        """All exchanges, whatever the filter accepts: evidence against causes."""
+        return self.traffic if self._all is None else self._all
 
     @property
     def is_filtered(self) -> bool:
@@ -184,8 +190,8 @@ class Gathering:
         self._context.learn(view, BY)
         if wanted:
             self.traffic.add(view)
-        if self.background is not self.traffic:
-            self.background.add(view)
+        if self._all is not None:
+            self._all.add(view)
 
     def _add_topics(self, exchange: Exchange, wanted: bool = True) -> None:
         self.topics.add(exchange, wanted)

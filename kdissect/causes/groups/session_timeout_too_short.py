@@ -69,6 +69,7 @@ class SessionTimeoutRefused(ErrorCause):
     """Sessions of a length that the broker does not allow."""
 
     id = SessionTimeoutTooShort.id
+    explains = SessionTimeoutTooShort.explains
     title = "A broker refuses the session timeout of a member"
     severity = Severity.STOPS
     codes = frozenset({_INVALID_SESSION_TIMEOUT})

@@ -128,8 +128,8 @@ class Stalls:
     Bounded: the last `WAITS_KEPT` waits of a second or more.
     """
 
-    def __init__(self, clients: Clients | None = None) -> None:
-        self.silences = Silences()
+    def __init__(self, clients: Clients | None = None, silences: Silences | None = None) -> None:
+        self.silences = silences or Silences()
         self.waits: deque[Wait] = deque(maxlen=WAITS_KEPT)
         self.away: deque[tuple[Place, int]] = deque(maxlen=_AWAY_KEPT)
         """Times at which brokers were absent: they ended connections, or connections to them failed."""
