@@ -75,7 +75,7 @@ def _numbered(key: Key, present: set[Key]) -> Key:
 
 
 def set_labels(keys: Iterable[Key]) -> dict[Key, str]:
-    """Names of capture sets by key, as `set_names` gives them."""
+    """Return names of capture sets by key, as `set_names` gives them."""
     directories = defaultdict(list)
     for directory, name in keys:
         directories[name].append(directory)

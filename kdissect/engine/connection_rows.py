@@ -1,4 +1,4 @@
-"""One row for each TCP connection: names, types and meanings, for JSON and tables alike."""
+"""One row for each TCP connection: names, types and meanings, for JSON and tables."""
 
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -109,7 +109,7 @@ CONNECTION_FIELDS = (
 
 
 def connection_row(number: int, info: ConnectionInfo) -> Row:
-    """The row of a connection that is over."""
+    """Return the row of a connection that is over."""
     tcp, close = info.tcp, info.close
     row: Row = {
         "number": number,

@@ -1,4 +1,5 @@
-"""What machines ask of a row of a block, so that one of which there is nothing to tell becomes no object.
+"""Values that machines need of a row of a block, so that a row without a fact to report does not become an
+object.
 
 The compiled part reads the values and asks (native/src/judging). Bodies are canonical.
 """
@@ -21,7 +22,7 @@ from kdissect.session.info import ConnectionInfo
 
 
 class RowAsks(NamedTuple):
-    """Who asks."""
+    """Requests that machines make of rows."""
 
     asks_sequences: bool = False
     """Whether batches with a producer id are for `lent_sequences`."""
@@ -44,7 +45,10 @@ class RowAsks(NamedTuple):
 
 
 def row_asks(api_key: int, version: int, machines: Iterable[Machine], has_throttle: bool) -> RowAsks | None:
-    """What these ask of a kind; None where one has to be fed. `has_throttle`: throttles are looked for."""
+    """Return what these machines need of rows with an API and version; None if one must be fed.
+
+    `has_throttle`: throttles are looked for.
+    """
     asks = RowAsks(zeros=("throttle_time_ms",) if has_throttle else ())
     for machine in machines:
         found = _with(asks, machine, api_key, version)

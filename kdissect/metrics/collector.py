@@ -47,7 +47,7 @@ _PARTITION = ("group", "topic", "partition")
 
 
 def _of(part: str, attribute: str, unit: float = 1) -> Callable[[Snapshot], Samples]:
-    """Return the samples of one attribute of all counts in a part of the snapshot."""
+    """Return the samples of one attribute for all counts in a part of the snapshot."""
 
     def samples(snapshot: Snapshot) -> Samples:
         for labels, counts in getattr(snapshot, part).items():
@@ -83,7 +83,7 @@ def _groups(attribute: str) -> Callable[[Snapshot], Samples]:
 
 
 def _captured(value: Callable[[CaptureCounts], float | None]) -> Callable[[Snapshot], Samples]:
-    """Return the samples of a number of the capture, if there is a capture and it knows the number."""
+    """Return the samples of a capture's number, if there is a capture and it knows the number."""
 
     def samples(snapshot: Snapshot) -> Samples:
         found = None if snapshot.capture is None else value(snapshot.capture)
@@ -199,7 +199,9 @@ class SnapshotCollector(Collector):
         self._snapshot = snapshot
 
     def collect(self) -> Iterator[MetricFamily]:
-        """Yield all metrics of the catalogue, also those without a value, because 0 differs from missing."""
+        """Yield all metrics of the catalogue, including metrics without a value, because 0 differs from
+        missing.
+        """
         snapshot = self._snapshot()
         for entry in METRICS:
             family = _FAMILIES[entry.kind](entry.name, entry.help, labels=entry.labels)

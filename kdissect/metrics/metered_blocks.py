@@ -2,7 +2,7 @@
 one by one.
 
 Native builds only. A new key appears here in its order, so that label sets, and the labels that become
-`other`, are those of `ExchangeMetrics.add`. That function takes exchanges with errors.
+`other`, are equal to those from `ExchangeMetrics.add`. That function takes exchanges with errors.
 """
 
 from __future__ import annotations

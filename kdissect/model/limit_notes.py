@@ -1,4 +1,5 @@
-"""What each of the limits a user may set counts, what is told when it is reached, and how it is written.
+"""Notes on the limits that a user may set: the value that each one counts, the report when it is reached, and
+its unit.
 
 `kdissect limits` prints this, docs/limits.md has it, and `--limits` reads with it.
 """
@@ -23,9 +24,9 @@ _DEEP = 100
 
 
 class LimitNote(NamedTuple):
-    """`told` is the kind of anomaly, or words where it is another thing.
+    """`told` is the kind of anomaly, or words if it is something else.
 
-    `is_bytes`: the value may have a unit. `least` and `most` are what it may be.
+    `is_bytes`: the value may have a unit. `least` and `most` bound its value.
     """
 
     what: str
@@ -66,7 +67,9 @@ LIMIT_NOTES: dict[str, LimitNote] = {
     "payload_depth": LimitNote("payloads in each other", "malformed_payload", most=_DEEP),
     "topic_names": LimitNote("names of topic ids", "limit_reached"),
     "statistic_rows": LimitNote("rows of a statistic", "later ones share the row other"),
-    "sorted_rows": LimitNote("rows that --sort holds of a list", "rows that come last are left out, and counted"),
+    "sorted_rows": LimitNote(
+        "rows that --sort holds of a list", "rows that come last are left out, and counted"
+    ),
     "findings": LimitNote("different findings kept", "counted as dropped"),
     "filter_characters": LimitNote("characters of a filter", "an error"),
     "filter_depth": LimitNote("depth of a filter", "an error", most=_DEEP),

@@ -17,10 +17,12 @@ Generated from the table that PAI008, PAI009, PAI011 and FET004 judge by (`rules
 
 A path leads to the entries of a list, level by level. The key of an entry follows the colon: `+` joins
 several fields, `|` takes the one that the version has, `/` is either of two that name the same thing, `*` is
-the element itself, `#` its place in the list. Of several paths kdissect uses the paths whose fields the version has.
+the element itself, `#` its place in the list. Of several paths kdissect uses the paths whose fields the
+version has.
 
-An error code at the top of an answer, or at a level above the last, stands for all missing entries below, in the versions that have it. A null list in a request asks for all there are. A response may repeat
-an entry that the request repeats.
+An error code at the top of an answer, or at a level above the last, replaces all missing entries below, in
+the versions that have it. A null list in a request asks for all there are. A response may repeat an entry
+that the request repeats.
 
 """
 
@@ -33,19 +35,19 @@ What real software did with it (`python -m captures.replay`):
 
 
 def rule_line(rule: Rule) -> str:
-    """One line of the list."""
+    """Return one line of the list."""
     who = rule.who or "both"
     return f"{rule.code}  {rule.effective_severity():7}  {rule.level:6}  {rule.claim:9}  {who:6}  {rule.name}"
 
 
 def page(rule: Rule) -> str:
-    """The docstring without its indentation."""
+    """Return the docstring without its indentation."""
     lines = (type(rule).__doc__ or "").strip().splitlines()
     return "\n".join(line.removeprefix(INDENT) for line in lines)
 
 
 def rule_text(rule: Rule) -> str:
-    """The page for a terminal."""
+    """Return the page for a terminal."""
     facts = "".join(f"{name:10}{value}\n" for name, value in _facts(rule))
     cites = "".join(f"{'cites':10}{citation}: {_url(citation)}\n" for citation in rule.cites)
     played = "".join(
@@ -55,7 +57,7 @@ def rule_text(rule: Rule) -> str:
 
 
 def rule_markdown(rule: Rule) -> str:
-    """The page for docs/rules."""
+    """Return the page for docs/rules."""
     facts = "".join(f"| {name} | {value} |\n" for name, value in _facts(rule))
     cites = "".join(f"- [{citation}]({_url(citation)})\n" for citation in rule.cites)
     head = f"# {rule.code} {rule.name}\n\n{page(rule)}\n\n| | |\n|---|---|\n{facts}\nSources:\n\n{cites}"
@@ -63,13 +65,13 @@ def rule_markdown(rule: Rule) -> str:
 
 
 def _played_markdown(rule: Rule) -> str:
-    """What real software did with faults of the rule; nothing where none was played."""
+    """Return the reaction of real software to faults of the rule, or an empty text without a replay."""
     rows = "".join(f"| {one.fault} | {one.software} | {one.did} |\n" for one in replays_of(rule.code))
     return f"{_PLAYED}{rows}" if rows else ""
 
 
 def index_markdown(rules: Sequence[Rule]) -> str:
-    """The list of pages."""
+    """Return the list of pages."""
     rows = "".join(
         f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.effective_severity()} | {rule.level} | "
         f"{rule.claim} | {page(rule).splitlines()[0]} |\n"
@@ -86,7 +88,7 @@ def index_markdown(rules: Sequence[Rule]) -> str:
 
 
 def answers_markdown(answers: Mapping[str, Answer]) -> str:
-    """The page about entries of a response and of its request."""
+    """Return the page about what of an answer belongs to what of its request."""
     held = {name: answer for name, answer in answers.items() if answer.asked}
     lists = {name: answer for name, answer in answers.items() if answer.once}
     sparse = [(name, *row) for name, answer in answers.items() for row in _sparse(answer)]
@@ -109,7 +111,7 @@ def answers_markdown(answers: Mapping[str, Answer]) -> str:
 
 
 def _sparse(answer: Answer) -> Iterator[tuple[str, str]]:
-    """What may be missing from an answer, or be there beside, and the citation for it."""
+    """Yield the entries that may be missing or additional in a response, and the citation for it."""
     if answer.owed is not Owed.EACH:
         yield answer.owed.value, answer.cite
     if answer.session:

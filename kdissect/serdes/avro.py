@@ -24,7 +24,7 @@ _MOST = 200  # characters of a reason
 
 
 def avro_decoder(schema: Registered) -> Decode:
-    """The function for an Avro schema. Raises SchemaError."""
+    """Return the function for an Avro schema. Raises SchemaError."""
     parsed = _parsed(schema, _as_it_is)
     try:
         sizes = Sizes(parsed)
@@ -98,7 +98,7 @@ def _without_logical_types(schema: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A value of fastavro as JSON has it."""
+    """Return a value of fastavro as JSON has it."""
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -110,7 +110,7 @@ def _plain(value: Any) -> Any:
 
 
 def number(value: float) -> float | str:
-    """A number; those that JSON has not as Protobuf writes them."""
+    """Return a number; as Protobuf writes it if JSON cannot represent it."""
     if math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -31,7 +31,7 @@ ONE_WAY_FIELDS = (
 
 
 class OneWayConnections:
-    """Collector of the events of all capture sets."""
+    """Collector of all capture sets' events."""
 
     def __init__(self, capture_sets: int, clocks_within_ns: int | None) -> None:
         self.ways = OneWay(capture_sets, clocks_within_ns)

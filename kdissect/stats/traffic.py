@@ -253,7 +253,9 @@ class Traffic:
 
 
 def bytes_of(frame: Frame | None) -> int:
-    """Bytes of a frame on the wire, its size prefix included; 0 for none, and where they are not known."""
+    """Return bytes of a frame on the wire, its size prefix included; 0 without a frame, and if they are
+    unknown.
+    """
     return 0 if frame is None or frame.logged is not None else frame.size + PREFIX_BYTES
 
 

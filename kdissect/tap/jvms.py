@@ -88,7 +88,7 @@ def _is_hotspot(pid: int) -> bool:
 
 
 def _kafka(pid: int) -> str:
-    """Versions of the kafka-clients jars that the process holds open."""
+    """Return versions of the kafka-clients jars that the process holds open."""
     folder = f"/proc/{pid}/fd"
     versions: set[str] = set()
     for name in _names(folder):

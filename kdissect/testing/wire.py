@@ -173,7 +173,7 @@ class KafkaWire:
         return self.verdict().findings
 
     def verdict(self) -> Verdict:
-        """Everything a report knows. Raises OSError for a capture that cannot be read."""
+        """Return everything a report knows. Raises OSError for a capture that cannot be read."""
         options = self.options
         who = None if options.judge == "both" else Who(options.judge)
         judge = Judge(select(ALL_RULES, options.select, options.ignore, who), who, options.label)

@@ -41,7 +41,7 @@ def parser_for(head: bytes) -> type[CaptureParser] | None:
 
 
 def is_enough(head: bytes) -> bool:
-    """Whether more bytes cannot change what `parser_for` says of a file that begins with `head`."""
+    """Return whether more bytes cannot change what `parser_for` says of a file that begins with `head`."""
     if len(head) < MAGIC_BYTES:
         return False
     magic = head[:MAGIC_BYTES]

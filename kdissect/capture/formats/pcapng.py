@@ -96,7 +96,9 @@ def _text(value: bytes) -> str:
 
 
 def parse_drops(body: bytes, order: str) -> int:
-    """Packets lost by interface and operating system, from the body of an Interface Statistics Block."""
+    """Return packets lost by interface and operating system, from the body of an Interface Statistics
+    Block.
+    """
     number = Struct(order + "Q")
     return sum(
         number.unpack_from(value)[0]

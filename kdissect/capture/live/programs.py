@@ -140,7 +140,7 @@ def error_of(name: str, words: Sequence[str]) -> LiveError:
 
 
 def lost_packets(words: Sequence[str]) -> int:
-    """Packets that tcpdump's last words say were dropped."""
+    """Return packets that tcpdump's last words say were dropped."""
     return sum(int(count) for line in words for count in _LOST.findall(line))
 
 

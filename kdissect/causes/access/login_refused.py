@@ -33,11 +33,11 @@ class LoginRefused(ErrorCause):
     explains = ("connection-churn", "metadata-storm", "broker-closes")
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """A client, whichever broker it asks."""
+        """Return a client, whichever broker it asks."""
         return key.client.address, key.client.client_id
 
     def sentence(self, errors: Errors) -> str:
-        """Who, and where."""
+        """Return who, and where."""
         return (
             f"{clients_text(errors.clients)} cannot log in: {joined(errors.brokers)} refused its credentials"
             f" {times(errors.seen.times)}."

@@ -8,7 +8,7 @@ from kdissect.session.problem import Reason
 
 
 class PlaintextToTls(FailedConnection):
-    """Connections that came to nothing so."""
+    """Connections that failed for that reason."""
 
     id = "plaintext-to-tls"
     title = "A client speaks plaintext to a TLS port"
@@ -21,7 +21,7 @@ class PlaintextToTls(FailedConnection):
     cites = ("org.apache.kafka.clients.CommonClientConfigs#SECURITY_PROTOCOL_CONFIG", "RFC 8446 section 6")
 
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
-        """Who, and where."""
+        """Return who, and where."""
         return (
             f"{host} speaks plaintext to {end}, which speaks TLS: {often(problems)} it was answered with a"
             " TLS alert."

@@ -34,7 +34,7 @@ class ReauthenticationRefused(Cause):
     may_be_missing_packets = False
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each broker."""
+        """Yield each broker."""
         begun: dict[str, int] = {}
         for known in seen.facts("SaslFact.handshake"):
             begun.setdefault(known.fact.evidence.connection, known.fact.evidence.sent_ns)

@@ -17,7 +17,7 @@ _LEAST = 3
 
 
 class BrokerCloses(Cause):
-    """Connections that were closed at once, or with requests under way."""
+    """Connections that were closed at once, or while requests waited."""
 
     id = "broker-closes"
     title = "A broker closes connections"
@@ -40,7 +40,9 @@ class BrokerCloses(Cause):
     explains_by = frozenset({"client", "broker"})
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each broker; clients apart whose trouble another cause explains, with that cause."""
+        """Yield each broker, and separately its clients with trouble that another cause explains, with that
+        cause.
+        """
         found: dict[tuple[str, frozenset[Party]], tuple[Seen, dict[Client, None], set[bool]]] = {}
 
         def put(broker: str, client: Client, packets: Packets, *, is_reset: bool = False) -> None:
@@ -51,7 +53,7 @@ class BrokerCloses(Cause):
             resets.add(is_reset)
             clients[client] = None
 
-        # `broker-restarted` has those that a broker ended when it stopped.
+        # `broker-restarted` has the connections that a broker ended when it stopped.
         known = {one.connection for absence in seen.absences for one in absence.ended}
         for one in seen.problems(Reason.CLOSED_AT_ONCE):
             info = one.connection

@@ -53,7 +53,7 @@ class BrokerRestarted(Cause):
     explains_by = PARTIES
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each time that a broker was away."""
+        """Yield each time that a broker was away."""
         for absence in seen.absences:
             broker, went, refused = absence.place[1], absence.ended, absence.refused
             at = Seen()
@@ -83,7 +83,7 @@ class BrokerRestarted(Cause):
 
 
 def _announced(seen: Evidence, absence: Absence) -> str:
-    """Whether the broker had asked its controller to shut down when its first connection ended."""
+    """Return whether the broker had asked its controller to shut down when its first connection ended."""
     for scope, node in seen.gathering.racks.nodes_at(*absence.place):
         packets = seen.gathering.log.shutdowns.peek((scope, node))
         if packets is not None and abs(absence.from_ns - packets.time_ns) <= _ANNOUNCED_NS:

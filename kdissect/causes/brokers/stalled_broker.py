@@ -48,7 +48,7 @@ class StalledBroker(Cause):
     explains_by = PARTIES
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each broker; those together that stood still at one time."""
+        """Yield each broker, or brokers together if they stalled at one time."""
         for places, moments in by_brokers(seen.stalls):
             yield self._of(seen, places, moments)
 
@@ -84,7 +84,7 @@ class StalledBroker(Cause):
 
 
 def _not_surer(seen: Evidence, places: tuple[Place, ...], found: list[Stall]) -> str:
-    """Why it is not sure."""
+    """Return why it is not sure."""
     if len(places) > 1:
         return _OTHERS
     if any(not one.is_seen for one in found):

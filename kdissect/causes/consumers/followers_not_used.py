@@ -1,4 +1,4 @@
-"""`followers-not-used`: consumers say their rack, and still read from leaders in others."""
+"""`followers-not-used`: consumers name their rack, and still read from leaders in other racks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FETCHES = 5
 
 
 class FollowersNotUsed(Cause):
-    """Fetches from another rack, though a broker stands in the consumer's own."""
+    """Fetches from another rack, though a broker is in the consumer's own."""
 
     id = "followers-not-used"
     title = "Consumers read from another rack"
@@ -27,7 +27,7 @@ class FollowersNotUsed(Cause):
     cites = ("KIP-392 Motivation", "org.apache.kafka.clients.consumer.ConsumerConfig#CLIENT_RACK_CONFIG")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client and broker."""
+        """Yield each client and broker."""
         racks = {row["broker"]: row["rack"] for row in seen.gathering.racks.facts([], [])["brokers"]}
         log = seen.gathering.log
         sent_on = {client for client, _ in dict(log.preferred.items())}

@@ -32,7 +32,7 @@ class OffsetsDeleted(Cause):
     explains_by = frozenset({"group"})
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each group and each request that deleted."""
+        """Yield each group and each request that deleted."""
         found: dict[tuple[str, object], list[Missed]] = {}
         for one in seen.gathering.deleted_offsets.missed:
             if seen.reads(one.client):  # a tool that lists the offsets reads no records

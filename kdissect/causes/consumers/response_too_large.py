@@ -40,7 +40,7 @@ class ResponseTooLarge(Cause):
     explains = ("connection-churn", "offset-not-passed")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client, broker and API."""
+        """Yield each client, broker and API."""
         broken_off = seen.gathering.broken_off
         whole = _refused(seen)
         for key in dict.fromkeys((*(of for of, _ in broken_off.found.items()), *whole)):
@@ -108,7 +108,7 @@ def _size(same: list[tuple[SameRecords, Refused]]) -> int:
 
 
 def _accepted(seen: Evidence, key: BrokenOffKey, cut: BrokenOff | None) -> float:
-    """The size that a whole response to the client has at least, in bytes: the largest mean of an API.
+    """Return the size that a whole response to the client has at least, in bytes: the largest mean of an API.
 
     0 for an API with other responses without their end, whose sizes are in the sum, too. Without `cut` the
     responses to the API itself count only if the client fetched again after them on the same connection.

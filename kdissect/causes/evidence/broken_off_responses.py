@@ -34,7 +34,9 @@ class BrokenOffKey(NamedTuple):
 
 
 class BrokenOff:
-    """How often; the size of the smallest of these responses in bytes, what was sent of it, and all sizes."""
+    """The number of such responses, the size of the smallest one in bytes, its sent part, and the sum of all
+    sizes.
+    """
 
     __slots__ = ("seen", "sent", "size", "sum")
 
@@ -54,7 +56,9 @@ class SameRecords(NamedTuple):
 
 
 class Refused:
-    """How often, and how often the client reset the connection; bytes of the fewest records of a response."""
+    """The number of such responses, how often the client reset the connection, and the bytes of the fewest
+    records in a response.
+    """
 
     __slots__ = ("resets", "seen", "size")
 

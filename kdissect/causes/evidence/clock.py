@@ -65,7 +65,7 @@ class Clock:
 
     @property
     def flaw(self) -> str:
-        """Why durations and the order of connections are no evidence, as a sentence; empty if they are."""
+        """Why durations and the order of connections are no evidence, as a sentence. Empty if they are."""
         if self.went_back:
             return WENT_BACK
         if self.exchanges and not self._unit_ns:

@@ -1,4 +1,6 @@
-"""What was looked at, and what could not be: beside every answer, also beside `nothing wrong`."""
+"""Lists of the analyzed parts, and of the parts that could not be analyzed: with every answer, also with
+`nothing wrong`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from kdissect.session.info import ConnectionKind
 
 
 def looked_at(seen: Evidence) -> Iterator[str]:
-    """How much of what."""
+    """Yield how much of what."""
     gathering = seen.gathering
     total = gathering.traffic.total
     yield (
@@ -36,7 +38,9 @@ def looked_at(seen: Evidence) -> Iterator[str]:
 
 
 def nothing_judged(seen: Evidence) -> str:
-    """Why nothing can be judged, as a headline; empty if the capture holds Kafka exchanges."""
+    """Return why no part can be judged, as a headline, or an empty text if the capture has Kafka
+    exchanges.
+    """
     gathering = seen.gathering
     total = sum(gathering.kinds.values())
     if gathering.is_filtered and not gathering.traffic.total.exchanges:
@@ -55,7 +59,7 @@ def nothing_judged(seen: Evidence) -> str:
 
 
 def not_seen(seen: Evidence) -> Iterator[str]:
-    """What hides causes."""
+    """Yield the gaps that may hide causes."""
     facts = seen.gathering.blind.facts()
     for kind, count in facts["opaque_connections"].items():
         yield from _opaque(kind, count, seen.gathering.blind.tls)
@@ -78,7 +82,7 @@ def not_seen(seen: Evidence) -> Iterator[str]:
 
 
 def _opaque(kind: str, count: int, tls: Counter[str]) -> Iterator[str]:
-    """Connections of one kind that were not read; those over TLS by the reason."""
+    """Yield connections of one kind that were not read, for TLS by the reason."""
     if kind == ConnectionKind.TLS:
         yield from _encrypted(tls)
     elif kind == ConnectionKind.CUT:
@@ -88,7 +92,7 @@ def _opaque(kind: str, count: int, tls: Counter[str]) -> Iterator[str]:
 
 
 def _encrypted(reasons: Counter[str]) -> Iterator[str]:
-    """Connections over TLS that were not read, by the reason."""
+    """Yield connections over TLS that were not read, by the reason."""
     from kdissect.tls.tls_info import NO_KEY_LOG  # start-up: seldom needed
 
     for why, count in reasons.most_common():

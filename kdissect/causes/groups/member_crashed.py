@@ -37,7 +37,7 @@ class MemberCrashed(Cause):
     explains = ("endless-rebalances", "unanswered-requests", "stuck-consumer", "lag-slow-consumer")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each group."""
+        """Yield each group."""
         for story in stories(seen):
             spoke = {row["client_id"] for row in rows_of(story, "failures") if row["error"] in _FORGOTTEN}
             lost = [name for name in story.came(_LOST) if name not in spoke]
@@ -58,7 +58,7 @@ class MemberCrashed(Cause):
         yield from self._silent(seen)
 
     def _silent(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Members whose session is not over when the capture ends, and who send nothing any more."""
+        """Yield members whose session is not over when the capture ends, and who send nothing any more."""
         silent = _silent_members(seen)
         for story in stories(seen):
             for silent_ns, name, member in silent.get(story.name, ()):
@@ -82,7 +82,8 @@ class MemberCrashed(Cause):
 
 
 def _silent_members(seen: Evidence) -> dict[str, list[tuple[int, str, MemberLog]]]:
-    """Members by group that hold partitions and miss their heartbeats, and whose client is silent, too.
+    """Return members by group that hold partitions and miss their heartbeats, and whose client is silent,
+    too.
 
     With how long they are silent, and the client id.
     """
@@ -105,7 +106,7 @@ def _silent_members(seen: Evidence) -> dict[str, list[tuple[int, str, MemberLog]
                 continue
             last_ns = max(member.last_heartbeat_ns, spoke.get((client.client_id, client.address), 0))
             is_silent = member.gaps.count and end_ns - last_ns > max(_SILENT_NS, _GAPS * member.gaps.max)
-            # A program that ended closed its connections; nobody misses it if the whole group ended.
+            # A program that ended closed its connections, and it does not matter if the whole group ended.
             is_over = left.get((client.client_id, client.address), 0) >= last_ns and not any(
                 other.last_heartbeat_ns > last_ns for other in log.members
             )

@@ -36,7 +36,7 @@ class RollingRestart(Cause):
     explains = ("endless-rebalances", "member-crashed", "connection-churn")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each group."""
+        """Yield each group."""
         for story in stories(seen):
             went, came = story.came(*_WENT), story.came("member_joined", "first_member")
             again = [name for name in went if came[name] > 1]

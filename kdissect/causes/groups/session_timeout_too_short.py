@@ -1,4 +1,4 @@
-"""`session-timeout-too-short`: members that live are taken for dead, or their session is not allowed."""
+"""`session-timeout-too-short`: brokers treat live members as dead, or refuse their session timeout."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SessionTimeoutTooShort(Cause):
     )
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each group; and clients whose session the broker does not allow."""
+        """Yield each group, and the clients whose session timeout the broker refuses."""
         for story in stories(seen):
             forgotten = {
                 row["client_id"]: row["count"]

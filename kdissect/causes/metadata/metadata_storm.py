@@ -31,7 +31,7 @@ class MetadataStorm(Cause):
     cites = ("org.apache.kafka.clients.producer.ProducerConfig#METADATA_MAX_AGE_CONFIG",)
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client, at all brokers."""
+        """Yield each client, at all brokers."""
         found: dict[tuple[str, str], list[int]] = {}
         brokers: dict[tuple[str, str], list[str]] = {}
         unsized = 0

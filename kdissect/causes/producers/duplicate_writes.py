@@ -37,7 +37,7 @@ class DuplicateWrites(Cause):
     claims = (Claim(SymptomKind.UNANSWERED, apis={PRODUCE}),)
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client."""
+        """Yield each client."""
         found: dict[Client, list[Resend]] = {}
         for one in seen.gathering.resends.retries:
             found.setdefault(one.client, []).append(one)
@@ -48,7 +48,8 @@ class DuplicateWrites(Cause):
                 )
                 found[one.client] = []
         for client, retries in found.items():
-            # Those that offsets exclude count only if there are no others: then a law refutes the cause.
+            # Retries that offsets exclude count only if there are no other ones: then a law refutes the
+            # cause.
             resends = [one for one in retries if not one.has_no_room] or retries
             if not resends:
                 continue
@@ -76,7 +77,7 @@ class DuplicateWrites(Cause):
             yield cause if is_sure else cause._replace(title=_MAYBE)
 
     def _unsafe(self, one: Resend, given_up: list[Resend]) -> FoundCause:
-        """Batches that nobody answered, and that are sent again without a mark."""
+        """Return unanswered batches that are sent again without a mark."""
         at = Seen()
         for each in given_up:
             at.add(each.first)
@@ -97,7 +98,7 @@ class DuplicateWrites(Cause):
 
 
 def _excluded(retries: list[Resend], left: list[Resend]) -> str:
-    """Which retries the offsets exclude, and of which nobody knows, if there are both."""
+    """Return the retries that the offsets exclude, and the undecided ones, if there are both."""
     no_room = [one for one in retries if one.has_no_room]
     if not no_room or no_room == left:
         return ""

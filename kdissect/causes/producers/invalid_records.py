@@ -27,7 +27,7 @@ class InvalidRecords(ErrorCause):
     cites = ("org.apache.kafka.common.protocol.Errors#INVALID_RECORD", "KIP-467 Motivation")
 
     def sentence(self, errors: Errors) -> str:
-        """Which topic, who, and the broker's word for it."""
+        """Return which topic, who, and the broker's word for it."""
         return (
             f"{clients_text(errors.clients)} sent records to topic {quoted(errors.names('topic'))} that"
             " the broker"

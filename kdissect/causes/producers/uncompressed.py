@@ -31,7 +31,7 @@ class Uncompressed(Cause):
     cites = ("org.apache.kafka.clients.producer.ProducerConfig#COMPRESSION_TYPE_CONFIG", "KIP-110 Motivation")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each topic."""
+        """Yield each topic."""
         for row in seen.topics:
             written = row["written"]
             if (

@@ -1,4 +1,4 @@
-"""`lossy-network`: packets are lost on the way, and what is behind them waits."""
+"""`lossy-network`: packets are lost on the network path, and packets after them wait."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LossyNetwork(Cause):
     explains_by = frozenset({"client", "broker"})
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client and broker."""
+        """Yield each client and broker."""
         for key, link in seen.gathering.links.items():
             again = link.retransmissions
             if again < _LEAST or again < _SHARE * link.packets or link.delayed_ns < _DELAYED_NS:

@@ -30,7 +30,7 @@ class SlowClient(Cause):
     explains = ("stuck-consumer", "lag-slow-consumer", "slow-broker")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client and broker."""
+        """Yield each client and broker."""
         for key, link in seen.gathering.links.items():
             if link.zero_windows < max(_LEAST, link.bytes // _BYTES):
                 continue

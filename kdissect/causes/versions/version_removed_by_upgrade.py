@@ -20,7 +20,7 @@ _NOT_SURE = "the broker says nothing: that it closes each time behind this reque
 
 
 class VersionRemoved(Cause):
-    """Requests behind which the broker closes the connection, of an API that it answered before."""
+    """Requests after which the broker closes the connection, for an API that it answered before."""
 
     has_worked: ClassVar[bool] = True
 
@@ -33,7 +33,7 @@ class VersionRemoved(Cause):
     explains = ("broker-closes", "connection-churn", "unanswered-requests", "metadata-storm", "old-client")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each broker and API: the client cannot know, it is cut off."""
+        """Yield each broker and API: the client cannot know, it is cut off."""
         cut_off = [
             known
             for known in seen.facts(
@@ -90,12 +90,12 @@ class VersionNeverThere(VersionRemoved):
 
 
 def _asked(fact: Fact) -> tuple[int, int]:
-    """The API key and version of the request."""
+    """Return the API key and version of the request."""
     return fact.evidence.api_key or 0, fact.evidence.api_version or 0
 
 
 def _has_worked(seen: Evidence, client: Client, api_key: int) -> bool:
-    """Whether requests of an API were answered to a client in the capture."""
+    """Return whether requests of an API were answered to a client in the capture."""
     return any(
         tally.exchanges > tally.failed
         for (api, client_id, host, _), tally in seen.tallies

@@ -42,7 +42,7 @@ _LEVELS = ("secrets", "payload", "names")
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Write the packets; gives the exit code."""
+    """Write the packets and return the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
     dissection = open_filtered(parser, options)
@@ -155,7 +155,9 @@ def _harvest(options: Namespace, dissection: Dissection) -> FoundFrames:
 
 
 def _notes(options: Namespace) -> Callable[[Exchange, str], str]:
-    """What `--annotate` has to say of a frame: how its exchange ended, and the findings about it."""
+    """Return the text that `--annotate` adds to a frame: the result of its exchange, and the findings about
+    it.
+    """
     codes_of = findings_of(options)
 
     def note(exchange: Exchange, side: str) -> str:
@@ -218,7 +220,8 @@ def _comment(options: Namespace, harvested: FoundFrames) -> str:
 
 # `kdissect extract --connections`: whole connections, as they were captured.
 class Matching(NamedTuple):
-    """Ids of connections that had an exchange which is taken; of those in TLS what key logs know them by.
+    """Ids of connections with an exchange that the filter takes, and for TLS the keys under which key logs
+    list them.
 
     That is the client's random and the server's session id.
     """
@@ -246,7 +249,7 @@ def matching(options: Namespace, dissection: Dissection) -> Matching:
 
 
 def copy(options: Namespace, dissection: Dissection) -> int:
-    """Write the connections; gives the exit code."""
+    """Write the connections and return the exit code."""
     found = matching(options, dissection)
     if not was_read(dissection):
         return OK  # the file of an earlier run stays

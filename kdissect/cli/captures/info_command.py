@@ -34,7 +34,7 @@ _WHOLE_PACKETS = 65535
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the facts of the captures; gives the exit code."""
+    """Print the facts of the captures and return the exit code."""
     parser = command_parser(
         "info", "List the content of captures: files, connections, APIs, gaps, anomalies."
     )
@@ -96,7 +96,7 @@ def _read(dissection: Dissection, options: Namespace, overview: Overview) -> Non
 
 
 def _facts(dissection: Dissection, overview: Overview) -> Facts:
-    """Everything `info` reports."""
+    """Return everything `info` reports."""
     _add_anomalies_below(overview, dissection)
     return {
         "files": [
@@ -196,7 +196,7 @@ def _ranked(counts: Counter[str]) -> dict[str, int]:
 
 # The facts of `kdissect info` as text for people.
 def info_text(facts: Facts) -> str:
-    """All facts, a section each; sections without content are left out."""
+    """Return all facts, a section each, without empty sections."""
     sections = [_file_text(file) for file in facts["files"]]
     sections += [
         _packets_text(facts["packets"]),
@@ -241,7 +241,7 @@ def _times_text(file: Facts) -> Iterator[str]:
 
 
 def _interfaces_text(interfaces: list[Facts]) -> Iterator[str]:
-    """A line for each interface of which the file says more than a link type."""
+    """Yield a line for each interface of which the file says more than a link type."""
     for number, one in enumerate(interfaces):
         length = one["snapshot_length"]
         is_cut = length is not None and length < _WHOLE_PACKETS

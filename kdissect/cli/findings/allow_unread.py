@@ -15,7 +15,7 @@ def add_allow_unread(add: Callable[..., object]) -> None:
 
 
 def green(options: Namespace, dissection: Dissection) -> int:
-    """The exit code where nothing was found in what could be read."""
+    """Return the exit code if the readable inputs have no finding."""
     unread = dissection.unread()
     if unread.is_whole or options.allow_unread:
         return OK

@@ -34,7 +34,10 @@ STATISTICS = "stats"
 
 
 def render(name: str, verdict: Verdict, statistics: bool = False, causes: Diagnosis | None = None) -> bytes:
-    """A report as UTF-8. `statistics` adds a table of counts to text, `causes` a first section to HTML."""
+    """Return a report as UTF-8.
+
+    `statistics` adds a table of counts to text, `causes` a first section to HTML.
+    """
     module, function = _WRITERS[name]
     writer: Callable[..., str] = getattr(import_module(module), function)
     more: dict[str, tuple[object, ...]] = {"text": (statistics,), HTML: (causes,)}
@@ -62,7 +65,7 @@ class PrintSchema(Action):
 
 
 class ReportFiles:
-    """The files of `--report`, open from the start; those that `write` did not complete are removed.
+    """The files of `--report`, open from the start. Files that `write` did not complete are removed.
 
     Raises OutputError where a file cannot be written, or would replace an input or another report.
     """

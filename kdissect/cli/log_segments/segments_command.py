@@ -1,5 +1,5 @@
-"""`kdissect segments`: the batches or records of log segments and snapshots, the entries of the files beside
-them, and what is wrong with any of it.
+"""`kdissect segments`: the batches or records of log segments and snapshots, the entries of the files next to
+them, and their faults.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet")
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the batches or records of the files; gives the exit code: 3 where a file is corrupt."""
+    """Print the batches or records of the files and return the exit code: 3 if a file is corrupt."""
     parser = command_parser(
         "segments",
         "List the batches of log segments (.log) and snapshots (.checkpoint), or their records. Checksums "

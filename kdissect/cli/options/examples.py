@@ -121,7 +121,7 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 def examples_of(prog: str) -> str:
-    """The examples of `kdissect NAME`, as lines; nothing for a parser inside a command."""
+    """Return the examples of `kdissect NAME`, as lines, or no lines for a parser inside a command."""
     examples = _EXAMPLES.get(prog.removeprefix("kdissect "), ())
     if not examples:
         return ""

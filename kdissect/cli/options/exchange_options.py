@@ -1,4 +1,4 @@
-"""Options of the list of exchanges: of `inspect`, of its workers, and those that `live` shares."""
+"""Options for the list of exchanges: for `inspect`, for its workers, and the ones that `live` shares."""
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ MAX_JOBS = 64
 
 
 def inspect_options(arguments: Sequence[str]) -> tuple[ArgumentParser, Namespace]:
-    """The parser and what it makes of the arguments. Leaves with exit code 2 where they are wrong."""
+    """Return the parser and what it makes of the arguments. Exit with code 2 if they are wrong."""
     parser = command_parser(
         "inspect", "List the exchanges of captures: requests paired with their responses."
     )

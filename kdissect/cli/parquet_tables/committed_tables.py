@@ -27,7 +27,7 @@ INSTALL = f"this needs the extra arrow: {how_to_install('arrow')}"
 
 
 def run_files(arguments: Sequence[str]) -> int:
-    """List committed files; gives the exit code."""
+    """List committed files and return the exit code."""
     parser = command_parser(
         "pipeline files",
         "List the files that belong to tables, in the order of their rows (docs/tables-at-rest.md).",
@@ -67,7 +67,7 @@ def _facts(directory: str, entries: Iterable[Entry], tables: StreamDirectory) ->
 
 
 def run_compact(arguments: Sequence[str]) -> int:
-    """Join small files; gives the exit code."""
+    """Join small files and return the exit code."""
     parser = command_parser(
         "pipeline compact",
         "Join the small files of tables, also while `pipeline watch` writes there (docs/tables-at-rest.md).",
@@ -91,7 +91,7 @@ def run_compact(arguments: Sequence[str]) -> int:
 
 
 def run_retain(arguments: Sequence[str]) -> int:
-    """Delete old days; gives the exit code."""
+    """Delete old days and return the exit code."""
     parser = command_parser(
         "pipeline retain",
         "Delete rows of old days from tables: whole partitions where days have their own, else the files are "
@@ -123,7 +123,7 @@ def run_retain(arguments: Sequence[str]) -> int:
 
 
 def first_day(options: Namespace, today: date) -> date:
-    """The first day that is kept."""
+    """Return the first remaining day."""
     found: date | None = options.before
     return found or today - timedelta(days=options.days - 1)
 
@@ -136,7 +136,7 @@ def _day(text: str) -> date:
 
 
 def _count(text: str) -> int:
-    # As many as `date` has; people who mean more keep everything.
+    # The number of days that `date` supports. A larger number means all days.
     if not (text.isascii() and text.isdigit() and 0 < int(text[:8]) < 700_000):
         raise ArgumentTypeError(f"{text!r} is not a day count")
     return int(text)
@@ -155,9 +155,9 @@ def add_grace(parser: ArgumentParser) -> None:
 
 
 def _with_tables(directory: str, grace_s: float, act: Callable[[StreamDirectory], None]) -> int:
-    """Do something with the tables of a directory; gives the exit code.
+    """Do something with the tables of a directory and return the exit code.
 
-    What is wrong with the directory, or goes wrong, is said on stderr.
+    Faults of the directory, and errors, go to stderr.
     """
     if not are_installed("pyarrow"):
         say(INSTALL)

@@ -14,14 +14,14 @@ from kdissect.cli.parquet_tables.tables_command import add_partitions, add_table
 from kdissect.model.extras import are_installed, how_to_install
 from kdissect.pipeline.sink.alert_targets import Target, target_of
 
-# A stream lasts: whole days are directories, which `retain` deletes as such.
+# A stream lasts: whole days are directories, which `retain` deletes as a whole.
 BY_DAY = ("day", "broker")
 _UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
 # `kdissect pipeline watch`: captures as they arrive, on Spark Structured Streaming.
 def run_watch(arguments: Sequence[str]) -> int:
-    """Watch directories; gives the exit code."""
+    """Watch directories and return the exit code."""
     parser = _watch_parser()
     options = parser.parse_args(arguments)
     if not is_installed():
@@ -111,7 +111,7 @@ INSTALL = f"kdissect pipeline needs the extra spark: {how_to_install('spark')}"
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run an action of the pipeline; gives the exit code. Others than `run` have options of their own."""
+    """Run an action of the pipeline and return the exit code. Others than `run` have options of their own."""
     if arguments and arguments[0] in _OTHERS:
         return _OTHERS[arguments[0]](arguments[1:])
     parser = _parser()
@@ -179,12 +179,12 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 def count(text: str) -> int:
-    """A number from 1 on, for argparse."""
+    """Return a number from 1 on, for argparse."""
     if not text.isdigit() or not int(text):
         raise ArgumentTypeError(f"{text!r} is no number from 1 on")
     return int(text)
 
 
 def is_installed() -> bool:
-    """Whether the extra is there."""
+    """Return whether the extra is there."""
     return are_installed(*_NEEDS)

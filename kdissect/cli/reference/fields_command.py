@@ -17,7 +17,7 @@ _BODIES = "Fields of bodies: kdissect fields request. and kdissect fields respon
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the fields; gives the exit code."""
+    """Print the fields and return the exit code."""
     parser = command_parser(
         "fields",
         f"List the fields that a filter (-Y) can name (docs/filter.md). {_BODIES}, or longer beginnings.",

@@ -14,7 +14,7 @@ from kdissect.model.limits import DEFAULT_LIMITS
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the limits; gives the exit code."""
+    """Print the limits and return the exit code."""
     parser = command_parser(
         "limits",
         "List the bounds on memory and time that --limits NAME=VALUE,... sets: name, default, unit, and the"

@@ -12,7 +12,7 @@ from kdissect.schema.types import Api
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print all APIs, one API's versions, or one version's grammar; gives the exit code."""
+    """Print all APIs, one API's versions, or one version's grammar, and return the exit code."""
     parser = command_parser(
         "schema",
         "Without arguments all APIs, with an API its versions and fields, with a version its grammar.",

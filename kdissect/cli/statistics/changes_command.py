@@ -19,7 +19,7 @@ from kdissect.stats.by_change.change_traffic import ChangeTraffic
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the changes of the captures; gives the exit code."""
+    """Print the changes of the captures and return the exit code."""
     parser = command_parser(
         "changes",
         "List who created, altered and deleted topics, configs, ACLs, quotas, users and other "

@@ -37,7 +37,7 @@ _ALL = 1_000  # causes
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print what differs, most telling first; gives the exit code."""
+    """Print the differences, most significant first, and return the exit code."""
     parser = command_parser(
         "diff",
         "What clients and brokers do otherwise in BAD than in GOOD, most telling first: outcomes, software, "
@@ -70,7 +70,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _sides(parser: ArgumentParser, options: Namespace) -> list[Namespace]:
-    """The options of either side: its path, and its filter."""
+    """Return the options of either side: its path, and its filter."""
     paths, filters = options.paths, options.filters
     if len(paths) == 1 and len(filters) == 2:
         paths = [*paths, *paths]

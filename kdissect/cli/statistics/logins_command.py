@@ -19,7 +19,7 @@ from kdissect.stats.by_login.login_traffic import LoginTraffic
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the logins of the captures; gives the exit code."""
+    """Print the logins of the captures and return the exit code."""
     parser = command_parser(
         "logins", "List who tried which SASL mechanism as whom, the result, and its duration."
     )
@@ -44,7 +44,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
-    """Write a line for those alike, and the logins that came to nothing."""
+    """Write one line for equal logins, and the failed logins."""
     tables = Tables(options, output)
     if not facts["who"]:
         tables.line("no login by SASL was seen", "dim")

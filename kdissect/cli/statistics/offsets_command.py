@@ -29,7 +29,7 @@ _TABLES = ("positions", "commits", "held", "written_twice", "gaps")
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print what is odd about offsets in the captures; gives the exit code."""
+    """Print the anomalies of offsets in the captures and return the exit code."""
     parser = command_parser(
         "offsets",
         "Positions and commits that jump, and why, transactions that block readers, records written twice.",

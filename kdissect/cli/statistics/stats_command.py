@@ -69,7 +69,7 @@ _EIGHTHS = ("", *(chr(ord("\N{LEFT ONE EIGHTH BLOCK}") - more) for more in range
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the statistics of the captures; gives the exit code."""
+    """Print the statistics of the captures and return the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
     dissection = open_filtered(parser, options)
@@ -196,7 +196,7 @@ def count_blocks(
     stalls: Stalls | None = None,
     test: Callable[[Exchange], bool] | None = None,
 ) -> None:
-    """Have a counter count what it can, and `take` take the rest. Compiled only.
+    """Have a counter count the events that it can, and `take` take further ones. Compiled only.
 
     Requests that `test` takes wait for `stalls`.
     """
@@ -217,7 +217,7 @@ def count_blocks(
 
 
 def _waiting(stalls: Stalls, test: Callable[[Exchange], bool] | None) -> BlockTaker:
-    """What takes blocks for the stalls; requests wait that a test takes."""
+    """Return the taker of blocks for the stalls, in which the requests wait that a test takes."""
 
     def add(exchange: Exchange) -> None:
         stalls.add_exchange(exchange, test is None or test(exchange))
@@ -226,7 +226,7 @@ def _waiting(stalls: Stalls, test: Callable[[Exchange], bool] | None) -> BlockTa
 
 
 def _splitting(take: Callable[[Event], object], split: TimeSplit) -> Callable[[Event], None]:
-    """What takes the events of all captures: what several have counts in one of them."""
+    """Return the taker of all captures' events, in which a connection in several captures counts once."""
     one_way = split.one_way
 
     def take_event(event: Event) -> None:
@@ -311,26 +311,26 @@ def _write_tables(facts: Facts, span_ns: int, options: Namespace, output: Output
 
 
 def _one_way(facts: Facts) -> list[Facts]:
-    """The ways between two captures; nothing where one alone was read."""
+    """Return the paths between two captures, or none if only one was read."""
     found: list[Facts] = (facts["split"]["one_way"] or {}).get("rows", [])
     return found
 
 
 def _told(facts: Facts) -> list[Facts]:
-    """Who was told to read from another replica; nothing where racks were not asked for."""
+    """Return the clients that a broker sent to another replica, or none if racks were not requested."""
     found: list[Facts] = facts.get("racks", {}).get(_TOLD, [])
     return found
 
 
 def _points(over_time: Facts) -> list[Facts]:
-    """The intervals with their bars."""
+    """Return the intervals with their bars."""
     rows = time_rows(over_time)
     drawn = _bars([row["exchanges"] for row in rows])
     return [row | {"bar": bar} for row, bar in zip(rows, drawn, strict=True)]
 
 
 def _bars(values: Sequence[float], width: int = _BAR_WIDTH) -> list[str]:
-    """A bar for each value, the largest `width` cells long, in eighths of a cell."""
+    """Return a bar for each value, the largest `width` cells long, in eighths of a cell."""
     largest = max(values, default=0) or 1
     drawn = []
     for value in values:

@@ -1,5 +1,5 @@
-"""One version of a message as plain tuples: what the compiled readers of bodies know of it
-(native/src/bodies/plan.rs). Those are summaries, bodies as text, plain bodies and the way to records.
+"""One version of a message as plain tuples, for the native readers of bodies (native/src/bodies/plan.rs).
+Those are summaries, bodies as text, plain bodies and the way to records.
 """
 
 from functools import lru_cache
@@ -34,15 +34,15 @@ _TOPICS: dict[tuple[Primitive | Struct, str], str] = {
 
 @lru_cache(maxsize=CACHE_SIZE)
 def native_layout(message: Message, version: int) -> NativeLayout:
-    """The layout of a body. Compiled only."""
+    """Return the layout of a body. Compiled only."""
     rows, structs, fields = layout_rows(Layout(message, version))
     return native.Layout(message.is_flexible(version), rows), structs, fields
 
 
 def layout_rows(layout: Layout) -> tuple[list[StructRow], list[Struct], list[list[Field]]]:
-    """The structs of a message, the root first, the others in the order of the fields that have them.
+    """Return the structs of a message, the root first, then in the order of the fields that have them.
 
-    One struct twice where it stands in two places: so none stands before the one that it is in.
+    A struct that occurs in two places is listed twice, so that each comes after its parent.
     """
     rows: list[StructRow] = []
     plain: list[list[Field]] = []
@@ -70,7 +70,7 @@ def _row(layout: Layout, of: Struct, field: Field, structs: list[Struct]) -> Fie
 
 
 def _role(message: Message, of: Struct, field: Field, kind: Primitive | Struct) -> str:
-    """What a reader may look for in a field: as `summary` and `records.records_fields` have it."""
+    """Return the role of a field for a reader: as `summary` and `records.records_fields` have it."""
     if field.is_error:
         return "error"
     if field.payload is not None:
@@ -86,7 +86,7 @@ def _role(message: Message, of: Struct, field: Field, kind: Primitive | Struct) 
 
 # Which fields of a body say where its records are, and whose: `records_fields`, without what it needs.
 def part_of(field: Field) -> str | None:
-    """Which part of a records field a field of a fixed width, a text or a blob is."""
+    """Return which part of a records field a field of a fixed width, a text or a blob is."""
     if field.type is Primitive.RECORDS:
         return "records"
     if field.entity == "topicName":

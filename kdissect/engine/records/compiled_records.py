@@ -1,6 +1,6 @@
 """Records fields to rows by the compiled hot path: many fields at a time, without an object for each record.
 
-What the compiled part asks of Python stands here, and what becomes of fields that it leaves to Python.
+Callbacks from the native engine to Python, and the handling of fields that it leaves to Python.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,8 +27,8 @@ from kdissect.session.info import ConnectionInfo
 
 HeldField = tuple[Exchange, Frame, str | None, bytes | None, int, int, int]
 """A records field: topic, its id, partition, where it begins and ends in the frame."""
-# What `take_exchange` answers: there is nothing to do; there is enough to `close`; the caller has to look for
-# the fields and `add` them.
+# Results of `take_exchange`: no work is left, there is enough to `close`, or the caller must find the fields
+# and `add` them.
 TAKEN, ENOUGH, LOOK = range(3)
 
 Way = tuple[bool, str, "native.Layout | None"]
@@ -40,7 +40,7 @@ ExchangeRow = tuple[ConnectionInfo, int, str | None, Frame | None, int, Frame | 
 
 
 class ExchangeQuestions(NamedTuple):
-    """What is asked of objects, once each."""
+    """Callbacks about objects, called once for each."""
 
     kind: Callable[[Exchange], tuple[int | None, int | None]]
     """API and version."""
@@ -52,7 +52,7 @@ class ExchangeQuestions(NamedTuple):
 
 
 class NameQuestions(NamedTuple):
-    """What is asked once a kind of body, a topic id, a file, a topic."""
+    """Callbacks that are called once for each kind of body, topic id, file or topic."""
 
     way: Callable[[int, int], WayOfRows | None]
     name: Callable[[Exchange, Frame, bytes], str | None]
@@ -63,7 +63,7 @@ class NameQuestions(NamedTuple):
 
 
 class BatchQuestions(NamedTuple):
-    """What is asked of batches that are compressed, or cut."""
+    """Callbacks about compressed or cut batches."""
 
     limits: Callable[[], tuple[tuple[int, int, int], tuple[int, int]]]
     """`growth` and `usual_growth`."""
@@ -135,12 +135,12 @@ class CompiledRecords(Generic[_Made]):
         self._note = note
 
     def add(self, records: RecordSet) -> bool:
-        """Hold one field; whether there is enough."""
+        """Store one field, and return whether there is enough to `close`."""
         base = None if records.is_response else self._assigned.base(records)
         return self._held.add(records, records.exchange, records.is_response, records.records_field, base)
 
     def close(self) -> Iterator[_Made]:
-        """Decode what is held."""
+        """Decode the stored fields."""
         while (stopped := self._held.decode()) is not None:
             yield from self._take(False)
             if stopped is True:
@@ -154,7 +154,7 @@ class CompiledRecords(Generic[_Made]):
 
 
 def _record_set(found: RecordSet | HeldField) -> RecordSet:
-    """A field that has to be read the other way."""
+    """Return a field that has to be read the other way."""
     if isinstance(found, RecordSet):
         return found
     exchange, frame, topic, topic_id, partition, start, end = found
@@ -163,8 +163,8 @@ def _record_set(found: RecordSet | HeldField) -> RecordSet:
 
 
 def way(api_key: int, api_version: int) -> WayOfRows | None:
-    """`way_to_batches`, but that Python reads records of which the body says which were acquired, and those
-    of a Produce whose response it reads.
+    """Return `way_to_batches`, except that Python reads records whose acquisition depends on the body, and
+    records of a Produce whose response it reads.
     """
     transfers = transfer_rows(api_key, api_version) if api_key == PRODUCE else None
     needs_slow_path = api_key == SHARE_FETCH or (api_key == PRODUCE and transfers is None)
@@ -173,7 +173,10 @@ def way(api_key: int, api_version: int) -> WayOfRows | None:
 
 
 def way_to_batches(api_key: int, api_version: int, needs_slow_path: bool = False) -> Way | None:
-    """The way to the records of an API in a version; None for one without. Python reads those in pieces."""
+    """Return the way to the records of an API in a version; None for one without.
+
+    Python reads records in pieces.
+    """
     is_response = records_side(api_key)
     if is_response is None:
         return None
@@ -217,7 +220,7 @@ def _decompress(codec: int, data: bytes, most: int) -> bytes | None:
 
 
 def rest_fits(data: bytes, start: int, end: int, may_be_cut: bool) -> bool:
-    """Whether bytes after the batches of a field are the beginning of one that may be cut."""
+    """Return whether bytes after the batches of a field are the beginning of a batch that may be cut."""
     found = split_batches(data, start, end, may_be_cut=may_be_cut)
     return not found.batches and not found.faults
 

@@ -1,4 +1,4 @@
-"""The one schema of record rows: names, types and meanings, for JSON, tables, Arrow and Parquet alike."""
+"""The one schema of record rows: names, types and meanings, for JSON, tables, Arrow and Parquet."""
 
 from kdissect.engine.exchange_rows import RowField
 
@@ -6,7 +6,7 @@ _VALUE = "text, or as `--{0}-format` says (hex, base64, json). Bytes that are no
 
 
 def _of_schema(part: str) -> tuple[RowField, ...]:
-    """The columns about the schema of a key or value."""
+    """Return the columns about the schema of a key or value."""
     return (
         RowField(
             f"{part}_wire_format",

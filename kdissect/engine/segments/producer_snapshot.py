@@ -15,7 +15,7 @@ from kdissect.engine.times import millis_text
 from kdissect.model.record_batch import MAX_SEQUENCE, NO_TIMESTAMP
 from kdissect.model.wording import plural
 
-HEAD = Struct(">hIi")  # version; CRC-32C of all that follows it; number of entries
+HEAD = Struct(">hIi")  # version, CRC-32C of all bytes after it, number of entries
 _CRC_END = 6
 VERSION = 1  # ProducerStateManager#PRODUCER_SNAPSHOT_VERSION; other versions never shipped
 
@@ -86,6 +86,6 @@ class ProducerSnapshot(IndexFile):
 
 
 def _first_sequence(last: int, delta: int) -> int:
-    """Sequences wrap to 0 behind the largest (DefaultRecordBatch#decrementSequence)."""
+    """Return sequences wrap to 0 behind the largest (DefaultRecordBatch#decrementSequence)."""
     first = last - delta
     return first if first >= 0 or last < 0 else first + MAX_SEQUENCE + 1

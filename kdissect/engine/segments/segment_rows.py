@@ -89,7 +89,10 @@ _FOLDER = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(?:\.[0-9a-f]{32}-(?:dele
 
 
 def place_of(path: str, topic: str | None) -> tuple[str | None, int | None]:
-    """Topic and partition by a file's path; `topic` given wins. Snapshots are those of the metadata log."""
+    """Return the topic and partition by a file's path; `topic` given wins.
+
+    Snapshots belong to the metadata log.
+    """
     parts = re.split(r"[/\\]", path)
     found = _FOLDER.match(parts[-2]) if len(parts) > 1 else None
     partition = int(found["partition"]) if found else None
@@ -111,7 +114,7 @@ class SegmentRows:
         self._head = {"file": file, "topic": topic, "partition": partition}
 
     def rows(self, placed: PlacedBatch, faults: list[RecordFault]) -> Iterator[Row]:
-        """One row for the batch, or one for each of its records; what does not fit is added to `faults`."""
+        """Yield one row for the batch, or one for each of its records, and add faults to `faults`."""
         if self._records is None:
             yield self._batch_row(placed, faults)
             return
@@ -146,12 +149,14 @@ class SegmentRows:
 
 
 def millis(timestamp: int) -> int | None:
-    """A timestamp of a batch; None for none."""
+    """Return a timestamp of a batch; None for none."""
     return None if timestamp == NO_TIMESTAMP else timestamp
 
 
 def batch_attributes(batch: RecordBatch) -> dict[str, Any]:
-    """What a batch's header says beside its offsets and times. Null: not set, or not in its format."""
+    """Return the fields of a batch's header besides its offsets and times; null: not set, or not in its
+    format.
+    """
     has_producer = batch.producer_id != NO_PRODUCER_ID
     has_sequence = batch.base_sequence != NO_SEQUENCE
     return {

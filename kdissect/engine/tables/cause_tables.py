@@ -1,4 +1,4 @@
-"""The table of what `why` tells."""
+"""The table with the causes from `why`."""
 
 from kdissect.engine.exchange_rows import RowField
 from kdissect.engine.tables.shared_columns import CAPTURE_SET, DAY

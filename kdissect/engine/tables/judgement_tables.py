@@ -1,4 +1,4 @@
-"""Tables of what `check` tells: findings, and what was looked at."""
+"""Tables with the results of `check`: findings, and coverage."""
 
 from kdissect.engine.exchange_rows import RowField
 from kdissect.engine.tables.shared_columns import CAPTURE_SET, CONNECTION, DAY

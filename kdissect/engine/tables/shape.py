@@ -30,7 +30,7 @@ class Shape(NamedTuple):
 
 
 def shapes_of(fields: Iterable[RowField]) -> tuple[Shape, ...]:
-    """The columns. Raises ValueError for a type there is not, or a struct without fields."""
+    """Return the columns. Raises ValueError for a type there is not, or a struct without fields."""
     rows = tuple(fields)
     return tuple(
         _shape(field, field.name, [row for row in rows if row.name.startswith(f"{field.name}.")])

@@ -54,7 +54,7 @@ CLIENT = (
 
 
 def distribution(name: str, doc: str) -> tuple[RowField, ...]:
-    """Columns of a `sketches.distribution.Distribution`: exact figures and percentiles."""
+    """Return columns of a `sketches.distribution.Distribution`: exact figures and percentiles."""
     return (
         RowField(name, "struct", f"{doc}; null for none"),
         RowField(f"{name}.count", "int64", "values"),
@@ -70,7 +70,7 @@ def distribution(name: str, doc: str) -> tuple[RowField, ...]:
 
 
 def sketch(name: str, doc: str) -> tuple[RowField, ...]:
-    """The same with the sketch, so that rows merge."""
+    """Return the fields of a distribution with its sketch, so that rows merge."""
     return (
         *distribution(name, doc),
         RowField(f"{name}.zeros", "int64", "values that are 0: the sketch has no bin for them"),

@@ -156,7 +156,7 @@ class Reassembly:
         return self.odd
 
     def health(self) -> Health:
-        """Counters so far."""
+        """Return counters so far."""
         odd = self.odd
         return Health(
             packets=self.packets,
@@ -173,7 +173,7 @@ class Reassembly:
 
     @property
     def captured_end(self) -> int:
-        """Stream offset of the end of the last bytes that were captured."""
+        """Stream offset after the last captured bytes."""
         odd = self.odd
         if odd.out_of_order_segments:
             return odd.out_of_order_segments[-1].end
@@ -387,8 +387,8 @@ class Reassembly:
     # gaps
 
     def _fill(self, segment: OutOfOrderSegment) -> bool:
-        """Return whether bytes of the segment belong into gaps. Put back bytes that fill one, and note
-        dropped ones.
+        """Return whether bytes of the segment belong into gaps. Put back bytes that fill a gap, and note
+        dropped bytes.
         """
         gaps = self.odd.recent_gaps
         torn = [gap for gap in gaps if gap.start < segment.end and segment.offset < gap.end]

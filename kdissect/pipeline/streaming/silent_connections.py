@@ -5,7 +5,7 @@ Rules:
   state up when an event comes, or when a fact is about it. So a batch reads and writes only connections that
   speak.
 - Files are never changed, as older states name them too. A file that is no larger than the new one, or most
-  of whose connections were taken up, is merged into the new one.
+  of whose connections were resumed, is merged into the new one.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class SilentConnections:
         return found[0]
 
     def take_woken(self) -> list[Silent]:
-        """Return the connections that were taken out because an object refers to them. The caller takes them
+        """Return the connections that were resumed because an object refers to them. The caller takes them
         up.
         """
         woken, self._woken = self._woken, []

@@ -106,7 +106,7 @@ def _truth(value: Any) -> bool | None:
 
 
 def _text(value: Any) -> str | None:
-    """Structs as JSON. File names may hold what is no text."""
+    """Return structs as JSON. File names may hold what is no text."""
     if value is None:
         return None
     text = value if isinstance(value, str) else dumps(value, ensure_ascii=False, default=str)

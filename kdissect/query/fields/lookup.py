@@ -217,7 +217,7 @@ def _suggest_field(name: str, apis: Apis) -> str:
     return near if near.startswith("did") else _ALL
 
 
-# Fields of the content of bytes fields: `request.protocols.metadata_decoded.topics`.
+# Fields in the content of bytes fields: `request.protocols.metadata_decoded.topics`.
 class DecodedSource(Source):
     """The values at a path of the decoded body, with its payloads. For structs only their presence counts."""
 

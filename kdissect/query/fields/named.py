@@ -150,7 +150,7 @@ def enum_kind(name: str, is_number: bool) -> Choice | None:
 
 
 def members(kind: type[StrEnum]) -> Choice:
-    """Return the kind of a field whose values are the members of one of our enumerations."""
+    """Return the kind of a field whose values are the members of an enumeration."""
     return Choice({str(member): str(member) for member in kind}, False, False)
 
 

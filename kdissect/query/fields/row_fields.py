@@ -34,7 +34,7 @@ KIND_FIELDS = frozenset(
 _CODEC = Choice(dict(enumerate(CODEC_NAMES)), False, True)
 _Get = Callable[[RecordBatch], Any]
 
-# Names and meanings are those of the rows of `kdissect segments`.
+# Names and meanings are equal to the rows of `kdissect segments`.
 _FIELDS: tuple[tuple[str, ValueKind, str, _Get], ...] = (
     (
         "",

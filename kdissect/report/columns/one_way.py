@@ -9,16 +9,16 @@ from kdissect.report.printable import printable
 from kdissect.report.quantities import duration
 
 Facts = dict[str, Any]
-_SHOWN = 100  # an error below this part of a time is not shown beside it
+_SHOWN = 100  # an error below this part of a time is left out
 
 
 def one_way_columns(by: Sequence[str]) -> list[TableColumn]:
-    """The dimensions, then the ways."""
+    """Return the dimensions, then the ways."""
     return [*(name_column(name) for name in by), *_way_columns()]
 
 
 def connection_columns() -> list[TableColumn]:
-    """The connection, the two captures, then the ways."""
+    """Return the connection, the two captures, then the ways."""
     return [
         number_column("#", "number", 3, 4, style="dim"),
         TableColumn("client", lambda row: Cell(row["client"]), 15),
@@ -43,7 +43,7 @@ def _way_columns() -> list[TableColumn]:
 
 
 def clock_lines(clocks: Sequence[Facts]) -> Iterator[str]:
-    """What is known of the clocks of each two captures."""
+    """Yield a line about the clocks of each two captures."""
     for row in clocks:
         near, far = printable(row["near_client"]), printable(row["near_broker"])
         least, most = row["ahead_least_ns"], row["ahead_most_ns"]

@@ -1,4 +1,7 @@
-"""The findings, rule by rule; each unfolds. The filters are check boxes that the style sheet listens to."""
+"""The findings, rule by rule, each of which unfolds.
+
+The filters are check boxes that the style sheet listens to.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,9 +18,9 @@ from kdissect.rules.registry import rule_by
 from kdissect.rules.rule import Rule
 from kdissect.schema.citations import resolve
 
-# A page with more than this is slow to open; the other reports hold all of them.
+# A page with more than this is slow to open. The other reports contain all findings.
 MAX_SHOWN = 1000
-# Findings of one rule that are listed; further ones fold away, so that the next rule is on the screen.
+# Findings of one rule that are listed. Further findings fold away, so that the next rule is on the screen.
 _UNFOLDED = 6
 _FILTERS = (
     ("severity", ("error", "warning", "info")),
@@ -28,7 +31,7 @@ _HEX_COLUMNS = 16
 
 
 def findings_section(verdict: Verdict) -> Markup:
-    """Every finding, the most severe first."""
+    """Return every finding, the most severe first."""
     shown = verdict.folds[:MAX_SHOWN]
     if not shown:
         return section("findings", "Findings", element("p", _nothing(verdict), class_="empty"))
@@ -181,7 +184,7 @@ def _cites(finding: Finding) -> Markup:
 
 
 def rules_section(verdict: Verdict) -> Markup:
-    """The rules that judged something, and those that had nothing to judge, by code."""
+    """Return the rules that judged something, and the rules without anything to judge, by code."""
     idle = {rule.code for rule in verdict.not_exercised}
     exercised = [rule for rule in verdict.rules if rule.code not in idle]
     parts = []

@@ -29,7 +29,7 @@ class CollidingTopicNames(BodyRule):
     refusable = True
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Names within the request."""
+        """Yield names within the request."""
         seen: dict[str, str] = {}
         for index, topic in enumerate(body.value.topics):
             plain = str(topic.name).replace(".", "_")
@@ -61,7 +61,7 @@ class NoPartitions(BodyRule):
     refusable = True
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Both counts of each topic."""
+        """Yield both counts of each topic."""
         for index, topic in enumerate(body.value.topics):
             for name in ("num_partitions", "replication_factor"):
                 asked = getattr(topic, name)

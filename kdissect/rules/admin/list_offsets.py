@@ -68,7 +68,7 @@ class OldOffsetsOrder(BodyRule):
     versions = Versions(0, 0)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The offsets of each partition."""
+        """Yield the offsets of each partition."""
         asked = body.other()
         if asked is None:
             return

@@ -30,7 +30,7 @@ class CountAndAssignment(BodyRule):
     refusable = True
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Counts beside assignments."""
+        """Yield counts next to assignments."""
         for index, topic in enumerate(body.value.topics):
             if topic.assignments and (topic.num_partitions != -1 or topic.replication_factor != -1):
                 asked = plural(topic.num_partitions, "partition")
@@ -59,7 +59,7 @@ class DefaultCountTooEarly(BodyRule):
     versions = Versions(0, 3)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Counts without assignments."""
+        """Yield counts without assignments."""
         for index, topic in enumerate(body.value.topics):
             if not topic.assignments and (topic.num_partitions < 1 or topic.replication_factor < 1):
                 partitions = plural(topic.num_partitions, "partition")
@@ -90,7 +90,7 @@ class BadAssignment(BodyRule):
     refusable = True
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The assignments of each topic."""
+        """Yield the assignments of each topic."""
         for index, topic in enumerate(body.value.topics):
             given = topic.assignments
             numbers = sorted(item.partition_index for item in given)

@@ -34,7 +34,7 @@ class UnknownCodec(BatchRule):
     guard = BatchFact.UNKNOWN_CODEC
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """The codec, against those of the magic."""
+        """Yield the codec, against the codecs of the magic."""
         most = Codec.ZSTD if batch.is_current else Codec.LZ4
         if batch.batch.codec > most:
             yield batch.violation(
@@ -60,7 +60,7 @@ class ReservedBits(BatchRule):
     guard = BatchFact.RESERVED_BITS
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Bits without a meaning."""
+        """Yield bits without a meaning."""
         reserved = _RESERVED[batch.batch.magic]
         if batch.batch.attributes & reserved:
             yield batch.violation(

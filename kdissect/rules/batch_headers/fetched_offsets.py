@@ -28,7 +28,7 @@ class OffsetsGoBack(BatchRule):
     guard = BatchFact.OFFSET_NOT_HIGHER
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Each batch of a Fetch against the one before it."""
+        """Yield each batch of a Fetch against the one before it."""
         found, before = batch.batch, batch.before
         if before is None or batch.body.api.name == "FetchSnapshot":
             return
@@ -58,7 +58,7 @@ class EpochsGoBack(BatchRule):
     guard = BatchFact.EPOCH_LOWER
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Each batch of a Fetch against the one before it; -1 is unknown."""
+        """Yield each batch of a Fetch against the one before it; -1 is unknown."""
         found, before = batch.batch, batch.before
         if before is None or batch.body.api.name == "FetchSnapshot":
             return
@@ -90,7 +90,7 @@ class BeforeFetchOffset(BatchRule):
     guard = BatchFact.BEFORE_ASKED
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """The first batch of each partition whose offset stands in the request."""
+        """Yield the first batch of each partition whose offset is in the request."""
         if batch.index or batch.body.api.name != "Fetch":
             return
         records = batch.records
@@ -124,7 +124,7 @@ class EpochBeyondLeader(BatchRule):
     guard = BatchFact.EPOCH_HIGHER
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Each batch of a Fetch against the epoch in the request."""
+        """Yield each batch of a Fetch against the epoch in the request."""
         records = batch.records
         if batch.body.api.name != "Fetch" or records.partition.error_code:
             return

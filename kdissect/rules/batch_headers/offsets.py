@@ -73,6 +73,6 @@ class BaseOffset(BatchRule):
     guard = BatchFact.BASE_OFFSET
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """The base offset of produced batches of magic 2."""
+        """Yield the base offset of produced magic 2 batches."""
         if batch.batch.base_offset:
             yield batch.violation("base_offset", 0, batch.batch.base_offset)

@@ -37,7 +37,7 @@ class OldMagicProduced(BatchRule):
     guard = BatchFact.OTHER_MAGIC
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """The first batch of each partition."""
+        """Yield the first batch of each partition."""
         if (
             batch.records.is_produce
             and batch.version >= _MAGIC_2_FROM
@@ -69,7 +69,7 @@ class NewMagicProduced(BatchRule):
     guard = BatchFact.OTHER_MAGIC
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """The magic of batches in versions before 3."""
+        """Yield the magic of batches in versions before 3."""
         most = (0, 0, 1)[batch.version] if batch.version < _MAGIC_2_FROM else CURRENT_MAGIC
         if batch.batch.magic > most:
             yield batch.violation("magic", f"{most} at most", batch.batch.magic)
@@ -95,7 +95,7 @@ class NewMagicFetched(BatchRule):
     guard = BatchFact.OTHER_MAGIC
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """The magic of what clients fetched."""
+        """Yield the magic of what clients fetched."""
         if batch.body.api.name != "Fetch" or batch.version > _MAGIC_1_UNTIL:
             return
         most = 0 if batch.version <= _MAGIC_0_UNTIL else 1
@@ -126,7 +126,7 @@ class SeveralBatches(BatchRule):
     guard = BatchFact.BEHIND_ANOTHER
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """The second batch of a partition."""
+        """Yield the second batch of a partition."""
         if batch.version >= _MAGIC_2_FROM and batch.index == 1:
             yield batch.violation(
                 "base_offset", "one batch", plural(len(batch.records.found.found.batches), "batch", "batches")
@@ -152,7 +152,7 @@ class ZstdProducedTooEarly(BatchRule):
     guard = BatchFact.EARLY_ZSTD
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """The codec of batches in versions before 7."""
+        """Yield the codec of batches in versions before 7."""
         if batch.version < _PRODUCE_ZSTD and batch.batch.codec == Codec.ZSTD:
             yield batch.violation("attributes", f"zstd from Produce v{_PRODUCE_ZSTD} on", f"v{batch.version}")
 
@@ -179,6 +179,6 @@ class ZstdFetchedTooEarly(BatchRule):
     guard = BatchFact.EARLY_ZSTD
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """The codec of batches in versions before 10."""
+        """Yield the codec of batches in versions before 10."""
         if batch.body.api.name == "Fetch" and batch.version < _FETCH_ZSTD and batch.batch.codec == Codec.ZSTD:
             yield batch.violation("attributes", f"zstd from Fetch v{_FETCH_ZSTD} on", f"v{batch.version}")

@@ -31,6 +31,6 @@ class LongVarint(NodeRule):
     guard = NOT_CANONICAL
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
-        """The last byte of a varint of several."""
+        """Yield the last byte of a varint with several bytes."""
         if node.end - node.start > 1 and not body.data[node.end - 1]:
             yield Violation("the shortest form", body.data[node.start : node.end].hex(" "))

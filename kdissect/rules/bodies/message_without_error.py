@@ -40,7 +40,7 @@ class MessageWithoutError(BodyRule):
     guard = (Longer(("error_message",), 0),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Pairs of code and message at the top and one level below."""
+        """Yield pairs of code and message at the top and one level below."""
         if _is_odd(body.value):
             yield body.violation("error_message", "null with error code 0", repr(body.value.error_message))
         for name, item in items(body.value):

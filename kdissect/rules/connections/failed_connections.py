@@ -1,4 +1,4 @@
-"""Rules: connections that came to nothing."""
+"""Rules: failed connections."""
 
 from collections.abc import Iterator
 
@@ -149,6 +149,6 @@ class ClosedAtOnce(ProblemRule):
     expects = "a connection that stays open"
 
     def check(self, found: ConnectionProblem) -> Iterator[Violation]:
-        """Without a byte: of a request that was not answered other rules tell."""
+        """Yield connections without a byte. Other rules report requests without a response."""
         if found.connection.kind is ConnectionKind.NO_DATA:
             yield Violation(self.expects, found.problem.fact)

@@ -27,7 +27,7 @@ class BadAcquiredRecords(BodyRule):
     guard = (Longer(("acquired_records",), 0),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The ranges of each partition."""
+        """Yield the ranges of each partition."""
         for _, partition, at in body.partitions("responses"):
             last = -1
             for number, held in enumerate(partition.acquired_records):
@@ -61,7 +61,7 @@ class AcquiredNotCarried(BodyRule):
     guard = (Longer(("acquired_records",), 0),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The last offset acquired against the last one carried, of each partition."""
+        """Yield the last offset acquired against the last one carried, of each partition."""
         if body.exchange.connection.logged is not None:
             return  # its records are not known
         carried = {

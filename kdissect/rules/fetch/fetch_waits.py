@@ -39,7 +39,7 @@ class LateFetch(BodyRule):
     guard = (LaterThan(".max_wait_ms", _SLACK_NS),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Latency against the request's wait, without a throttle."""
+        """Yield the latency against the request's wait, without a throttle."""
         asked, latency = body.other(), body.exchange.latency_ns
         if asked is None or latency is None or getattr(body.value, "throttle_time_ms", None):
             return
@@ -72,7 +72,8 @@ class EarlyFetch(BodyRule):
     cites = ("spec/000 Fetch API",)
     on = (("Fetch", RESPONSE),)
     once = Once.PARTY
-    # Apache Kafka gives none in the captures here; a broker that does not wait gave 4,428 in half a second.
+    # Apache Kafka returns none in the captures here. A broker that does not wait returned 4,428 in half a
+    # second.
     rises = Rise(100, 10)
     guard = (
         All(
@@ -87,7 +88,7 @@ class EarlyFetch(BodyRule):
     )
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Bytes and latency of a full, sessionless fetch."""
+        """Yield bytes and latency of a full, sessionless fetch."""
         asked, latency = body.other(), body.exchange.latency_ns
         if asked is None or latency is None or not asked.topics or getattr(asked, "session_id", None):
             return
@@ -95,7 +96,7 @@ class EarlyFetch(BodyRule):
             return
         partitions = [p for topic in body.value.responses for p in topic.partitions]
         if not partitions and body.version < _HAS_ERROR_CODE:
-            return  # how these versions tell an error of the whole request
+            return  # these versions report an error of the whole request in this form
         if any(_has_reason(partition) for partition in partitions):
             return
         held = sum(len(partition.records or b"") for partition in partitions)

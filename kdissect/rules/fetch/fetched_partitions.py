@@ -33,7 +33,7 @@ class NegativeFetchOffset(BodyRule):
     guard = (Below(("fetch_offset",), 0),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Each partition of the request."""
+        """Yield each partition of the request."""
         for _, partition, at in body.partitions("topics"):
             if partition.fetch_offset < 0:
                 yield body.violation(f"{at}.fetch_offset", "0 or more", str(partition.fetch_offset))
@@ -60,7 +60,7 @@ class NoLockTime(BodyRule):
     guard = (Below((".acquisition_lock_timeout_ms",), 1),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The time, where records were acquired."""
+        """Yield the time, where records were acquired."""
         answer = body.value
         time_ms = answer.acquisition_lock_timeout_ms
         has_records = any(row.acquired_records for _, row, _ in body.partitions("responses"))
@@ -92,7 +92,7 @@ class OnlyPartOfMessage(BodyRule):
     versions = Versions(0, 2)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The size of the first message of each partition."""
+        """Yield the size of each partition's first message."""
         for _, partition, at in body.partitions("responses"):
             records = bytes((partition.records or b"")[:_HEAD])
             size = _HEAD + int.from_bytes(records[8:], signed=True)
@@ -125,7 +125,7 @@ class RecordsWithoutHighWatermark(BodyRule):
     guard = (All((Below(("high_watermark",), 0), Longer(("records",), 0))),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Partitions with records and no error, where a consumer asked."""
+        """Yield partitions with records and no error, where a consumer asked."""
         asked = body.other()
         replica = getattr(asked, "replica_state", asked)  # a tag from v15 on, which consumers do not send
         if asked is None or getattr(replica, "replica_id", _CONSUMER) != _CONSUMER:

@@ -1,4 +1,4 @@
-"""Rules: data in a Fetch response where none belongs."""
+"""Rules: data in a wrong place of a Fetch response."""
 
 from collections.abc import Iterator
 
@@ -41,14 +41,14 @@ class ErrorWithData(BodyRule):
     guard = (Other((".error_code",), frozenset({0})),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Partitions beside the error."""
+        """Yield partitions next to the error."""
         if not body.value.error_code:
             return
         for _, row, at in body.partitions("responses"):
             if row.records or not row.error_code:
                 what = f"{plural(len(row.records or b''), 'byte')} of records, error code {row.error_code}"
                 yield body.violation(at, "no partition", what)
-                return  # the others have the same cause
+                return  # further partitions have the same cause
 
 
 class RecordsWithError(BodyRule):
@@ -71,7 +71,7 @@ class RecordsWithError(BodyRule):
     guard = (All((Other(("error_code",), frozenset({0})), _RECORDS)),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The records of each partition with an error."""
+        """Yield the records of each partition with an error."""
         if getattr(body.value, "error_code", 0):
             return
         for _, row, at in body.partitions("responses"):
@@ -100,7 +100,7 @@ class PreferredReplicaWithRecords(BodyRule):
     guard = (All((Above(("preferred_read_replica",), -1), _RECORDS)),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The records of each partition with a preferred replica."""
+        """Yield the records of each partition with a preferred replica."""
         for _, row, at in body.partitions("responses"):
             if getattr(row, "preferred_read_replica", -1) >= 0 and row.records:
                 seen = f"{plural(len(row.records), 'byte')} with replica {row.preferred_read_replica}"
@@ -136,7 +136,7 @@ class AbortedUnasked(BodyRule):
     )
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The list of each partition."""
+        """Yield the list of each partition."""
         asked = body.other()
         if getattr(asked, "isolation_level", None) != _READ_UNCOMMITTED:
             return

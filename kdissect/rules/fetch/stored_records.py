@@ -1,4 +1,4 @@
-"""Rules: records that are fetched, against those that were produced."""
+"""Rules: fetched records, compared with produced ones."""
 
 from collections.abc import Iterator
 
@@ -36,7 +36,7 @@ class OtherRecords(FactRule):
     facts = (StoredFact.RECORDS_DIFFER,)
 
     def check(self, fact: Fact) -> Iterator[Violation]:
-        """The batch that differs."""
+        """Yield the batch that differs."""
         offset, producer_id, epoch, sequence = fact.seen
         earlier = None if fact.earlier is None else (fact.earlier.connection, fact.earlier.ordinal)
         batch = f"offset {offset} (producer {producer_id}, epoch {epoch}, sequence {sequence})"

@@ -34,7 +34,7 @@ class UnrequestedPartition(BodyRule):
     guard = (All((Fact.OTHER_RESULTS, InRequest(Not(Above((".session_epoch",), 0))))),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Answered partitions that a full fetch did not name, and those that it named in vain."""
+        """Yield response partitions that a full fetch did not name, and partitions that it named in vain."""
         found = held(body)
         if found is None:
             return

@@ -30,7 +30,7 @@ class TrailingBytes(UndecodableRule):
     kinds = frozenset({FaultKind.LEFT_OVER})
 
     def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
-        """Bytes behind the body."""
+        """Yield bytes after the body."""
         end = len(body.data)
         seen = f"{plural(end - body.end, 'byte')} left over"
         yield Violation(

@@ -1,4 +1,4 @@
-"""Rules: what the leader of a generation assigns, and what members are given of it."""
+"""Rules: assignments of a generation's leader, and assignments that members receive."""
 
 from kdissect.history.groups.group_assignments import AssignmentFact
 from kdissect.model.finding import Claim, Level, Severity, Who

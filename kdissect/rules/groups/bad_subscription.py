@@ -32,7 +32,7 @@ class BadSubscription(BodyRule):
     on = (("JoinGroup", REQUEST),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The metadata of each protocol."""
+        """Yield the metadata of each protocol."""
         if body.value.protocol_type != "consumer":
             return
         message = protocol_messages.payload(_SUBSCRIPTION)

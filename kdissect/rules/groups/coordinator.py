@@ -58,7 +58,7 @@ class LeaderNotMember(BodyRule):
     on = (("JoinGroup", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The leader against the members, where there are any."""
+        """Yield the leader against the members, if there are any."""
         answer = body.value
         members = [str(member.member_id) for member in answer.members or ()]
         if not answer.error_code and members and str(answer.leader) not in members:

@@ -24,7 +24,7 @@ class WrongGeneration(FactRule):
         "org.apache.kafka.coordinator.group.GroupMetadataManager#throwIfGenerationIdUnmatched",
     )
     facts = (ClassicFact.GENERATION_DIFFERS,)
-    awaits_end = True  # members join on a connection of their own: a lost JoinGroup tells another generation
+    awaits_end = True  # members join on separate connections: a lost JoinGroup names another generation
 
 
 class GivenIdUnused(FactRule):

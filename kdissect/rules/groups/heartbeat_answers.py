@@ -36,7 +36,7 @@ class NoHeartbeatInterval(BodyRule):
     guard = (Below((".heartbeat_interval_ms",), 1),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The interval of a member that is in the group."""
+        """Yield the interval of a member that is in the group."""
         answer = body.value
         if not answer.error_code and answer.member_epoch > 0 and answer.heartbeat_interval_ms <= 0:
             yield body.violation("heartbeat_interval_ms", "more than 0", str(answer.heartbeat_interval_ms))
@@ -72,7 +72,7 @@ class FencedAtJoin(BodyRule):
     )
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The epoch of the request beside the error."""
+        """Yield the request's epoch next to the error."""
         asked = body.other()
         if (
             asked is not None
@@ -102,7 +102,7 @@ class ZeroIdAssigned(BodyRule):
     guard = (TopicId(frozenset({NO_TOPIC_ID})),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The topics of the assignment."""
+        """Yield the topics of the assignment."""
         assignment = body.value.assignment
         for index, topic in enumerate(() if assignment is None else assignment.topic_partitions or ()):
             if topic.topic_id == NO_TOPIC_ID:

@@ -1,4 +1,4 @@
-"""Rules: what the leader of a classic group is told, and what it sends."""
+"""Rules: data that the leader of a classic group receives, and data that it sends."""
 
 from collections.abc import Iterator
 
@@ -31,7 +31,7 @@ class LeaderWithoutMembers(BodyRule):
     on = (("JoinGroup", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The list of one that leads."""
+        """Yield the list of one that leads."""
         answer = body.value
         leads = bool(answer.member_id) and answer.leader == answer.member_id
         if not answer.error_code and leads and not answer.members:
@@ -58,7 +58,7 @@ class MemberAssignedTwice(BodyRule):
     guard = (Longer((".assignments",), 1),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The members of the list."""
+        """Yield the members of the list."""
         seen = set()
         for index, row in enumerate(body.value.assignments or ()):
             if row.member_id in seen:

@@ -34,7 +34,7 @@ class OddCommit(BodyRule):
     guard = (Below(("committed_offset",), -1), Longer(("committed_metadata",), _METADATA_LIMIT))
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Offset and metadata of each partition."""
+        """Yield the offset and metadata of each partition."""
         for _, partition, at in body.partitions("topics"):
             if partition.committed_offset < -1:
                 yield body.violation(f"{at}.committed_offset", "-1 or more", str(partition.committed_offset))

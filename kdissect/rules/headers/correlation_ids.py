@@ -1,4 +1,4 @@
-"""Rules: correlation ids of the requests of a connection."""
+"""Rules: correlation ids of a connection's requests."""
 
 from collections.abc import Iterator
 
@@ -33,7 +33,7 @@ class ReusedCorrelationId(ExchangeRule):
     guard = ExchangeFact.ID_NOT_HIGHEST
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """The id against those that wait for an answer when the request is sent."""
+        """Yield the id against the ids of waiting requests when the request is sent."""
         if (
             exchange.request is None
             or exchange.correlation_id is None
@@ -71,13 +71,13 @@ class CorrelationIdOrder(ExchangeRule):
     guard = ExchangeFact.ID_NOT_HIGHEST
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """The id against the one before it, wrap-around and Java's reserved ids excepted."""
+        """Yield the id against the one before it, wrap-around and Java's reserved ids excepted."""
         previous, now = view.previous, exchange.correlation_id
         if previous is None or now is None or exchange.request is None:
             return
         before = previous.correlation_id
         if before is None or previous.ordinal > exchange.ordinal:  # it waited for its answer in vain
             return
-        is_java = exchange.connection.software_name in (None, JAVA)  # older ones have no name
+        is_java = exchange.connection.software_name in (None, JAVA)  # earlier clients send no name
         if before < _FIRST_RESERVED and (now == before or (now < before and not is_java)):
             yield Violation(f"more than {before}", str(now), start=4, end=8)

@@ -47,7 +47,7 @@ class BadAddress(BodyRule):
     )
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Each struct with a host; the first fault of each."""
+        """Yield each struct with a host, with its first fault."""
         answer = body.value
         if body.api.name in _KNOWN and sent(answer, "error_code", 0):
             return

@@ -29,7 +29,7 @@ class TopicIdTooEarly(BodyRule):
     versions = Versions(10, 11)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Names and ids of the topics asked for."""
+        """Yield names and ids of the topics asked for."""
         for index, topic in enumerate(body.value.topics or ()):
             if topic.name is None:
                 yield body.violation(f"topics[{index}].name", "a name", "null")
@@ -55,7 +55,7 @@ class UnknownLeader(BodyRule):
     on = (("Metadata", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Leaders of partitions without an error."""
+        """Yield leaders of partitions without an error."""
         brokers = {broker.node_id for broker in body.value.brokers}
         for _, partition, at in body.partitions("topics"):
             leader = partition.leader_id
@@ -81,7 +81,7 @@ class IsrNotReplicas(BodyRule):
     overrides = ("MET009",)  # a leader that is no replica is not in sync either
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Each partition's sets."""
+        """Yield each partition's sets."""
         for _, partition, at in body.partitions("topics"):
             leader, stray = partition.leader_id, set(partition.isr_nodes)
             if leader >= 0:
@@ -114,7 +114,7 @@ class MissingTopicId(BodyRule):
     versions = Versions(10, NO_UPPER_BOUND)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Ids of topics without an error."""
+        """Yield ids of topics without an error."""
         for index, topic in enumerate(body.value.topics):
             if topic.error_code == 0 and not any(topic.topic_id):
                 yield body.violation(f"topics[{index}].topic_id", "an id", "zero")

@@ -28,7 +28,7 @@ class OddReplicas(BodyRule):
     on = (("Metadata", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Each partition's sets."""
+        """Yield each partition's sets."""
         for _, partition, at in body.partitions("topics"):
             for name in _SETS:
                 ids = getattr(partition, name, ())

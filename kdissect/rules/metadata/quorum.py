@@ -1,4 +1,4 @@
-"""Rules: epochs of brokers and of the metadata quorum, and pieces of its snapshots."""
+"""Rules: epochs of brokers and the metadata quorum, and pieces of its snapshots."""
 
 from kdissect.history.epochs.broker_epochs import BrokerFact
 from kdissect.history.epochs.own_counters import CounterFact

@@ -39,7 +39,7 @@ class OtherPartitions(BodyRule):
     guard = (Fact.OTHER_RESULTS,)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Partitions that are missing or were not asked for, and those that stand twice."""
+        """Yield missing, unrequested and repeated partitions."""
         found = held(body)
         if found is None:
             return
@@ -80,7 +80,7 @@ class OtherCount(BodyRule):
     guard = (Fact.OTHER_RESULTS,)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """How many results there are; where as many as entries, whether they are those."""
+        """Yield the number of results, or, if it is right, whether they belong to the entries."""
         found = held(body)
         if found is None:
             return
@@ -121,6 +121,6 @@ class EntryTwice(BodyRule):
     guard = (Fact.TWICE,)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Entries that have the key of one before."""
+        """Yield entries that have the key of one before."""
         for entry in repeated(body):
             yield body.violation(entry.path, "each once", f"'{text_of(entry.key)}' again")

@@ -38,7 +38,7 @@ class UnsolicitedResponse(ExchangeRule):
     guard = ExchangeFact.ANOMALY
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """What pairing noted."""
+        """Yield the anomalies of pairing."""
         anomalies = exchange.anomalies or ()
         if any(anomaly.kind is AnomalyKind.UNREADABLE_REQUEST for anomaly in anomalies):
             yield Violation(inconclusive="it may answer a request that does not fit, or was not whole yet")
@@ -75,7 +75,7 @@ class OutOfOrderResponse(ExchangeRule):
     guard = ExchangeFact.ANOMALY
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """What pairing noted, where an earlier request was answered later."""
+        """Yield the anomalies of pairing, if an earlier request was answered later."""
         response = exchange.response
         if response is None or not _is_out_of_order(exchange):
             return
@@ -90,9 +90,9 @@ class OutOfOrderResponse(ExchangeRule):
 
 
 def _is_later(earlier: Earlier, time_ns: int) -> bool:
-    """Whether a request was answered at a time or later, and passed over none itself.
+    """Return whether a request was answered at a time or later, and passed over none itself.
 
-    If it did, both answers may be in order, behind a request that has no answer at all. Times do not show
+    If it did, both responses may be in order, after a request that has no response at all. Times do not show
     which of them is the later one: two answers of one packet have one time, and packets may stand out of
     order in the capture.
     """
@@ -127,7 +127,7 @@ class DuplicateResponse(ExchangeRule):
     guard = ExchangeFact.ANOMALY
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """What pairing noted."""
+        """Yield the anomalies of pairing."""
         for anomaly in exchange.anomalies or ():
             if anomaly.kind is AnomalyKind.DUPLICATE_RESPONSE:
                 yield Violation("one answer for each request", anomaly.detail, start=0, end=4, side=RESPONSE)
@@ -151,7 +151,7 @@ class Acks0Response(ExchangeRule):
     guard = ExchangeFact.ANOMALY
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """What pairing noted."""
+        """Yield the anomalies of pairing."""
         for anomaly in exchange.anomalies or ():
             if anomaly.kind is AnomalyKind.UNEXPECTED_RESPONSE:
                 yield Violation("no answer", "a response", start=0, end=4, side=RESPONSE)
@@ -181,7 +181,7 @@ class UnansweredRequest(ExchangeRule):
     guard = ExchangeFact.NOT_ANSWERED
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """How the connection of an unanswered request ended."""
+        """Yield how the connection of an unanswered request ended."""
         close = exchange.close
         if close is None or close.by != Who.BROKER or view.info.is_unheard_after_proxy:
             return

@@ -36,7 +36,7 @@ class PassedOver(ExchangeRule):
     guard = ExchangeFact.NOT_ANSWERED
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """What pairing noted of a request, if it asked for an answer."""
+        """Yield the anomalies of pairing for a request, if it expected a response."""
         noted = [a.detail for a in exchange.anomalies or () if a.kind is AnomalyKind.PASSED_OVER]
         if not noted or (exchange.api_key == PRODUCE and exchange.request_summary().acks is None):
             return

@@ -1,4 +1,4 @@
-"""Rules: the time that a broker tells a client to be silent."""
+"""Rules: the time for which a broker asks a client to be silent."""
 
 from kdissect.history.connections.throttling import ThrottleFact
 from kdissect.model.finding import Claim, Level, Severity, Who

@@ -271,7 +271,7 @@ class NoProducerId(BodyRule):
     guard = (All((Among((".error_code",), frozenset({0})), Below((".producer_id", ".producer_epoch"), 0))),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Both numbers, where there is no error."""
+        """Yield both numbers, unless there is an error."""
         answer = body.value
         for field in ("producer_id", "producer_epoch") if not answer.error_code else ():
             if getattr(answer, field) < 0:

@@ -31,7 +31,7 @@ class InvalidAcks(BodyRule):
     guard = (Other((".acks",), frozenset({-1, 0, 1})),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The field."""
+        """Yield the field."""
         if body.value.acks not in (-1, 0, 1):
             yield body.violation("acks", "-1, 0 or 1", str(body.value.acks))
 
@@ -56,7 +56,7 @@ class NoRecords(BodyRule):
     guard = (Empty(("records",)),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Records of each partition."""
+        """Yield records of each partition."""
         for _, partition, at in body.partitions("topic_data", "partition_data"):
             if not partition.records:
                 seen = "null" if partition.records is None else "empty"

@@ -127,7 +127,7 @@ class NotDecompressing(RecordFaultRule):
     expected = "bytes of the codec"
 
     def check(self, fault: RecordFault, batch: Batch) -> Iterator[Violation]:
-        """What the codec says."""
+        """Yield the error of the codec."""
         if fault.kind is AnomalyKind.DECOMPRESSION_LIMIT:
             yield Violation(inconclusive="the records are larger than is decompressed")
         else:

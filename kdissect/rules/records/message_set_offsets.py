@@ -32,7 +32,7 @@ class WrapperOffset(RecordRule):
     guard = BatchFact.OTHER_MAGIC
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Fetched compressed messages of magic 0 and 1."""
+        """Yield the fetched compressed messages of magic 0 and 1."""
         found = batch.batch
         if not found.codec:
             return
@@ -68,7 +68,7 @@ class InnerOffsets(RecordRule):
     guard = BatchFact.OTHER_MAGIC
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Produced compressed messages of magic 1."""
+        """Yield the produced compressed messages of magic 1."""
         found = batch.batch
         if not found.codec:
             return

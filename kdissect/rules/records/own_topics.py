@@ -37,7 +37,7 @@ class MalformedOwnRecord(RecordRule):
     guard = BatchFact.OWN_TOPIC | BatchFact.CONTROL
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Keys and values that do not fit."""
+        """Yield keys and values that do not fit."""
         for index, payloads in enumerate(batch.payloads):
             for part, payload in (("key", payloads.key), ("value", payloads.value)):
                 error = None if payload is None else payload.error
@@ -83,7 +83,7 @@ class UnknownOwnRecord(RecordRule):
 
 
 def _unknown(payload: Payload) -> str:
-    """What of a payload the schema does not know; empty: nothing."""
+    """Return the part of a payload that the schema does not know, or an empty text."""
     if payload.error is not None:
         return f"{payload.name}: {payload.error.why}" if payload.error.kind is FaultKind.UNKNOWN else ""
     known = protocol_messages.payload(payload.name).versions.last

@@ -31,7 +31,7 @@ class OtherMaxTimestamp(RecordRule):
     guard = BatchFact.RECORDS
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Timestamps of the records of magic 2."""
+        """Yield timestamps of magic 2 records."""
         found = batch.batch
         if found.is_log_append_time or not batch.is_whole:
             return
@@ -68,7 +68,7 @@ class OtherBaseTimestamp(RecordRule):
     guard = BatchFact.RECORDS
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """The first record of produced batches of magic 2."""
+        """Yield the first record of produced magic 2 batches."""
         found = batch.batch
         if found.is_log_append_time:
             return

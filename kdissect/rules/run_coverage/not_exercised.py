@@ -1,4 +1,4 @@
-"""Why a rule had nothing to judge, from what the traffic was."""
+"""Reasons why a rule had no subject to judge, from the traffic."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _PIECES = {
 
 
 def why_not_exercised(rule: Rule, coverage: Coverage) -> str:
-    """The reason, in some words. `rule` is one that looked at nothing."""
+    """Return the reason, in some words. `rule` is one that looked at nothing."""
     if not coverage.exchanges:
         return "no exchange"
     seen = {api_name(key) or "" for key, _ in coverage.apis if key is not None}

@@ -40,7 +40,7 @@ class MechanismNotOffered(FactRule):
     expects = "one of {}"
 
     def check(self, fact: Fact) -> Iterable[Violation]:
-        """A mechanism that is not in the list."""
+        """Return a mechanism that is not in the list."""
         return [] if fact.seen in fact.expected else super().check(fact)
 
 
@@ -71,7 +71,7 @@ class RefusedThoughListed(FactRule):
     sees = "{} refused"
 
     def check(self, fact: Fact) -> Iterable[Violation]:
-        """A mechanism that is in the list."""
+        """Return a mechanism that is in the list."""
         return super().check(fact) if fact.seen in fact.expected else []
 
 
@@ -100,7 +100,7 @@ class LoginRefused(FactRule):
     facts = (SaslFact.FAILED,)
 
     def check(self, fact: Fact) -> Iterator[Violation]:
-        """The error by its name, and who tried."""
+        """Yield the error by its name, and who tried."""
         tried = f": {fact.detail}" if fact.detail else ""
         yield Violation(
             "a login that succeeds", f"{error_name(fact.seen)}{tried}", "error_code", side=fact.side
@@ -129,7 +129,7 @@ class MechanismNotListed(BodyRule):
     needs = "the request as well"
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The mechanism of the request."""
+        """Yield the mechanism of the request."""
         asked, listed = body.other(), body.value.mechanisms
         if asked is None or body.value.error_code or asked.mechanism in listed:
             return

@@ -31,7 +31,7 @@ class BadPlainToken(FactRule):
     facts = (SaslFact.TOKEN_DIFFERS,)
 
     def check(self, fact: Fact) -> Iterator[Violation]:
-        """The form of the token; its bytes are secret."""
+        """Yield the form of the token, without its secret bytes."""
         if fact.expected != "PLAIN":
             return
         for fault in super().check(fact):
@@ -59,7 +59,7 @@ class BadScramToken(FactRule):
     facts = (SaslFact.TOKEN_DIFFERS,)
 
     def check(self, fact: Fact) -> Iterator[Violation]:
-        """The form of the token; its bytes are secret."""
+        """Yield the form of the token, without its secret bytes."""
         if fact.expected == "PLAIN":
             return
         for fault in super().check(fact):

@@ -132,9 +132,9 @@ class NotOtlp(BodyRule):
     on = (("PushTelemetry", REQUEST),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The metrics, decompressed and decoded."""
+        """Yield the metrics, decompressed and decoded."""
         metrics, codec = bytes(body.value.metrics), body.value.compression_type
-        is_known = 0 <= codec <= Codec.ZSTD  # others are TEL004 and BDY017
+        is_known = 0 <= codec <= Codec.ZSTD  # TEL004 and BDY017 judge other codecs
         why = metrics_fault(metrics, codec) if metrics and is_known else None
         if why is not None:
             yield body.violation("metrics", "MetricsData", why)

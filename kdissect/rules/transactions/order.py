@@ -1,4 +1,4 @@
-"""Rules: the order of requests of a transaction."""
+"""Rules: the order of a transaction's requests."""
 
 from collections.abc import Iterable, Iterator
 
@@ -55,7 +55,7 @@ class EndWithoutBegin(FactRule):
     sees = "EndTxn, committed {}"
 
     def check(self, fact: Fact) -> Iterable[Violation]:
-        """The first end without a transaction."""
+        """Return the first end without a transaction."""
         return () if fact.detail == REPEATED else super().check(fact)
 
 
@@ -189,7 +189,7 @@ class JoinedTwice(FactRule):
     facts = (TransactionFact.JOINED_TWICE,)
 
     def check(self, fact: Fact) -> Iterator[Violation]:
-        """The version stands in the header."""
+        """Yield the version, which is in the header."""
         for fault in super().check(fact):
             seen = f"version {fact.seen} in a transaction with AddPartitionsToTxn"
             yield fault._replace(expected="one way to join", seen=seen, path="", start=2, end=4)
@@ -215,7 +215,7 @@ class OtherMarker(FactRule):
     facts = (TransactionFact.MARKER_DIFFERS,)
 
     def check(self, fact: Fact) -> Iterator[Violation]:
-        """Whether they commit."""
+        """Yield whether they commit."""
         for fault in super().check(fact):
             yield fault._replace(expected=_word(fact.expected), seen=_word(fact.seen), path="")
 

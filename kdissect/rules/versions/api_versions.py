@@ -36,7 +36,7 @@ class BadRanges(BodyRule):
     on = (("ApiVersions", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Each entry of the list."""
+        """Yield each entry of the list."""
         for place, expected, seen in _bad_entries(body.value):
             yield body.violation(place, expected, seen)
 
@@ -73,7 +73,7 @@ class ApiVersionsNotListed(BodyRule):
     on = (("ApiVersions", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The keys of a successful answer."""
+        """Yield the keys of a successful answer."""
         if body.value.error_code == 0 and all(key.api_key != API_VERSIONS for key in body.value.api_keys):
             yield body.violation(
                 "api_keys",
@@ -102,7 +102,7 @@ class ClientSoftware(BodyRule):
     versions = Versions(3, NO_UPPER_BOUND)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Both names against the pattern."""
+        """Yield both names against the pattern."""
         for name in ("client_software_name", "client_software_version"):
             value = getattr(body.value, name)
             if not isinstance(value, str) or not _NAME.fullmatch(value):
@@ -133,7 +133,7 @@ class ApiVersionsBody(ExchangeRule):
         return api_key == API_VERSIONS
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """Bytes behind the header that are a known habit; others are FRM006."""
+        """Yield bytes after the header that are a known habit. FRM006 judges other bytes."""
         if exchange.api_key != API_VERSIONS or exchange.request is None:
             return
         body = body_of(exchange, REQUEST)

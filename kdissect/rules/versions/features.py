@@ -27,7 +27,7 @@ class BadFeatureRange(BodyRule):
     versions = Versions(3, NO_UPPER_BOUND)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Supported and finalized features."""
+        """Yield the supported and finalized features."""
         for field, low, high in (
             ("supported_features", "min_version", "max_version"),
             ("finalized_features", "min_version_level", "max_version_level"),

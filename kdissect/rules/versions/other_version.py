@@ -11,7 +11,7 @@ from kdissect.rules.views.body_view import Body
 
 
 def _other_version(body: Body, side: str) -> Iterator[Violation]:
-    """The other versions of the API that explain every byte."""
+    """Yield the other versions of the API that explain every byte."""
     fitting = (
         other_versions(body.data, body.api.key, body.version, side == RESPONSE) if body.side == side else []
     )
@@ -40,7 +40,7 @@ class ResponseInOtherVersion(UndecodableRule):
     kinds = frozenset(FaultKind)
 
     def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
-        """The versions that fit."""
+        """Return the versions that fit."""
         return _other_version(body, RESPONSE)
 
 
@@ -63,5 +63,5 @@ class RequestInOtherVersion(UndecodableRule):
     kinds = frozenset(FaultKind)
 
     def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
-        """The versions that fit."""
+        """Return the versions that fit."""
         return _other_version(body, REQUEST)

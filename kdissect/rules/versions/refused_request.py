@@ -23,7 +23,7 @@ _LAST_BEFORE_4 = 11  # Kafka 4.0 brought Produce v12 (KIP-890)
 
 
 def _prompt_close(exchange: Exchange) -> str:
-    """How, and how soon: `fin after 2.0 ms`; empty where the broker did not close, or later."""
+    """Return how, and how soon: `fin after 2.0 ms`; empty where the broker did not close, or later."""
     after_ns = promptly_closed_ns(exchange)
     if after_ns is None or exchange.close is None:
         return ""
@@ -61,7 +61,7 @@ class OldProduceRefused(ExchangeRule):
         return api_key == _PRODUCE and api_version is not None and 0 <= api_version < _FIRST_TAKEN
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """What was advertised, and what became of the request."""
+        """Yield the advertised range, and the result of the request."""
         found, version = advertised_range(view, _PRODUCE), exchange.api_version
         if found is None or version is None or not self.concerns(exchange.api_key, version):
             return
@@ -76,7 +76,7 @@ class OldProduceRefused(ExchangeRule):
 
 
 def _refusal(exchange: Exchange) -> str:
-    """How the broker refused; empty where it did not."""
+    """Return how the broker refused, or an empty text."""
     if exchange.response is None:
         return _prompt_close(exchange)
     errors = exchange.response_summary().errors
@@ -142,7 +142,7 @@ class RefusedByClose(ExchangeRule):
     guard = ExchangeFact.NOT_ANSWERED
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """A request without an answer, in a version that was dropped."""
+        """Yield a request without an answer, in a version that was dropped."""
         closed, key = _prompt_close(exchange), exchange.api_key
         if exchange.response is not None or not closed:
             return

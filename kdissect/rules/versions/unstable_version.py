@@ -34,7 +34,7 @@ class UnstableVersion(ExchangeRule):
         return known is not None and api_version in known.unstable
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """The version against the table of releases."""
+        """Yield the version against the table of releases."""
         known = history(exchange.api_key) if exchange.api_key is not None else None
         if exchange.request is not None and known is not None and exchange.api_version in known.unstable:
             yield Violation("a stable version", f"{known.name} v{exchange.api_version}", start=2, end=4)

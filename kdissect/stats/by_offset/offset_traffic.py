@@ -101,8 +101,8 @@ class Gap(NamedTuple):
 
 
 class OffsetTraffic:
-    """Collector of offsets: pass every event to `add`, then `finish`. Of each kind it stores the last
-    ones.
+    """Collector of offsets: pass every event to `add`, then `finish`. It stores the most recent entries of
+    each kind.
     """
 
     def __init__(self, names: TopicNames) -> None:
@@ -127,7 +127,9 @@ class OffsetTraffic:
         self._identities: KnownIdentities | None = None
 
     def apart(self, scope: str) -> str:
-        """The cluster of a scope as it is known now; empty if no other cluster was captured."""
+        """Return the cluster of a scope as it is known now, or an empty text if no other cluster was
+        captured.
+        """
         return "" if self._identities is None else self._identities.apart(scope)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:

@@ -17,7 +17,7 @@ from kdissect.tui.processes.spool import SpoolReader
 if TYPE_CHECKING:
     from kdissect.engine.exchange_log.log import ExchangeLog
 
-# Frames cached: those of the exchange on screen and of the exchanges before it.
+# Frames cached: the frames of the exchange on screen and of the exchanges before it.
 KEPT = 16
 _KEPT_BYTES = 64 << 20
 _NOTHING_THERE = "its file is not known yet"

@@ -48,8 +48,8 @@ def _open(order: SaveOrder) -> Dissection:
 
 def _find(order: SaveOrder) -> FoundFrames:
     exchanges = order.exchanges
-    # Frames that were decrypted for the list are written decrypted: the ciphertext of a frame is no packet of
-    # its own.
+    # Frames that were decrypted for the list are written decrypted: the ciphertext of a frame is not a
+    # separate packet.
     search = FrameSearch(
         lambda exchange: (exchange.connection.id, exchange.ordinal) in exchanges, decrypted=True
     )

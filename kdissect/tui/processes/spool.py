@@ -12,7 +12,7 @@ from struct import Struct
 
 from kdissect.engine.exchange_log.logged_frames import Found
 
-_BLOCK = 16  # bytes; block numbers are 32 bits wide, enough for 64 GiB
+_BLOCK = 16  # bytes. Block numbers are 32 bits wide, enough for 64 GiB
 # Bytes on disk: an hour of a busy broker's connection at 500 KB/s, and what a /tmp mostly has.
 _SPOOL_BYTES = 2 << 30
 # A larger frame would push out too many other frames.

@@ -41,7 +41,7 @@ _COLUMNS = 64  # bytes in a line of a here-document
 _MOST_CHARACTERS = 1_000_000
 
 
-# What can be copied of an exchange: JSON, hex, Python bytes, a command that decodes it again.
+# Forms in which an exchange can be copied: JSON, hex, Python bytes, a command that decodes it again.
 #
 # Secrets are blanked, as they are masked on the screen.
 class NothingToCopyError(Exception):

@@ -156,7 +156,7 @@ class FollowScreen(ModalScreen[None]):
         self._form = FORMS[0]
         self._messages = messages_of(session.log, connection)
         rows = [message.row for message in self._messages]
-        # The message to show at the top as soon as its lines are made.
+        # The message to show at the top as soon as its lines exist.
         self._goal = rows.index(row) if row in rows else None
         self._chosen = self._goal or 0
         self._told = 0

@@ -26,7 +26,7 @@ _OF_ALL = "; of all exchanges, whatever the filter takes: a stream is counted on
 _LEAST_ROWS, _MANY_ROWS = 3, 100
 
 
-_BARS = 2  # lines of the summary and of the titles
+_BARS = 2  # lines for the summary and the titles
 _HEAD = 1  # line with the titles of columns
 
 
@@ -106,7 +106,7 @@ class TablesView(View):
         raise NotImplementedError
 
     def row_filter(self, row: Row) -> str | None:
-        """Which exchanges a row is about."""
+        """Return which exchanges a row is about."""
         raise NotImplementedError
 
     # the tables

@@ -23,7 +23,7 @@ _TIMES = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DIGITS = "0123456789."
 # libpcap takes the size in bytes as an int.
 _MAX_BUFFER_MIB = 2047
-# What can only be said about a capture that is made now: (name of the option, its attribute).
+# Options that only make sense for a capture in progress: (name of the option, its attribute).
 _LIVE_ONLY = (
     ("-f", "capture_filter"), ("-w", "write"), ("--duration", "duration"), ("--rotate-size", "rotate_size"),
     ("--rotate-time", "rotate_time"), ("--keep", "keep"),
@@ -59,7 +59,10 @@ def add_live(parser: ArgumentParser) -> None:
 
 
 def settings_of(parser: ArgumentParser | None, options: Namespace) -> LiveSettings:
-    """The settings that the options come to. Leaves with exit code 2 where they contradict each other."""
+    """Return the settings that the options come to.
+
+    Leaves with exit code 2 where they contradict each other.
+    """
     ring = Ring(options.rotate_size, options.rotate_time, options.keep)
     problem = _contradiction(options, ring)
     if problem:
@@ -74,7 +77,7 @@ def settings_of(parser: ArgumentParser | None, options: Namespace) -> LiveSettin
 
 
 def refuse_without_interface(parser: ArgumentParser, options: Namespace) -> None:
-    """Leave with exit code 2 where files are read and something is said that makes no sense for files."""
+    """Exit with code 2 if files are read and an option makes no sense for files."""
     for name, attribute in _LIVE_ONLY:
         if getattr(options, attribute):
             parser.error(f"{name} needs -i: it is about live capture")
@@ -138,7 +141,7 @@ def _size(text: str) -> int:
 
 
 def time_span(text: str) -> float:
-    """Seconds, of an argument such as 90s, 10m or 1h."""
+    """Return seconds, of an argument such as 90s, 10m or 1h."""
     number, unit = _split(text)
     if number is None or unit not in _TIMES or number <= 0:
         raise ArgumentTypeError(f"{text!r} is no time, such as 90s, 10m or 1h")

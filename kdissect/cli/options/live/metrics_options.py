@@ -35,9 +35,9 @@ def add_metrics(parser: ArgumentParser) -> None:
 def metering(
     options: Namespace, dissection: Dissection, findings: Callable[[], Iterable[Finding]] | None = None
 ) -> AbstractContextManager[None]:
-    """Within it what is read is counted and served, if that was asked for.
+    """Count and serve the input within the context, if the options say so.
 
-    `findings` says where those are, if traffic is judged. Entering raises SystemExit behind one line on
+    `findings` returns the findings, if traffic is judged. Entering raises SystemExit behind one line on
     stderr, where metrics cannot be served.
     """
     if options.metrics is None:
