@@ -32,7 +32,7 @@ _WIDTHS = 5
 _WITH_RECORDS = frozenset({0, 1, 59, 78})
 _REWRITTEN = (
     "Packets that belong to other exchanges are left out. Headers and times come from the capture. "
-    "Sequence numbers,"
+    "Sequence numbers, "
     "lengths and checksums match this file."
 )
 _DECRYPTED = "TLS data is written as plaintext."

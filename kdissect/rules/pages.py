@@ -80,7 +80,7 @@ def index_markdown(rules: Sequence[Rule]) -> str:
     return (
         "# Rules\n\nGenerated from the docstrings; `kdissect rules CODE` prints the page of a rule.\n"
         "[Not rules](not-rules.md) lists what is no rule, and why. [Answers](answers.md) lists which "
-        "entry of a"
+        "entry of a "
         "response belongs to which entry of its request.\n\n"
         f"{plural(len(rules), 'rule')}.\n\n"
         f"| code | name | severity | level | claim | |\n|---|---|---|---|---|---|\n{rows}"

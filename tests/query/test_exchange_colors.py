@@ -39,8 +39,14 @@ def test_the_first_rule_that_holds_counts(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("latncy > 5ms", "coloring rule 'rule 1': column 1: no field 'latncy'; did you mean latency?"),
-        ("number == 3", "coloring rule 'rule 1': a filter that asks for findings or numbers says nothing"),
-        ("has finding", "coloring rule 'rule 1': a filter that asks for findings or numbers says nothing"),
+        (
+            "number == 3",
+            "coloring rule 'rule 1': a filter that asks for findings or numbers does not apply to one exchange alone",
+        ),
+        (
+            "has finding",
+            "coloring rule 'rule 1': a filter that asks for findings or numbers does not apply to one exchange alone",
+        ),
     ],
 )
 def test_filters_that_cannot_color(text: str, said: str, tmp_path: Path) -> None:

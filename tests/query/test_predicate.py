@@ -271,7 +271,7 @@ def test_ids_are_as_kafka_prints_them_or_hex() -> None:
         "00010203-0405-0607-0809-0a0b0c0d0e",
         "x" * 36,
     ):
-        with pytest.raises(FilterError, match="no id of 22 characters"):
+        with pytest.raises(FilterError, match="is no 22-character id"):
             compile_filter(f"request.topics.topic_id == {text}")
 
 

@@ -68,9 +68,9 @@ def test_what_a_value_stands_for(kind: Any, text: str, value: Any) -> None:
     [
         (NUMBER, "9" * 41, "is no whole number"), (NUMBER, "1.5", "is no whole number"),
         (REAL, "x", "is no number"), (FLAG, "2", "is neither true nor false"),
-        (BYTES, "0xf", "is no hex"), (UUID, "AAECAwQFBgcICQoLDA0OD", "is no id"),
-        (UUID, "AAECAwQFBgcICQoLDA0ODw==", "is no id"), (UUID, "0001020304-05-0607-0809-0a0b0c0d0e0f", None),
-        (UUID, "0" * 36, "is no id"),
+        (BYTES, "0xf", "is no hex"), (UUID, "AAECAwQFBgcICQoLDA0OD", "is no 22-character id"),
+        (UUID, "AAECAwQFBgcICQoLDA0ODw==", "is no 22-character id"), (UUID, "0001020304-05-0607-0809-0a0b0c0d0e0f", None),
+        (UUID, "0" * 36, "is no 22-character id"),
         (LATENCY, "5", "needs a unit"), (LATENCY, "5x", "no unit 'x'"), (LATENCY, "s", "is no duration"),
         (LATENCY, "1.s", "is no duration"), (SIZE, "5ms", "no unit 'ms'"), (SIZE, "1.5", "is no size"),
         (TIME, "+5", "is no time"), (TIME, "soon", "is no time"), (TIME, "1:2", "is no time"),

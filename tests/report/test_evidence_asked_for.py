@@ -133,7 +133,7 @@ def test_packets_that_begin_the_bytes_say_why(packet: Any, place: Any, path: str
     ("was_tls", "shows", "show_secrets", "said"),
     [
         (False, True, True, []),
-        (True, True, False, ["What was TLS", "Secrets are"]),
+        (True, True, False, ["TLS data is", "Secrets are"]),
         (False, False, True, ["By itself"]),
     ],
 )

@@ -89,7 +89,8 @@ def test_findings_of_both_ends_are_hidden_with_neither() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shown", "dropped", "said"), [(2, 0, ""), (1, 0, "1 more finding not"), (2, 5, "5 more findings not")]
+    ("shown", "dropped", "said"),
+    [(2, 0, ""), (1, 0, "1 more finding omitted"), (2, 5, "5 more findings omitted")],
 )
 def test_findings_that_are_not_shown(
     shown: int, dropped: int, said: str, monkeypatch: pytest.MonkeyPatch

@@ -208,7 +208,7 @@ def _write(options: Namespace, harvested: FoundFrames, dissection: Dissection) -
 def _comment(options: Namespace, harvested: FoundFrames) -> str:
     lines = [
         f"{plural(harvested.exchanges, 'exchange')}. Packets of other exchanges are left out. Headers "
-        "and times come from"
+        "and times come from "
         "the capture. Sequence numbers, lengths and checksums match this file."
     ]
     if options.decrypted:

@@ -60,7 +60,7 @@ def _parser() -> ArgumentParser:
         "Write what a JVM reads from and writes to Kafka connections, in plaintext, as a capture: of TLS, "
         "too, and of connections that are open. "
         "kdissect tap PID -w FILE, or kdissect tap -w FILE -- java ... "
-        "Without -w, or with -Y, it lists the exchanges, as kdissect live -i tap:PID does. Other"
+        "Without -w, or with -Y, it lists the exchanges, as kdissect live -i tap:PID does. Other "
         "commands accept -i tap:PID, too.",
     )
     parser.add_argument("pid", metavar="PID", nargs="?", type=int, help="the process to tap")

@@ -26,7 +26,7 @@ def run(arguments: Sequence[str]) -> int:
     add("prefix", metavar="PREFIX", nargs="?", default="", help="only names that begin so")
     add("--complete", metavar="EXPR", help=(
         "print completions for EXPR, an incomplete filter, instead of fields: text, kind and help of "
-        "what can replace its"
+        "what can replace its "
         "last word"
     ))  # fmt: skip
     add_tables(parser, "fields", text="text")

@@ -17,7 +17,7 @@ def run(arguments: Sequence[str]) -> int:
     """Print the limits and return the exit code."""
     parser = command_parser(
         "limits",
-        "List the bounds on memory and time that --limits NAME=VALUE,... sets: name, default, unit, and the"
+        "List the bounds on memory and time that --limits NAME=VALUE,... sets: name, default, unit, and the "
         "message at the limit. docs/limits.md lists all bounds.",
     )
     add_tables(parser, "limits", text="text")

@@ -95,7 +95,7 @@ RECORD_FIELDS = (
         "acquired",
         "bool",
         "only in `share_fetch`: whether the member acquires the record, or the response only carries "
-        "it. Null if"
+        "it. Null if "
         "that was not captured",
     ),
     RowField(

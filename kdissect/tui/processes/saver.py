@@ -19,7 +19,7 @@ from kdissect.tui.processes.worker_messages import Saved, SaveOrder, receive, se
 
 _COMMENT = (
     "{}. Packets of other exchanges are left out. Headers and times come from the capture. Sequence "
-    "numbers, lengths"
+    "numbers, lengths "
     "and checksums match this file."
 )
 

@@ -135,7 +135,7 @@ def _is_same(target: Path, name: str) -> bool:
 
 
 _STREAM_COMMENT = (
-    "{} of a stream. The packets are new: IP and TCP as they may have been. Frames and times come from"
+    "{} of a stream. The packets are new: IP and TCP as they may have been. Frames and times come from "
     "the capture."
 )
 

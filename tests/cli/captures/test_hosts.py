@@ -38,7 +38,7 @@ def test_files(text: str, found: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [("10.0.0.1", "line 1: a line is"), ("10.0.0.1 a\nhost b", "line 2: neither 'host' nor 'b'"),
-     ("10.0.0.1 \x1b[2J", "no name of a host"), ("10.0.0.1 a:b", "no name of a host"),
+     ("10.0.0.1 \x1b[2J", "no host name"), ("10.0.0.1 a:b", "no host name"),
      ("10.0.0.1:99999 a", "neither")],
 )  # fmt: skip
 def test_wrong_files(text: str, why: str) -> None:

@@ -139,8 +139,8 @@ def test_a_limit_leaves_unread_what_one_process_leaves_unread(
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        (("--jobs", "0", TXN), "no number of processes"),
-        (("--jobs", "65", TXN), "no number of processes"),
+        (("--jobs", "0", TXN), "not a process count"),
+        (("--jobs", "65", TXN), "not a process count"),
         (("--jobs", "2", "--format", "tsv", TXN), "--format jsonl"),
         (("--jobs", "2", "-e", "api", TXN), "without -e"),
         (("--jobs", "2", "--topic", "a*", TXN), "tests of topics"),

@@ -201,7 +201,7 @@ def test_what_began_before_the_capture_and_what_never_came_about(
     main(["inspect", str(path)])
     assert capfd.readouterr().err.splitlines() == [
         warning(
-            "1 of 2 connections is TLS that began before the capture; "
+            "1 of 2 connections is TLS that began before the capture: "
             "without its handshake no key log opens it"
         ),
         warning("1 of 2 connections is TLS whose handshake did not finish"),

@@ -92,7 +92,7 @@ def test_a_file_does_not_choose_what_is_judged(project: Path, capfd: pytest.Capt
     config.write_text(f"[command.check]\n{line}")
     capfd.readouterr()
     assert main(["check", acks]) == 2
-    assert "kdissect.toml:2: what check judges is typed" in capfd.readouterr().err
+    assert "kdissect.toml:2: what check judges comes from the command line" in capfd.readouterr().err
 
 
 def test_profiles_that_are_not_there(project: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -53,7 +53,7 @@ def test_names() -> None:
         ["api", "request.packets.first", "response.body.anything.at.all"], EXCHANGE_FIELDS, OF_EXCHANGES
     )
     for name in ("apis", "request.nothing", "body", ""):
-        with pytest.raises(ValueError, match=r"^(no field|no API|.* is no name)"):
+        with pytest.raises(ValueError, match=r"^(no field|no API|.* is no field name)"):
             columns_of([name], EXCHANGE_FIELDS, OF_EXCHANGES)
     assert needs_bodies([Column("request.body.topics")])
     assert needs_bodies([Column("response.error")])

@@ -220,7 +220,7 @@ def test_a_sorted_list_holds_no_more_than_it_may(capfd: pytest.CaptureFixture[st
     out, err = capfd.readouterr()
     assert out.split() == whole[:5]
     assert (
-        f"--sort holds 5 rows: {len(printed(capfd, *line[:-2], '--format', 'tsv').splitlines()) - 5} behind"
+        f"--sort holds 5 rows: {len(printed(capfd, *line[:-2], '--format', 'tsv').splitlines()) - 5} more"
         in err
     )
     assert main([*line[:-2], "--format", "tree"]) == 2
