@@ -6,7 +6,7 @@ from functools import partial
 from kdissect.cli.colour import paint
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.payloads.nesting import token_node
-from kdissect.decoders.payloads.scope import Facts
+from kdissect.decoders.payloads.scope import NEAR_SECRETS, Facts
 from kdissect.decoders.trees.frame_text import tree_text
 from kdissect.decoders.trees.node import Node
 from kdissect.decoders.trees.tree_text import render
@@ -26,6 +26,8 @@ from kdissect.session.info import ConnectionInfo
 
 _INDENT = "  "
 _MARGIN = _INDENT * 2  # of the lines of a frame
+# Near secrets a frame that is as it should be shows what it shows elsewhere (`frame_text`).
+_PLAIN: tuple[Facts, ...] = ({}, {NEAR_SECRETS: True})
 
 
 class TreeWriter:
@@ -85,9 +87,9 @@ class TreeWriter:
         return _INDENT.join(part for part in parts if part)
 
     def _frame(self, exchange: Exchange, side: str, frame: Frame) -> bytes:
-        """The lines of a frame, from the compiled part where nothing about it is special."""
+        """Return the lines of a frame, written by the native engine unless the frame needs more."""
         key, version, facts = exchange.api_key, exchange.api_version, payload_facts(exchange, side)
-        is_plain = not facts and not self._records and frame.logged is None
+        is_plain = facts in _PLAIN and not self._records and frame.logged is None
         if is_plain and key is not None and version is not None:
             writer = tree_text(key, version, side == "response", _MARGIN)
             if writer is not None:

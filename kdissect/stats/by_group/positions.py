@@ -148,7 +148,7 @@ class Positions:
         self, client: ClientKey, partition: Partition, asked: tuple[int, int] | None, behind: int | None,
         high_watermark: int | None,
     ) -> None:  # fmt: skip
-        """Note the offset that was requested and when, the one after received records, and the high watermark."""
+        """Note the requested offset and its time, the one after received records, and the high watermark."""
         # Hot, once for each partition of a Fetch.
         key = client, partition
         offset, known_watermark, time_ns = self._positions.get(key) or _NOWHERE

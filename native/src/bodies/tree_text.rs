@@ -16,6 +16,8 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 /// A line for each field makes most small frames ten times as long, or more; of larger ones most is records.
 const GROWTH: usize = 24;
 const LARGE: usize = 1 << 14;
+/// From here on a number is beyond reason (`kdissect.schema.secrets.is_beyond_reason`).
+const REASON: u64 = 1 << 56;
 /// What is said of a value: its meanings by number, and by text.
 type Meanings = (HashMap<i64, Vec<u8>>, HashMap<Vec<u8>, Vec<u8>>);
 /// A field as Python tells it: `name: type`, the type of its elements, which meanings its values have.
@@ -239,7 +241,7 @@ impl Look for Lines<'_, '_> {
         let raw = data.get(place)?;
         match what.kind {
             Kind::Bool => self.boolean(what, raw != [0]),
-            Kind::Number(kind) => self.number(what, kind.of(raw)?),
+            Kind::Number(kind) => return self.number(what, kind.of(raw)?),
             Kind::Uuid => return self.uuid(what, raw),
             Kind::String => return self.text(what, raw),
             // Those that are not empty are payloads, which Python shows; no other message has any.
@@ -316,10 +318,15 @@ impl Lines<'_, '_> {
         self.mean_number(what, value.into());
     }
 
-    fn number(&mut self, what: What, value: i64) {
+    fn number(&mut self, what: What, value: i64) -> Option<()> {
+        let is_beyond_reason = value.unsigned_abs() >= REASON && !matches!(value, i64::MIN | i64::MAX);
+        if is_beyond_reason {
+            return None; // near secrets it may be a piece of one
+        }
         self.say(b"");
         number(&mut self.out, value);
         self.mean_number(what, value);
+        Some(())
     }
 
     fn uuid(&mut self, what: What, raw: &[u8]) -> Option<()> {
