@@ -40,7 +40,8 @@ _AS_COMPLETED = (
     "transactions", "classic_groups", "modern_groups", "leader_epochs", "broker_epochs", "telemetry",
     "connection_problems", "refused_requests", "stored_batches",
 )  # fmt: skip
-# Clients that sent or got what nobody can read, each in 100 bytes. More of them, and later ones are believed.
+# Clients that sent or received unreadable bytes, each in 100 bytes. Beyond this number, later clients are
+# believed.
 MISSED_KEPT = 50_000
 # Pairs of API and version whose machines are known; Kafka has 368, hostile requests can name 2^32.
 KINDS_KEPT = 4096
@@ -87,10 +88,10 @@ Passes = Callable[[Exchange, Any], bool]
 
 
 class Watchers:
-    """`machines` watch an API; `feeds` are those of the ones that can learn anything from the version.
+    """`machines` watch an API; `feeds` are the feeds of machines that can learn from the version.
 
-    `own` leaves out those that watch every exchange; beside each stands what tells that an exchange passes it
-    by, None where nothing does.
+    `own` leaves out machines that watch every exchange. It pairs each machine with the function that decides
+    whether an exchange passes it, or None.
     """
 
     __slots__ = ("feeds", "machines", "own")
@@ -107,7 +108,7 @@ class Watchers:
 class KindWatchers:
     """Those of one API and version by their order, and whether its answers have a throttle time.
 
-    `parts` gives the values by which an exchange passes some of them by, None where there are none.
+    `parts` reads the values by which an exchange passes some machines, or is None.
     """
 
     __slots__ = ("as_completed", "has_throttle", "in_stream_order", "own", "parts")
@@ -124,11 +125,11 @@ class KindWatchers:
 
 
 class History:
-    """Feed it every event with `add`, then `finish`; each gives the facts that it completes.
+    """Feed it every event with `add`, then call `finish`; each returns the facts that it completes.
 
     Machines of one connection get its exchanges in the order of their requests, the others as they complete
     (`stream_order`). `only` names the machines that are fed, by their attributes; None: all. Without
-    `increments` there is no fact for each incremental fetch. Raises nothing; the state between calls is plain
+    `increments` there is no fact for each incremental fetch. Raises nothing. The state between calls is plain
     and picklable.
     """
 
@@ -161,28 +162,29 @@ class History:
         self._watchers: dict[Kind, KindWatchers] = {}
         self._tracks: dict[str, Track] = {}
         self._due: dict[str, int] = {}
-        """What is due next on connections without a track, of which nothing else is known."""
+        """The next event on connections without a track."""
         self._holed: set[str] = set()
         """Capture sets of which bytes were lost, or whose packets are not in the order of their sending."""
         self._missed: set[tuple[Machine, str, str]] = set()
-        """Machines that could not read a body, with capture set and client: what it told them is missing, so
-        that their facts about this client are unsure. An exchange that passes a machine makes no fact.
+        """Machines that could not read a body, with capture set and client: its message to them is
+        missing, so that their facts about this client are unsure. An exchange that passes a machine makes
+        no fact.
         """
 
     def _chosen(self, names: tuple[str, ...], only: Collection[str] | None) -> tuple[Machine, ...]:
         return tuple(getattr(self, name) for name in names if only is None or name in only)
 
     def is_holed(self, capture_set: str) -> bool:
-        """Whether bytes of a capture set are known to be lost, or to be in another order."""
+        """Return whether bytes of a capture set are known to be lost, or to be in another order."""
         return capture_set in self._holed
 
     def due_on(self, connection: str) -> int | None:
-        """The ordinal that is due next on a connection; None where others are held back."""
+        """Return the next ordinal on a connection; None while exchanges are buffered."""
         track = self._tracks.get(connection)
         return self._due.get(connection, 0) if track is None else track.next_alone
 
     def go_on(self, connection: str, ordinal: int) -> None:
-        """Exchanges of which no machine learns anything went by; this one is due next."""
+        """Skip exchanges of which no machine learns anything, so that this ordinal is next."""
         track = self._tracks.get(connection)
         if track is None:
             self._due[connection] = ordinal
@@ -190,15 +192,15 @@ class History:
             track.go_on(ordinal)
 
     def has_track(self, connection: str) -> bool:
-        """Whether more is known of a connection than what is due next."""
+        """Return whether more is known of a connection than what is due next."""
         return connection in self._tracks
 
     def set_aside(self, connection: str) -> int:
-        """Forget a connection without a track; gives the ordinal that is due next."""
+        """Forget a connection without a track and return its next ordinal."""
         return self._due.pop(connection, 0)
 
     def _goes_on(self, exchange: Exchange) -> bool:
-        """Whether an exchange is due and no other is held back; it went by then."""
+        """Return whether an exchange is next and no other one is buffered, and skip it then."""
         connection, ordinal = exchange.connection.id, exchange.ordinal
         if self.due_on(connection) != ordinal:
             return False
@@ -206,14 +208,14 @@ class History:
         return True
 
     def _track_of(self, connection: str) -> Track:
-        """A connection by its id."""
+        """Return a connection by its id."""
         found = self._tracks.get(connection)
         if found is None:
             found = self._tracks[connection] = Track(self._due.pop(connection, 0))
         return found
 
     def _watching(self, key: int | None, version: int | None) -> KindWatchers:
-        """The machines that watch an API in a version."""
+        """Return the machines that watch an API in a version."""
         found = self._watchers.get((key, version))
         if found is None:
             if len(self._watchers) >= KINDS_KEPT:
@@ -225,11 +227,13 @@ class History:
         return found
 
     def add(self, event: Event, parts: Parts | None = None) -> list[Fact]:
-        """Take the analyzer's next event; `parts` are what `PARTS` gives of an exchange, if that is known."""
+        """Take the analyzer's next event; `parts` are the values that `PARTS` reads of an exchange, if
+        known.
+        """
         return self.take(event, parts)[1]
 
     def take(self, event: Event, parts: Parts | None = None) -> tuple[list[Exchange], list[Fact]]:
-        """The same; gives also the exchanges whose turn it is by their requests."""
+        """Do the same, and also return the exchanges whose turn it is by their requests."""
         if isinstance(event, Exchange):
             return self.take_exchange(event, parts=parts)
         if isinstance(event, ConnectionClosed) and event.connection.kind is ConnectionKind.KAFKA:
@@ -243,11 +247,11 @@ class History:
         return [], []
 
     def close(self, event: ConnectionClosed) -> list[ConnectionProblem]:
-        """The connections that came to nothing, as far as the end of one completes it."""
+        """Return the failed connections that the end of a connection completes."""
         return self.connection_problems.close(event) if self._reports_problems else []
 
     def take_problems(self) -> list[ConnectionProblem]:
-        """`finish` for connections that came to nothing."""
+        """Call `finish` for failed connections."""
         return self.connection_problems.finish() if self._reports_problems else []
 
     def lend(self, info: ConnectionInfo) -> tuple[int, dict[int, Range] | None] | None:
@@ -265,16 +269,16 @@ class History:
         return due, track.negotiation.offered
 
     def lends(self, info: ConnectionInfo) -> bool:
-        """Whether no anomaly of a connection, so far, requires that its exchanges are taken one by one."""
+        """Return whether no anomaly of a connection, so far, requires that exchanges are taken one by one."""
         return self.lends_each((info,))[0]
 
     def lends_each(self, infos: Iterable[ConnectionInfo]) -> list[bool]:
-        """The same of several connections."""
+        """Return `lends` for several connections."""
         # Hot, once a block for each of its connections.
         return [not info.anomaly_counts for info in infos]
 
     def take_back(self, info: ConnectionInfo, due: int) -> None:
-        """Those before this ordinal passed while the connection was lent."""
+        """Continue at this ordinal: earlier exchanges passed while the native engine owned the connection."""
         self.go_on(info.id, due)
 
     def row_asks(self, key: int, version: int) -> RowAsks | None:
@@ -290,8 +294,8 @@ class History:
     ) -> tuple[list[Exchange], list[Fact]]:
         """`take` of an exchange.
 
-        `before` is given where it is that one of its connection once more, with the same bytes but for the
-        correlation id: then there is no fact for versions that are offered again.
+        `before` is an earlier exchange of its connection with the same bytes but for the correlation id, or
+        None: with it, versions that are offered again produce no fact.
         """
         due, facts = self._take_exchange(exchange, before, parts)
         if exchange.close is not None and self._counts_refusals:
@@ -319,7 +323,9 @@ class History:
         return due, facts
 
     def _take_settled(self, exchange: Exchange, track: Track) -> list[Fact] | None:
-        """Feed an exchange of a settled kind. None, and nothing is done, where it is not as the others."""
+        """Feed an exchange of a settled kind. Return None without any change if it differs from the
+        others.
+        """
         # Hot, once an exchange.
         asked, answered = exchange.bodies_cache or _NO_BODIES
         if asked is None or exchange.connection.anomaly_counts:
@@ -340,7 +346,7 @@ class History:
         return self._take_own(exchange, watchers)
 
     def _take_own(self, exchange: Exchange, watchers: KindWatchers, parts: Parts | None = None) -> list[Fact]:
-        """Feed an exchange to the machines that watch its API, but for those that it passes by."""
+        """Feed an exchange to the machines that watch its API, except those that it passes."""
         # Hot, once an exchange.
         view = self._view(exchange) if exchange.connection.anomaly_counts else None
         if not watchers.own:
@@ -355,11 +361,11 @@ class History:
         return facts
 
     def finish(self) -> list[Fact]:
-        """The input is over: what was held back goes by."""
+        """End the input: feed the buffered exchanges."""
         return self.take_rest()[1]
 
     def take_rest(self) -> tuple[list[Exchange], list[Fact]]:
-        """`finish` that gives also the exchanges that were held back, connection by connection."""
+        """Do `finish`, and also return the buffered exchanges, connection by connection."""
         flushed = [self._flush(track) for track in self._tracks.values()]
         self._tracks.clear()
         self._due.clear()
@@ -412,7 +418,9 @@ class History:
         return facts
 
     def _counts_missed(self, machine: Machine) -> bool:
-        """Whether what a machine cannot read is noted here; producers count on their own, by connection."""
+        """Return whether this class notes what a machine cannot read. Producers count on their own, by
+        connection.
+        """
         return (
             machine.api_keys is not None and machine is not self.producers and len(self._missed) < MISSED_KEPT
         )

@@ -1,9 +1,9 @@
 """The judge in two stages: rules about connections, then rules about what histories of several show.
 
 Rules:
-- The per-flow judge looks at everything but the facts of machines whose keys cross connections; those the
-  per-capture-set judge asks, with events that have no records any more.
-- What a rule silenced about an exchange in the per-flow stage is silent in the other.
+- The per-flow judge checks everything except the facts of machines whose keys span connections. The
+  per-capture-set judge checks those facts, with events that have no records any more.
+- A finding that a rule silenced about an exchange in the per-flow stage is silent in the other stage.
 - Judgements merge: findings fold as they do in one judge, counts add up.
 """
 
@@ -46,7 +46,7 @@ Labels = Mapping[str, str]
 
 
 class Judgement:
-    """What judges came to, with the attributes of a `Judge` that reports ask for. Picklable."""
+    """Result of judges, with the attributes of a `Judge` that reports read. Picklable."""
 
     def __init__(self, rules: Sequence[Rule] = ALL_RULES, who: Who | None = None) -> None:
         self.rules = rules
@@ -85,11 +85,11 @@ class FlowJudge(Judge):
         self._told = told
 
     def begin_flow(self) -> None:
-        """The next events are those of another flow: what names the last one told is not known here."""
+        """Begin the events of another flow, whose names of topics are unknown."""
         self._batches.forget_names()
 
     def take_block(self, _block: native.ExchangeBlock, start: int) -> int:
-        """Each exchange is told."""
+        """Return `start`: no exchange is taken from a block."""
         return start
 
     def _judged(self, exchange: Exchange, view: ConnectionView) -> None:
@@ -132,7 +132,7 @@ class CaptureSetJudge(Judge):
         return super().__getstate__() | {"wake": None}
 
     def set_aside(self, connection: str) -> JudgedAside | None:
-        """Give what is kept of a connection alone, which is kept here no more; None where exchanges wait."""
+        """Remove and return the state of a connection; None while exchanges wait."""
         if self._history.has_track(connection):
             return None
         view = self._views.pop(connection, None)
@@ -158,7 +158,9 @@ class CaptureSetJudge(Judge):
             self._recent.take_up(view, recent)
 
     def close_plain(self, end: PlainEnd, connections: Collection[str]) -> list[str]:
-        """Take the ends of connections that are set aside; gives those that are to be taken one by one."""
+        """Take the ends of connections that are set aside, and return the connections that must be taken one
+        by one.
+        """
         problems = self._history.connection_problems
         often = [one for one in connections if problems.asked_often(one)] if end.only_asks else []
         plain = set(connections).difference(often) if often else connections

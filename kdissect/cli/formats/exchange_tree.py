@@ -25,13 +25,13 @@ from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo
 
 _INDENT = "  "
-_MARGIN = _INDENT * 2  # of the lines of a frame
-# Near secrets a frame that is as it should be shows what it shows elsewhere (`frame_text`).
+_MARGIN = _INDENT * 2  # of a frame's lines
+# Near secrets a frame without a fault shows what it shows elsewhere (`frame_text`).
 _PLAIN: tuple[Facts, ...] = ({}, {NEAR_SECRETS: True})
 
 
 class TreeWriter:
-    """Writes exchanges as trees. Offsets count from behind the frame's 4-byte size."""
+    """Writes exchanges as trees. Offsets count from the end of the frame's 4-byte size."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class TreeWriter:
         return b""
 
     def line(self, exchange: Exchange) -> bytes:
-        """The lines of one exchange, an empty one behind them."""
+        """Return the lines of one exchange, and an empty one after them."""
         row = self._row(exchange)
         anomalies = [f"{_INDENT}! {each['kind']}: {printable(each['detail'])}" for each in row["anomalies"]]
         parts = [_bytes([self._title(row), *(self._paint(line, "odd") for line in anomalies)])]
@@ -87,7 +87,7 @@ class TreeWriter:
         return _INDENT.join(part for part in parts if part)
 
     def _frame(self, exchange: Exchange, side: str, frame: Frame) -> bytes:
-        """Return the lines of a frame, written by the native engine unless the frame needs more."""
+        """Return the lines of a frame, from the native engine if the frame is ordinary."""
         key, version, facts = exchange.api_key, exchange.api_version, payload_facts(exchange, side)
         is_plain = facts in _PLAIN and not self._records and frame.logged is None
         if is_plain and key is not None and version is not None:
@@ -132,7 +132,7 @@ def _bytes(lines: Iterable[str]) -> bytes:
 
 
 def _phases(logged: Logged) -> str:
-    """The broker's own times, and who asked."""
+    """Return the broker's own times, and who asked."""
     times = {
         "queue": logged.queue_ns, "local": logged.local_ns, "remote": logged.remote_ns,
         "response queue": logged.response_queue_ns, "send": logged.send_ns, "throttle": logged.throttle_ns,

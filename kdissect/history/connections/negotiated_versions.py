@@ -1,4 +1,4 @@
-"""What a broker offered in ApiVersions against what the client then used (KIP-35, KIP-511).
+"""The versions that a broker offered in ApiVersions and those that the client then used (KIP-35, KIP-511).
 
 Key: the connection. Order: that of its requests. A client may know a broker's versions from an earlier
 connection, so that not asking is a fact and no difference.
@@ -17,7 +17,7 @@ from kdissect.history.state_table import Table
 from kdissect.model.same import of_same
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 
-CONNECTIONS_KEPT = 20_000  # about 1 KB each; a broker's 90 ranges, 7 KB, are shared
+CONNECTIONS_KEPT = 20_000  # about 1 KB each, with a broker's 90 ranges (7 KB) shared
 _RANGES_SHARED = 256  # of one answer; Kafka has 90 APIs
 # A broker from 4.0 on offers Produce from version 0 for old clients' sake, but takes it from version 3 on
 # (org.apache.kafka.common.protocol.ApiKeys, KIP-896): it offers version 12 or later.
@@ -33,19 +33,19 @@ _NO_RANGE = 0, -1
 
 
 class VersionFact(StrEnum):
-    """What can be learned of a negotiation."""
+    """Facts about a negotiation."""
 
     NOT_ASKED = "not_asked"  # the first request is neither ApiVersions nor SASL
     OFFERED = "offered"  # the broker named its versions
     FALLBACK = "fallback"  # it answered in version 0 with UNSUPPORTED_VERSION (KIP-511)
-    RETRIED = "retried"  # the client asked again after a fallback; expected: the range, seen: the version
+    RETRIED = "retried"  # the client asked again after a fallback (expected: the range, seen: the version)
     REFUSED = "refused"  # ApiVersions was answered with another error
     OUTSIDE = "outside"  # a request in a version outside the range offered
     NOT_OFFERED = "not_offered"  # a request of an API that was not offered
 
 
 class Negotiation:
-    """What is known of one connection.
+    """State of one connection.
 
     `offered` is None until the broker named its versions: then nothing is known of them. `fallback` is the
     range of ApiVersions named in a refusal.
@@ -101,7 +101,7 @@ class NegotiatedVersions:
         return facts + (self._asked(view, known) if view.key == apis.API_VERSIONS else _used(view, known))
 
     def offer_again(self, exchange: Exchange) -> None:
-        """Take the exchange whose answer told the versions once more, as `feed` does."""
+        """Take the exchange whose response named the versions once more, as `feed` does."""
         known = self.connections.get(exchange.connection.id)
         if known is not None:
             known.asked_in = (*known.asked_in[-7:], exchange.api_version or 0)
@@ -146,7 +146,7 @@ def _answered(view: ExchangeView, known: Negotiation, answer: Any) -> Fact:
     kind = VersionFact.REFUSED
     if answer.error_code == codes.UNSUPPORTED_VERSION:
         kind = VersionFact.FALLBACK
-        # The refusal names ApiVersions alone; brokers before 2.4 name nothing (KIP-511).
+        # The refusal names ApiVersions alone. Brokers before 2.4 name no API (KIP-511).
         known.fallback = ranges.get(apis.API_VERSIONS)
     return Fact(
         kind, (view.info.id,), view.evidence, "response", "error_code", view.version, answer.error_code
@@ -155,12 +155,12 @@ def _answered(view: ExchangeView, known: Negotiation, answer: Any) -> Fact:
 
 @of_same
 def ranges_of(answer: Any) -> dict[int, Range]:
-    """What an ApiVersions response names, by API key. It is not to be changed."""
+    """Return the version ranges that an ApiVersions response names, by API key. It is not to be changed."""
     return _ranges((row.api_key, (row.min_version, row.max_version)) for row in answer.api_keys or ())
 
 
 def _ranges(rows: Iterable[tuple[int, Range]]) -> dict[int, Range]:
-    """One mapping for all answers that are alike: thousands of connections are given the same."""
+    """Return one mapping for all equal responses, which thousands of connections share."""
     found = tuple(rows)
     return _shared_ranges(found) if len(found) <= _RANGES_SHARED else dict(found)
 
@@ -172,7 +172,9 @@ def _shared_ranges(rows: tuple[tuple[int, Range], ...]) -> dict[int, Range]:
 
 @of_same
 def honest(ranges: dict[int, Range]) -> dict[int, Range]:
-    """The ranges without versions of Produce that Kafka 4.0 and later name and do not have (KIP-896)."""
+    """Return the ranges without versions of Produce that Kafka 4.0 and later name and do not have
+    (KIP-896).
+    """
     low, high = ranges.get(apis.PRODUCE, (-1, -1))
     if low == _PRODUCE_SHAM_MIN and high >= _PRODUCE_OF_40:
         return _ranges((ranges | {apis.PRODUCE: (_PRODUCE_REAL_MIN, high)}).items())

@@ -134,7 +134,7 @@ def _field_sort(field: Field, kind: str, is_number: bool) -> str:
         return ERROR
     if field.name == "throttle_time_ms":
         return THROTTLE
-    if kind == Primitive.BOOL:  # also where its two values have names, as those of EndTxn have
+    if kind == Primitive.BOOL:  # also if its two values have names, as in EndTxn
         return BOOL
     if is_number:
         if has_domain(field):
