@@ -6,7 +6,7 @@ from functools import partial
 from kdissect.cli.colour import paint
 from kdissect.decoders.frames import dissect_request, dissect_response
 from kdissect.decoders.payloads.nesting import token_node
-from kdissect.decoders.payloads.scope import Facts
+from kdissect.decoders.payloads.scope import NEAR_SECRETS, Facts
 from kdissect.decoders.trees.frame_text import tree_text
 from kdissect.decoders.trees.node import Node
 from kdissect.decoders.trees.tree_text import render
@@ -26,6 +26,8 @@ from kdissect.session.info import ConnectionInfo
 
 _INDENT = "  "
 _MARGIN = _INDENT * 2  # of a frame's lines
+# Near secrets a frame without a fault shows what it shows elsewhere (`frame_text`).
+_PLAIN: tuple[Facts, ...] = ({}, {NEAR_SECRETS: True})
 
 
 class TreeWriter:
@@ -87,7 +89,7 @@ class TreeWriter:
     def _frame(self, exchange: Exchange, side: str, frame: Frame) -> bytes:
         """Return the lines of a frame, from the native engine if the frame is ordinary."""
         key, version, facts = exchange.api_key, exchange.api_version, payload_facts(exchange, side)
-        is_plain = not facts and not self._records and frame.logged is None
+        is_plain = facts in _PLAIN and not self._records and frame.logged is None
         if is_plain and key is not None and version is not None:
             writer = tree_text(key, version, side == "response", _MARGIN)
             if writer is not None:

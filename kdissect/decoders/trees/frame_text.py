@@ -1,8 +1,8 @@
 """Frames as the text of their trees in the native engine, equal to `tree.render` for trees that `frames`
 dissects.
 
-The compiled writer says nothing about frames that do not fit, hold payloads or tags that the schema does not
-know, have text that is not ASCII, or may hold secrets.
+The native engine does not write frames that do not fit, hold payloads or tags that the schema does not know,
+have text that is not ASCII or numbers beyond reason, or are of an API with secrets.
 """
 
 from collections.abc import Iterable

@@ -148,15 +148,16 @@ class Positions:
         self, client: ClientKey, partition: Partition, asked: tuple[int, int] | None, behind: int | None,
         high_watermark: int | None,
     ) -> None:  # fmt: skip
-        """Note the offset asked for and when, then one behind records that came, and the high watermark."""
-        found = self._positions.get((client, partition)) or _NOWHERE
+        """Note the requested offset and its time, the one after received records, and the high watermark."""
+        # Hot, once for each partition of a Fetch.
+        key = client, partition
+        offset, known_watermark, time_ns = self._positions.get(key) or _NOWHERE
         if asked is not None:
-            found = found._replace(fetch_offset=asked[0], time_ns=asked[1])
-        if high_watermark is not None:
-            found = found._replace(high_watermark=high_watermark)
-        if behind is not None and behind > (found.fetch_offset or 0):
-            found = found._replace(fetch_offset=behind)
-        self._positions.put((client, partition), found)
+            offset, time_ns = asked
+        if behind is not None and behind > (offset or 0):
+            offset = behind
+        watermark = known_watermark if high_watermark is None else high_watermark
+        self._positions.put(key, Position(offset, watermark, time_ns))
 
     def of_client(self, client: ClientKey, partition: Partition) -> Position:
         """Return the position of a client."""

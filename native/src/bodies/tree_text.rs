@@ -17,6 +17,8 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 /// mostly of records.
 const GROWTH: usize = 24;
 const LARGE: usize = 1 << 14;
+/// From here on a number is beyond reason (`kdissect.schema.secrets.is_beyond_reason`).
+const REASON: u64 = 1 << 56;
 /// Texts for a value: its meanings by number, and by text.
 type Meanings = (HashMap<i64, Vec<u8>>, HashMap<Vec<u8>, Vec<u8>>);
 /// A field from Python: `name: type`, the type of its elements, which meanings its values have.
@@ -241,7 +243,7 @@ impl Look for Lines<'_, '_> {
         let raw = data.get(place)?;
         match what.kind {
             Kind::Bool => self.boolean(what, raw != [0]),
-            Kind::Number(kind) => self.number(what, kind.of(raw)?),
+            Kind::Number(kind) => return self.number(what, kind.of(raw)?),
             Kind::Uuid => return self.uuid(what, raw),
             Kind::String => return self.text(what, raw),
             // Other bytes are payloads, which Python shows. Further messages do not have them.
@@ -318,10 +320,15 @@ impl Lines<'_, '_> {
         self.mean_number(what, value.into());
     }
 
-    fn number(&mut self, what: What, value: i64) {
+    fn number(&mut self, what: What, value: i64) -> Option<()> {
+        let is_beyond_reason = value.unsigned_abs() >= REASON && !matches!(value, i64::MIN | i64::MAX);
+        if is_beyond_reason {
+            return None; // near secrets it may be a piece of one
+        }
         self.say(b"");
         number(&mut self.out, value);
         self.mean_number(what, value);
+        Some(())
     }
 
     fn uuid(&mut self, what: What, raw: &[u8]) -> Option<()> {
