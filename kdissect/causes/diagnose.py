@@ -139,6 +139,8 @@ def _follows(cause: FoundCause, effect: FoundCause) -> bool:
         return False  # it befell others, too
     if common == {"host"} and not _names(effect, "broker") <= _names(cause, "broker"):
         return False  # a host that cannot use one broker may have other trouble with another
+    if common == {"host"} and _names(effect, "client"):
+        return False  # the cause may be about another client of the host
     is_then = cause.since_ns - _BEFORE_NS <= effect.since_ns <= cause.until_ns + _AFTER_NS
     return is_then and not _goes_on_without(effect, cause)
 

@@ -96,7 +96,12 @@ def test_an_effect_concerns_the_same(of_cause: list[Party], of_effect: list[Part
 
 @pytest.mark.parametrize(
     ("of_effect", "is_effect"),
-    [([HOST, BROKER], True), ([HOST, Party("broker", "b:2")], False), ([HOST], True)],
+    [
+        ([HOST, BROKER], True),
+        ([HOST, Party("broker", "b:2")], False),
+        ([HOST], True),
+        ([HOST, BROKER, CLIENT], False),  # the cause may be about another client of the host
+    ],
 )
 def test_a_host_may_have_other_trouble_with_another_broker(of_effect: list[Party], is_effect: bool) -> None:
     found = together(cause("connections-fail", HOST, BROKER), cause("connection-churn", *of_effect))
