@@ -1,4 +1,4 @@
-"""From what was gathered to the page: causes are asked, effects go to their cause, the worst is first."""
+"""From the gathered evidence to the page: find causes, assign effects to their cause, sort by severity."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def diagnose(
     causes: Iterable[Cause] = ALL_CAUSES,
     most: int = CAUSES_SHOWN,
 ) -> Diagnosis:
-    """What is wrong. `wanted` tells by its parties whether a cause is of interest."""
+    """Return the causes. `wanted` decides by its parties whether a cause is of interest."""
     seen = Evidence(gathering)
     found = folded(_held_against_capture(found_by(causes, seen)))
     if wanted is not None:
@@ -55,7 +55,7 @@ def diagnose(
 
 
 def found_by(causes: Iterable[Cause], seen: Evidence) -> list[FoundCause]:
-    """What causes say of a capture, in their order, if no law refutes it (`Evidence.refuted`).
+    """Return the causes in a capture, in their order, that no law refutes (`Evidence.refuted`).
 
     Each claims the symptoms that it explains.
     """
@@ -90,11 +90,12 @@ _CLAIMS_OF_EFFECTS = {
     for cause in ALL_CAUSES
 }
 _EXPLAINS = {cause.id: (frozenset(cause.explains), cause.explains_by) for cause in ALL_CAUSES}
+_SERVED = {cause.id for cause in ALL_CAUSES if cause.is_served}
 _NOTHING: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
 
 
 def folded(found: Sequence[FoundCause]) -> list[FoundCause]:
-    """Each effect with its cause; one that is an effect of several goes to the first of them in time."""
+    """Return each effect with its cause. An effect of several causes goes to the nearest of them in time."""
     owner: dict[int, int] = {}
     for at, effect in enumerate(found):
         causes = [
@@ -136,11 +137,11 @@ def _follows(cause: FoundCause, effect: FoundCause) -> bool:
     if is_data and cause.severity > Severity.DATA:
         return False  # what became of records matters by itself: it does not end with its cause
     if common == {"client"} and _names(effect, "client") - _names(cause, "client"):
-        return False  # it befell others, too
+        return False  # it concerned other parties, too
     if common == {"host"} and not _names(effect, "broker") <= _names(cause, "broker"):
         return False  # a host that cannot use one broker may have other trouble with another
-    if common == {"host"} and _names(effect, "client"):
-        return False  # the cause may be about another client of the host
+    if common == {"host"} and effect.id in _SERVED:
+        return False  # the broker serves this client: the cause is about another one of the host
     is_then = cause.since_ns - _BEFORE_NS <= effect.since_ns <= cause.until_ns + _AFTER_NS
     return is_then and not _goes_on_without(effect, cause)
 

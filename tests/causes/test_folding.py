@@ -96,16 +96,18 @@ def test_an_effect_concerns_the_same(of_cause: list[Party], of_effect: list[Part
 
 @pytest.mark.parametrize(
     ("of_effect", "is_effect"),
-    [
-        ([HOST, BROKER], True),
-        ([HOST, Party("broker", "b:2")], False),
-        ([HOST], True),
-        ([HOST, BROKER, CLIENT], False),  # the cause may be about another client of the host
-    ],
+    [([HOST, BROKER], True), ([HOST, Party("broker", "b:2")], False), ([HOST], True)],
 )
 def test_a_host_may_have_other_trouble_with_another_broker(of_effect: list[Party], is_effect: bool) -> None:
     found = together(cause("connections-fail", HOST, BROKER), cause("connection-churn", *of_effect))
     assert len(found) == 2 - is_effect
+
+
+def test_a_client_that_is_served_is_another_one_of_the_host() -> None:
+    found = together(
+        cause("tls-to-plaintext", HOST, BROKER), cause("metadata-storm", HOST, BROKER, CLIENT, since_s=101)
+    )
+    assert found == [("tls-to-plaintext", []), ("metadata-storm", [])]
 
 
 def test_what_does_not_follow_is_a_cause() -> None:

@@ -16,6 +16,7 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.cause import Packets
+from kdissect.model.packets.segment import canonical_host
 from kdissect.model.packets.stream import CloseKind
 from kdissect.rules.views.connection_view import LATE_NS
 from kdissect.schema.protocol_messages import api_name
@@ -97,12 +98,12 @@ class Open:
         self.since_sum_ns += since_ns
 
     def waits(self, end_ns: int) -> tuple[int, int]:
-        """The longest wait until the end of the capture, and all waits."""
+        """Return the longest wait until the end of the capture, and all waits."""
         return max(end_ns - self.since_ns, 0), max(self.times * end_ns - self.since_sum_ns, 0)
 
 
 class NodeEndpoint(NamedTuple):
-    """An address in the NodeEndpoints of a response: the new leader's, beside an error (KIP-951)."""
+    """An address in the NodeEndpoints of a response: the new leader's, next to an error (KIP-951)."""
 
     node: int
     client: Client
@@ -124,7 +125,7 @@ class HeldKey(NamedTuple):
 
 
 class Held:
-    """How long it stood, and how many records were behind it at last."""
+    """How long it stalled, and how many records were after it at last."""
 
     __slots__ = ("behind", "readers", "seen")
 
@@ -155,7 +156,7 @@ class Redelivered:
 
 
 class Fetched:
-    """Fetches of a client that says in which rack it stands; `bytes` is what came of them."""
+    """Fetches of a client that names its rack; `bytes` counts the returned records."""
 
     __slots__ = ("bytes", "rack", "seen")
 
@@ -188,7 +189,7 @@ class ExchangeLog:
         self.late: Table[LateKey, Seen] = Table(KEYS_KEPT)
         self.unanswered: Table[UnansweredKey, Seen] = Table(KEYS_KEPT)
         self.open: Table[UnansweredKey, Open] = Table(KEYS_KEPT)
-        """Of `unanswered`, those on connections that nobody closed."""
+        """Of `unanswered`, those on connections that neither end closed."""
         self.held: Table[HeldKey, Held] = Table(KEYS_KEPT)
         self.redelivered: Table[RedeliveredKey, Redelivered] = Table(KEYS_KEPT)
         self.may_create: Table[tuple[str, Client, str], Packets] = Table(KEYS_KEPT)
@@ -200,18 +201,22 @@ class ExchangeLog:
         self.preferred: Table[tuple[Client, str], Seen] = Table(KEYS_KEPT)
         """Of these, answers that name another replica to read from."""
         self.shutdowns: Table[tuple[str, int], Packets] = Table(KEYS_KEPT)
-        """Nodes that asked their controller to shut down and were let go, by scope; the last time of each."""
+        """Nodes that asked their controller to shut down and were allowed to, by scope, with the last time
+        of each.
+        """
         self._identities: KnownIdentities | None = None
         self.quotas = QuotasSet()
         self.wanted = True
         self.exchanges = 0
 
     def cluster(self, scope: str) -> str:
-        """The cluster of the scope of errors; empty if it is not known, or if no other one was captured."""
+        """Return the cluster of the errors' scope, or an empty text if it is unknown, or if no other cluster
+        was captured.
+        """
         return "" if self._identities is None else self._identities.apart(scope)
 
     def add(self, exchange: Exchange) -> bool:
-        """Take an exchange; whether it is one of which each counts."""
+        """Take an exchange, and return whether each repetition counts."""
         is_of_quotas = exchange.api_key == ALTER_CLIENT_QUOTAS  # a filter does not change who set them
         if not self.wanted and not is_of_quotas:
             return False
@@ -246,7 +251,7 @@ class ExchangeLog:
         group, txn = (None, None) if request is None else asked(request)
         packets = packets_of(view.evidence)
         for end in sent(view.response, "node_endpoints") or ():
-            named = info.capture_set, text_of(end.host), end.port
+            named = info.capture_set, canonical_host(text_of(end.host)), end.port
             if named not in self.endpoints:
                 api = f"{api_name(view.key)} v{view.version}"
                 self.endpoints.put(named, NodeEndpoint(end.node_id, client, info.broker_text, api, packets))
@@ -283,7 +288,7 @@ class ExchangeLog:
     # times
 
     def _late(self, view: ExchangeView, client: Client) -> bool:
-        # What waited for responses to earlier requests alone is not late itself.
+        # A response that only waited for responses to earlier requests is not late itself.
         took_ns = at_broker_ns(view.exchange, waited_ns(view))
         if took_ns < LATE_NS:
             return False
@@ -381,7 +386,9 @@ class ExchangeLog:
 
 
 def _creates(request: Any, code: int) -> bool:
-    """Whether a Metadata request has the broker create what it names (from version 4 on it says so)."""
+    """Return whether a Metadata request has the broker create what it names (from version 4 on it says
+    so).
+    """
     return bool(sent(request, "allow_auto_topic_creation", code == 5))
 
 
@@ -392,7 +399,7 @@ def _rows(answer: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _shuts_down(view: ExchangeView) -> bool:
-    """Whether a broker asked its controller to shut down, and may."""
+    """Return whether a broker asked its controller to shut down, and may."""
     if view.request is None or sent(view.response, "error_code"):
         return False
     if view.key == apis.BROKER_HEARTBEAT:

@@ -17,7 +17,7 @@ _FORGOTTEN = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"})
 HELP = (
     "Raise session.timeout.ms (group.consumer.session.timeout.ms of brokers for the new protocol) above"
     " the longest "
-    "pause of the members: garbage collection, a suspended machine, a busy processor; or shorten the pauses."
+    "pause of the members: garbage collection, a suspended machine, a busy processor, or shorten the pauses."
 )
 
 
@@ -56,7 +56,7 @@ class SessionTimeoutTooShort(Cause):
             yield self.found(
                 f"Group '{story.name}' took {quoted(lost)} for dead {times(len(gone))}, and they were not:"
                 " they paused"
-                " longer than their session lasts, spoke again and had to join anew.",
+                " longer than their session lasts, spoke again and had to join again.",
                 who(story),
                 story.of_member(*lost),
                 story.seen(gone),
