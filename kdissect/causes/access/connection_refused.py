@@ -23,7 +23,7 @@ class ConnectionRefused(FailedConnection):
     help = (
         "See whether the broker runs and listens on that address (listeners), and whether a firewall or"
         " security group"
-        "lets the client through. If it does, correct bootstrap.servers."
+        " lets the client through. If it does, correct bootstrap.servers."
     )
     cites = (
         "org.apache.kafka.network.SocketServerConfigs#LISTENERS_CONFIG",

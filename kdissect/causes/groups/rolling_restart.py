@@ -24,7 +24,7 @@ class RollingRestart(Cause):
     help = (
         "A deployment does this. With group.instance.id for each member (and a session longer than a"
         " restart) it costs no rebalance."
-        "Cooperative assignment, or the new protocol (group.protocol=consumer), makes each one"
+        " Cooperative assignment, or the new protocol (group.protocol=consumer), makes each one"
         " cheaper."
     )
     cites = (
