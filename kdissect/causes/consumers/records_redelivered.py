@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kdissect.causes.cause import Cause, clients_text
+from kdissect.causes.cause import Cause, clients_text, times
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.model.cause import Cost, FoundCause, Party, Severity
 from kdissect.model.wording import plural
@@ -32,7 +32,7 @@ class RecordsRedelivered(Cause):
             who = f"Share group '{key.group}'" if key.group else "A share group"
             yield self.found(
                 f"{who} received {plural(found.records, 'record')} of topic '{topic}'"
-                f" three times or more, {found.most} times at most: no member accepted them before.",
+                f" three times or more, {times(found.most)} at most: no member accepted them before.",
                 clients_text(clients),
                 parties_of(clients) | {Party("broker", key.broker), Party("topic", topic)} | group,
                 found.seen,
