@@ -37,7 +37,7 @@ class Cause(ABC):
     claims: ClassVar[tuple[Claim, ...]] = ()
     """The symptoms that it explains, including the symptoms of its effects (`explains`)."""
     is_served: ClassVar[bool] = False
-    """Whether brokers serve the clients that it concerns: it consists of successful responses."""
+    """True if the cause consists of successful responses to the clients that it concerns."""
     may_be_missing_packets: ClassVar[bool] = True
     """Whether packets that were not captured may look the same. False if an error code or a text says what
     is wrong.
