@@ -130,16 +130,16 @@ def of_recordings(wanted: Iterable[Recording]) -> list[Judged]:
 
 
 def of_damaged(wanted: Iterable[tuple[str, str]], seed: str = SEED) -> list[Judged]:
-    """Ask `why` about healthy captures of the corpus, each with a damage."""
-    paths = {one.name: one.path for one in recordings(CAPTURES)}
+    """Ask `why` about captures of the corpus, each with a damage. Their own causes stay right."""
+    there = {one.name: one for one in recordings(CAPTURES)}
     with tempfile.TemporaryDirectory() as folder:
 
         def judged(one: tuple[str, str]) -> Judged:
             name, kind = one
-            packets = damaged(list(open_captures([str(paths[name])]).packets()), kind, f"{name} {seed}")
+            packets = damaged(list(open_captures([str(there[name].path)]).packets()), kind, f"{name} {seed}")
             path = Path(folder) / f"{name} {kind}.pcap"
             write_pcap(path, packets)
-            right = {POOR: f"damage: {kind}"}
+            right = {**(there[name].truth or {}), POOR: f"damage: {kind}"}
             return Judged(f"{name}, {kind}", right, page_of(path), is_healthy=True, is_poor=kind in TOO_POOR)
 
         return [judged(one) for one in wanted]

@@ -36,6 +36,8 @@ class Cause(ABC):
     """Which kinds of party a cause must have in common with what follows from it."""
     claims: ClassVar[tuple[Claim, ...]] = ()
     """The symptoms that it explains, including the symptoms of its effects (`explains`)."""
+    is_served: ClassVar[bool] = False
+    """True if the cause consists of successful responses to the clients that it concerns."""
     may_be_missing_packets: ClassVar[bool] = True
     """Whether packets that were not captured may look the same. False if an error code or a text says what
     is wrong.

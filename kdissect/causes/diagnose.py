@@ -90,6 +90,7 @@ _CLAIMS_OF_EFFECTS = {
     for cause in ALL_CAUSES
 }
 _EXPLAINS = {cause.id: (frozenset(cause.explains), cause.explains_by) for cause in ALL_CAUSES}
+_SERVED = {cause.id for cause in ALL_CAUSES if cause.is_served}
 _NOTHING: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
 
 
@@ -139,6 +140,8 @@ def _follows(cause: FoundCause, effect: FoundCause) -> bool:
         return False  # it concerned other parties, too
     if common == {"host"} and not _names(effect, "broker") <= _names(cause, "broker"):
         return False  # a host that cannot use one broker may have other trouble with another
+    if common == {"host"} and effect.id in _SERVED:
+        return False  # the broker serves this client: the cause is about another one of the host
     is_then = cause.since_ns - _BEFORE_NS <= effect.since_ns <= cause.until_ns + _AFTER_NS
     return is_then and not _goes_on_without(effect, cause)
 

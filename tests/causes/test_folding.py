@@ -103,6 +103,13 @@ def test_a_host_may_have_other_trouble_with_another_broker(of_effect: list[Party
     assert len(found) == 2 - is_effect
 
 
+def test_a_client_that_is_served_is_another_one_of_the_host() -> None:
+    found = together(
+        cause("tls-to-plaintext", HOST, BROKER), cause("metadata-storm", HOST, BROKER, CLIENT, since_s=101)
+    )
+    assert found == [("tls-to-plaintext", []), ("metadata-storm", [])]
+
+
 def test_what_does_not_follow_is_a_cause() -> None:
     assert together(cause(CRASHED, GROUP), cause("commit-storm", GROUP)) == [
         (CRASHED, []),

@@ -278,7 +278,7 @@ def test_connections_that_fail_for_one_reason_are_one_symptom() -> None:
 def test_other_connections_of_the_host_count(exchanges: int, last_s: int, total: int, goes_on: bool) -> None:
     seen = nothing()
     seen.gathering.problems = [problem(Reason.REFUSED, start_s=5)]
-    linked(seen, "[fe80::1]", opened=5, exchanges=exchanges, last_ns=last_s * SECOND)
+    linked(seen, "fe80::1", opened=5, exchanges=exchanges, last_ns=last_s * SECOND)
     linked(seen, "10.0.0.9", opened=9, exchanges=9, last_ns=100 * SECOND)
     (found,) = symptoms(seen)
     assert (found.total, found.goes_on) == (total, goes_on)

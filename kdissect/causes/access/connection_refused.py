@@ -22,8 +22,8 @@ class ConnectionRefused(FailedConnection):
     reasons = (Reason.REFUSED, Reason.NO_ANSWER)
     help = (
         "See whether the broker runs and listens on that address (listeners), and whether a firewall or"
-        " security group "
-        "lets the client through. If it does, correct bootstrap.servers."
+        " security group"
+        " lets the client through. If it does, correct bootstrap.servers."
     )
     cites = (
         "org.apache.kafka.network.SocketServerConfigs#LISTENERS_CONFIG",

@@ -33,6 +33,8 @@ class ShareLockExpired(ErrorCause):
         "org.apache.kafka.common.protocol.Errors#INVALID_RECORD_STATE",
     )
 
+    explains = ("records-redelivered",)
+
     def alike(self, key: ErrorKey) -> Hashable:
         """Return a client of a group."""
         return key.client, key.group

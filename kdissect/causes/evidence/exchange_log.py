@@ -27,6 +27,8 @@ from kdissect.stats.times.waited import at_broker_ns, unanswered_since_ns, waite
 from kdissect.stats.transfers import topic_key
 from kdissect.stats.watermarks import topic_of
 
+OFTEN_DELIVERED = 3
+"""Deliveries of a record: two are normal, because a member that leaves releases what it holds."""
 KEYS_KEPT = 5_000  # of each kind; 1 KB each
 _METADATA, _CREATE_TOPICS = 3, 19
 _EDGE = 10  # parts of a wait: a response within all but the first and the last shows that time passed
@@ -133,6 +135,26 @@ class Held:
         self.readers: dict[Client, None] = {}
 
 
+class RedeliveredKey(NamedTuple):
+    """Records of one topic that a share group receives again."""
+
+    scope: str
+    broker: str
+    group: str
+    topic: str
+
+
+class Redelivered:
+    """Records that were delivered often: how many, how often at most, and to whom."""
+
+    __slots__ = ("clients", "most", "records", "seen")
+
+    def __init__(self) -> None:
+        self.seen = Seen()
+        self.records = self.most = 0
+        self.clients: dict[Client, None] = {}
+
+
 class Fetched:
     """Fetches of a client that names its rack; `bytes` counts the returned records."""
 
@@ -169,6 +191,7 @@ class ExchangeLog:
         self.open: Table[UnansweredKey, Open] = Table(KEYS_KEPT)
         """Of `unanswered`, those on connections that neither end closed."""
         self.held: Table[HeldKey, Held] = Table(KEYS_KEPT)
+        self.redelivered: Table[RedeliveredKey, Redelivered] = Table(KEYS_KEPT)
         self.may_create: Table[tuple[str, Client, str], Packets] = Table(KEYS_KEPT)
         """Topics that did not exist when a client asked for them in a way that creates them."""
         self.racks: Table[tuple[Client, str], Fetched] = Table(KEYS_KEPT)
@@ -212,6 +235,8 @@ class ExchangeLog:
             tells = self._errors(view, client) | self._troubles(view, client)
             if view.key == apis.FETCH:
                 tells |= self._fetch(view, client)
+            elif view.key == apis.SHARE_FETCH:
+                tells |= self._redelivered(view, client)
             if _shuts_down(view):
                 self.shutdowns.put((view.info.scope, view.request.broker_id), packets_of(view.evidence))
         return self._late(view, client) or tells
@@ -323,6 +348,28 @@ class ExchangeLog:
             if 0 <= stable < row.high_watermark and not row.error_code:
                 self._held(view, client, (topic, row), packets)
                 tells = True
+        return tells
+
+    def _redelivered(self, view: ExchangeView, client: Client) -> bool:
+        group = None if view.request is None else asked(view.request)[0]
+        tells = False
+        for topic, row in _rows(view.response):
+            often = [one for one in row.acquired_records or () if one.delivery_count >= OFTEN_DELIVERED]
+            if not often:
+                continue
+            name = topic_key(self._names, view.info, topic_of(topic))
+            key = RedeliveredKey(view.info.scope, view.info.broker_text, group or "", name)
+            found = self.redelivered.get_or(key, Redelivered)
+            found.seen.add(packets_of(view.evidence))
+            found.most = max(found.most, *(one.delivery_count for one in often))
+            found.clients[client] = None
+            # Each record has this count once.
+            found.records += sum(
+                one.last_offset - one.first_offset + 1
+                for one in often
+                if one.delivery_count == OFTEN_DELIVERED
+            )
+            tells = True
         return tells
 
     def _held(self, view: ExchangeView, client: Client, at: tuple[Any, Any], packets: Packets) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from kdissect.causes.evidence.broken_bytes import WIRE_RULES, BrokenBytes
+from kdissect.causes.evidence.exchange_log import OFTEN_DELIVERED
 from kdissect.causes.evidence.finalized_features import FinalizedFeatures
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.history.connections.negotiated_versions import VersionFact
@@ -99,6 +100,12 @@ class _MarkShutdown(_Mark):
     on = (("BrokerHeartbeat", REQUEST), ("ControlledShutdown", REQUEST))
 
 
+class _MarkRedelivery(_Mark):
+    code, name = "WHY012", "redelivery"
+    on = (("ShareFetch", RESPONSE),)
+    guard: ClassVar[Guard | None] = (Other(("delivery_count",), frozenset(range(1, OFTEN_DELIVERED))),)
+
+
 class _MarkUnanswered(ExchangeRule):
     """Marks what was not answered."""
 
@@ -135,6 +142,7 @@ MARKS: tuple[Rule, ...] = (
     _MarkChallenge(),
     _MarkQuotas(),
     _MarkShutdown(),
+    _MarkRedelivery(),
     _MarkUnanswered(),
     _MarkLate(),
 )

@@ -22,6 +22,7 @@ class MetadataStorm(Cause):
 
     id = "metadata-storm"
     title = "A client asks for metadata all the time"
+    is_served = True
     severity = Severity.WASTES
     help = (
         "See what has it ask: metadata.max.age.ms set too low, a topic that is not there, a client created"

@@ -51,9 +51,9 @@ class ProducerFact(StrEnum):
         "epoch_not_from_zero"  # a partition's first batch in a new epoch, where the log has an older epoch
     )
     EPOCH_BACK = "epoch_back"  # a lower epoch than the partition had before
-    OFFSET_BACK = "offset_back"  # a new batch was given offsets that the producer was given before
-    OLD_EPOCH_TAKEN = "old_epoch_taken"  # the same, by a broker that took a batch of the higher one before
-    REFUSED = "refused"  # the broker did not append the batch; seen: the error code, `detail`: FOLLOWS_TAKEN
+    OFFSET_BACK = "offset_back"  # a new batch received offsets that the producer received before
+    OLD_EPOCH_TAKEN = "old_epoch_taken"  # OLD_EPOCH, by a broker that took a batch of the higher one before
+    REFUSED = "refused"  # the broker did not append the batch (seen: the error code, `detail`: FOLLOWS_TAKEN)
     DUPLICATE = "duplicate"  # the broker had the batch already (DUPLICATE_SEQUENCE_NUMBER)
     TOO_MANY_IN_FLIGHT = "too_many_in_flight"  # more than a broker remembers, of one partition
     WEAK_ACKS = "weak_acks"  # idempotence without acks=all

@@ -1,0 +1,41 @@
+"""`records-redelivered`: a share group receives the same records again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kdissect.causes.cause import Cause, clients_text, times
+from kdissect.causes.evidence.evidence import Evidence, parties_of
+from kdissect.model.cause import Cost, FoundCause, Party, Severity
+from kdissect.model.wording import plural
+from kdissect.session.identities import plain_name
+
+
+class RecordsRedelivered(Cause):
+    """Records that were delivered three times or more."""
+
+    id = "records-redelivered"
+    title = "A share group receives records again and again"
+    severity = Severity.DATA
+    help = (
+        "See why no member accepts these records: it releases them (AcknowledgeType.RELEASE), fails at them,"
+        " or works longer than share.record.lock.duration.ms. After group.share.delivery.count.limit"
+        " deliveries (5 unless configured) the broker archives a record: nobody processes it."
+    )
+    cites = ("KIP-932 Motivation", "KIP-932 Public Interfaces")
+
+    def find(self, seen: Evidence) -> Iterator[FoundCause]:
+        """Each group and topic."""
+        for key, found in seen.gathering.log.redelivered.items():
+            topic, clients = plain_name(key.topic), list(found.clients)
+            group = {Party("group", key.group)} if key.group else set()
+            who = f"Share group '{key.group}'" if key.group else "A share group"
+            yield self.found(
+                f"{who} received {plural(found.records, 'record')} of topic '{topic}'"
+                f" three times or more, {times(found.most)} at most: no member accepted them before.",
+                clients_text(clients),
+                parties_of(clients) | {Party("broker", key.broker), Party("topic", topic)} | group,
+                found.seen,
+                Cost(retries=found.seen.times, records=found.records),
+                f"groups {{files}} --group '{key.group}'" if key.group else "groups {files}",
+            )
