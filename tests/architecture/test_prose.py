@@ -170,12 +170,11 @@ def strings(source: str, *, documentation: bool) -> Iterator[tuple[int, str]]:
     joined = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
     inner.update(id(part) for whole in joined for part in ast.walk(whole) if part is not whole)
     for node in ast.walk(tree):
-        text = ""
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            text = node.value
-        elif isinstance(node, ast.JoinedStr):
-            text = "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
-        if id(node) not in inner and len(text.split()) >= MESSAGE_WORDS and not SCRIPT.search(text):
+        if id(node) in inner or not isinstance(node, ast.Constant | ast.JoinedStr):
+            continue
+        parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+        text = "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in parts)
+        if len(text.split()) >= MESSAGE_WORDS and not SCRIPT.search(text):
             yield node.lineno, text
 
 
