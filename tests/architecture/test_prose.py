@@ -110,7 +110,7 @@ WARNED = (
         "a compound or a possessive",
         re.compile(r"\bof (?:[\w'-]+ ){1,3}of\b"),
         0.3,
-        0.2,
+        0.3,
     ),
     Warned("a number", re.compile(r"\b(?:so|that|such|as) (?:many|much|few)\b", re.IGNORECASE), 0.1, 0.1),
     Warned("a full stop", re.compile(r"[a-z)];\s+[a-z]"), 2.0, 1.5),
