@@ -1,7 +1,7 @@
 """Limits on decompression in a whole run: bounds of a batch do not bound a capture with many batches.
 
 Rules:
-- What is usual costs nothing: bytes up to `Limits.run_ratio` times those captured, records up to
+- Usual data costs no budget: bytes up to `Limits.run_ratio` times those captured, records up to
   `Limits.run_record_ratio` for each captured byte. Only larger growth is counted, up to `Limits.run_bytes`
   and `Limits.run_records` in all. After that, unusual batches are read as far as the usual growth allows, and
   that is reported.

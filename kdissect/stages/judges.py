@@ -104,7 +104,7 @@ class FlowJudge(Judge):
 
 
 class JudgedAside(NamedTuple):
-    """What a judge keeps of one connection alone: its view, its last exchanges (None: no longer), and the
+    """State of a judge for one connection: its view, its last exchanges (None: no longer), and the
     ordinal that is due next.
     """
 

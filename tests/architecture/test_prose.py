@@ -1,6 +1,8 @@
 """Pages and messages keep to the part of CONTRIBUTING.md, Style, that a machine can check."""
 
 import ast
+import functools
+import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -108,7 +110,7 @@ WARNED = (
         "a compound or a possessive",
         re.compile(r"\bof (?:[\w'-]+ ){1,3}of\b"),
         0.3,
-        0.2,
+        0.3,
     ),
     Warned("a number", re.compile(r"\b(?:so|that|such|as) (?:many|much|few)\b", re.IGNORECASE), 0.1, 0.1),
     Warned("a full stop", re.compile(r"[a-z)];\s+[a-z]"), 2.0, 1.5),
@@ -145,42 +147,61 @@ def test_pages_have_no_habit_of_the_list(page: Path) -> None:
     assert list(hits(page.name, page.read_text())) == []
 
 
-def messages(source: str) -> Iterator[tuple[int, str]]:
-    """Line and text of each string of a module that is no docstring: help, messages, meanings of fields."""
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def docstrings(tree: ast.Module) -> Iterator[ast.Constant]:
+    for node in ast.walk(tree):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node) is not None:
+            assert isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant)
+            yield node.body[0].value
+
+
+def strings(source: str, *, documentation: bool) -> Iterator[tuple[int, str]]:
+    """Yield line and text of a module's docstrings, or of its other strings of some words.
+
+    The other strings are help, messages and meanings of fields.
+    """
     tree = ast.parse(source)
-    inner = set[int]()
+    if documentation:
+        yield from ((node.lineno, inspect.cleandoc(str(node.value))) for node in docstrings(tree))
+        return
+    inner = {id(node) for node in docstrings(tree)}
+    joined = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    inner.update(id(part) for whole in joined for part in ast.walk(whole) if part is not whole)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            if ast.get_docstring(node, clean=False) is not None:
-                assert isinstance(node.body[0], ast.Expr)
-                inner.add(id(node.body[0].value))
-        elif isinstance(node, ast.JoinedStr):
-            inner.update(id(part) for part in ast.walk(node) if part is not node)
-    for node in ast.walk(tree):
-        text = ""
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            text = node.value
-        elif isinstance(node, ast.JoinedStr):
-            text = "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
-        if id(node) not in inner and len(text.split()) >= MESSAGE_WORDS and not SCRIPT.search(text):
+        if id(node) in inner or not isinstance(node, ast.Constant | ast.JoinedStr):
+            continue
+        parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+        text = "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in parts)
+        if len(text.split()) >= MESSAGE_WORDS and not SCRIPT.search(text):
             yield node.lineno, text
 
 
-def test_messages_have_no_habit_of_the_list() -> None:
+@pytest.mark.parametrize("documentation", [False, True], ids=["messages", "docstrings"])
+def test_sources_have_no_habit_of_the_list(documentation: bool) -> None:
     found = [
         (path.relative_to(CHECKOUT).as_posix(), line, one)
         for path in SOURCES
-        for line, text in messages(path.read_text())
+        for line, text in strings(path.read_text(), documentation=documentation)
         for one in hits("", text)
     ]
     assert found == []
 
 
+@functools.cache
+def prose() -> tuple[str, str]:
+    """All pages, and all messages, without code."""
+    pages = "\n".join(blanked(page.read_text()) for page in PAGES)
+    texts = "\n\n".join(
+        blanked(text) for path in SOURCES for _, text in strings(path.read_text(), documentation=False)
+    )
+    return pages, texts
+
+
 @pytest.mark.parametrize("warned", WARNED, ids=lambda warned: warned.instead)
 def test_habits_are_rare(warned: Warned) -> None:
-    pages = "\n".join(blanked(page.read_text()) for page in PAGES)
-    texts = "\n\n".join(blanked(text) for path in SOURCES for _, text in messages(path.read_text()))
-    for text, most in ((pages, warned.of_pages), (texts, warned.of_messages)):
+    for text, most in zip(prose(), (warned.of_pages, warned.of_messages), strict=True):
         words = len(re.findall(r"[A-Za-z]+", text))
         found = [text[max(0, one.start() - 40) : one.end() + 40] for one in warned.pattern.finditer(text)]
         assert 1000 * len(found) / words <= most, (

@@ -72,5 +72,5 @@ class FetchSessionChurn(Cause):
                 parties_of(who) | {Party("broker", broker)},
                 at,
                 Cost(retries=count),
-                "fetch-sessions {files}",
+                "groups {files} --table fetch_sessions",
             )

@@ -65,5 +65,5 @@ class SpinningConsumer(Cause):
                 parties_of([client]) | {Party("broker", row["broker"])},
                 at,
                 Cost(bytes=tally.bytes or 0),
-                "fetch-sessions {files} --sort empty_early",
+                "groups {files} --table fetch_sessions --sort empty_early",
             )

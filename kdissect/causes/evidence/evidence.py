@@ -209,7 +209,7 @@ class Evidence:
 
     @cached_property
     def fetchers(self) -> list[Row]:
-        """As `kdissect fetch-sessions` has them."""
+        """As `kdissect groups --table fetch_sessions` has them."""
         found: list[Row] = fetch_session_facts(self.gathering.fetchers)["clients"]
         return found
 

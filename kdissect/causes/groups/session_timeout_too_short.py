@@ -88,7 +88,7 @@ class SessionTimeoutRefused(ErrorCause):
         return key.client
 
     def sentence(self, errors: Errors) -> str:
-        """Return the sentence with the client and its groups."""
+        """Clients that may not join a group, by group."""
         return (
             f"{clients_text(errors.clients)} may not join group {quoted(errors.names('group'))}: the broker"
             f" allows no session of the length it asks for ({times(errors.seen.times)})."

@@ -84,7 +84,7 @@ TIMED = frozenset(
 _SAID = frozenset({"slow-poll", "tls-handshake-failed"})
 """Those that one end names itself, if they are sure."""
 _SHORT = frozenset({"slow-network", "unreadable-bytes"})
-"""Those that conclude from milliseconds, or from the order of packets of one connection."""
+"""Those that conclude from milliseconds, or from the packet order of one connection."""
 # Errors that are normal for a while: this number takes 5 and 10 s, because clients try again after 100 ms
 # (org.apache.kafka.clients.CommonClientConfigs#RETRY_BACKOFF_MS_CONFIG).
 _AT_LEAST = {"unknown-topic": 50, "coordinator-unavailable": 100}

@@ -54,7 +54,7 @@ def run(arguments: Sequence[str]) -> int:
 def _parser() -> ArgumentParser:
     parser = command_parser(
         "request-log",
-        "Switch the request log of all brokers of a cluster on for some time, or off, or print its level. "
+        "Switch the request log of all brokers in a cluster on for some time, or off, or print its level. "
         f"The brokers write {LOGGER} to kafka-request.log, which other commands read as a capture "
         "(docs/request-logs.md). A process in the background sets the levels back in time.",
     )

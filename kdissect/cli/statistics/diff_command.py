@@ -40,8 +40,8 @@ def run(arguments: Sequence[str]) -> int:
     """Print the differences, most significant first, and return the exit code."""
     parser = command_parser(
         "diff",
-        "What clients and brokers do otherwise in BAD than in GOOD, most telling first: outcomes, software, "
-        "versions, fields, batches, order, times, sizes.",
+        "Compare two captures and list what clients and brokers do differently in BAD, most significant "
+        "first: outcomes, software, versions, fields, batches, order, times, sizes.",
     )
     add_inputs(parser)
     add_topic_ids(parser)

@@ -57,7 +57,7 @@ Ends = tuple["Endpoint", "Endpoint"]
 
 
 class Copies(NamedTuple):
-    """What each connection that has a copy shares with it, the connection of a tap that an unread one
+    """The part that each connection shares with its copy, the connection of a tap that an unread one
     probably is, and the capture sets of the connections that are read in their place.
     """
 

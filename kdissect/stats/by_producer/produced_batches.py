@@ -61,7 +61,7 @@ class ProducedBatches:
         return start
 
     def pass_by(self, exchange: Exchange) -> bool:
-        """Have an exchange go by that is about no producer, and comes in its turn; False: Python has to."""
+        """Skip an exchange in its turn that names no producer. Return False if Python has to take it."""
         info, api_key = exchange.connection, exchange.api_key
         if not self._is_counting or info.same_as is not None or api_key is None or api_key in _WATCHED:
             return False
