@@ -558,8 +558,11 @@ class Judge:
         self._suppressed.update(rule.overrides)
         if rule.once == Once.CONNECTION:
             view.spoken |= {rule.code}
-        if exchange is not None and (rule.misleads or isinstance(rule, UndecodableRule)):
-            view.raise_doubt(found.party.role, exchange, found.key, is_no_frame=rule.misleads)
+        is_undecodable = isinstance(rule, UndecodableRule)
+        if exchange is not None and (rule.misleads or rule.confuses or is_undecodable):
+            view.raise_doubt(
+                found.party.role, exchange, found.key, is_no_frame=rule.misleads, is_sound=rule.confuses
+            )
         if self.who is not None and found.party.role is not self.who:
             return
         if self.findings.repeats(found.key, found.time_ns):

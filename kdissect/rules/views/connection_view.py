@@ -290,14 +290,19 @@ class ConnectionView:
             found = MisplacedEnd(body)
             self.misplaced_end = None if found.is_over else found
 
-    def raise_doubt(self, who: Who, exchange: Exchange, said: Key, *, is_no_frame: bool) -> None:
+    def raise_doubt(
+        self, who: Who, exchange: Exchange, said: Key, *, is_no_frame: bool, is_sound: bool = False
+    ) -> None:
         """A frame that `who` sent is wrong, or none at all: later frames may be read where none begin.
 
-        `said` is the key of the finding about it.
+        `said` is the key of the finding about it. `is_sound`: the frame fits, and should not have been sent.
         """
         doubt = self.doubt
+        if is_sound and doubt is not None and doubt.is_open:
+            return
         if doubt is None or not (doubt.is_open and (doubt.is_proven or doubt.ordinal == exchange.ordinal)):
             self.doubt = doubt = Doubt(who, exchange, doubt)
+            doubt.is_open = not is_sound
         doubt.hides_facts = doubt.hides_facts or is_no_frame
         if doubt.ordinal == exchange.ordinal and doubt.who is who:
             doubt.said.append(said)
@@ -311,6 +316,7 @@ class ConnectionView:
 
     def hear_in_doubt(self, exchange: Exchange, doubt: Doubt) -> bool:
         """Look at the next exchange, which is about to be judged; whether it is to be looked at closely."""
+        doubt.hear_request(exchange)
         if doubt.is_open and doubt.hear(exchange, self.info.anomalies, self.direction_of(doubt.who)):
             self._refute_misplaced_end()
         return doubt.is_proven or doubt.hides_facts
@@ -347,7 +353,8 @@ class ConnectionView:
         of which versions were refused last.
         """
         previous = self.previous
-        in_doubt = self.doubt is not None and (self.doubt.is_open or self.doubt.hides_facts)
+        doubt = self.doubt
+        in_doubt = doubt is not None and (doubt.is_open or doubt.is_last or doubt.hides_facts)
         if self.first is None or previous is None or self._is_behind_refusal or in_doubt:
             return None
         waits = (previous,) if self._waiting is _PREVIOUS_ALONE else self._waiting
