@@ -57,6 +57,7 @@ DIFFERENCES = frozenset(
         SnapshotFact.POSITION_DIFFERS,
         ChoiceFact.OTHER_CANDIDATE, ChoiceFact.OTHER_LEADER, ChoiceFact.OTHER_BROKER,
         SnapshotFact.OTHER_POSITION, SnapshotFact.SIZE_DIFFERS,
+        SnapshotFact.OTHER_SNAPSHOT,
         BrokerFact.WENT_BACK, BrokerFact.OTHER_EPOCH,
         TelemetryFact.OTHER_SUBSCRIPTION, TelemetryFact.TOO_EARLY, TelemetryFact.TOO_LARGE,
         TelemetryFact.CODEC_NOT_ACCEPTED, TelemetryFact.AFTER_TERMINATING,

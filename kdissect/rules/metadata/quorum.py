@@ -189,8 +189,9 @@ class HeartbeatUnheard(BodyRule):
 class SnapshotPosition(FactRule):
     """The pieces of a snapshot must follow each other.
 
-    FetchSnapshot asks for the bytes behind those received, or begins anew at 0; the answer has the position
-    asked for, and a size that stays. Otherwise the snapshot is not the one the leader has.
+    FetchSnapshot asks for the bytes after those received, or begins again at 0. The response is of the same
+    snapshot, and has the position asked for and a size that stays. If not, the snapshot is not the one that the
+    leader has.
 
     Example: 100 bytes received, position 150 asked for.
 
@@ -201,4 +202,9 @@ class SnapshotPosition(FactRule):
     name = "snapshot-position"
     severity = Severity.WARNING
     cites = ("KIP-630 Proposed Changes", "org.apache.kafka.raft.KafkaRaftClient#handleFetchSnapshotResponse")
-    facts = (SnapshotFact.POSITION_DIFFERS, SnapshotFact.OTHER_POSITION, SnapshotFact.SIZE_DIFFERS)
+    facts = (
+        SnapshotFact.POSITION_DIFFERS,
+        SnapshotFact.OTHER_POSITION,
+        SnapshotFact.SIZE_DIFFERS,
+        SnapshotFact.OTHER_SNAPSHOT,
+    )

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self, Union
 
 from kdissect.history.connections.negotiated_versions import ranges_of
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.finding import Who
+from kdissect.model.finding import Finding, Who
 from kdissect.model.frame import Frame, is_cut_by_end
 from kdissect.model.packets.packet import NEVER_NS, Moment, is_before
 from kdissect.rules.findings import Key
@@ -105,6 +105,7 @@ class ConnectionView:
         "highest_id",
         "in_flight",
         "info",
+        "misfits",
         "misplaced_end",
         "previous",
         "refusal",
@@ -133,6 +134,8 @@ class ConnectionView:
         """The last doubt about where frames begin; what follows a frame that is wrong may be none."""
         self.misplaced_end: MisplacedEnd | None = None
         """The first frame whose size seems to be off by one, as long as that is not refuted."""
+        self.misfits: tuple[tuple[str, Finding], ...] = ()
+        """Findings, by the codes of their rules, about the body of that frame: its size may explain them."""
         self.spoken = _NOTHING_SPOKEN
         self.suppressed: dict[int, frozenset[str]] = _NONE_SUPPRESSED
         """Codes that other rules silenced, by the ordinal of the exchange."""
@@ -289,6 +292,13 @@ class ConnectionView:
         if self.misplaced_end is None:
             found = MisplacedEnd(body)
             self.misplaced_end = None if found.is_over else found
+
+    def is_size_in_question(self, exchange: Exchange | None) -> bool:
+        """Whether the size of a frame of an exchange may be off by one."""
+        found = self.misplaced_end
+        if found is None or exchange is None:
+            return False
+        return not found.is_over and found.ordinal == exchange.ordinal
 
     def raise_doubt(
         self, who: Who, exchange: Exchange, said: Key, *, is_no_frame: bool, is_sound: bool = False

@@ -81,12 +81,13 @@ def of_log(row: dict[str, object]) -> dict[str, object]:
 
 def snapshot(
     talk: Talk, position: int, size: int = 300, given: int = 100, answered: int | None = None,
-    at: int | None = None, end: int = 9,
+    at: int | None = None, end: int = 9, end_answered: int | None = None,
 ) -> Exchange:  # fmt: skip
     which = {"end_offset": end, "epoch": 1}
     asked = {"partition": 0, "current_leader_epoch": 1, "snapshot_id": which, "position": position}
     told = {
-        "index": 0, "snapshot_id": which, "size": size, "unaligned_records": PIECE[:given],
+        "index": 0, "snapshot_id": {**which, "end_offset": end if end_answered is None else end_answered},
+        "size": size, "unaligned_records": PIECE[:given],
         "position": position if answered is None else answered,
     }  # fmt: skip
     body = {"topics": [{"name": METADATA_TOPIC, "partitions": [asked]}]}
@@ -185,6 +186,7 @@ def test_a_snapshot_in_pieces() -> None:
         ({"position": 150}, ("position_differs", 100, 150)),
         ({"position": 100, "answered": 120}, ("other_position", 100, 120)),
         ({"position": 100, "size": 310}, ("size_differs", 300, 310)),
+        ({"position": 100, "end_answered": 12}, ("other_snapshot", (9, 1), (12, 1))),
     ],
 )
 def test_pieces_that_do_not_follow(change: dict[str, int], expected: tuple[str, int, int]) -> None:
