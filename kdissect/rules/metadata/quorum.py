@@ -190,8 +190,8 @@ class SnapshotPosition(FactRule):
     """The pieces of a snapshot must follow each other.
 
     FetchSnapshot asks for the bytes after those received, or begins again at 0. The response is of the same
-    snapshot, and has the position asked for and a size that stays. If not, the snapshot is not the one that the
-    leader has.
+    snapshot, and has the position asked for and a size that stays. If not, the snapshot is not the one that
+    the leader has.
 
     Example: 100 bytes received, position 150 asked for.
 
