@@ -11,7 +11,7 @@ from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 from kdissect.session.info import ConnectionInfo
-from kdissect.stats.client import text_of
+from kdissect.stats.client import advertised, text_of
 
 BROKERS_KEPT = 10_000
 PARTITIONS_KEPT = 100_000  # of all topics; 200 bytes each
@@ -81,7 +81,7 @@ class Leaders:
         """Have everything known that answers said."""
         for capture_set, answer in self._waiting.values():
             for row in answer.brokers or ():
-                self._brokers.put((capture_set, row.node_id), f"{text_of(row.host)}:{row.port}")
+                self._brokers.put((capture_set, row.node_id), advertised(row))
             for topic in answer.topics or ():
                 if topic.name is not None:
                     name = text_of(topic.name)
@@ -122,7 +122,7 @@ class Leaders:
         return {name: Coverage(*counts) for name, counts in found.items()}
 
     def unseen_brokers(self) -> list[str]:
-        """Brokers that Metadata names and no connection of the capture leads to."""
+        """Return brokers that Metadata names and no connection of the capture leads to."""
         self._catch_up()
         return sorted(
             {f"{node} ({address})" for (capture_set, node), address in self._brokers.items()

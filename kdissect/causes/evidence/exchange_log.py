@@ -1,8 +1,8 @@
-"""What marked exchanges show: errors, late answers, requests without an answer, readers held back."""
+"""Log of marked exchanges: errors, late responses, unanswered requests, readers that are held back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from kdissect.causes.evidence.body_errors import asked, body_errors
@@ -16,11 +16,12 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.cause import Packets
+from kdissect.model.packets.segment import canonical_host
 from kdissect.model.packets.stream import CloseKind
 from kdissect.rules.views.connection_view import LATE_NS
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
-from kdissect.session.info import KnownIdentities
+from kdissect.session.info import ConnectionInfo, KnownIdentities
 from kdissect.stats.client import Client, Clients, is_follower, text_of
 from kdissect.stats.times.waited import at_broker_ns, unanswered_since_ns, waited_ns
 from kdissect.stats.transfers import topic_key
@@ -28,6 +29,7 @@ from kdissect.stats.watermarks import topic_of
 
 KEYS_KEPT = 5_000  # of each kind; 1 KB each
 _METADATA, _CREATE_TOPICS = 3, 19
+_EDGE = 10  # parts of a wait: a response within all but the first and the last shows that time passed
 
 
 class ErrorKey(NamedTuple):
@@ -94,12 +96,12 @@ class Open:
         self.since_sum_ns += since_ns
 
     def waits(self, end_ns: int) -> tuple[int, int]:
-        """The longest wait until the end of the capture, and all waits."""
+        """Return the longest wait until the end of the capture, and all waits."""
         return max(end_ns - self.since_ns, 0), max(self.times * end_ns - self.since_sum_ns, 0)
 
 
 class NodeEndpoint(NamedTuple):
-    """An address in the NodeEndpoints of a response: the new leader's, beside an error (KIP-951)."""
+    """An address in the NodeEndpoints of a response: the new leader's, next to an error (KIP-951)."""
 
     node: int
     client: Client
@@ -121,7 +123,7 @@ class HeldKey(NamedTuple):
 
 
 class Held:
-    """How long it stood, and how many records were behind it at last."""
+    """How long it stalled, and how many records were after it at last."""
 
     __slots__ = ("behind", "readers", "seen")
 
@@ -132,7 +134,7 @@ class Held:
 
 
 class Fetched:
-    """Fetches of a client that says in which rack it stands; `bytes` is what came of them."""
+    """Fetches of a client that names its rack; `bytes` counts the returned records."""
 
     __slots__ = ("bytes", "rack", "seen")
 
@@ -142,11 +144,19 @@ class Fetched:
         self.rack = ""
 
 
-class ExchangeLog:
-    """Takes exchanges with `add`, which tells whether one had anything to tell."""
+def _never(_capture_set: str, _from_ns: int, _until_ns: int) -> bool:
+    return False
 
-    def __init__(self, names: TopicNames) -> None:
+
+class ExchangeLog:
+    """Collector of exchanges. `add` returns True if each exchange like this one counts.
+
+    `is_served` returns whether any broker of a capture set responded within a time.
+    """
+
+    def __init__(self, names: TopicNames, is_served: Callable[[str, int, int], bool] = _never) -> None:
         self._names = names
+        self._is_served = is_served
         self.clients = Clients()
         self.errors: Table[ErrorKey, Seen] = Table(KEYS_KEPT)
         self.messages: Table[ErrorKey, str] = Table(KEYS_KEPT)
@@ -157,7 +167,7 @@ class ExchangeLog:
         self.late: Table[LateKey, Seen] = Table(KEYS_KEPT)
         self.unanswered: Table[UnansweredKey, Seen] = Table(KEYS_KEPT)
         self.open: Table[UnansweredKey, Open] = Table(KEYS_KEPT)
-        """Of `unanswered`, those on connections that nobody closed."""
+        """Of `unanswered`, those on connections that neither end closed."""
         self.held: Table[HeldKey, Held] = Table(KEYS_KEPT)
         self.may_create: Table[tuple[str, Client, str], Packets] = Table(KEYS_KEPT)
         """Topics that did not exist when a client asked for them in a way that creates them."""
@@ -168,18 +178,22 @@ class ExchangeLog:
         self.preferred: Table[tuple[Client, str], Seen] = Table(KEYS_KEPT)
         """Of these, answers that name another replica to read from."""
         self.shutdowns: Table[tuple[str, int], Packets] = Table(KEYS_KEPT)
-        """Nodes that asked their controller to shut down and were let go, by scope; the last time of each."""
+        """Nodes that asked their controller to shut down and were allowed to, by scope, with the last time
+        of each.
+        """
         self._identities: KnownIdentities | None = None
         self.quotas = QuotasSet()
         self.wanted = True
         self.exchanges = 0
 
     def cluster(self, scope: str) -> str:
-        """The cluster of the scope of errors; empty if it is not known, or if no other one was captured."""
+        """Return the cluster of the errors' scope, or an empty text if it is unknown, or if no other cluster
+        was captured.
+        """
         return "" if self._identities is None else self._identities.apart(scope)
 
     def add(self, exchange: Exchange) -> bool:
-        """Take an exchange; whether it is one of which each counts."""
+        """Take an exchange, and return whether each repetition counts."""
         is_of_quotas = exchange.api_key == ALTER_CLIENT_QUOTAS  # a filter does not change who set them
         if not self.wanted and not is_of_quotas:
             return False
@@ -212,7 +226,7 @@ class ExchangeLog:
         group, txn = (None, None) if request is None else asked(request)
         packets = packets_of(view.evidence)
         for end in sent(view.response, "node_endpoints") or ():
-            named = info.capture_set, text_of(end.host), end.port
+            named = info.capture_set, canonical_host(text_of(end.host)), end.port
             if named not in self.endpoints:
                 api = f"{api_name(view.key)} v{view.version}"
                 self.endpoints.put(named, NodeEndpoint(end.node_id, client, info.broker_text, api, packets))
@@ -249,7 +263,7 @@ class ExchangeLog:
     # times
 
     def _late(self, view: ExchangeView, client: Client) -> bool:
-        # What waited for responses to earlier requests alone is not late itself.
+        # A response that only waited for responses to earlier requests is not late itself.
         took_ns = at_broker_ns(view.exchange, waited_ns(view))
         if took_ns < LATE_NS:
             return False
@@ -266,12 +280,25 @@ class ExchangeLog:
             return False
         by = None if close is None else close.by
         key = UnansweredKey(info.capture_set, api_key, client, info.broker_text, by)
-        took_ns = 0 if close is None or by is None else close.time_ns - since_ns
-        if close is not None and close.how is CloseKind.CAPTURE_END and close.time_ns >= info.end_ns:
-            # Not where the clock went back, or the connection was silent for so long that it was given up.
+        took_ns = 0
+        if close is not None and by is not None:
+            took_ns = close.time_ns - since_ns
+        elif close is not None and close.how is CloseKind.IDLE:
+            took_ns = self._evicted_ns(info, since_ns, max(info.over_ns, close.time_ns))
+        elif close is not None and close.how is CloseKind.CAPTURE_END and close.time_ns >= info.end_ns:
+            # Not where the clock went back.
             self.open.get_or(key, Open).add(since_ns)
         self.unanswered.get_or(key, Seen).add(packets_of(view.evidence), max(took_ns, 0))
         return True
+
+    def _evicted_ns(self, info: ConnectionInfo, since_ns: int, until_ns: int) -> int:
+        """Return how long a request waited on a connection that was evicted, 0 if that is not known.
+
+        If no broker responded meanwhile, the clock may have been set forward.
+        """
+        edge_ns = (until_ns - since_ns) // _EDGE
+        is_lasting = self._is_served(info.capture_set, since_ns + edge_ns, until_ns - edge_ns)
+        return until_ns - since_ns if is_lasting else 0
 
     # readers
 
@@ -312,7 +339,9 @@ class ExchangeLog:
 
 
 def _creates(request: Any, code: int) -> bool:
-    """Whether a Metadata request has the broker create what it names (from version 4 on it says so)."""
+    """Return whether a Metadata request has the broker create what it names (from version 4 on it says
+    so).
+    """
     return bool(sent(request, "allow_auto_topic_creation", code == 5))
 
 
@@ -323,7 +352,7 @@ def _rows(answer: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _shuts_down(view: ExchangeView) -> bool:
-    """Whether a broker asked its controller to shut down, and may."""
+    """Return whether a broker asked its controller to shut down, and may."""
     if view.request is None or sent(view.response, "error_code"):
         return False
     if view.key == apis.BROKER_HEARTBEAT:

@@ -34,7 +34,7 @@ class ConnectionChurn(Cause):
     cites = ("org.apache.kafka.clients.CommonClientConfigs#RECONNECT_BACKOFF_MS_CONFIG", "spec/000 Network")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client, at all brokers."""
+        """Yield each client, at all brokers."""
         found: dict[tuple[str | None, str], list[tuple[str, Link]]] = {}
         for key, link in seen.gathering.links.items():
             found.setdefault((key.client_id, key.host), []).append((key.broker, link))
@@ -54,7 +54,7 @@ class ConnectionChurn(Cause):
             at.times, at.last_ns = opened, starts[-1][0]
             exchanges = sum(link.exchanges for _, link in links)
             asked = plural(exchanges, "request", spec=",")
-            yield self.found(
+            churn = self.found(
                 f"{client_text(client)} opened {plural(opened, 'connection', spec=',')},"
                 f" {rate(opened, span_ns)}, for {asked} in all: every one begins with handshakes, versions"
                 " and metadata.",
@@ -64,9 +64,10 @@ class ConnectionChurn(Cause):
                 Cost(retries=opened),
                 "connections {files}",
             )
+            yield churn._replace(moments=tuple(start for start, _ in starts))
 
 
 def _goes_on(starts: list[int]) -> bool:
-    """Whether connections begin all the time, and not in bursts."""
+    """Return whether connections begin all the time, and not in bursts."""
     seconds = {(start - starts[0]) // SECOND_NS for start in starts}
     return len(seconds) > _SECONDS * (max(seconds) + 1)

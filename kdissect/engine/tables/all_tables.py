@@ -1,14 +1,15 @@
-"""All tables by name, and as Markdown: what `docs/tables.md` has behind its own words."""
+"""All tables by name, and as Markdown: the generated part of `docs/tables.md`."""
 
 from kdissect.engine.tables.capture_tables import ANOMALIES, CONNECTIONS, FILES
-from kdissect.engine.tables.cause_tables import CAUSES
+from kdissect.engine.tables.cause_tables import CAUSES, STALLS
 from kdissect.engine.tables.exchange_tables import BATCHES, EXCHANGES, RECORDS, TOPIC_PARTITIONS
 from kdissect.engine.tables.judgement_tables import COVERAGE, FINDINGS
 from kdissect.engine.tables.state_tables import GROUPS, PRODUCERS, TOPICS, TRANSACTIONS
 from kdissect.engine.tables.table import Table
 from kdissect.engine.tables.traffic_tables import LATENCIES, RATES
 
-# Grows by one with the first release that has new columns or tables; nothing else may change (`evolution`).
+# Grows by one with the first release that has new columns or tables. Other changes are not allowed
+# (`evolution`).
 TABLES_VERSION = 4
 # That of the first release. What development wrote before has other types, and is not read.
 FIRST_VERSION = 3
@@ -17,7 +18,7 @@ TABLES: dict[str, Table] = {
     table.name: table
     for table in (
         FILES, CONNECTIONS, EXCHANGES, TOPIC_PARTITIONS, BATCHES, RECORDS, ANOMALIES, FINDINGS, COVERAGE,
-        LATENCIES, RATES, TOPICS, GROUPS, PRODUCERS, TRANSACTIONS, CAUSES,
+        LATENCIES, RATES, TOPICS, GROUPS, PRODUCERS, TRANSACTIONS, CAUSES, STALLS,
     )
 }  # fmt: skip
 
@@ -25,7 +26,7 @@ MARK = "<!-- below: printed by `kdissect tables --describe` -->"
 
 
 def tables_page() -> str:
-    """All tables, from the mark on."""
+    """Return all tables, from the mark on."""
     sections = "\n".join(_section(table) for table in TABLES.values())
     return f"{MARK}\n\nVersion of the tables: {TABLES_VERSION}.\n\n{sections}"
 

@@ -46,7 +46,7 @@ _IDS_FROM = 2  # AlterPartition: until then it names topics, and a name may be t
 
 
 class CounterFact(StrEnum):
-    """What can be learned of such numbers. The number before, and now."""
+    """Facts about such numbers. The number before, and now."""
 
     COUNTED_BACK = "counted_back"
     OTHER_NODE = "other_node"  # the sender names another node id than before

@@ -15,7 +15,7 @@ _SIDES = {"Request": REQUEST, "Response": RESPONSE}
 
 
 def _related() -> tuple[tuple[str, str], ...]:
-    """The bodies that have fields with a relation."""
+    """Return the bodies that have fields with a relation."""
     return tuple(
         (message.removesuffix(ending), side)
         for message in domains().relations
@@ -64,7 +64,7 @@ class RelatedFields(BodyRule):
     on = _related()
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Each struct without an error."""
+        """Yield each struct without an error."""
         other = body.other()
         if body.side == REQUEST and (other is None or sent(other, "error_code", 0)):
             return

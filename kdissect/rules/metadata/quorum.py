@@ -1,4 +1,4 @@
-"""Rules: epochs of brokers and of the metadata quorum, and pieces of its snapshots."""
+"""Rules: epochs of brokers and the metadata quorum, and pieces of its snapshots."""
 
 from collections.abc import Iterator
 
@@ -36,7 +36,7 @@ class OtherBrokerEpoch(FactRule):
 class BrokerEpochBack(FactRule):
     """The epoch of a registration must be higher than that of the one before.
 
-    It is the offset of the registration in the metadata log, and tells which process of a broker is the
+    It is the offset of the registration in the metadata log, and shows which process of a broker is the
     newest.
 
     Example: epoch 12, then 9.
@@ -74,7 +74,7 @@ class QuorumEpochBack(FactRule):
 
 
 class CountedBack(FactRule):
-    """What a broker or controller counts up must not go back on a connection.
+    """A counter of a broker or controller must not go back on a connection.
 
     A controller closes its connections when it resigns, so that the controller_epoch of a connection stays or
     rises. A broker applies the metadata log in its order, and names in current_metadata_offset how far it is.
@@ -85,7 +85,7 @@ class CountedBack(FactRule):
 
     Example: BrokerHeartbeat with current_metadata_offset 120, then with 90.
 
-    What to do: look for a message that was held back and sent later, or for two senders behind one proxy.
+    What to do: look for a message that was delayed, or for two senders behind one proxy.
     """
 
     code = "KRF006"
