@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from captures.replay.proxy import Change
 from kdissect.decoders.records.checksum import crc32c
 
-_LEADER_NOT_AVAILABLE, _NOT_LEADER, _REBALANCE, _FENCED_MEMBER_EPOCH = 5, 6, 27, 110
+_OFFSET_OUT_OF_RANGE, _LEADER_NOT_AVAILABLE, _NOT_LEADER, _REBALANCE, _FENCED_MEMBER_EPOCH = 1, 5, 6, 27, 110
 _ZERO_ID = bytes(16)
 _BATCH_LENGTH_END, _CHECKSUM_END = 12, 21  # spec/001 "5.3.1 Record Batch"
 
@@ -569,3 +569,23 @@ def _gap_of_partitions(answer: Any, _: Any) -> bool:
 def _other_cluster(answer: Any, asked: Any) -> bool:
     answer.cluster_id = "".join(reversed(answer.cluster_id))
     return bool(asked.topics)
+
+
+@fault("TXN013", "EndTxn: the epoch of the transaction that ends", "transactions", "EndTxn", times=9)
+def _epoch_not_raised(answer: Any, asked: Any) -> bool:
+    answer.producer_id, answer.producer_epoch = asked.producer_id, asked.producer_epoch
+    return not answer.error_code
+
+
+@fault("TEL007", "GetTelemetrySubscriptions: no instance id", "produce", "GetTelemetrySubscriptions", times=9)
+def _no_instance(answer: Any, asked: Any) -> bool:
+    answer.client_instance_id = _ZERO_ID
+    return asked.client_instance_id == _ZERO_ID
+
+
+@fault("FET032", "Fetch: an offset within the log is out of range", "consume", "Fetch")
+def _out_of_range(answer: Any, _: Any) -> bool:
+    rows = [row for topic in answer.responses for row in topic.partitions if row.high_watermark > 0]
+    for row in rows:
+        row.error_code, row.records = _OFFSET_OUT_OF_RANGE, None
+    return bool(rows)

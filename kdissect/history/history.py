@@ -13,6 +13,7 @@ from kdissect.history.connections.throttling import Throttling, has_throttle
 from kdissect.history.epochs.broker_epochs import BrokerEpochs
 from kdissect.history.epochs.leader_epochs import LeaderEpochs
 from kdissect.history.epochs.own_counters import OwnCounters
+from kdissect.history.epochs.quorum_choices import QuorumChoices
 from kdissect.history.epochs.quorum_epochs import QuorumEpochs
 from kdissect.history.exchange_view import ExchangeView, losses_of
 from kdissect.history.fact import Fact, is_answered_first
@@ -38,7 +39,7 @@ _IN_STREAM_ORDER = (
 )  # fmt: skip
 _AS_COMPLETED = (
     "transactions", "classic_groups", "modern_groups", "leader_epochs", "broker_epochs", "telemetry",
-    "connection_problems", "refused_requests", "stored_batches",
+    "connection_problems", "refused_requests", "stored_batches", "quorum_choices",
 )  # fmt: skip
 # Clients that sent or received unreadable bytes, each in 100 bytes. Beyond this number, later clients are
 # believed.
@@ -149,6 +150,7 @@ class History:
         self.modern_groups = ModernGroups()
         self.leader_epochs = LeaderEpochs()
         self.broker_epochs = BrokerEpochs()
+        self.quorum_choices = QuorumChoices()
         self.telemetry = Telemetry()
         self.connection_problems = ConnectionProblems()
         self.refused_requests = RefusedRequests()

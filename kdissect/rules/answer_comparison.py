@@ -142,7 +142,7 @@ def _repeated(value: Any, paths: tuple[Path, ...]) -> Iterator[Entry]:
     for path in paths:
         seen = set()
         for entry in _entries(value, path):
-            if entry.is_last and entry.key in seen:
+            if entry.is_last and entry.key in seen and entry.key[-1] is not None:
                 yield entry
             seen.add(entry.key)
 

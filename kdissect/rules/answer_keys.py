@@ -131,11 +131,14 @@ ANSWERS: dict[str, Answer] = {
         (_PARTITIONS, "groups:group_id > topics:topic_id|name > partitions:partition_index"),
     ),
     "FindCoordinator": _answer("coordinator_keys:*", "coordinators:key"),
-    "JoinGroup": Answer(once=("members:member_id",)),
+    "JoinGroup": Answer(once=("members:member_id", "members:group_instance_id")),
     "Heartbeat": _NOTHING,
     "LeaveGroup": _answer("members:member_id+group_instance_id", "members:member_id+group_instance_id"),
     "SyncGroup": _NOTHING,
-    "DescribeGroups": _answer("groups:*", "groups:group_id", once=("groups:# > members:member_id",)),
+    "DescribeGroups": _answer(
+        "groups:*", "groups:group_id",
+        once=("groups:# > members:member_id", "groups:# > members:group_instance_id"),
+    ),
     "ListGroups": Answer(once=("groups:group_id",)),
     "SaslHandshake": _NOTHING,
     "ApiVersions": _NOTHING,  # each API once: VER007
@@ -235,7 +238,11 @@ ANSWERS: dict[str, Answer] = {
     "AllocateProducerIds": _NOTHING,
     "ConsumerGroupHeartbeat": Answer(once=_ASSIGNED),
     "ConsumerGroupDescribe": _answer(
-        "group_ids:*", "groups:group_id", once=("groups:# > members:member_id",)
+        "group_ids:*", "groups:group_id",
+        once=(
+            "groups:# > members:member_id", "groups:# > members:instance_id",
+            "groups:# > members > assignment.topic_partitions:topic_id > partitions:*",
+        ),
     ),
     "ControllerRegistration": _NOTHING,
     "GetTelemetrySubscriptions": _NOTHING,
@@ -285,7 +292,11 @@ ANSWERS: dict[str, Answer] = {
         )
     ),
     "StreamsGroupDescribe": _answer(
-        "group_ids:*", "groups:group_id", once=("groups:# > members:member_id",)
+        "group_ids:*", "groups:group_id",
+        once=(
+            "groups:# > members:member_id", "groups:# > members:instance_id",
+            "groups:# > members > assignment.active_tasks:subtopology_id > partitions:*",
+        ),
     ),
     "DescribeShareGroupOffsets": _answer(
         "groups:group_id > topics:topic_name > partitions:*",

@@ -28,6 +28,7 @@ from kdissect.model.native import native
 from kdissect.model.wording import plural
 from kdissect.rules.finding_evidence import Occurrence, finding_of, has_no_error, occurrence_of
 from kdissect.rules.findings import FindingLog
+from kdissect.rules.framing.frame_size import SizeOffByOne
 from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.judging.batch_judge import BatchJudge
 from kdissect.rules.judging.body_guards import EVERY
@@ -201,6 +202,7 @@ class Judge:
         for connection in list(self._held):
             self._release(connection)
         for view in self._views.values():
+            self._report_misfits(view)
             self._say_silence(view)
         self._problems(self._history.take_problems())
         self._views.clear()
@@ -230,7 +232,10 @@ class Judge:
         self.coverage.at(info)
         self._suppressed.clear()
         for rule in self._subjects.connection_rules:
-            self._apply(rule, view, None, rule.check(view))
+            spoke = self._apply(rule, view, None, rule.check(view))
+            if spoke and isinstance(rule, SizeOffByOne) and not _lacking(rule, view):
+                view.misfits = ()  # one cause, one finding
+        self._report_misfits(view)
         self._say_silence(view)
         self.coverage.exercises.close(info)
         self._large.forget(info.id)
@@ -361,6 +366,16 @@ class Judge:
         """An exchange was judged; `_suppressed` are the codes that must not speak of it any more."""
         hides_facts = view.doubt is not None and view.doubt.hides_facts
         view.end(exchange, self._subjects.fact_codes if hides_facts else self._suppressed)
+        if view.misfits and view.misplaced_end is None:
+            self._report_misfits(view)
+
+    def _report_misfits(self, view: ConnectionView) -> None:
+        """Report what the size of a frame might have explained, and does not."""
+        misfits, view.misfits = view.misfits, ()
+        for rule in self._subjects.undecodable_rules if misfits else ():
+            for code, finding in misfits:
+                if code == rule.code:
+                    self.findings.add(rule, finding)
 
     def _bodies(
         self, exchange: Exchange, view: ConnectionView, shown: ShownExchange | None, marks: int
@@ -552,11 +567,20 @@ class Judge:
         self._suppressed.update(rule.overrides)
         if rule.once == Once.CONNECTION:
             view.spoken |= {rule.code}
-        if exchange is not None and (rule.misleads or isinstance(rule, UndecodableRule)):
-            view.raise_doubt(found.party.role, exchange, found.key, is_no_frame=rule.misleads)
+        if exchange is not None:
+            _raise_doubt(rule, view, exchange, found)
         if self.who is not None and found.party.role is not self.who:
             return
-        if self.findings.repeats(found.key, found.time_ns):
+        self._keep_finding(rule, fault, view, exchange, found)
+
+    def _keep_finding(
+        self, rule: Rule, fault: Violation, view: ConnectionView, exchange: Exchange | None, found: Occurrence
+    ) -> None:
+        """Make and store the finding of a fault, or count it."""
+        if isinstance(rule, UndecodableRule) and view.is_size_in_question(exchange):
+            self._counted = None
+            view.misfits = (*view.misfits, (rule.code, finding_of(rule, fault, view.info, exchange, found)))
+        elif self.findings.repeats(found.key, found.time_ns):
             if self._counted is not None:
                 self._counted.append(found)
         else:
@@ -573,6 +597,14 @@ def _lacking(rule: Rule, view: ConnectionView) -> str:
     if isinstance(rule, UndecodableRule) and view.is_half:
         return "who is the client is a guess: one direction of a connection that began before"
     return ""
+
+
+def _raise_doubt(rule: Rule, view: ConnectionView, exchange: Exchange, found: Occurrence) -> None:
+    """Note that a frame is wrong, if a rule says so."""
+    if rule.misleads or rule.confuses or isinstance(rule, UndecodableRule):
+        view.raise_doubt(
+            found.party.role, exchange, found.key, is_no_frame=rule.misleads, is_sound=rule.confuses
+        )
 
 
 def _is_in_doubt(rule: Rule, doubt: Doubt, exchange: Exchange | None, found: Occurrence) -> bool:

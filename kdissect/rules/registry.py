@@ -45,6 +45,7 @@ _MODULES = (
     "pairing.answers",
     "pairing.waiting_requests",
     "pairing.answered_entries",
+    "pairing.filters",
     "pairing.throttle_ignored",
     "sasl.visible_credentials",
     "sasl.login_order",

@@ -67,8 +67,9 @@ class Rule:
     capture, if it is less than the connection. `needs_start`: a rule that the unseen beginning of a
     connection could explain; `needs_whole`: one that bytes missing from the capture could explain. Both are
     then inconclusive. `rises` is for rules about brokers alone. `overrides` are codes that stay silent about
-    an exchange this rule has spoken of: they would report the same cause. `misleads`: the frame is not one
-    that its sender has to send, so that later frames may be read from wrong positions (`views.doubt`).
+    an exchange this rule has spoken of: they would report the same cause. `misleads`: the frame is none that
+    its sender has to send, so that later frames may be read where none begin (`views.doubt`). `confuses`: the
+    response fits, but it is not the one that the client waits for.
     """
 
     code: ClassVar[str]
@@ -85,6 +86,7 @@ class Rule:
     rises: ClassVar[Rise | None] = None
     overrides: ClassVar[tuple[str, ...]] = ()
     misleads: ClassVar[bool] = False
+    confuses: ClassVar[bool] = False
 
     @classmethod
     def effective_severity(cls) -> Severity:

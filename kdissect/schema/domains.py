@@ -34,14 +34,22 @@ class Domain(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """A relation between two fields of one struct: `is_order`: the first is not greater than the second, else
-    its numbers are among the numbers of the second. `is_judged`: by the rule about relations.
+    """A relation between two values of one struct, each a field or a path below the struct.
+
+    `kind` is one of `RELATIONS`; `values` are texts of `other`, for kinds that depend on its value.
+    `is_judged`: by the rule about relations.
     """
 
-    is_order: bool
+    kind: str
     field: str
     other: str
+    values: frozenset[str]
     is_judged: bool
+
+
+RELATIONS = frozenset({"below", "among", "needs", "empty", "given"})
+"""Kinds of relations, as the head of the table describes them."""
+_OF_VALUES = frozenset({"empty", "given"})
 
 
 class Domains(NamedTuple):
@@ -122,9 +130,14 @@ def parse_domains(rows: Iterable[tuple[str, list[str]]]) -> Domains:
 
 
 def _relations(words: list[str], place: str) -> Iterator[tuple[str, Relation]]:
-    if len(words) < 5 or words[1] not in ("below", "among"):
-        raise SchemaError(f"{place}: a relation is 'relation below|among FIELD OTHER MESSAGE ...'")
-    relation = Relation(words[1] == "below", words[2], words[3], words[0] == "relation")
+    if len(words) < 5 or words[1] not in RELATIONS:
+        kinds = "|".join(sorted(RELATIONS))
+        raise SchemaError(f"{place}: a relation is 'relation {kinds} FIELD OTHER MESSAGE ...'")
+    kind, field, (other, has_values, values) = words[1], words[2], words[3].partition("=")
+    if bool(has_values) != (kind in _OF_VALUES):
+        raise SchemaError(f"{place}: the values of {other} are for {' and '.join(sorted(_OF_VALUES))} alone")
+    known = frozenset(values.split("|")) if values else frozenset()
+    relation = Relation(kind, field, other, known, words[0] == "relation")
     for message in words[4:]:
         yield message, relation
 

@@ -6,6 +6,7 @@ from kdissect.history.connections.throttling import ThrottleFact
 from kdissect.history.epochs.broker_epochs import BrokerFact
 from kdissect.history.epochs.leader_epochs import LeaderFact
 from kdissect.history.epochs.own_counters import CounterFact
+from kdissect.history.epochs.quorum_choices import ChoiceFact
 from kdissect.history.epochs.quorum_epochs import QuorumFact
 from kdissect.history.fact import Fact
 from kdissect.history.groups.classic_steps import ClassicFact
@@ -52,8 +53,11 @@ DIFFERENCES = frozenset(
         ClassicFact.ASSIGNMENT_TO_STRANGER, ClassicFact.PROTOCOL_DIFFERS, ClassicFact.PROTOCOL_NOT_OFFERED,
         ClassicFact.SILENT_TOO_LONG, ClassicFact.REJOIN_OVERDUE,
         ModernFact.EPOCH_DIFFERS, ModernFact.OTHER_MEMBER_ID, ModernFact.LATE,
-        CounterFact.COUNTED_BACK, QuorumFact.WENT_BACK, SnapshotFact.POSITION_DIFFERS,
+        CounterFact.COUNTED_BACK, CounterFact.OTHER_NODE, QuorumFact.WENT_BACK, QuorumFact.OTHER_NODE,
+        SnapshotFact.POSITION_DIFFERS,
+        ChoiceFact.OTHER_CANDIDATE, ChoiceFact.OTHER_LEADER, ChoiceFact.OTHER_BROKER,
         SnapshotFact.OTHER_POSITION, SnapshotFact.SIZE_DIFFERS,
+        SnapshotFact.OTHER_SNAPSHOT,
         BrokerFact.WENT_BACK, BrokerFact.OTHER_EPOCH,
         TelemetryFact.OTHER_SUBSCRIPTION, TelemetryFact.TOO_EARLY, TelemetryFact.TOO_LARGE,
         TelemetryFact.CODEC_NOT_ACCEPTED, TelemetryFact.AFTER_TERMINATING,

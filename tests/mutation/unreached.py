@@ -13,6 +13,7 @@ UNREACHED: dict[str, str] = {
     "ADM022": "no recorded client asks for the offset of a time that has one",
     "FET028": "no recorded client fetches in a version before 3",
     "GRP028": "members of one group heartbeat on connections of their own; a mutant is of one connection",
+    "KRF008": "candidates and leaders come on connections of their own; a mutant is of one connection",
     "MET007": "it takes a second connection, and a mutant is of one; kafka44_connect_plain.pcapng has it",
     "PRD008": "no recorded producer sends six batches of one partition on one connection",
     "PRD010": "it takes batches of two epochs of one producer id; no recorded producer was fenced",

@@ -149,6 +149,38 @@ def test_a_broken_response_after_which_the_client_is_silent_says_so(closer: int 
         assert found.consequence in report(verdict)
 
 
+def out_of_order(talk: Talk) -> None:
+    """The next request is answered first."""
+    one, other = talk.line(AT, BROKER), talk.line(AT + 1, BROKER)
+    asked = talk.line(AT + 1, CLIENT)
+    asked.at_ns = talk.line(AT, CLIENT).at_ns
+    talk.lines.remove(asked)
+    talk.insert_behind(talk.line(AT, CLIENT), asked)
+    talk.lines.remove(other)
+    talk.lines.insert(talk.lines.index(one), other)
+    other.at_ns = one.at_ns
+
+
+def twice(talk: Talk) -> None:
+    """A response comes again."""
+    line = talk.line(AT + 1, BROKER)
+    talk.insert_behind(line, line.copy())
+
+
+@pytest.mark.parametrize(("change", "code"), [(out_of_order, "PAI002"), (twice, "PAI003")])
+@pytest.mark.parametrize("more", [0, 2])
+def test_a_response_in_another_place_says_if_the_client_is_silent(
+    change: Callable[[Talk], None], code: str, more: int
+) -> None:
+    talk = Talk(recorded(NAMES[0]))
+    talk.cut_behind(talk.line(AT + 1 + more, BROKER))
+    change(talk)
+    (found,) = faults(talk)
+    assert found.code == code
+    assert found.consequence.startswith("the client sends no more requests") == (not more)
+    assert in_stages(talk.packets()) == at_once(talk.packets())
+
+
 def test_a_client_that_goes_on_is_not_silent() -> None:
     for more in (1, 3):
         (found,) = faults(cut_off(BROKER, CLIENT, more))

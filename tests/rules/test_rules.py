@@ -74,7 +74,6 @@ def test_one_cause_gives_one_finding_that_counts(rule: Rule) -> None:
 TWO_CAUSES: dict[str, set[str]] = {
     "FRM002": {"FRM005"},  # no test sends 100 MiB: the frame is cut as well
     "FRM003": {"FRM005", "SAS004"},
-    "FRM008": {"FRM006"},  # it takes the next frame to know
     "MET005": {"MET002", "MET003"},  # brokers and replicas are left out
     "SAS008": {"SAS013"},  # what is used after a failure failed before
     "SAS014": {"SAS001"},  # PLAIN shows who tried, and the password

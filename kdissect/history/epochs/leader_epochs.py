@@ -74,6 +74,7 @@ class _Report(NamedTuple):
 _WITH_LEADER = frozenset({apis.FETCH, apis.PRODUCE, apis.SHARE_FETCH})
 """APIs whose answers may name the leader of a partition."""
 
+_WITH_CLUSTER = frozenset({apis.METADATA, apis.DESCRIBE_CLUSTER})
 PartitionKey = tuple[str, str | bytes, int]
 Standing = tuple[PartitionKey, bytes | None, int, int]
 """A partition, its topic's id, its leader and the epoch, in a response."""
@@ -86,7 +87,7 @@ class LeaderEpochs:
 
     api_keys: ClassVar[frozenset[int] | None] = frozenset(
         {apis.METADATA, apis.FETCH, apis.PRODUCE, apis.SHARE_FETCH, apis.LEADER_AND_ISR,
-         apis.DESCRIBE_TOPIC_PARTITIONS}
+         apis.DESCRIBE_TOPIC_PARTITIONS, apis.DESCRIBE_CLUSTER}
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -206,8 +207,11 @@ def _compare(key: PartitionKey, view: ExchangeView, report: _Report, known: Lead
 
 
 def _cluster_of(view: ExchangeView) -> str | None:
-    """Return the id of the cluster in a Metadata response; None in versions without it, and for null."""
-    cluster = getattr(view.response, "cluster_id", None) if view.key == apis.METADATA else None
+    """The id of the cluster in a response; None without one, where it is null, and beside an error."""
+    answer = view.response
+    if view.key not in _WITH_CLUSTER or getattr(answer, "error_code", 0) != 0:
+        return None
+    cluster = getattr(answer, "cluster_id", None)
     return None if cluster is None else str(cluster)
 
 
@@ -224,7 +228,7 @@ def _reports(view: ExchangeView) -> Iterator[_Report]:
             yield from _of_controller(view.request)
         return
     answer = view.response
-    if answer is None:
+    if answer is None or view.key == apis.DESCRIBE_CLUSTER:
         return
     yield from _of_current_leader(answer) if view.key in _WITH_LEADER else _of_metadata(answer)
 

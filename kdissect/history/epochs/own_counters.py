@@ -1,12 +1,17 @@
-"""Numbers that one process counts up and names on its connections: they only rise.
+"""Numbers that one process names on its connections: they only rise, or stay as they are.
 
 Key: connection, field, partition (empty for numbers of the process). One process speaks on each side of a
-connection, so it did not restart between two of its messages. Order: that of the connection's requests.
-Counters that brokers and controllers name:
+connection, so that nobody restarted between two of its messages. Order: that of the connection's requests.
+Numbers of brokers and controllers that only rise:
 
 - controller_epoch: a controller closes its connections when it resigns, and each election raises it
 - current_metadata_offset: what a broker applied of the metadata log (KIP-631)
-- leader_epoch, partition_epoch: the controller's state of a partition, by topic id (KIP-497, KIP-841)
+- want_shut_down: a broker that stops does not change its mind (KIP-631)
+- leader_epoch, partition_epoch: the controller's state of a partition, by topic id (KIP-497, KIP-841); a
+  response is not behind its request
+- producer_id_start: the controller gives each block of producer ids once (KIP-730)
+
+Its own node id stays as it is.
 """
 
 from collections.abc import Iterator
@@ -20,18 +25,31 @@ from kdissect.history.state_table import Table
 
 NUMBERS_KEPT = 50_000  # a state is 400 bytes
 _OF_REQUESTS = {
-    apis.LEADER_AND_ISR: "controller_epoch",
-    apis.STOP_REPLICA: "controller_epoch",
-    apis.UPDATE_METADATA: "controller_epoch",
-    apis.BROKER_HEARTBEAT: "current_metadata_offset",
+    apis.LEADER_AND_ISR: ("controller_epoch",),
+    apis.STOP_REPLICA: ("controller_epoch",),
+    apis.UPDATE_METADATA: ("controller_epoch",),
+    apis.BROKER_HEARTBEAT: ("current_metadata_offset", "want_shut_down"),
 }
+_OWN_ID = {
+    apis.LEADER_AND_ISR: "controller_id",
+    apis.STOP_REPLICA: "controller_id",
+    apis.UPDATE_METADATA: "controller_id",
+    apis.CONTROLLED_SHUTDOWN: "broker_id",
+    apis.ALTER_PARTITION: "broker_id",
+    apis.BROKER_REGISTRATION: "broker_id",
+    apis.BROKER_HEARTBEAT: "broker_id",
+    apis.ALLOCATE_PRODUCER_IDS: "broker_id",
+}
+"""Where a sender names its own node id."""
 _OF_PARTITIONS = ("leader_epoch", "partition_epoch")
+_IDS_FROM = 2  # AlterPartition: until then it names topics, and a name may be that of a new topic by now
 
 
 class CounterFact(StrEnum):
     """Facts about such numbers. The number before, and now."""
 
     COUNTED_BACK = "counted_back"
+    OTHER_NODE = "other_node"  # the sender names another node id than before
 
 
 CounterKey = tuple[str, str, bytes, int]
@@ -40,22 +58,54 @@ CounterKey = tuple[str, str, bytes, int]
 class OwnCounters:
     """The last number and its evidence by connection, field and partition."""
 
-    api_keys: ClassVar[frozenset[int] | None] = frozenset({*_OF_REQUESTS, apis.ALTER_PARTITION})
+    api_keys: ClassVar[frozenset[int] | None] = frozenset(_OWN_ID)
 
     def __init__(self) -> None:
         self.numbers: Table[CounterKey, tuple[int, Evidence]] = Table(NUMBERS_KEPT)
 
     def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next exchange of a connection."""
-        field = _OF_REQUESTS.get(view.key)
-        if field is None:
-            return [fact for row in _partitions(view.response) for fact in self._row(view, *row)]
-        number = getattr(view.request, field, -1)
-        return self._next(view, (view.info.id, field, b"", -1), "request", field, number)
+        facts = self._own_id(view)
+        for field in _OF_REQUESTS.get(view.key, ()):
+            number = int(getattr(view.request, field, -1))
+            facts += self._next(view, (view.info.id, field, b"", -1), "request", field, number)
+        if view.key == apis.ALLOCATE_PRODUCER_IDS:
+            return facts + self._block(view)
+        if view.key == apis.ALTER_PARTITION:
+            for topic_id, row, path in _partitions(view.response):
+                facts += self._row(view, topic_id, row, path)
+        return facts
+
+    def _own_id(self, view: ExchangeView) -> list[Fact]:
+        """Whether the sender named another id before."""
+        path = _OWN_ID[view.key]
+        key: CounterKey = view.info.id, "node id", b"", -1
+        node = getattr(view.request, path, -1)
+        known = None if node < 0 else self.numbers.get(key) or self.numbers.put(key, (node, view.evidence))
+        if known is None or known[0] == node:
+            return []
+        return [Fact(CounterFact.OTHER_NODE, key, view.evidence, "request", path, known[0], node, known[1])]
+
+    def _block(self, view: ExchangeView) -> list[Fact]:
+        """A block of producer ids begins after the blocks before it."""
+        answer = view.response
+        if answer is None or answer.error_code or answer.producer_id_len <= 0:
+            return []
+        field, start = "producer_id_start", answer.producer_id_start
+        key: CounterKey = view.info.id, field, b"", -1
+        facts = self._next(view, key, "response", field, start)
+        self.numbers.put(key, (start + answer.producer_id_len, view.evidence))
+        return facts
 
     def _row(self, view: ExchangeView, topic_id: bytes, row: Any, path: str) -> Iterator[Fact]:
+        asked = {(wanted, one.partition_index): one for wanted, one, _ in _partitions(view.request)}.get(
+            (topic_id, row.partition_index)
+        )
         for field in _OF_PARTITIONS:
             key = view.info.id, field, topic_id, row.partition_index
+            least, known = getattr(asked, field, -1), self.numbers.get(key)
+            if known is None or least > known[0] or view.version < _IDS_FROM:
+                self.numbers.put(key, (least, view.evidence))
             yield from self._next(view, key, "response", f"{path}.{field}", getattr(row, field))
 
     def _next(self, view: ExchangeView, key: CounterKey, side: str, path: str, number: int) -> list[Fact]:
@@ -68,10 +118,10 @@ class OwnCounters:
         return [Fact(CounterFact.COUNTED_BACK, key, view.evidence, side, path, known[0], number, known[1])]
 
 
-def _partitions(answer: Any) -> Iterator[tuple[bytes, Any, str]]:
-    """Yield partitions that the controller reports, by topic id: a name may be that of a new topic by now."""
-    for at, topic in enumerate(getattr(answer, "topics", None) or ()):
-        topic_id: bytes = getattr(topic, "topic_id", b"")
+def _partitions(body: Any) -> Iterator[tuple[bytes, Any, str]]:
+    """Partitions without an error, by the id or name of their topic."""
+    for at, topic in enumerate(getattr(body, "topics", None) or ()):
+        which: bytes = getattr(topic, "topic_id", None) or str(topic.topic_name).encode()
         for index, row in enumerate(topic.partitions or ()):
-            if topic_id and not row.error_code:
-                yield topic_id, row, f"topics[{at}].partitions[{index}]"
+            if not getattr(row, "error_code", 0):
+                yield which, row, f"topics[{at}].partitions[{index}]"

@@ -26,6 +26,7 @@ class QuorumFact(StrEnum):
 
     RAISED = "raised"  # a higher epoch than the node named before
     WENT_BACK = "went_back"  # a lower one
+    OTHER_NODE = "other_node"  # a client of the connection names another node id than before
 
 
 QuorumKey = tuple[str, str, str, int]
@@ -57,7 +58,7 @@ class QuorumEpochs:
         """Take the next exchange of a connection."""
         if view.key == apis.FETCH and not _is_of_quorum(view.exchange):
             return []
-        facts = []
+        facts = self._node(view)
         for side, epochs in (("request", _asked(view)), ("response", _answered(view))):
             for topic, partition, epoch, path in epochs:
                 key: QuorumKey = view.info.id, side, topic, partition
@@ -68,6 +69,28 @@ class QuorumEpochs:
                     kind = QuorumFact.RAISED if epoch > known[0] else QuorumFact.WENT_BACK
                     facts.append(Fact(kind, key, view.evidence, side, path, known[0], epoch, known[1]))
         return facts
+
+    def _node(self, view: ExchangeView) -> list[Fact]:
+        """Whether a replica named another id before on its connection."""
+        node, path = _replica(view)
+        key: QuorumKey = view.info.id, "node id", "", -1
+        known = None if node < 0 else self.epochs.get(key) or self.epochs.put(key, (node, view.evidence))
+        if known is None or known[0] == node:
+            return []
+        return [Fact(QuorumFact.OTHER_NODE, key, view.evidence, "request", path, known[0], node, known[1])]
+
+
+def _replica(view: ExchangeView) -> tuple[int, str]:
+    """The node id that a replica names, and where; -1 if it names none."""
+    request = view.request
+    if view.key == apis.VOTE:
+        for _, at, rows in _topics(getattr(request, "topics", None)):
+            for index, row in enumerate(rows):
+                return row.replica_id, f"topics[{at}].partitions[{index}].replica_id"
+    state = getattr(request, "replica_state", None)
+    if state is not None:
+        return state.replica_id, "replica_state.replica_id"
+    return getattr(request, "replica_id", -1), "replica_id"
 
 
 _Told = Iterator[tuple[str, int, int, str]]

@@ -309,7 +309,8 @@ def _heartbeat(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[F
         return facts
     if answer.error_code in _OF_MEMBERS:
         facts += answered_after_leave(view, key, group, member)
-        facts += [] if facts else answered_to_stranger(view, key, group, member)
+        if not answer.error_code and not facts:
+            facts += answered_to_stranger(view, key, group, member)
         if member is None and str(request.member_id) not in group.gone:
             _accepted(view, group, request.generation_id).last_ns = view.sent_ns
     if answer.error_code == codes.REBALANCE_IN_PROGRESS and member is not None:
@@ -373,7 +374,15 @@ def _commit(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact
     facts = generation_differs(view, key, member, generation)
     if member is not None:
         member.last_ns = max(member.last_ns, view.sent_ns)
+    elif view.response is not None and _is_taken(view.response):
+        facts += answered_to_stranger(view, key, group, member)
     return facts
+
+
+def _is_taken(answer: Any) -> bool:
+    """Whether each offset of a commit was stored."""
+    errors = [row.error_code for topic in answer.topics or () for row in topic.partitions or ()]
+    return bool(errors) and not any(errors)
 
 
 def _leave(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:

@@ -42,7 +42,7 @@ class ClassicFact(StrEnum):
     TWO_LEADERS = "two_leaders"  # named for one generation, expected: the one that other members received
     METADATA_DIFFERS = "metadata_differs"  # not as a member sent it, detail: the member
     ANSWERED_AFTER_LEAVE = "answered_after_leave"  # a heartbeat of a member that left, as if it were there
-    ANSWERED_TO_STRANGER = "answered_to_stranger"  # a heartbeat of one that is not in the generation
+    ANSWERED_TO_STRANGER = "answered_to_stranger"  # a heartbeat or commit of one not in the generation
     SILENT_TOO_LONG = "silent_too_long"  # milliseconds: the session timeout, the silence
 
 
@@ -188,22 +188,25 @@ def answered_after_leave(
 def answered_to_stranger(
     view: ExchangeView, key: GroupKey, group: ClassicGroup, member: ClassicMember | None
 ) -> list[Fact]:
-    """Return whether a heartbeat for the generation was accepted of one that is not in its leader's list.
+    """Whether a request for the generation was accepted of one that is not in its leader's list.
 
     Members that joined on the same connection show that it leads to the coordinator of that generation. A
     static member that comes back has another id than the leader knew (KIP-345).
     """
     request, roster, told = view.request, group.roster, group.stated_by
-    if member is not None or view.response.error_code or roster is None or told is None or group.has_static:
+    if member is not None or roster is None or told is None or group.has_static:
         return []
-    if request.generation_id != group.generation or str(request.member_id) in roster:
+    named = getattr(request, "generation_id", None)
+    generation = getattr(request, "generation_id_or_member_epoch", named)
+    if generation != group.generation or str(request.member_id) in roster:
         return []
     joined = (other.joined_by for other in group.members if other.generation == group.generation)
     if not is_answered_before(told, view.evidence) or view.info.id not in {
         by.connection for by in joined if by is not None
     }:
         return []
-    kind, path, side = ClassicFact.ANSWERED_TO_STRANGER, "error_code", "response"
+    kind, side = ClassicFact.ANSWERED_TO_STRANGER, "response"
+    path = "error_code" if hasattr(view.response, "error_code") else "topics[0].partitions[0].error_code"
     expected = codes.UNKNOWN_MEMBER_ID
     return [view.fact(kind, key, path, side=side, expected=expected, seen=0, earlier=told)]
 

@@ -8,7 +8,7 @@ Partition = tuple[bytes, int]
 
 
 class AcquiredRecords:
-    """All offsets a member was ever given, by partition, in ranges that lie apart.
+    """All offsets that a member was given and is not done with, by partition, in ranges that lie apart.
 
     `is_known` is False where some may be missing: the member was there before the capture, or an answer was
     not seen.
@@ -40,6 +40,20 @@ class AcquiredRecords:
         """Return whether the member received all of a range."""
         at = bisect_right(self._starts.get(partition, []), first) - 1
         return at >= 0 and last <= self._ends[partition][at]
+
+    def remove(self, partition: Partition, first: int, last: int) -> None:
+        """The member is done with a range that it `holds`."""
+        starts, ends = self._starts.get(partition, []), self._ends.get(partition, [])
+        at = bisect_right(starts, first) - 1
+        if at < 0 or last > ends[at] or last < first:
+            return
+        around = (starts[at], first - 1), (last + 1, ends[at])
+        left = [(start, end) for start, end in around if start <= end]
+        self.ranges += len(left) - 1
+        starts[at : at + 1] = [start for start, _ in left]
+        ends[at : at + 1] = [end for _, end in left]
+        if self.ranges > RANGES_KEPT:
+            self.forget()
 
     def forget(self) -> None:
         """Forget all ranges: they are unknown from now on."""

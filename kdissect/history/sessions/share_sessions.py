@@ -4,6 +4,7 @@ Key: capture set, broker address, group, member. Order: that of a connection's r
 APIs' requests together (org.apache.kafka.common.requests.ShareRequestMetadata).
 """
 
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, ClassVar
 
@@ -11,11 +12,12 @@ from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact, is_of_connection
-from kdissect.history.sessions.acquired_records import AcquiredRecords
+from kdissect.history.sessions.acquired_records import AcquiredRecords, Partition
 from kdissect.history.state_table import Table
 
 SESSIONS_KEPT = 20_000  # a broker holds 2,000 by default (group.share.max.share.sessions)
 INITIAL, FINAL = 0, -1  # ShareRequestMetadata: the epoch that opens a session, and the one that closes it
+_RENEW = 4  # enums.table, acknowledgeType: the member goes on to hold the records
 _MAX_EPOCH = 0x7FFFFFFF  # after it comes 1 (ShareRequestMetadata#nextEpoch)
 
 ShareKey = tuple[str, str, str, str]
@@ -32,8 +34,7 @@ class ShareFact(StrEnum):
     LIMIT_REACHED = "limit_reached"  # the broker has no room for a session
     EPOCH_DIFFERS = "epoch_differs"  # not the epoch that comes next
     UNKNOWN_SESSION = "unknown_session"  # a session goes on, or ends, that was never opened
-    # acknowledged offsets that the member did not receive (seen: the range)
-    NEVER_ACQUIRED = "never_acquired"
+    NEVER_ACQUIRED = "never_acquired"  # acknowledged offsets that the member does not hold; seen: the range
     ACKNOWLEDGED_AT_OPENING = "acknowledged_at_opening"  # acknowledgements with epoch 0
 
 
@@ -108,7 +109,10 @@ class ShareSessions:
         facts = _never_acquired(view, key, acquired) if is_judged else []
         if view.response is None:
             acquired.forget()
-        elif view.key == apis.SHARE_FETCH:
+        else:
+            for partition, first, last in _done(view):
+                acquired.remove(partition, first, last)
+        if view.response is not None and view.key == apis.SHARE_FETCH:
             for topic in view.response.responses or ():
                 for row in topic.partitions or ():
                     for held in row.acquired_records or ():
@@ -128,6 +132,29 @@ def _never_acquired(view: ExchangeView, key: ShareKey, acquired: AcquiredRecords
                     path = f"topics[{at}].partitions[{index}].acknowledgement_batches[{number}]"
                     return [_fact(ShareFact.NEVER_ACQUIRED, key, view, path, seen=f"{first} to {last}")]
     return []
+
+
+def _done(view: ExchangeView) -> Iterator[tuple[Partition, int, int]]:
+    """Ranges that a member accepts, releases or rejects, of partitions without an error."""
+    if view.response.error_code:
+        return
+    failed = {
+        (topic.topic_id, row.partition_index)
+        for topic in view.response.responses or ()
+        for row in topic.partitions or ()
+        if row.error_code or getattr(row, "acknowledge_error_code", 0)
+    }
+    for topic in view.request.topics or ():
+        for row in topic.partitions or ():
+            partition = topic.topic_id, row.partition_index
+            for batch in row.acknowledgement_batches or () if partition not in failed else ():
+                types = batch.acknowledge_types or ()
+                for number, kind in enumerate(types):
+                    first, last = batch.first_offset + number, batch.first_offset + number
+                    if len(types) == 1:
+                        last = batch.last_offset
+                    if kind != _RENEW and last <= batch.last_offset:
+                        yield partition, first, last
 
 
 def _is_sure_of_epoch(view: ExchangeView, session: ShareSession) -> bool:

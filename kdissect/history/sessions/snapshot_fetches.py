@@ -22,6 +22,7 @@ class SnapshotFact(StrEnum):
     FETCHED = "fetched"  # a whole snapshot (seen: its size)
     POSITION_DIFFERS = "position_differs"  # asked for bytes that do not follow those received
     OTHER_POSITION = "other_position"  # answered with other bytes than asked for
+    OTHER_SNAPSHOT = "other_snapshot"  # answered with another snapshot than asked for: end offset and epoch
     SIZE_DIFFERS = "size_differs"  # the size of a snapshot is another than before
 
 
@@ -84,9 +85,13 @@ def _answered(
 ) -> list[Fact]:
     facts = []
 
-    def fact(kind: SnapshotFact, field: str, expected: Any, seen: int) -> None:
+    def fact(kind: SnapshotFact, field: str, expected: Any, seen: Any) -> None:
         facts.append(Fact(kind, key, view.evidence, "response", f"{path}.{field}", expected, seen, known.by))
 
+    asked, given = ((one.snapshot_id.end_offset, one.snapshot_id.epoch) for one in (row, answer))
+    if asked != given:
+        fact(SnapshotFact.OTHER_SNAPSHOT, "snapshot_id", asked, given)
+        return facts
     if answer.position != row.position:
         fact(SnapshotFact.OTHER_POSITION, "position", row.position, answer.position)
     if known.size not in (None, answer.size):

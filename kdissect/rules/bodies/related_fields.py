@@ -1,4 +1,4 @@
-"""BDY030: Fields of one struct must go together."""
+"""BDY030: Fields of one struct, and of the structs below it, must go together."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -30,12 +30,14 @@ def _relations(message: str) -> tuple[Relation, ...]:
 
 
 class RelatedFields(BodyRule):
-    """Fields of one struct must go together.
+    """Fields of one struct, and of the structs below it, must go together.
 
     The least version of a range is not above its greatest. The free bytes of a volume are not more than
     its bytes. In-sync replicas, offline replicas, and replicas that are added or removed are some of the
-    replicas. A leader is one of the in-sync replicas. `kdissect/schema/domains.table` has each relation, its
-    source and its messages. The rule skips numbers below 0, which stand for none, and a request that the
+    replicas. A leader is one of the in-sync replicas. No member, and no assignment, has a later epoch than
+    its group. A group that is Empty has no members, and a transaction that is complete has no partitions.
+    A token expires at its greatest age at the latest. `kdissect/schema/domains.table` has each relation, its
+    source and its messages. The rule skips numbers below 0 that stand for none, and a request that the
     broker refuses as a whole, or of which the response is not known.
 
     Example: replicas 1 and 2, in-sync replicas 1 and 3.
@@ -50,9 +52,14 @@ class RelatedFields(BodyRule):
     needs = BOTH_FRAMES
     cites = (
         "org.apache.kafka.metadata.Replicas#validateIsr",
+        "org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache#endOffsetFor",
         "KIP-455 Public Interfaces",
         "KIP-584 Proposed Changes",
+        "KIP-48 Public Interfaces",
+        "KIP-664 Public Interfaces",
+        "KIP-848 Public Interfaces",
         "KIP-932 Public Interfaces",
+        "KIP-1071 Public Interfaces",
     )
     on = _related()
 
@@ -66,18 +73,61 @@ class RelatedFields(BodyRule):
             if sent(of, "error_code", 0):
                 continue
             for relation in relations:
-                one, other = sent(of, relation.field), sent(of, relation.other)
-                if one is not None and other is not None:
-                    found = _at_odds(relation, one, other)
-                    if found is not None:
-                        yield body.violation(f"{path}{relation.field}", *found)
+                found = _at_odds(of, relation)
+                if found is not None:
+                    below, *expected_and_seen = found
+                    yield body.violation(path + below, *expected_and_seen)
 
 
-def _at_odds(relation: Relation, one: Any, other: Any) -> tuple[str, str] | None:
-    """Return the expected and seen values, if two values do not fit each other."""
-    if relation.is_order:
-        return (f"{other} or less, {relation.other}", str(one)) if one > other >= 0 else None
-    numbers = one if isinstance(one, list) else [one]
-    stray = sorted({number for number in numbers if number >= 0} - set(other))
-    known = ", ".join(map(str, other)) or "none"
-    return (f"some of {relation.other} {known}", ", ".join(map(str, stray))) if stray else None
+def _at_odds(of: Any, relation: Relation) -> tuple[str, str, str] | None:
+    """The path, what was expected and what was seen, if two values of a struct do not go together."""
+    others = [value for _, value in _values(of, relation.other)]
+    if not others:
+        return None
+    for path, value in _values(of, relation.field):
+        found = _found(relation, value, others)
+        if found is not None:
+            return path, *found
+    return None
+
+
+def _found(relation: Relation, value: Any, others: list[Any]) -> tuple[str, str] | None:
+    """What was expected and seen of one value."""
+    kind, name = relation.kind, relation.other
+    if kind == "below":
+        most = max(others)
+        return (f"{most} or less, {name}", str(value)) if value > most >= 0 else None
+    if kind == "needs":
+        known = max(others)
+        return (f"0 or more beside {name} {known}", str(value)) if value < 0 <= known else None
+    if kind == "among":
+        among = [one for other in others for one in _listed(other)]
+        strays = sorted(one for one in {*_listed(value)} - {*among} if isinstance(one, str) or one >= 0)
+        known = ", ".join(map(str, among))
+        return (f"some of {name} {known or 'none'}", ", ".join(map(str, strays))) if strays else None
+    if str(others[0]) not in relation.values:
+        return None
+    count = len(value) if isinstance(value, list | tuple) else value
+    if kind == "empty":
+        return (f"none beside {name} {others[0]}", str(count)) if count else None
+    is_missing = not count if isinstance(value, list | tuple) else count < 0
+    return (f"some beside {name} {others[0]}", str(count)) if is_missing else None
+
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+def _values(of: Any, path: str, at: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of a path below a struct, each with its own path; nulls are left out."""
+    name, _, rest = path.partition(".")
+    value = sent(of, name)
+    if value is None:
+        return
+    if not rest:
+        yield at + name, value
+    elif isinstance(value, list | tuple):
+        for index, element in enumerate(value):
+            yield from _values(element, rest, f"{at}{name}[{index}].")
+    else:
+        yield from _values(value, rest, f"{at}{name}.")

@@ -1,8 +1,10 @@
-"""Rules: data in a wrong place of a Fetch response."""
+"""Rules: data in a Fetch response where none belongs, or that its request contradicts."""
 
 from collections.abc import Iterator
+from typing import Any
 
-from kdissect.model.finding import Claim, Level, Who
+from kdissect.decoders.generated.values import sent
+from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.model.wording import plural
 from kdissect.rules.guards import Above, All, Among, InRequest, Longer, Other
 from kdissect.rules.kinds import BodyRule
@@ -12,6 +14,7 @@ from kdissect.schema.error_codes import error_name
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
 _READ_UNCOMMITTED = 0
+_OFFSET_OUT_OF_RANGE, _FENCED_LEADER_EPOCH = 1, 74  # org.apache.kafka.common.protocol.Errors
 _RECORDS = Longer(("records",), 0)
 
 
@@ -144,3 +147,82 @@ class AbortedUnasked(BodyRule):
             if row.aborted_transactions:
                 seen = plural(len(row.aborted_transactions), "aborted transaction")
                 yield body.violation(f"{at}.aborted_transactions", "none: isolation_level is 0", seen)
+
+
+class ContradictsFetch(BodyRule):
+    """A response must not contradict what its request says of a partition.
+
+    A broker refuses an offset as out of range if it is not from the start of the log to its end. It fences a
+    leader epoch that is lower than its own. It names a diverging epoch to a replica that names the epoch of
+    its last batch, and no later epoch than that one. It keeps no session for a request of epoch -1.
+
+    Example: offset 5 is fetched, and OFFSET_OUT_OF_RANGE comes with log start 0 and high watermark 9.
+
+    What to do: look for a response to another request, or for numbers that were read at two times.
+    """
+
+    code = "FET032"
+    name = "contradicts-request"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    needs = BOTH_FRAMES
+    cites = (
+        "KIP-227 FetchRequest Metadata meaning",
+        "KIP-320 Proposed Changes",
+        "KIP-595 Proposed Changes",
+        "kafka.cluster.Partition#checkCurrentLeaderEpoch",
+    )
+    on = (("Fetch", RESPONSE),)
+    versions = Versions(7, NO_UPPER_BOUND)
+    guard = (
+        Among(("error_code",), frozenset({_OFFSET_OUT_OF_RANGE, _FENCED_LEADER_EPOCH})),
+        Above((".responses.partitions.diverging_epoch.epoch",), -1),
+        All(
+            (Other((".session_id",), frozenset({0})), InRequest(Among((".session_epoch",), frozenset({-1}))))
+        ),
+    )
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """The session, and each partition that the request names once."""
+        asked = body.other()
+        if asked is None or sent(body.value, "error_code", 0):
+            return
+        if asked.session_epoch == -1 and body.value.session_id:
+            yield body.violation("session_id", "0: the request ends its session", str(body.value.session_id))
+        rows: dict[tuple[Any, int], Any] = {}
+        for topic in asked.topics or ():
+            for row in topic.partitions or ():
+                key = _topic_of(topic), row.partition
+                rows[key] = None if key in rows else row
+        for topic, row, at in body.partitions("responses"):
+            wanted = rows.get((_topic_of(topic), row.partition_index))
+            found = None if wanted is None else _contradiction(wanted, row)
+            if found is not None:
+                field, expected, seen = found
+                yield body.violation(f"{at}.{field}", expected, seen)
+
+
+def _topic_of(topic: Any) -> Any:
+    return sent(topic, "topic_id") or sent(topic, "topic")
+
+
+def _contradiction(wanted: Any, row: Any) -> tuple[str, str, str] | None:
+    """The field of a partition that contradicts its request, what was expected and what was seen."""
+    offset, first, last = wanted.fetch_offset, row.log_start_offset, row.high_watermark
+    if row.error_code == _OFFSET_OUT_OF_RANGE and 0 <= first <= offset <= last:
+        return (
+            "error_code",
+            "another error, or none",
+            f"OFFSET_OUT_OF_RANGE: {offset} is in {first} to {last}",
+        )
+    epoch = sent(sent(row, "current_leader"), "leader_epoch", -1)
+    named = sent(wanted, "current_leader_epoch", -1)
+    if row.error_code == _FENCED_LEADER_EPOCH and 0 <= epoch <= named:
+        return "current_leader.leader_epoch", f"more than {named}, which it fences", str(epoch)
+    diverging = sent(sent(row, "diverging_epoch"), "epoch", -1)
+    last_fetched = sent(wanted, "last_fetched_epoch", -1)
+    if diverging >= 0 and diverging > last_fetched:
+        expected = "none: the request names no last epoch" if last_fetched < 0 else f"{last_fetched} or less"
+        return "diverging_epoch.epoch", expected, str(diverging)
+    return None

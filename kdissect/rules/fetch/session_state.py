@@ -201,10 +201,10 @@ class AcknowledgedAtOpening(FactRule):
 
 
 class NeverAcquired(FactRule):
-    """A member should acknowledge only records that it acquired.
+    """A member should acknowledge what it holds, once.
 
-    A member acquires records with ShareFetch, and the broker accepts acknowledgements for them. Brokers
-    answer INVALID_RECORD_STATE, or take no notice of offsets that they are done with.
+    A member receives records with ShareFetch, and accepts, releases or rejects them. Then it does not hold
+    them any more. Brokers answer INVALID_RECORD_STATE, or ignore offsets that they are done with.
 
     Example: offsets 0 to 4 acquired, 5 to 9 acknowledged.
 
@@ -218,5 +218,5 @@ class NeverAcquired(FactRule):
     who = Who.CLIENT
     cites = ("KIP-932 Proposed Changes",)
     facts = (ShareFact.NEVER_ACQUIRED,)
-    expects = "offsets that the member acquired"
+    expects = "offsets that the member holds"
     sees = "{}"

@@ -163,7 +163,7 @@ class OtherCluster(FactRule):
     """A broker must not change its cluster.
 
     The id of a cluster is drawn once, and every broker of it sends this id. Two ids on one connection are of
-    two clusters, or one of them is invented.
+    two clusters, or one of them is invented. Metadata and DescribeCluster name it.
 
     Example: Metadata with cluster id `A`, then on the same connection with `B`.
 

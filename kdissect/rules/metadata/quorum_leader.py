@@ -1,4 +1,4 @@
-"""KRF005: The leader of the metadata quorum must be one of its replicas."""
+"""Rules: the leader of the metadata quorum against its replicas."""
 
 from collections.abc import Iterator
 
@@ -34,3 +34,39 @@ class UnknownQuorumLeader(BodyRule):
             leader = partition.leader_id
             if not partition.error_code and replicas and leader >= 0 and leader not in replicas:
                 yield body.violation(f"{at}.leader_id", f"one of {sorted(replicas)}", str(leader))
+
+
+class AheadOfLeader(BodyRule):
+    """No replica of the metadata log must be ahead of its leader.
+
+    Replicas copy the log from its leader, which reads all ends of the log at one time.
+
+    Example: leader 1 with log_end_offset 100, voter 2 with 600.
+
+    What to do: look at who is the leader. The replica may belong to another quorum.
+    """
+
+    code = "KRF010"
+    name = "ahead-of-leader"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = ("KIP-595 Proposed Changes",)
+    on = (("DescribeQuorum", RESPONSE),)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """The first replica that is ahead."""
+        for _, partition, at in body.partitions("topics"):
+            ends = [
+                row.log_end_offset
+                for row in partition.current_voters
+                if row.replica_id == partition.leader_id
+            ]
+            for name in ("current_voters", "observers") if len(ends) == 1 and ends[0] >= 0 else ():
+                for index, row in enumerate(getattr(partition, name)):
+                    if row.log_end_offset > ends[0]:
+                        path = f"{at}.{name}[{index}].log_end_offset"
+                        yield body.violation(
+                            path, f"{ends[0]} or less, as the leader", str(row.log_end_offset)
+                        )
+                        return

@@ -72,6 +72,7 @@ class OutOfOrderResponse(ExchangeRule):
     who = Who.BROKER
     cites = ("spec/004 Broker Guarantees", "spec/000 Network")
     needs_whole = True
+    confuses = True
     guard = ExchangeFact.ANOMALY
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
@@ -124,6 +125,7 @@ class DuplicateResponse(ExchangeRule):
     who = Who.BROKER
     cites = ("spec/000 Network", "org.apache.kafka.clients.InFlightRequests#completeNext")
     needs_whole = True
+    confuses = True
     guard = ExchangeFact.ANOMALY
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
@@ -148,6 +150,7 @@ class Acks0Response(ExchangeRule):
     who = Who.BROKER
     cites = ("spec/004 acks=0 Produce Requests", "kafka.server.KafkaApis#handleProduceRequest")
     needs_whole = True
+    confuses = True
     guard = ExchangeFact.ANOMALY
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:

@@ -11,6 +11,7 @@ from kdissect.history.connections.sasl_login import SaslFact
 from kdissect.history.epochs.broker_epochs import BrokerEpochs, BrokerFact
 from kdissect.history.epochs.leader_epochs import LeaderEpochs, LeaderFact
 from kdissect.history.epochs.own_counters import CounterFact, OwnCounters
+from kdissect.history.epochs.quorum_choices import ChoiceFact, QuorumChoices
 from kdissect.history.epochs.quorum_epochs import QuorumEpochs, QuorumFact
 from kdissect.history.groups.classic_groups import ClassicGroups
 from kdissect.history.groups.classic_steps import ClassicFact
@@ -32,6 +33,7 @@ _SASL = frozenset({SASL_HANDSHAKE, SASL_AUTHENTICATE})
 # Machines that watch some APIs only, by the facts they find.
 _MACHINES: dict[type[StrEnum], type[Machine]] = {
     BrokerFact: BrokerEpochs,
+    ChoiceFact: QuorumChoices,
     ClassicFact: ClassicGroups,
     CounterFact: OwnCounters,
     FetchFact: FetchSessions,

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
+from kdissect.decoders.generated.summary import NO_TOPIC_ID
 from kdissect.decoders.payloads.telemetry import metrics_fault
 from kdissect.history.sessions.telemetry_pushes import TelemetryFact
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.model.record_batch import Codec
 from kdissect.rules.kinds import BodyRule, FactRule
-from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.rule import BOTH_FRAMES, REQUEST, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 
 
@@ -138,3 +139,35 @@ class NotOtlp(BodyRule):
         why = metrics_fault(metrics, codec) if metrics and is_known else None
         if why is not None:
             yield body.violation("metrics", "MetricsData", why)
+
+
+class OtherInstance(BodyRule):
+    """A broker must keep the id of a client instance.
+
+    A client without an id sends zero, and receives an id. From then on it sends this id, and the response
+    has zero, or repeats it as Apache Kafka does. The id says which metrics are of one client.
+
+    Example: client_instance_id `a` in the request, `b` in the response.
+
+    What to do: give an id to a request without one alone.
+    """
+
+    code = "TEL007"
+    name = "telemetry-instance"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    needs = BOTH_FRAMES
+    cites = ("KIP-714 Public Interfaces",)
+    on = (("GetTelemetrySubscriptions", RESPONSE),)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """The id of the response."""
+        asked, answered = body.other(), body.value
+        if asked is None or answered.error_code:
+            return
+        wanted, given = asked.client_instance_id, answered.client_instance_id
+        if wanted == NO_TOPIC_ID == given:
+            yield body.violation("client_instance_id", "an id", "zero")
+        elif NO_TOPIC_ID not in (wanted, given) and wanted != given:
+            yield body.violation("client_instance_id", f"{wanted.hex()}, or zero", given.hex())

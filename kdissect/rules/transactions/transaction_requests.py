@@ -1,11 +1,12 @@
-"""Rules: what requests of transactions must hold."""
+"""Rules: requests of transactions, and the epochs of their responses."""
 
 from collections.abc import Iterator
 
+from kdissect.decoders.generated.values import sent
 from kdissect.model.finding import Claim, Severity, Who
-from kdissect.rules.guards import Below, Empty
+from kdissect.rules.guards import Above, Below, Empty
 from kdissect.rules.kinds import BodyRule
-from kdissect.rules.rule import REQUEST, Violation
+from kdissect.rules.rule import BOTH_FRAMES, REQUEST, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
@@ -92,3 +93,42 @@ class BrokerVersionFromClient(BodyRule):
         used = {key for key, _ in body.exchange.connection.api_versions_seen}
         if used & _CLIENT_ONLY:
             yield body.violation("transactions", "v3 or lower from a client", f"v{body.version}")
+
+
+class EpochNotRaised(BodyRule):
+    """A coordinator must raise the epoch of a producer that it lets go on.
+
+    InitProducerId with the producer's id and epoch gives it the next epoch. EndTxn from version 5 on gives
+    the epoch of the next transaction. A request that is sent again gets the same response. If the epochs are
+    used up, the response has another id.
+
+    Example: EndTxn v5 of producer 7 in epoch 3, answered with producer 7 and epoch 3.
+
+    What to do: look at the coordinator. It cannot distinguish the producer from an older one in its epoch.
+    """
+
+    code = "TXN013"
+    name = "epoch-not-raised"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    needs = BOTH_FRAMES
+    cites = (
+        "KIP-360 Proposed Changes",
+        "KIP-890 Proposed Changes",
+        "kafka.coordinator.transaction.TransactionCoordinator#endTransaction",
+        "kafka.coordinator.transaction.TransactionCoordinator#handleInitProducerId",
+    )
+    on = (("InitProducerId", RESPONSE), ("EndTxn", RESPONSE))
+    versions = Versions(3, 5)  # InitProducerId 6 may keep a prepared transaction
+    guard = (Above((".producer_id",), -1),)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """The epoch of the same producer id."""
+        asked, answered = body.other(), body.value
+        if asked is None or answered.error_code or asked.producer_id < 0:
+            return
+        if sent(answered, "producer_id", -1) == asked.producer_id:
+            before, now = asked.producer_epoch, answered.producer_epoch
+            if before >= now:
+                yield body.violation("producer_epoch", f"more than {before}", str(now))

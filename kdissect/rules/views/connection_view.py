@@ -8,7 +8,7 @@ from typing import NamedTuple, Self, Union
 
 from kdissect.history.connections.negotiated_versions import ranges_of
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.finding import Who
+from kdissect.model.finding import Finding, Who
 from kdissect.model.frame import Frame, is_cut_by_end
 from kdissect.model.packets.packet import NEVER_NS, Moment, is_before
 from kdissect.rules.findings import Key
@@ -106,6 +106,7 @@ class ConnectionView:
         "highest_id",
         "in_flight",
         "info",
+        "misfits",
         "misplaced_end",
         "previous",
         "refusal",
@@ -134,6 +135,8 @@ class ConnectionView:
         """The last doubt about where frames begin. Data that follows a frame that is wrong may be none."""
         self.misplaced_end: MisplacedEnd | None = None
         """The first frame whose size seems to be off by one, as long as that is not refuted."""
+        self.misfits: tuple[tuple[str, Finding], ...] = ()
+        """Findings, by the codes of their rules, about the body of that frame: its size may explain them."""
         self.spoken = _NOTHING_SPOKEN
         self.suppressed: dict[int, frozenset[str]] = _NONE_SUPPRESSED
         """Codes that other rules silenced, by the ordinal of the exchange."""
@@ -293,15 +296,26 @@ class ConnectionView:
             found = MisplacedEnd(body)
             self.misplaced_end = None if found.is_over else found
 
-    def raise_doubt(self, who: Who, exchange: Exchange, said: Key, *, is_no_frame: bool) -> None:
-        """Note that a frame from `who` is wrong, or not a frame: later frames may be read from wrong
-        positions.
+    def is_size_in_question(self, exchange: Exchange | None) -> bool:
+        """Whether the size of a frame of an exchange may be off by one."""
+        found = self.misplaced_end
+        if found is None or exchange is None:
+            return False
+        return not found.is_over and found.ordinal == exchange.ordinal
 
-        `said` is the key of the finding about it.
+    def raise_doubt(
+        self, who: Who, exchange: Exchange, said: Key, *, is_no_frame: bool, is_sound: bool = False
+    ) -> None:
+        """A frame that `who` sent is wrong, or none at all: later frames may be read where none begin.
+
+        `said` is the key of the finding about it. `is_sound`: the frame fits, and should not have been sent.
         """
         doubt = self.doubt
+        if is_sound and doubt is not None and doubt.is_open:
+            return
         if doubt is None or not (doubt.is_open and (doubt.is_proven or doubt.ordinal == exchange.ordinal)):
             self.doubt = doubt = Doubt(who, exchange, doubt)
+            doubt.is_open = not is_sound
         doubt.hides_facts = doubt.hides_facts or is_no_frame
         if doubt.ordinal == exchange.ordinal and doubt.who is who:
             doubt.said.append(said)
@@ -314,7 +328,8 @@ class ConnectionView:
         self.doubt.hides_facts = True
 
     def hear_in_doubt(self, exchange: Exchange, doubt: Doubt) -> bool:
-        """Check the next exchange, which is about to be judged, and return whether it needs a close look."""
+        """Look at the next exchange, which is about to be judged; whether it is to be looked at closely."""
+        doubt.hear_request(exchange)
         if doubt.is_open and doubt.hear(exchange, self.info.anomalies, self.direction_of(doubt.who)):
             self._refute_misplaced_end()
         return doubt.is_proven or doubt.hides_facts
@@ -351,7 +366,8 @@ class ConnectionView:
         versions were refused last.
         """
         previous = self.previous
-        in_doubt = self.doubt is not None and (self.doubt.is_open or self.doubt.hides_facts)
+        doubt = self.doubt
+        in_doubt = doubt is not None and (doubt.is_open or doubt.is_last or doubt.hides_facts)
         if self.first is None or previous is None or self._is_behind_refusal or in_doubt:
             return None
         waits = (previous,) if self._waiting is _PREVIOUS_ALONE else self._waiting

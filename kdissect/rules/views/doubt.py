@@ -58,11 +58,6 @@ class Doubt:
         """
         if exchange.ordinal == self.ordinal:
             return False
-        request = exchange.request
-        if request is not None and is_before(
-            (self.last_ref, self.end_ns), (request.last_ref, request.end_time_ns)
-        ):
-            self.is_last = False
         is_request = self.who is Who.CLIENT
         found = is_sound(exchange, is_request=is_request)
         if found is False:
@@ -72,6 +67,13 @@ class Doubt:
             self.bad_size = self.bad_size or self._first_bad_size(anomalies, direction, frame.first_ref)
             self.is_open = self.is_proven = False
         return not self.is_open
+
+    def hear_request(self, exchange: Exchange) -> None:
+        """Look whether the request of an exchange was sent after the frame."""
+        request = exchange.request
+        sent = None if request is None else (request.last_ref, request.end_time_ns)
+        if sent is not None and exchange.ordinal != self.ordinal:
+            self.is_last = self.is_last and not is_before((self.last_ref, self.end_ns), sent)
 
     def hides(self, exchange: Exchange, who: Who, side: str) -> bool:
         """Return whether the frame in question may explain a fault of `who`, on a side of another
@@ -84,10 +86,8 @@ class Doubt:
         return self.is_proven and (who is Who.BROKER or side == RESPONSE)
 
     def silence(self, close: Close | None) -> str:
-        """Return that the client sent no more requests after a response, or an empty text if it did, or if
-        that is unknown.
-        """
-        if self.who is Who.CLIENT or not self.is_open or not self.is_last:
+        """Say that the client sent no more requests after a response; empty if it did, or nobody knows."""
+        if self.who is Who.CLIENT or not self.is_last:
             return ""
         silent = "the client sends no more requests on the connection"
         if close is None or close.by is None:

@@ -26,7 +26,7 @@ class MisplacedEnd:
     `stated` says what is wrong with its size once it is proven. `is_over`: no proof will come any more.
     """
 
-    __slots__ = ("_data", "_following", "_ordinal", "_place", "_size", "_what", "is_over", "stated", "who")
+    __slots__ = ("_data", "_following", "_place", "_size", "_what", "is_over", "ordinal", "stated", "who")
 
     def __init__(self, body: Body) -> None:
         is_request = body.side == REQUEST
@@ -34,9 +34,9 @@ class MisplacedEnd:
         self._data = body.data if body.error is not None else b""
         self._following = left
         self._place = is_request, body.offset, body.api.key, body.version
-        self._ordinal = body.exchange.ordinal
+        self.ordinal = body.exchange.ordinal
         self._size = body.frame.size
-        self._what = f"{body.api.name} {body.side} {self._ordinal}"
+        self._what = f"{body.api.name} {body.side} {self.ordinal}"
         self.who = Who.CLIENT if is_request else Who.BROKER
         self.is_over = len(left) > 1 or len(self._data) > _KEPT
         self.stated = ""
@@ -45,7 +45,7 @@ class MisplacedEnd:
         """The next exchange of the connection was judged."""
         is_request = self._place[0]
         frame = exchange.request if is_request else exchange.response
-        if self.is_over or frame is None or exchange.ordinal == self._ordinal:
+        if self.is_over or frame is None or exchange.ordinal == self.ordinal:
             return
         if is_sound(exchange, is_request=is_request):
             self.is_over = True  # frames are read from where they begin

@@ -339,6 +339,18 @@ def _counted_back(rng: random.Random) -> Iterator[Mutant]:
             yield Mutant(scene, talk)
 
 
+@mutator("other-node", "KRF007", "a node names its own id")
+def _other_node(rng: random.Random) -> Iterator[Mutant]:
+    """An earlier request names another broker."""
+    for _, scene in places(rng, BROKER_HEARTBEAT, each=4):
+        earlier = before(scene, BROKER_HEARTBEAT, CLIENT)
+        if earlier:
+            value = earlier[-1].value()
+            value.broker_id += 50
+            talk = scene.talk().replace(earlier[-1].scene.target, CLIENT, earlier[-1].encoded(value))
+            yield Mutant(scene, talk)
+
+
 @mutator("snapshot-skipped", "KRF004", "the pieces of a snapshot follow each other", MANY)
 def _skipped(rng: random.Random) -> Iterator[Mutant]:
     for body in spread(sides_of("FetchSnapshot", BROKER), rng):

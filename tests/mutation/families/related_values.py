@@ -14,7 +14,11 @@ from tests.support.messages.traffic import BROKER, CLIENT
 
 HEARTBEATS = ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat")
 PARTITIONED = ("Metadata", "DescribeTopicPartitions")
-LEADER_NOT_AVAILABLE, FENCED_MEMBER_EPOCH = 5, 110  # org.apache.kafka.common.protocol.Errors
+OFFSET_OUT_OF_RANGE, LEADER_NOT_AVAILABLE, FENCED_MEMBER_EPOCH = (
+    1,
+    5,
+    110,
+)  # org.apache.kafka.common.protocol.Errors
 
 
 def _partition(value: Any, topics: str = "topics", rows: str = "partitions") -> Any:
@@ -303,3 +307,92 @@ def _of_topic(value: Any, *names: str, put: Any) -> bool:
 def vars_of(of: Any) -> list[str]:
     """Names of the fields of a struct."""
     return [name for name, _ in items(of)]
+
+
+FILTERED = ("ListGroups", "DescribeConfigs", "DescribeAcls", "DeleteAcls", "DescribeClientQuotas")
+
+
+@edits(
+    "outside-filter", "PAI017", "a response holds what the filter of its request selects", FILTERED, BROKER
+)
+def _outside(value: Any, asked: Any) -> bool:
+    """An entry of another type, key, principal or entity."""
+    if asked is None:
+        return False
+    if getattr(asked, "types_filter", None) and value.groups:
+        value.groups[0].group_type = "other"
+        return True
+    for resource in getattr(asked, "resources", None) or ():
+        for result in value.results if resource.configuration_keys else ():
+            if result.resource_name == resource.resource_name and result.configs:
+                result.configs[0].name = "no.such.key"
+                return True
+    filters = getattr(asked, "filters", None) or [asked]
+    wanted = {getattr(one, "principal_filter", None) for one in filters}
+    for of, name in having(value, "principal") if None not in wanted else ():
+        setattr(of, name, "User:nobody-else")
+        return True
+    if any(one.match_type == 0 for one in getattr(asked, "components", None) or ()):
+        for of, name in having(value, "entity_name"):
+            setattr(of, name, "nobody-else")
+            return True
+    return False
+
+
+@edits(
+    "refused-in-range",
+    "FET032",
+    "an offset within the log is not out of range",
+    ("Fetch",),
+    BROKER,
+    range(7, 19),
+)
+def _in_range(value: Any, asked: Any) -> bool:
+    first = asked.topics[0] if asked is not None and len(asked.topics or ()) == 1 else None
+    row = _partition(value, "responses")
+    if first is None or len(first.partitions) != 1 or row is None or value.error_code or row.records:
+        return False
+    if not 0 <= row.log_start_offset <= first.partitions[0].fetch_offset <= row.high_watermark:
+        return False
+    row.error_code = OFFSET_OUT_OF_RANGE
+    return True
+
+
+@edits(
+    "epoch-kept", "TXN013", "a producer that goes on has a higher epoch", ("EndTxn", "InitProducerId"),
+    BROKER, range(3, 6),
+)  # fmt: skip
+def _epoch_kept(value: Any, asked: Any) -> bool:
+    if asked is None or value.error_code or asked.producer_id < 0:
+        return False
+    if getattr(value, "producer_id", -1) != asked.producer_id:
+        return False
+    value.producer_epoch = asked.producer_epoch
+    return True
+
+
+@edits("shut-down-unasked", "KRF009", "a broker stops if it asks for that", ("BrokerHeartbeat",), BROKER)
+def _unasked(value: Any, asked: Any) -> bool:
+    if asked is None or value.error_code or asked.want_shut_down:
+        return False
+    value.should_shut_down = True
+    return True
+
+
+@edits("ahead-of-leader", "KRF010", "a leader has all of its log", ("DescribeQuorum",), BROKER)
+def _ahead(value: Any, _: Any) -> bool:
+    row = _partition(value)
+    others = [] if row is None else [one for one in row.current_voters if one.replica_id != row.leader_id]
+    if not others or len(others) == len(row.current_voters):
+        return False
+    others[0].log_end_offset = max(one.log_end_offset for one in row.current_voters) + 500
+    return True
+
+
+@edits("other-instance", "TEL007", "a client keeps its instance id", ("GetTelemetrySubscriptions",), BROKER)
+def _other_instance(value: Any, asked: Any) -> bool:
+    if asked is None or value.error_code:
+        return False
+    has_id = any(asked.client_instance_id)
+    value.client_instance_id = bytes(range(16)) if has_id else bytes(16)
+    return True

@@ -1,0 +1,87 @@
+"""Nodes that a node of the metadata quorum chooses once: candidates and leaders by epoch (KIP-595), and the
+broker of a block of producer ids (KIP-730).
+
+Key: address of the node that answers, partition, epoch or first producer id. A node votes once in an epoch,
+follows one leader in it, and gives a block to one broker, also over restarts. So the order of exchanges means
+nothing, and connections are compared with each other.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.fact import Evidence, Fact
+from kdissect.history.state_table import Table
+
+CHOICES_KEPT = 10_000  # a state is 400 bytes; an epoch of a quorum has two for each of its nodes
+
+
+class ChoiceFact(StrEnum):
+    """Differences between choices of a node: the node that it chose before, and now."""
+
+    OTHER_CANDIDATE = "other_candidate"
+    OTHER_LEADER = "other_leader"
+    OTHER_BROKER = "other_broker"  # was given a block of producer ids before
+
+
+ChoiceKey = tuple[str, str, int, int, ChoiceFact]
+
+
+class QuorumChoices:
+    """The chosen node and its evidence by node that answers, partition and epoch."""
+
+    api_keys: ClassVar[frozenset[int] | None] = frozenset(
+        {apis.VOTE, apis.BEGIN_QUORUM_EPOCH, apis.ALLOCATE_PRODUCER_IDS}
+    )
+
+    def __init__(self) -> None:
+        self.choices: Table[ChoiceKey, tuple[int, Evidence]] = Table(CHOICES_KEPT)
+
+    def feed(self, view: ExchangeView) -> list[Fact]:
+        """Take the next exchange; its order means nothing."""
+        if view.request is None or view.is_refused_whole:
+            return []
+        if view.key == apis.ALLOCATE_PRODUCER_IDS:
+            first, broker = view.response.producer_id_start, view.request.broker_id
+            return self._chosen(view, ("", -1, first, ChoiceFact.OTHER_BROKER), broker, "producer_id_start")
+        facts = []
+        is_vote = view.key == apis.VOTE
+        kind = ChoiceFact.OTHER_CANDIDATE if is_vote else ChoiceFact.OTHER_LEADER
+        for topic, asked, answered, path in _rows(view):
+            if answered.error_code or (is_vote and not answered.vote_granted) or _is_poll(asked):
+                continue
+            epoch, chosen = (
+                (asked.replica_epoch, asked.replica_id) if is_vote else (asked.leader_epoch, asked.leader_id)
+            )
+            facts += self._chosen(view, (topic, asked.partition_index, epoch, kind), chosen, path)
+        return facts
+
+    def _chosen(
+        self, view: ExchangeView, what: tuple[str, int, int, ChoiceFact], node: int, path: str
+    ) -> list[Fact]:
+        key: ChoiceKey = f"{view.info.scope} {view.info.broker_address}", *what
+        known = self.choices.get(key) or self.choices.put(key, (node, view.evidence))
+        if known[0] == node:
+            return []
+        return [Fact(what[-1], key, view.evidence, "response", path, known[0], node, known[1])]
+
+
+def _is_poll(asked: Any) -> bool:
+    """Whether a request asks how a node would vote, and nothing more (KIP-996)."""
+    return bool(getattr(asked, "pre_vote", False))
+
+
+def _rows(view: ExchangeView) -> Iterator[tuple[str, Any, Any, str]]:
+    """Topic, request and response of each partition, and the path of the response."""
+    answers = {
+        (str(topic.topic_name), row.partition_index): (row, f"topics[{at}].partitions[{index}]")
+        for at, topic in enumerate(view.response.topics or ())
+        for index, row in enumerate(topic.partitions or ())
+    }
+    for topic in getattr(view.request, "topics", None) or ():
+        for row in topic.partitions or ():
+            found = answers.get((str(topic.topic_name), row.partition_index))
+            if found is not None:
+                yield str(topic.topic_name), row, *found
