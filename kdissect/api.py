@@ -63,7 +63,7 @@ class Dissection:
         self.file_names = [path_text(file.path) for file in files]
         """Names of the inputs by file index, as they stand in rows. Those of a live capture come with it."""
         self.ports = Ports(ports, only_ports)
-        """Ports taken for brokers without detection, and the only ones that are looked at."""
+        """Ports taken for brokers without detection, and the only ports that are analyzed."""
         self._key_log_paths = tuple(key_logs)
         self.key_logs = KeyLogs(self._key_log_paths, may_grow=self.captures.is_live, captures=files)
         """Secrets of TLS: of the files named, and of those the captures hold."""
@@ -89,19 +89,19 @@ class Dissection:
         self.guard = Guard(files, self.analyzer)
         """Has what raises end one input only, where faults are not raised (`model.faults`)."""
         self.observer: Callable[[Events], None] | None = None
-        """Sees all events before they are given (`kdissect.metrics`)."""
+        """Sees all events before the iteration yields them (`kdissect.metrics`)."""
         self.warns = False
-        """Whether the end of the iteration warns of what was not read (CaptureWarning)."""
+        """Whether the end of the iteration reports unread input (CaptureWarning)."""
         self.is_over = False
         """Whether the inputs were read to their ends."""
 
     def events(self) -> Iterator[Event]:
-        """Everything that happens: exchanges, connections that open and close."""
+        """Yield everything that happens: exchanges, connections that open and close."""
         for events in self.batches():
             yield from events
 
     def batches(self) -> Iterator[Events]:
-        """The same in lists and blocks, at least one for the packets that are read together, also empty
+        """Yield the same in lists and blocks, at least one for the packets that are read together, also empty
         ones."""
         analyzer, feed = self.analyzer, self.guard.fed
         observer = self.observer
@@ -121,7 +121,7 @@ class Dissection:
             _warn_of(self)
 
     def unread(self) -> Unread:
-        """What could not be looked into, as far as the inputs are read."""
+        """Return what could not be looked into, as far as the inputs are read."""
         tally, parser = self.analyzer.tally(), self.analyzer.parser
         return Unread(
             tally.carrying, dict(tally.foreign), dict(tally.tls), dict(tally.partly),
@@ -141,13 +141,13 @@ class Dissection:
             self.file_names.append(path_text(file.path))
 
     def _again(self, paths: list[str]) -> Iterator[Exchange]:
-        """The exchanges of the files once more, for the names they show."""
+        """Return the exchanges of the files once more, for the names they show."""
         again = self._opened_again(paths)
         again._brokers.proven = self._brokers.proven  # noqa: SLF001  one of us
         return iter(again)
 
     def _proven_in(self, paths: list[str]) -> Iterator[End]:
-        """The ends that the bytes of any connection prove to be brokers."""
+        """Yield the ends that the bytes of any connection prove to be brokers."""
         again = self._opened_again(paths)
         again._brokers.forget_rescan()  # noqa: SLF001  one of us
         for _ in again.batches():
@@ -155,7 +155,7 @@ class Dissection:
         yield from again._brokers.proven  # noqa: SLF001
 
     def _copies(self, paths: list[str]) -> "Copies":
-        """What connections of taps share with those of other capture sets, by the bytes of all files.
+        """Return what connections of taps share with those of other capture sets, by the bytes of all files.
 
         Every process that analyzes some of the connections needs all of them: which copy counts depends on
         the other connections of its capture set.

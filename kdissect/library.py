@@ -103,7 +103,7 @@ class Table(Sequence[Row]):
         return pl.DataFrame([_plain(row) for row in self.rows], infer_schema_length=None)
 
     def _repr_html_(self) -> str:
-        """The first rows, for notebooks."""
+        """Return the first rows, for notebooks."""
         columns = self.columns
         head = "".join(f"<th>{_cell(name)}</th>" for name in columns)
         shown = self.rows[:_SHOWN_ROWS]
@@ -152,25 +152,26 @@ class Dissection:
         return iter(self._reading)
 
     def events(self) -> Iterator[Event]:
-        """Everything that happens: exchanges, connections that open and close."""
+        """Return everything that happens: exchanges, connections that open and close."""
         self._is_used = True
         return self._reading.events()
 
     def unread(self) -> Unread:
-        """What could not be looked into, as far as the inputs are read."""
+        """Return what could not be looked into, as far as the inputs are read."""
         return self._reading.unread()
 
     # Tables.
 
     def exchanges(self, *, bodies: bool = False) -> Table:
-        """A row for each exchange, as `kdissect inspect --format jsonl`; with what the messages say, if
-        `bodies`. Secrets are masked."""
+        """Return a row for each exchange, as `kdissect inspect --format jsonl`; with what the messages say,
+        if `bodies`. Secrets are masked.
+        """
         reading = self._read_again()
         rows = ListedRows(reading.file_names, bodies, False, reading.topics.topics_of)
         return Table("exchanges", [rows.row(exchange) for exchange in reading])
 
     def connections(self) -> Table:
-        """A row for each TCP connection, as `kdissect connections`."""
+        """Return a row for each TCP connection, as `kdissect connections`."""
         found: list[Row] = []
         for event in self._read_again().events():
             if isinstance(event, ConnectionClosed):
@@ -178,7 +179,7 @@ class Dissection:
         return Table("connections", found)
 
     def records(self) -> Table:
-        """A row for each record in Produce requests and Fetch responses, as `kdissect records`."""
+        """Return a row for each record in Produce requests and Fetch responses, as `kdissect records`."""
         reading = self._read_again()
 
         def topic_name(records: RecordSet) -> str | None:
@@ -198,7 +199,7 @@ class Dissection:
         return Table("records", found)
 
     def stats(self, by: str | Sequence[str] = "api") -> Table:
-        """Counts, response times and sizes, a row for each value of `by`, as `kdissect stats --by`.
+        """Return counts, response times and sizes, a row for each value of `by`, as `kdissect stats --by`.
 
         Raises ValueError for a name that rows cannot be grouped by.
         """
@@ -216,7 +217,7 @@ class Dissection:
         return Table("stats", traffic_facts(traffic, names, None, _POINTS)["rows"])
 
     def topics(self) -> Table:
-        """A row for each topic: who writes and reads it, how much, as `kdissect topics`."""
+        """Return a row for each topic: who writes and reads it, how much, as `kdissect topics`."""
         reading = self._read_again()
         traffic = TopicTraffic(reading.topics)
         for exchange in reading:
@@ -224,7 +225,7 @@ class Dissection:
         return Table("topics", topic_facts(traffic))
 
     def groups(self) -> Table:
-        """A row for each group, with its members, rebalances and partitions, as `kdissect groups`."""
+        """Return a row for each group, with its members, rebalances and partitions, as `kdissect groups`."""
         reading = self._read_again()
         traffic = GroupTraffic(reading.topics)
         for exchange in reading:
@@ -232,7 +233,7 @@ class Dissection:
         return Table("groups", group_facts(traffic))
 
     def producers(self) -> Table:
-        """A row for each producer id, as `kdissect producers`."""
+        """Return a row for each producer id, as `kdissect producers`."""
         reading = self._read_again()
         traffic = ProducerTraffic(reading.topics)
         for event in reading.events():
@@ -241,7 +242,7 @@ class Dissection:
         return Table("producers", producer_facts(traffic)["producers"])
 
     def check(self) -> Table:
-        """A row for each finding of the rules of the protocol, loudest first, as `kdissect check`."""
+        """Return a row for each finding of the rules of the protocol, loudest first, as `kdissect check`."""
         reading = self._read_again()
         judge = Judge()
         for event in reading.events():
@@ -251,7 +252,7 @@ class Dissection:
         return Table("findings", [finding_row(finding, verdict) for finding in verdict.findings])
 
     def _read_again(self) -> api.Dissection:
-        """The captures from their start. Raises KdissectError for a stream that was read."""
+        """Return the captures from their start. Raises KdissectError for a stream that was read."""
         if not self._is_used:
             self._is_used = True
             return self._reading
@@ -296,7 +297,7 @@ def _need(module: str, how: str) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A value without types of ours, which are texts and mappings that other libraries do not know."""
+    """Return a value without types of ours, which are texts and mappings that other libraries do not know."""
     if isinstance(value, Mapping):
         return {str(name): _plain(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):

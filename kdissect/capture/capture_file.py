@@ -30,9 +30,10 @@ STEP_NS = 1_000_000_000
 class CaptureFile:
     """One input of a capture set, updated while its packets are read.
 
-    `path` is as the user named it (`-` for the standard input), `size` in bytes on disk (None for a stream),
-    `capture_set` is the name of its set of rotated files. `error` is set with the reason when the input
-    cannot be read, or not cleanly. Before the first bytes were read `format` is None and the counts are 0.
+    `path` is the user's name for it (`-` for the standard input), `size` in bytes on disk (None for a
+    stream), `capture_set` is the name of its set of rotated files. `error` is set with the reason when the
+    input cannot be read, or not cleanly. Before the first bytes were read `format` is None and the counts are
+    0.
     """
 
     __slots__ = (
@@ -52,7 +53,7 @@ class CaptureFile:
         self.compression = Compression.NONE
         self.error = error
         self.is_request_log = False
-        """Whether its packets are made of a broker's request log, once its beginning was read."""
+        """Whether the file is a broker's request log, once its beginning was read."""
         self.first_time_ns: int | None = None
         self.last_time_ns: int | None = None
         self._parser: CaptureParser | None = None
@@ -168,7 +169,9 @@ class CaptureFile:
         self._fail(why)
 
     def first_time(self) -> int | None:
-        """Time of the first packet, found by reading the beginning; None when there is none to be found."""
+        """Return the time of the first packet, found by reading the beginning; None when there is none to be
+        found.
+        """
         batches = self.batches()
         first = next(batches, None)
         batches.close()

@@ -208,7 +208,7 @@ def refusal(file: CaptureFile) -> CaptureError | None:
 
 
 def without_packets(files: Iterable[CaptureFile]) -> CaptureFile | None:
-    """The first request log among files: there are no packets in it, to be read or written again."""
+    """Return the first request log among files: there are no packets in it, to be read or written again."""
     for file in files:
         refusal(file)
         if file.is_request_log:

@@ -22,7 +22,7 @@ from kdissect.model.errors import CaptureError
 from kdissect.model.faults import fault_text
 
 _SNIFF = 1 << 12  # bytes: enough compressed data of any format for the first 4 bytes
-# Patterns are compiled at their use: most runs need none of them.
+# Patterns are compiled at their use, because most runs do not need them.
 _CAPTURE_NAME = r"(?i)\.(?:pcapng|pcap|cap)\d*(?:\.(?:gz|zst|lz4))?$"
 _PATTERN = r"[*?[]"
 
@@ -37,7 +37,7 @@ def find_inputs(
     missing, unreadable, or a directory without captures becomes an input with its `error` set. In a directory
     only files that begin like a capture of packets count, hidden files do not. Files in directories below it
     count only if `recursive`. Request logs must be named, because they may be of the same exchanges. A file
-    named twice, also through a link, is taken once.
+    named twice, also through a link, counts once.
     """
     seen: set[object] = set()
     inputs = []
@@ -154,7 +154,7 @@ def files_in(
 
 
 def _holds(test: Callable[[], bool]) -> bool:
-    """Return whether a test of a directory's entry holds, or cannot be made: a link to itself, or to a
+    """Return whether a test of a directory's entry succeeds or is impossible: a link to itself, or to a
     forbidden place.
     """
     try:
@@ -196,7 +196,7 @@ def _is_request_log(path: str) -> bool:
 
 
 def _kind_of(source: FileSource) -> type[CaptureParser] | None:
-    """The parser for a file by its first bytes. Raises OSError."""
+    """Return the parser for a file by its first bytes. Raises OSError."""
     try:
         head, chunks = peek(source.chunks())
         head, _ = peek(decompress(chunks, detect_compression(head)))

@@ -53,7 +53,7 @@ class _Track:
         return self.keys[self.position], self.order
 
     def last(self, most: int) -> tuple[int, int]:
-        """Return (key of the last of the batch's next `most` packets, order of the file)."""
+        """Return (key of the batch's last packet within the next `most` ones, order of the file)."""
         return self.keys[min(self.position + most, len(self.keys)) - 1], self.order
 
     def take(self, bound: tuple[int, int]) -> tuple[PacketBlock, int, int]:

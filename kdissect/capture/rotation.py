@@ -31,7 +31,7 @@ Key = tuple[str, str]
 _NUMBER = r"(\d+)"
 
 
-"""Directory and base name of the files of a capture set."""
+"""Directory and base name of a capture set's files."""
 _UNNAMED = "capture"  # for files that are called by their time alone
 
 
@@ -75,7 +75,7 @@ def _numbered(key: Key, present: set[Key]) -> Key:
 
 
 def set_labels(keys: Iterable[Key]) -> dict[Key, str]:
-    """Names of capture sets by key, as `set_names` gives them."""
+    """Return names of capture sets by key, as `set_names` gives them."""
     directories = defaultdict(list)
     for directory, name in keys:
         directories[name].append(directory)

@@ -119,7 +119,7 @@ class ZstdFrame:
         return _MAGIC_BYTES + 1 + (not single_segment) + (0, 1, 2, 4)[descriptor & 3] + content_size
 
     def _block_size(self) -> int:
-        """Header and content of a block, section 3.1.1.2."""
+        """Return the header and content of a block, section 3.1.1.2."""
         if len(self._buffer) < _BLOCK_HEADER:
             return 0
         header = int.from_bytes(self._buffer[:_BLOCK_HEADER], "little")

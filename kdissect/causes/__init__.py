@@ -1,5 +1,5 @@
-"""What is wrong in a capture, in order, with evidence (docs/why.md).
+"""Causes of trouble in a capture, in order, with evidence (docs/why.md).
 
 One pass gathers `evidence`: histories, statistics, marks of compiled guards. Then each cause, a file in the
-folder of its subject, looks at that. What follows from another cause is told with it.
+folder of its subject, looks at that. An effect of another cause is reported with it.
 """

@@ -1,4 +1,4 @@
-"""What a cause is: an id, what it does to people, when it holds, what it costs, what usually helps."""
+"""Definition of a cause: an id, its effect on people, when it applies, its cost, the usual help."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _NAMES_SHOWN = 3
 class Cause(ABC):
     """One cause: a class without state.
 
-    `explains` are ids of causes that follow from it: where they concern the same party, and not before it,
-    they are told with it. `cites` are the sources of `help`.
+    `explains` are ids of causes that follow from it: if they concern a common party, and begin no earlier,
+    they are reported with it. `cites` are the sources of `help`.
     """
 
     id: ClassVar[str]
@@ -35,16 +35,18 @@ class Cause(ABC):
     explains_by: ClassVar[frozenset[str]] = frozenset({"client", "group", "topic", "id"})
     """Which kinds of party a cause must have in common with what follows from it."""
     claims: ClassVar[tuple[Claim, ...]] = ()
-    """The symptoms that it explains; of its effects (`explains`) it explains theirs, too."""
+    """The symptoms that it explains, including the symptoms of its effects (`explains`)."""
     may_be_missing_packets: ClassVar[bool] = True
-    """Whether packets that were not captured may look the same; not where somebody says what is wrong."""
+    """Whether packets that were not captured may look the same. False if an error code or a text says what
+    is wrong.
+    """
 
     @abstractmethod
     def find(self, seen: Evidence) -> Iterable[FoundCause]:
-        """Where it holds."""
+        """Return where it holds."""
 
     def own_claims(self) -> tuple[Claim, ...]:
-        """The symptoms that it explains itself."""
+        """Return the symptoms that it explains itself."""
         return self.claims
 
     def found(
@@ -59,7 +61,10 @@ class Cause(ABC):
         certainty: Certainty | None = None,
         evidence: Iterable[Packets] | None = None,
     ) -> FoundCause:
-        """It holds: `seen` is how often and when, with the packets. Sure, unless `why_not_surer` is given."""
+        """It holds: `seen` is how often and when, with the packets.
+
+        It is sure, unless `why_not_surer` is set.
+        """
         default = Certainty.LIKELY if why_not_surer else Certainty.SURE
         return FoundCause(
             self.id,
@@ -93,40 +98,40 @@ class ErrorCause(Cause):
     least: ClassVar[int] = 1
 
     def own_claims(self) -> tuple[Claim, ...]:
-        """Its error codes."""
+        """Return its error codes."""
         return (errors_of(self.codes, self.apis), *self.claims)
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """What makes two errors one cause."""
+        """Return the key that makes two errors one cause."""
         return key.topic or key.group or key.txn
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
-        """Whether these errors are the cause."""
+        """Return whether these errors are the cause."""
         return errors.seen.times >= self.least
 
     @abstractmethod
     def sentence(self, errors: Errors) -> str:
-        """What happened, for people."""
+        """Return the event, for people."""
 
     def more(self, errors: Errors, seen: Evidence) -> str:
-        """Return what the rest of the capture adds to the sentence, as sentences of their own."""
+        """Return additions to the sentence from other parts of the capture, as separate sentences."""
         return ""
 
     def cost(self, errors: Errors) -> Cost:
-        """What it cost."""
+        """Return the cost."""
         return Cost(errors=errors.seen.times)
 
     def not_surer(self, errors: Errors, seen: Evidence) -> str:
-        """Why it is not sure; empty where it is."""
+        """Return why it is not sure, or an empty text."""
         return ""
 
     def command(self, errors: Errors) -> str:
-        """What shows more."""
+        """Return the command that shows more."""
         names = " or ".join(f"errors == {name}" for name in errors.times)
         return f"inspect {{files}} -Y '{names}'"
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each thing that errors are about."""
+        """Yield each thing that errors are about."""
         for errors in seen.errors(self.codes, self.apis, self.alike):
             if self.holds(errors, seen):
                 yield self.found(
@@ -145,20 +150,20 @@ def _of(errors: Errors) -> str:
 
 
 def client_text(client: Client) -> str:
-    """A client for people: `client 'orders' at 10.0.0.5`."""
+    """Return a client for people: `client 'orders' at 10.0.0.5`."""
     name = f"client '{client.client_id}'" if client.client_id else "a client without an id"
     user = f" (user {client.principal})" if client.principal else ""
     return f"{name}{user} at {client.address}" if client.address else f"{name}{user}"
 
 
 def clients_text(clients: Collection[Client]) -> str:
-    """Several of them: the first ones, and how many more."""
+    """Return the first clients, and the number of further ones."""
     shown = list(dict.fromkeys(map(client_text, clients)))
-    return joined(shown, _NAMES_SHOWN) or "nobody that the capture names"
+    return joined(shown, _NAMES_SHOWN) or "no client that the capture names"
 
 
 def joined(names: Collection[str], most: int = _NAMES_SHOWN) -> str:
-    """Names as `a, b and 3 more`."""
+    """Return names as `a, b and 3 more`."""
     listed = list(names)
     if len(listed) <= most:
         return " and ".join(filter(None, (", ".join(listed[:-1]), *listed[-1:])))
@@ -166,7 +171,7 @@ def joined(names: Collection[str], most: int = _NAMES_SHOWN) -> str:
 
 
 def quoted(names: Collection[str]) -> str:
-    """Names in quotes: `'a', 'b' and 3 more`."""
+    """Return names in quotes: `'a', 'b' and 3 more`."""
     return joined([f"'{name}'" for name in names])
 
 

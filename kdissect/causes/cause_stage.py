@@ -1,4 +1,4 @@
-"""The table `causes` of one capture set: what `why` tells of its events."""
+"""The table `causes` of one capture set: the causes in its events that `why` reports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST = 1_000  # of one capture set
 
 
 class CauseStage:
-    """Takes the events of a capture set; `close` gives the table (`stages.one_process.SetStage`)."""
+    """Takes the events of a capture set; `close` returns the table (`stages.one_process.SetStage`)."""
 
     def __init__(self, dissection: Dissection, capture_set: str) -> None:
         self._dissection = dissection
@@ -30,7 +30,7 @@ class CauseStage:
         self._gathering.add_kept(event)
 
     def takers(self) -> list[BlockTaker]:
-        """Who takes the exchanges of a block, instead of `add_kept`."""
+        """Return the takers of a block's exchanges, which replace `add_kept`."""
         return self._gathering.takers()
 
     def close(self) -> Iterator[tuple[str, Any]]:

@@ -1,4 +1,4 @@
-"""The causes of two captures: which are new in the second, worse, the same, better, or gone."""
+"""The causes of two captures: causes that are new in the second, worse, unchanged, better, or gone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FACTOR = 2.0  # from which on the same cause is worse, or better
 
 
 class State(StrEnum):
-    """What became of a cause. Names are output."""
+    """Result of comparing a cause. Names are output."""
 
     NEW = "new"
     WORSE = "worse"
@@ -21,14 +21,14 @@ class State(StrEnum):
 
 
 class ComparedCause(NamedTuple):
-    """A cause of either capture or of both; one of the two is there."""
+    """A cause of one capture or both."""
 
     state: State
     good: FoundCause | None
     bad: FoundCause | None
 
     def facts(self) -> dict[str, Any]:
-        """The parts by name, for JSON."""
+        """Return the parts by name, for JSON."""
         there = self.bad or self.good
         assert there is not None
         return {
@@ -45,10 +45,10 @@ class ComparedCause(NamedTuple):
 
 
 def compared(good: Diagnosis, bad: Diagnosis) -> list[ComparedCause]:
-    """New ones first, then those that are worse, the same, better and gone; each in the order of its capture.
+    """New causes come first, then worse, unchanged, better and former ones, each in the order of its capture.
 
-    A cause is the same where it has the same id; of several with one id those that have the most parties in
-    common.
+    Two causes match if they have the same id. Among several with one id, those with the most common parties
+    match.
     """
     alike = sorted(
         (-len(one.parties & cause.parties), number, at)
@@ -77,7 +77,7 @@ def _of(good: FoundCause | None, bad: FoundCause) -> ComparedCause:
 
 
 def against(good: Diagnosis, bad: Diagnosis) -> Diagnosis:
-    """What is wrong in `bad` and was not in `good`, or not so much."""
+    """Return the causes in `bad` that `good` lacks, or has in a lesser form."""
     found = compared(good, bad)
     names = {
         state: [(one.bad or one.good) for one in found if one.state is state]

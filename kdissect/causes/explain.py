@@ -17,7 +17,7 @@ _MOST = 20  # symptoms that are listed
 
 
 def explain(gathering: Gathering, files: Sequence[str], cause_id: str) -> Explanation:
-    """What a capture has for and against a cause of the registry."""
+    """Return the arguments for and against a cause of the registry in a capture."""
     seen = Evidence(gathering)
     found = found_by(ALL_CAUSES, seen)
     causes = [cause for cause in ALL_CAUSES if cause.id == cause_id]
@@ -33,7 +33,7 @@ def explain(gathering: Gathering, files: Sequence[str], cause_id: str) -> Explan
 
 
 def _symptoms(seen: Evidence, causes: Sequence[Cause]) -> list[str]:
-    """The symptoms that causes may explain, each with the cause that claims it or why it is normal."""
+    """Return the symptoms that causes may explain, each with the cause that claims it or why it is normal."""
     found = []
     for number, symptom in enumerate(seen.ledger.symptoms):
         if any(claim.covers(symptom) for cause in causes for claim in cause.own_claims()):

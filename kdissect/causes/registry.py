@@ -7,7 +7,7 @@ from importlib import import_module
 from kdissect.causes.cause import Cause, ErrorCause
 from kdissect.causes.general.general_cause import GeneralCause
 
-# Modules below `kdissect.causes`. What a module holds comes in the order it stands there.
+# Modules below `kdissect.causes`. The order of a module's classes is kept.
 _MODULES = (
     "access.advertised_address",
     "access.cluster_denied",
@@ -116,5 +116,5 @@ ALL_CAUSES = _causes()
 
 
 def cause_by(cause_id: str) -> Cause | None:
-    """The cause with an id."""
+    """Return the cause with an id."""
     return next((cause for cause in ALL_CAUSES if cause.id == cause_id), None)

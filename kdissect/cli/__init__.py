@@ -1,7 +1,7 @@
 """The command line: argument parsing and printing only. stdout is data, stderr is diagnostics.
 
-A command's module is imported when the command is called, so that `kdissect inspect` does not pay for the
-others.
+A command's module is imported when the command is called, so that `kdissect inspect` does not pay for other
+commands.
 """
 
 import gc
@@ -50,6 +50,7 @@ JOBS = {
     "capture and share": {
         "live": ("captures", "capture from interfaces"),
         "tap": ("captures", "plaintext of a JVM's TLS"),
+        "request-log": ("captures", "brokers' logs on and off"),
         "extract": ("captures", "packets, also redacted"),
     },
     "process large captures": {
@@ -70,9 +71,9 @@ JOBS = {
 _OLD_NAMES = {"fetch-sessions": ("statistics", "now groups --table fetch_sessions")}
 COMMANDS = {name: about for commands in JOBS.values() for name, about in commands.items()} | _OLD_NAMES
 
-# Objects made between two searches for cycles: exchanges and what hangs on them go without cycles, so that a
-# search finds nothing; with Python's 700 such searches take a twentieth of the time, and where thousands of
-# connections are opened even 20 000 take as much. 50 000 hold some 5 MB.
+# Objects created between two searches for cycles. Exchanges have no cycles, so that a search finds none. With
+# Python's 700, such searches take a twentieth of the time, and if thousands of connections are opened even 20
+# 000 take as long. 50 000 use some 5 MB.
 COLLECT_EVERY = 50_000
 _NAMES_ONLY = "reference"  # a job whose commands `--help` lists by name, in one line
 _USAGE = "usage: kdissect COMMAND ... | FILE | -t FILE | --version | --help"
@@ -81,14 +82,14 @@ _SCREEN, _READ = "-t", "-r"
 
 
 class Command(Protocol):
-    """What a command's module has."""
+    """Interface of a command's module."""
 
     def run(self, arguments: Sequence[str]) -> int:
-        """Run the command; gives the exit code."""
+        """Run the command and return the exit code."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command that `argv` names; gives the exit code (`cli.diagnostics`).
+    """Run the command that `argv` names and return the exit code (`cli.diagnostics`).
 
     `argv` are the process's arguments unless given.
     """
@@ -107,12 +108,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         faults.use(before)
         if argv is None:
             # The process ends: what Python would look for on its way out, cycles, has no memory to give back
-            # any more. The look takes a twentieth of the time of a small capture.
+            # any more. The search takes a twentieth of the time for a small capture.
             gc.freeze()
 
 
 def _guarded(arguments: list[str]) -> int:
-    """The guard of the process: whatever comes out of a command becomes a line and an exit code."""
+    """Return the guard of the process: whatever comes out of a command becomes a line and an exit code."""
     try:
         try:
             code = _dispatch(arguments)
@@ -134,7 +135,7 @@ def _guarded(arguments: list[str]) -> int:
 
 
 def _finish(code: int) -> None:
-    """What was printed goes out. Raises OutputError where it cannot, and nobody knows yet."""
+    """Flush the printed output. Raises OutputError if that fails, and the exit code does not show it yet."""
     try:
         flush()
     except OutputError:
@@ -185,13 +186,13 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _means_file(arguments: list[str]) -> bool:
-    """Whether no command is named, but what to look at: `FILE`, `-r FILE`, `-t FILE`."""
+    """Return whether no command is named, but what to look at: `FILE`, `-r FILE`, `-t FILE`."""
     words = [word for word in arguments if word != _SCREEN]
     return bool(words) and (words[0] == _READ or os.path.exists(words[0]))  # noqa: PTH110
 
 
 def _unknown(first: str) -> str:
-    """What is wrong with the first word, and what was meant."""
+    """Return the error about the first word, with a likely correction."""
     from kdissect.cli.options.wanted_names import near_names  # start-up: only where something is wrong
 
     what = "option" if first.startswith("-") else "command or file"
@@ -206,7 +207,7 @@ def _report_limits_met() -> None:
 
 
 def command_of(name: str) -> Command:
-    """A command of `COMMANDS`, its module imported."""
+    """Return a command of `COMMANDS`, its module imported."""
     return cast(Command, import_module(f"kdissect.cli.{COMMANDS[name][0]}.{name.replace('-', '_')}_command"))
 
 

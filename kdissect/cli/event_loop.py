@@ -23,7 +23,7 @@ from kdissect.stages.block_takers import BlockTaker, take_block
 class Reading:
     """Within it, Ctrl-C ends the reading but not the command: a live capture is ended so.
 
-    What was counted until then is printed; then `over` passes the interruption on.
+    The counts until then are printed, and then `over` passes the interruption on.
     """
 
     def __init__(self) -> None:
@@ -49,10 +49,10 @@ class Traffic(Protocol):
     """Statistics that take events one by one, or blocks of exchanges, and know when the input is over."""
 
     def add(self, event: Event, wanted: bool = True) -> None:
-        """Take the analyzer's next event; what an exchange shows is told where that is wanted."""
+        """Take the analyzer's next event; report the facts of an exchange if it is wanted."""
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Take exchanges of a block from one on; gives the next one that is for `add`."""
+        """Take exchanges of a block from one on, and return the number of the next one for `add`."""
 
     def finish(self) -> None:
         """The input is over."""
@@ -91,9 +91,9 @@ def read_and_show(
     read: Callable[[], object],
     show: Callable[[Output], object],
 ) -> None:
-    """Read the input, then show what was counted; of a live capture on a terminal also while it goes on.
+    """Read the input, then show the counts, for a live capture on a terminal also while it goes on.
 
-    Raises KeyboardInterrupt behind it if the reading was stopped by that.
+    Raises KeyboardInterrupt after that if it stopped the reading.
     """
     reading = read_shown(dissection, options, output, read, show)
     show(output)
@@ -107,7 +107,7 @@ def read_shown(
     read: Callable[[], object],
     show: Callable[[Output], object],
 ) -> Reading:
-    """Read the input; of a live capture on a terminal `show` prints in place what is known so far."""
+    """Read the input. For a live capture on a terminal, `show` prints the current counts in place."""
     reading = Reading()
     is_text = options.format in (None, "table", "text")
     if is_live(dissection) and is_text and output.is_terminal and hasattr(os, "fork"):
@@ -151,10 +151,10 @@ def read_blocks(
     count_block: Callable[[native.ExchangeBlock, int], int],
     others: Sequence[BlockTaker] = (),
 ) -> None:
-    """Have `take` take all events that count, but those of blocks that `count_block` takes.
+    """Have `take` take all events that count, except events of blocks that `count_block` takes.
 
-    That is given a block and the number of an exchange, and gives the next one that `take` has to take.
-    `others` take the same blocks; exchanges that are in no block they get by their `add` after `take`.
+    `count_block` receives a block and the number of an exchange, and returns the next one for `take`.
+    `others` take the same blocks. Exchanges outside of blocks go to their `add` after `take`.
     """
     progress, take_all = progress_of(dissection), taking_blocks(dissection, take, count_block, others)
 
@@ -176,7 +176,7 @@ def taking_blocks(
     count_block: Callable[[native.ExchangeBlock, int], int],
     others: Sequence[BlockTaker] = (),
 ) -> Callable[[Events], None]:
-    """What `read_blocks` does with each batch of events."""
+    """Return the function that `read_blocks` calls with each batch of events."""
     guard = dissection.guard
     takers = [BlockTaker.of_counted(count_block, take), *others]
 

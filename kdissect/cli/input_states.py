@@ -1,4 +1,4 @@
-"""What a command says on stderr at its end: what is wrong with its inputs, and what it could not look into.
+"""Reports of a command on stderr at its end: faults of its inputs, and parts that it could not read.
 
 Every command that reads captures ends with `report`, several processes with one `say_states`.
 """
@@ -18,7 +18,8 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.native import wish_for
 from kdissect.model.wording import plural
 
-# Of less, the Python engine lists the exchanges within a few seconds; a progress line begins here too.
+# The Python engine lists the exchanges of a smaller input within a few seconds. A progress line begins here,
+# too.
 LARGE_BYTES = 32 << 20
 
 
@@ -35,11 +36,11 @@ class FileState(NamedTuple):
 
 
 class InputStates(NamedTuple):
-    """What is wrong with inputs as far as they are read: `files`, behind them faults that are of no input;
-    names of topic ids and TLS sessions that were not kept. `was_read` says whether any could be opened,
+    """Faults of the inputs read so far: `files`, after them faults that belong to no input, and the numbers
+    of dropped names of topic ids and dropped TLS sessions. `was_read` says whether any could be opened,
     `is_over` whether they were read to their ends. `unread` could not be looked into, `wanted` are names that
-    options ask for. `bytes_read` of all inputs. `unused_hosts` is the number of addresses that `--hosts`
-    names if none of them occurs; None if one does, or without `--hosts`.
+    options ask for. `bytes_read` of all inputs. `unused_hosts` is the number of addresses in `--hosts` if
+    none of them occurs; None if one does, or without `--hosts`.
     """
 
     files: tuple[FileState, ...]
@@ -54,7 +55,7 @@ class InputStates(NamedTuple):
 
 
 def report(dissection: Dissection, options: Namespace) -> int:
-    """Say on stderr what was wrong with the inputs and what was not looked into; gives the exit code.
+    """Report on stderr the faults of the inputs and their unread parts, and return the exit code.
 
     A capture that kdissect makes itself and that ends inside a packet is a warning: it was stopped so. So are
     packets that were dropped while capturing. Anything else that keeps bytes from being read is an error.
@@ -68,13 +69,13 @@ def report(dissection: Dissection, options: Namespace) -> int:
 
 
 def report_interrupted(dissection: Dissection, options: Namespace) -> str:
-    """The same where Ctrl-C ended the reading; gives how far that came."""
+    """Report the inputs after Ctrl-C ended the reading, and return how far that came."""
     say_states(states_of(dissection, options)._replace(is_over=True))
     return how_far(dissection)
 
 
 def how_far(dissection: Dissection) -> str:
-    """How much of the inputs was read: `12.0 of 40.0 MB were read`."""
+    """Return how much of the inputs was read: `12.0 of 40.0 MB were read`."""
     files = dissection.captures.files
     done = sum(file.source.bytes_read for file in files)
     sizes = [file.size for file in files if file.size is not None]
@@ -83,7 +84,7 @@ def how_far(dissection: Dissection) -> str:
 
 
 def states_of(dissection: Dissection, options: Namespace) -> InputStates:
-    """What is wrong with the inputs so far."""
+    """Return the faults of the inputs so far."""
     is_ours = wants_live(options)
     files = [_file_state(file, is_ours) for file in dissection.captures.files]
     files += [FileState(fault, None, ()) for fault in dissection.guard.errors]
@@ -108,7 +109,7 @@ def unread_inputs(dissection: Dissection, options: Namespace) -> tuple[str, ...]
 
 
 def _wanted(options: Namespace) -> tuple[WantedState, ...]:
-    """What options asked for by name (`cli.options.wanted_names.watch_for`)."""
+    """Return the state of names in options (`cli.options.wanted_names.watch_for`)."""
     return tuple(one.state() for one in getattr(options, "wanted_names", {}).values())
 
 
@@ -132,7 +133,9 @@ def _hosts_lines(states: InputStates) -> Iterator[str]:
 
 
 def _log_lines(states: InputStates) -> Iterator[str]:
-    """What request logs do not contain, and how many forwarded requests are left out."""
+    """Yield the facts that request logs do not contain, and the number of forwarded requests that are left
+    out.
+    """
     logs = [state.forwarded for state in states.files if state.forwarded is not None]
     if not logs or not states.is_over:
         return
@@ -144,7 +147,9 @@ def _log_lines(states: InputStates) -> Iterator[str]:
 
 
 def joined_states(shards: Iterable[InputStates]) -> InputStates:
-    """Those of one reading by several processes: faults that only a shard shows, and what all have seen."""
+    """Return the states of one reading by several processes: faults of single shards, and facts that all have
+    seen.
+    """
     first, *rest = shards
     for more in rest:
         nothing = FileState(None, None, ())
@@ -162,7 +167,7 @@ def joined_states(shards: Iterable[InputStates]) -> InputStates:
 
 
 def say_states(states: InputStates) -> int:
-    """Say on stderr what is wrong, and what was not looked into; gives the exit code."""
+    """Report on stderr the faults and the unread parts, and return the exit code."""
     code = OK
     for error, cut, warnings, _ in states.files:
         wrong = error if error is not None else cut
@@ -174,9 +179,9 @@ def say_states(states: InputStates) -> int:
     names, sessions = states.names_dropped, states.sessions_dropped
     if names:
         kept = plural(names, "name of a topic id was", "names of topic ids were")
-        say(f"warning: {kept} not kept, there are too many (--limits topic_names=N)")
+        say(f"warning: {kept} dropped: there are too many (--limits topic_names=N)")
     if sessions:
-        say(f"warning: the secrets of {plural(sessions, 'TLS session')} were not kept, there are too many")
+        say(f"warning: the secrets of {plural(sessions, 'TLS session')} were dropped: there are too many")
     for line in _log_lines(states):
         say(line)
     if states.is_over and states.was_read:

@@ -1,7 +1,7 @@
-"""What a statistics command of a live capture would print now, drawn in place on a terminal again and again.
+"""Draws the current output of a statistics command for a live capture, in place on a terminal, repeatedly.
 
-What a command does at its end it does once: it changes what was counted. So a copy of the process does it,
-prints, and is gone. It has the counts as they are between two batches of packets.
+A command's final output changes its counts, so it happens only once. So a copy of the process prints, and
+ends. It has the counts as they are between two batches of packets.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from kdissect.model.wording import plural
 
 EVERY_S = 1.0
 _PATIENCE_S = 5.0  # a copy that takes longer is ended
-_PACKETS_PART = 10  # to draw takes one part in so many of the time: the others are for packets
+_PACKETS_PART = 10  # drawing takes one part of the time in this number: the other parts are for packets
 _CHUNK = 1 << 16
 _DONE = b"\0"  # nothing printable
-# The alternate screen, where long lines are cut, and back; the cursor home; to the end of the line, of the
-# screen.
+# The alternate screen, where long lines are cut, and back. Then the cursor home, and erasing to the end of
+# the line, and of the screen.
 _ENTER, _LEAVE = "\x1b[?1049h\x1b[?7l", "\x1b[?7h\x1b[?1049l"
 _HOME, _REST_OF_LINE, _REST = "\x1b[H", "\x1b[K", "\x1b[J"
 
@@ -81,7 +81,7 @@ class LiveView:
         self._output.flush()
 
     def _text(self) -> str | None:
-        """What would be printed now; None where a copy does not come to its end."""
+        """Return the current output; None if a copy fails."""
         reading, writing = os.pipe()
         try:
             child = os.fork()
@@ -99,12 +99,13 @@ class LiveView:
                 break
             found += part
         os.close(reading)
-        os.kill(child, signal.SIGKILL)  # no matter if it is gone already: until it is waited for it is ours
+        # no matter if it ended already: the process id is ours until we wait for it
+        os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         return found.removesuffix(_DONE).decode("utf-8", "replace") if found.endswith(_DONE) else None
 
     def _print(self, writing: int) -> None:
-        """In the copy: print and be gone."""
+        """In the copy: print and exit."""
         try:
             for name in ENDING_SIGNALS:
                 if hasattr(signal, name):

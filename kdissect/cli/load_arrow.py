@@ -1,4 +1,4 @@
-"""Loading pyarrow without what it would load beside itself."""
+"""Loads pyarrow without its own further imports."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from importlib import import_module
 
 from kdissect.model import extras
 
-# Half a second of imports, of which nothing is used here: pyarrow goes without where they cannot be had.
+# Half a second of unused imports: pyarrow works without them if they are not available.
 _NOT_NEEDED = ("numpy", "pandas")
 
 
 def load_arrow() -> None:
-    """Load pyarrow; in a process of our own without numpy and pandas, which are not needed here.
+    """Load pyarrow, in a process of our own without numpy and pandas, which are not needed here.
 
     There it allocates as little as it can, unless the environment says how.
     """

@@ -1,8 +1,8 @@
 """Where the data goes: standard output or a file, in few big writes.
 
-A file is written beside its place and moved there when it is complete; what was there before an error, or a
-kill, is there after it. An interrupt is no error: what was printed up to it stands on its own. Pipes, devices
-and the output of a stream, which others may be following, are written where they are.
+A file is written next to its place and moved there when it is complete. Its former content survives an error
+or a kill. An interrupt is not an error: the output up to it remains. Pipes, devices and the output of a
+stream, which other programs may follow, are written in place.
 """
 
 import os
@@ -13,18 +13,18 @@ from types import TracebackType
 from kdissect.capture.whole_file import WholeFile, is_special
 from kdissect.model.errors import KdissectError
 
-# A write costs microseconds whatever its size; beyond this nothing is gained.
+# A write costs microseconds whatever its size, so that larger buffers have no advantage.
 _BUFFER_BYTES = 1 << 18
 _TERMINAL_BYTES = 1 << 13  # a person wants to see something soon
 _STDOUT = 1
 
 
 class OutputError(KdissectError):
-    """The output cannot be opened or written; the message names it."""
+    """The output cannot be opened or written. The message names it."""
 
 
 class UsageError(KdissectError):
-    """What was asked for cannot be, as only the input shows: wrong usage."""
+    """The request is impossible, as only the input shows: wrong usage."""
 
 
 class Output:
@@ -46,7 +46,7 @@ class Output:
         self.before_write: Callable[[], None] | None = None
         """Called before each write: takes a progress line off the terminal."""
         self.most_held = 0 if live else _TERMINAL_BYTES if self.is_terminal else _BUFFER_BYTES
-        """Bytes; what is more is written."""
+        """Bytes to buffer. Further bytes are written."""
         if path is None and sys.stdout is not None:
             sys.stdout.flush()  # what was printed the usual way comes first
 
@@ -56,7 +56,7 @@ class Output:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Writes what is held, also when the reading was interrupted."""
+        """Write the buffered bytes, also when the reading was interrupted."""
         wrong = self._unwanted if error is None else None if isinstance(error, KeyboardInterrupt) else error
         try:
             if not isinstance(error, (BrokenPipeError, OutputError)):
@@ -68,7 +68,7 @@ class Output:
             self._close(wrong)
 
     def keep_old(self) -> None:
-        """Leave the file that is there when this one is closed: nothing was read that is worth its place."""
+        """Leave the existing file when this one is closed, because the inputs were not read."""
         if self._whole is not None:
             self._parts.clear()
             self._unwanted = OutputError("nothing was read")
@@ -92,7 +92,7 @@ class Output:
         self._fd, self.before_write = fd, None
 
     def write(self, data: bytes | memoryview) -> None:
-        """Take bytes; writes when enough are there. Many at once go out as they are, uncopied."""
+        """Take bytes, and write when there are enough. Many at once go out as they are, uncopied."""
         if len(data) > self.most_held:
             self.flush()
         self._parts.append(data)
@@ -101,7 +101,7 @@ class Output:
             self.flush()
 
     def write_text(self, text: str, whole: str = "\0") -> None:
-        """Write text for people; on a terminal its lines are broken between words. Raises OutputError.
+        """Write text for people, with lines broken between words on a terminal. Raises OutputError.
 
         Lines that begin with `whole` are not: they are there to be copied.
         """
@@ -141,7 +141,7 @@ class Output:
 
 
 def terminal_width() -> int:
-    """Columns of the terminal."""
+    """Return columns of the terminal."""
     from shutil import get_terminal_size  # start-up: it loads compressions
 
     return get_terminal_size().columns
@@ -150,7 +150,7 @@ def terminal_width() -> int:
 def folded(text: str, width: int) -> str:
     """`text` with lines of `width` cells at most, broken between words.
 
-    What is broken goes on below the last column of its line, or two cells in; a word is never broken.
+    A broken line continues below its last column, or two cells in. A word is never broken.
     """
     lines = []
     for line in text.split("\n"):
@@ -168,7 +168,7 @@ def folded(text: str, width: int) -> str:
 
 
 def _margin(line: str, width: int) -> int:
-    """Where the last column of a line begins, that of its text where there is but one."""
+    """Return where the last column of a line begins, or its text if there is only one column."""
     start = len(line) - len(line.lstrip(" "))
     last = line.rfind("  ", start, width // 2)
     return last + 2 if last > start else min(start, width // 2)

@@ -64,7 +64,7 @@ class Progress:
 
 
 def progress_of(dissection: Dissection) -> Progress | None:
-    """A progress line, or None where it would disturb: no terminal, short files, streams."""
+    """Return a progress line, or None where it would disturb: no terminal, short files, streams."""
     if sys.stderr is None or not sys.stderr.isatty():
         return None
     sizes = [file.size for file in dissection.captures.files]

@@ -1,4 +1,4 @@
-"""The standard streams of the process: closed ones, full ones, and whoever reads them gone."""
+"""The standard streams of the process: closed streams, full disks, and closed readers."""
 
 import os
 import sys
@@ -11,8 +11,8 @@ _WRITTEN = "standard output"
 def hold_places() -> None:
     """Have something stand where the caller closed a standard stream.
 
-    Else the next file that is opened, a report or a capture, would be what everything is printed to. What
-    stands there fails as a closed stream does: it cannot be read, or written.
+    Else the next file that is opened, a report or a capture, would be what everything is printed to. Its
+    replacement fails as a closed stream does: it cannot be read, or written.
     """
     for number, how in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
@@ -42,9 +42,9 @@ def flush() -> None:
 
 
 def forget_output() -> None:
-    """Nobody can have our output any more.
+    """Drop the output: it has no reader any more.
 
-    Python flushes stdout once more at exit: let that go nowhere, silently.
+    Python flushes stdout once more at exit, which must go to the null device, silently.
     """
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())

@@ -27,7 +27,7 @@ _FITS = 3  # the place of `Decoded.fits`, which is found faster than the name
 
 
 def decode_request_body(data: bytes, offset: int, api_key: int, api_version: int) -> Any:
-    """The request body at `offset` as an object of `values`; bytes behind it are ignored.
+    """Return the request body at `offset` as an object of `values`; bytes after it are ignored.
 
     Raises DecodeError where the bytes do not fit, and for an API or version not in the schema.
     """
@@ -35,7 +35,7 @@ def decode_request_body(data: bytes, offset: int, api_key: int, api_version: int
 
 
 def decode_response_body(data: bytes, offset: int, api_key: int, api_version: int) -> Any:
-    """The response body at `offset` to a request of `api_version`, like `decode_request_body`.
+    """Return the response body at `offset` to a request of `api_version`, like `decode_request_body`.
 
     A refused ApiVersions request is answered in version 0 (KIP-511): then the object is that of version 0.
     """
@@ -46,7 +46,7 @@ def decode_response_body(data: bytes, offset: int, api_key: int, api_version: in
 def decode_both(
     request: Frame | None, asked_at: int, response: Frame | None, answered_at: int, api_key: int, version: int
 ) -> "tuple[Decoded | None, Decoded | None]":
-    """The bodies of request and response like `decode_once`. Raises nothing."""
+    """Return the bodies of request and response like `decode_once`. Raises nothing."""
     # Hot, once an exchange: bodies that are canonical and fit, which nearly all are, take one call each.
     decode_request, decode_response = _canonical_decoders(api_key, version)
     asked = answered = None
@@ -64,10 +64,10 @@ def decode_both(
 def decode_once(
     frame: Frame | None, offset: int, api_key: int, api_version: int, is_response: bool
 ) -> "Decoded | None":
-    """The body of a frame for those who need to know all about it. Raises nothing.
+    """Return all facts about the body of a frame. Raises nothing.
 
-    None without a frame, for half a one, for an API or version not in the schema, and at an `offset` of 0:
-    where the header does not fit nobody knows where the body begins.
+    None without a frame, for a cut frame, for an API or version not in the schema, and at an `offset` of 0:
+    if the header does not fit, the body's start is unknown.
     """
     if is_response:
         return decode_both(None, 0, frame, offset, api_key, api_version)[1]
@@ -77,7 +77,7 @@ def decode_once(
 def _slow_path(
     data: bytes, offset: int, api_key: int, api_version: int, is_response: bool, found: "Decoded | None"
 ) -> "Decoded | None":
-    """A body that is not canonical, or does not end with its frame."""
+    """Return a body that is not canonical, or does not end with its frame."""
     from kdissect.decoders.decoded import Decoded  # the list of exchanges decodes no body
 
     if known_body(api_key, api_version, is_response) is None:
@@ -103,15 +103,15 @@ def _slow_path(
 
 
 def summarize_request(data: bytes, offset: int, api_key: int, api_version: int) -> Summary:
-    """Topics and acks of a request body, cut or not.
+    """Return topics and acks of a request body, cut or not.
 
-    Raises nothing; nothing is known of unknown APIs and versions.
+    Raises nothing. Unknown APIs and versions have no body.
     """
     return request_summarizer(api_key, api_version)(data, offset)
 
 
 def summarize_response(data: bytes, offset: int, api_key: int, api_version: int) -> Summary:
-    """Error codes and topics of a response body, cut or not. Raises nothing."""
+    """Return error codes and topics of a response body, cut or not. Raises nothing."""
     return response_summarizer(api_key, api_version)(data, offset)
 
 
@@ -141,7 +141,7 @@ def response_summarizer(api_key: int, api_version: int, is_listed: bool = False)
 
 
 def body_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bool:
-    """Whether the bytes from `offset` on are exactly one response body to a request of that version.
+    """Return whether the bytes from `offset` on are exactly one response body to a request of that version.
 
     Raises nothing.
     """
@@ -151,7 +151,7 @@ def body_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bool:
 
 
 def response_fits(frame: bytes, api_key: int, api_version: int) -> bool:
-    """Whether a frame is to its last byte a response to a request of that version. Raises nothing."""
+    """Return whether a frame is to its last byte a response to a request of that version. Raises nothing."""
     try:
         offset = response_body_offset(frame, api_key, api_version)
     except DecodeError:
@@ -160,7 +160,7 @@ def response_fits(frame: bytes, api_key: int, api_version: int) -> bool:
 
 
 def response_may_begin(frame: bytes, api_key: int, api_version: int) -> bool:
-    """Whether a frame without its end can be the beginning of a response to a request of that version.
+    """Return whether a frame without its end can be the beginning of a response to a request of that version.
 
     An error code that Kafka does not have speaks against it. Raises nothing.
     """
@@ -181,7 +181,7 @@ def response_may_begin(frame: bytes, api_key: int, api_version: int) -> bool:
 
 
 def request_fits(data: bytes, offset: int, api_key: int, api_version: int) -> bool:
-    """Whether the bytes from `offset` on are exactly one request body. Raises nothing."""
+    """Return whether the bytes from `offset` on are exactly one request body. Raises nothing."""
     if request_summarizer(api_key, api_version)(data, offset).fits:  # which lists of exchanges make anyway
         return True
     frame = Frame(data, len(data), 0, 0, 0, 0)
@@ -200,7 +200,9 @@ def _summarizer(api_key: int, api_version: int, is_response: bool, is_listed: bo
 
 
 def _walking(message: Message, version: int, is_listed: bool = False) -> Summarizer:
-    """`summarizer` of the same, compiled (native/src/bodies/summaries.rs); unknown cases are left to that."""
+    """Return the native `summarizer` (native/src/bodies/summaries.rs); it leaves unknown cases to the Python
+    one.
+    """
 
     def slow_path(data: bytes, offset: int) -> Summary:
         return summarizer(message, version, is_listed)(data, offset)
@@ -220,7 +222,9 @@ def _without_secrets(summarize: Summarizer) -> Summarizer:
 
 @lru_cache(maxsize=CACHE_SIZE)
 def _canonical_decoders(api_key: int, api_version: int) -> "tuple[CanonicalDecoder, CanonicalDecoder]":
-    """Those of request and response; of a response that may be in another version nothing is known yet."""
+    """Return the decoders of request and response; that of a response which may be in another version always
+    returns None.
+    """
     is_fixed = not quirks.may_answer_in_other_version(api_key)
     answer = _canonical_decoder(api_key, api_version, True) if is_fixed else _never_canonical
     return _canonical_decoder(api_key, api_version, False), answer
@@ -238,8 +242,8 @@ def _canonical_decoder(api_key: int, api_version: int, is_response: bool) -> "Ca
 
 @lru_cache(maxsize=64)  # 30 KB each
 def _shared(body: bytes, api_key: int, api_version: int) -> "Decoded | None":
-    """The versions that a broker offers: each of its connections begins with the same body. Values are not
-    changed, so that all may have the same one, by which it is recognised (`kdissect.model.same`).
+    """Return the versions that a broker offers: each of its connections begins with the same body. Values are
+    not changed, so that all may have the same one, by which it is recognised (`kdissect.model.same`).
     """
     return _canonical_decoder(api_key, api_version, True)(body, 0)
 

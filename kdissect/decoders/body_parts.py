@@ -1,6 +1,6 @@
 """Bodies that were cut, or have a field that does not fit, as far as they go.
 
-The walk is that of trees (`tree_decoder`), so that all outputs tell the same of such a body.
+Trees use the same walk (`tree_decoder`), so that all outputs show such a body in the same manner.
 """
 
 from typing import Any
@@ -17,7 +17,10 @@ from kdissect.schema.all_fields import has_payloads
 def body_part(
     data: bytes, offset: int, api_key: int, api_version: int, is_response: bool, facts: Facts
 ) -> Part | None:
-    """What there is of the body at `offset`; None of one that the schema does not know. Raises nothing."""
+    """Return the part of the body at `offset` that can be decoded; None if the schema does not know the body.
+
+    Raises nothing.
+    """
     version = quirks.response_body_version(api_key, api_version, data, offset) if is_response else api_version
     message = known_body(api_key, version, is_response)
     if message is None:
@@ -26,7 +29,7 @@ def body_part(
 
 
 def part_jsonable(part: Part, api_key: int, show_secrets: bool, facts: Facts) -> dict[str, Any]:
-    """A part of a body as a dict for JSON.
+    """Return a part of a body as a dict for JSON.
 
     Near secrets all is masked that may be a piece of one, as in trees.
     """

@@ -7,12 +7,12 @@ from kdissect.schema import protocol_messages
 from kdissect.schema.types import Message
 
 CACHE_SIZE = 4096  # hostile requests can name 2^32 pairs of key and version; Kafka has 736
-"""Of what is kept for each body: its schema, its decoders."""
+"""For each body: its schema and its decoders."""
 
 
 @lru_cache(maxsize=CACHE_SIZE)
 def known_body(api_key: int, api_version: int, is_response: bool) -> Message | None:
-    """The schema of a body; None for an API or version not in it."""
+    """Return the schema of a body; None for an API or version not in it."""
     message = (
         protocol_messages.response_message(api_key)
         if is_response
@@ -22,7 +22,7 @@ def known_body(api_key: int, api_version: int, is_response: bool) -> Message | N
 
 
 def body_message(api_key: int, api_version: int, is_response: bool, offset: int = 0) -> Message:
-    """The schema of a body. Raises DecodeError at `offset` for an API or version not in it."""
+    """Return the schema of a body. Raises DecodeError at `offset` for an API or version not in it."""
     message = known_body(api_key, api_version, is_response)
     if message:
         return message

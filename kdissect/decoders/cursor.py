@@ -26,7 +26,7 @@ class Cursor:
         self.end = len(data)
 
     def pull_fixed(self, code: str, width: int, what: str) -> Any:
-        """One big-endian value of `struct` format `code`."""
+        """Return one big-endian value of `struct` format `code`."""
         if self.end - self.offset < width:
             raise self._short(what, width, FaultKind.SHORT)
         value = struct.unpack_from(">" + code, self.data, self.offset)[0]
@@ -34,19 +34,19 @@ class Cursor:
         return value
 
     def pull_int8(self) -> int:
-        """A signed byte."""
+        """Return a signed byte."""
         return int(self.pull_fixed("b", 1, "int8"))
 
     def pull_int16(self) -> int:
-        """A signed 16-bit integer."""
+        """Return a signed 16-bit integer."""
         return int(self.pull_fixed("h", 2, "int16"))
 
     def pull_int32(self) -> int:
-        """A signed 32-bit integer."""
+        """Return a signed 32-bit integer."""
         return int(self.pull_fixed("i", 4, "int32"))
 
     def pull_uvarint(self) -> int:
-        """An unsigned varint of at most 32 bits."""
+        """Return an unsigned varint of at most 32 bits."""
         value = shift = 0
         for at in range(self.offset, self.offset + MAX_VARINT):
             if at >= self.end:
@@ -70,7 +70,7 @@ class Cursor:
         return self.data[start : self.offset]
 
     def fault(self, why: str, offset: int | None = None, kind: FaultKind = FaultKind.OTHER) -> DecodeError:
-        """A DecodeError here, or at `offset`."""
+        """Return a DecodeError here, or at `offset`."""
         return DecodeError("", self.offset if offset is None else offset, why, kind)
 
     def _short(self, what: str, width: int, kind: FaultKind) -> DecodeError:
@@ -107,7 +107,7 @@ def encode_uvarint(value: int) -> bytes:
 
 
 def uvarint(data: bytes, offset: int) -> tuple[int, int]:
-    """The unsigned varint at `offset` and its end. Raises like `more_varint`."""
+    """Return the unsigned varint at `offset` and its end. Raises like `more_varint`."""
     value = data[offset]
     offset += 1
     if value > 127:
@@ -130,7 +130,7 @@ def skip_tags(data: bytes, offset: int) -> int:
 
 
 def tag_section(data: bytes, offset: int) -> tuple[dict[int, bytes], int]:
-    """The tag section at `offset`, and its end.
+    """Return the tag section at `offset`, and its end.
 
     Raises like `more_varint`; the last tag may be cut, with an end past the data.
     """

@@ -1,4 +1,4 @@
-"""A body with what decoding it told."""
+"""A body with the results of decoding it."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 class Decoded(NamedTuple):
     """A body whose bytes fit or not.
 
-    `value` is an object of `values`, None with an `error`; `end` is the offset behind it, `version` that of
-    the body. `fits` says that the bytes are the body and nothing else, but for a tail that brokers ignore
-    (`quirks.is_ignorable_tail`): only then its values mean anything. `is_canonical`: see
-    `generated.canonical`. `records_fields` are those of a canonical body that may have any.
+    `value` is an object of `values`, None with an `error`; `end` is the offset after it, `version` the body's
+    version. `fits` says that the bytes are exactly the body, except for a tail that brokers ignore
+    (`quirks.is_ignorable_tail`): only then its values are meaningful. `is_canonical`: see
+    `generated.canonical`. `records_fields` are the records fields of a canonical body whose message has some.
     """
 
     value: Any

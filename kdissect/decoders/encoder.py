@@ -1,8 +1,8 @@
 """Values to bytes: for request logs and for tests. Interprets the schema, as `tree_decoder` does.
 
 Values are objects of `values` or mappings by field name. A plain field that is missing is written with its
-default. A tagged field is written where it is present, whatever its value, so that what was decoded is
-encoded to the same bytes.
+default. A tagged field is written if it is present, whatever its value, so that a decoded body is encoded to
+the same bytes.
 """
 
 import struct
@@ -22,7 +22,7 @@ _EMPTY: dict[Primitive, Any] = {Primitive.STRING: "", Primitive.UUID: bytes(16),
 
 
 def encode(message: Message, version: int, value: Fields) -> bytes:
-    """The bytes of one version of a message.
+    """Return a message encoded in one version.
 
     Raises ValueError, which names the path, for a value that has no bytes.
     """
@@ -37,13 +37,16 @@ def encode(message: Message, version: int, value: Fields) -> bytes:
 def encode_request(
     api_key: int, api_version: int, correlation_id: int, client_id: str | None, body: Fields
 ) -> bytes:
-    """A whole request frame, size included. Raises KeyError for an unknown API, else like `encode`."""
+    """Return a whole request frame, size included. Raises KeyError for an unknown API, else like `encode`."""
     header = encode_request_header(api_key, api_version, correlation_id, client_id)
     return _frame(header, protocol_messages.request_message(api_key), api_version, body)
 
 
 def encode_response(api_key: int, api_version: int, correlation_id: int, body: Fields) -> bytes:
-    """A whole response frame, size included. Raises KeyError for an unknown API, else like `encode`."""
+    """Return a whole response frame, size included.
+
+    Raises KeyError for an unknown API, else like `encode`.
+    """
     header = encode_response_header(api_key, api_version, correlation_id)
     return _frame(header, protocol_messages.response_message(api_key), api_version, body)
 
@@ -58,7 +61,7 @@ def _frame(header: bytes, message: Message | None, version: int, body: Fields) -
 def encode_request_header(
     api_key: int, api_version: int, correlation_id: int, client_id: str | None
 ) -> bytes:
-    """A request header without the size before it. Raises ValueError for a value that has no bytes."""
+    """Return a request header without the size before it. Raises ValueError for a value that has no bytes."""
     header = {
         "request_api_key": api_key,
         "request_api_version": api_version,
@@ -71,7 +74,10 @@ def encode_request_header(
 
 
 def encode_response_header(api_key: int, api_version: int, correlation_id: int) -> bytes:
-    """A response header without the size before it. Raises ValueError for a value that has no bytes."""
+    """Return a response header without the size before it.
+
+    Raises ValueError for a value that has no bytes.
+    """
     header = {"correlation_id": correlation_id}
     return encode(
         protocol_messages.header_message(RESPONSE), response_header_version(api_key, api_version), header

@@ -17,8 +17,8 @@ _MOST_FRAME = (1 << 28) - 1  # as `session.detect.MAX_FRAME_SIZE`
 
 
 def size_error(data: bytes, start: int) -> DecodeError | None:
-    """What is wrong with the size before a content that starts at `start`; None if it is right or there is
-    none.
+    """Return the error of the size before a content that starts at `start`; None if it is right or
+    missing.
     """
     if start < SIZE_PREFIX:
         return None
@@ -31,7 +31,7 @@ def size_error(data: bytes, start: int) -> DecodeError | None:
 
 
 def request_start(data: bytes, size_prefixed: bool | None = None) -> int:
-    """Offset of a request's header: 0 or 4. Raises nothing."""
+    """Return the offset of a request's header: 0 or 4. Raises nothing."""
     if size_prefixed is not None:
         return SIZE_PREFIX if size_prefixed else 0
     if size_error(data, SIZE_PREFIX) is None:
@@ -40,7 +40,7 @@ def request_start(data: bytes, size_prefixed: bool | None = None) -> int:
 
 
 def response_start(data: bytes, api_key: int, api_version: int, size_prefixed: bool | None = None) -> int:
-    """Offset of a response's header: 0 or 4. Raises nothing."""
+    """Return the offset of a response's header: 0 or 4. Raises nothing."""
     if size_prefixed is not None:
         return SIZE_PREFIX if size_prefixed else 0
     if size_error(data, SIZE_PREFIX) is None:
@@ -68,6 +68,6 @@ def _is_response(data: bytes, start: int, api_key: int, api_version: int) -> boo
 
 
 def may_be_frame(data: bytes, start: int) -> bool:
-    """Whether bytes left over may be another frame, of whatever API: the size before was wrong."""
+    """Return whether bytes left over may be another frame, of whatever API: the size before was wrong."""
     size = int.from_bytes(data[start : start + SIZE_PREFIX], signed=True)
     return len(data) - start >= _LEAST_FRAME and SIZE_PREFIX <= size <= _MOST_FRAME

@@ -1,6 +1,6 @@
 """Frames as trees, from the header on. Nothing here raises: errors stand in the nodes.
 
-What stands in the payloads is put in by who asks for a tree (`nest`): a payload may be a frame itself.
+The caller supplies the decoder of payloads (`nest`), because a payload may be a frame itself.
 """
 
 from kdissect.decoders import quirks
@@ -20,7 +20,7 @@ from kdissect.schema.secrets import is_secretive
 
 
 def request_tree(data: bytes, start: int, scope: Scope, nest: Nest, size: Node | None = None) -> Node:
-    """The tree of the request whose header is at `start`, behind a node of its size if there is one."""
+    """Return the tree of the request whose header is at `start`, after a node of its size if there is one."""
     root = _frame_node("Request", start, size)
     head = data[start : start + 4]
     key = int.from_bytes(head[:2], signed=True)
@@ -42,7 +42,7 @@ def response_tree(
     nest: Nest,
     size: Node | None = None,
 ) -> Node:
-    """The tree of the response whose header is at `start`, like `request_tree`."""
+    """Return the tree of the response whose header is at `start`, like `request_tree`."""
     root = _frame_node("Response", start, size)
     header_version = response_header_version(api_key, api_version)
     header = dissect(protocol_messages.header_message("ResponseHeader"), header_version, data, start)
@@ -56,7 +56,7 @@ def response_tree(
 def body_tree(
     data: bytes, api_key: int, api_version: int, is_response: bool, offset: int, nest: Nest
 ) -> Node:
-    """The tree of a body alone, with the bytes left over."""
+    """Return the tree of a body alone, with the bytes left over."""
     root = Node("Response" if is_response else "Request", "body", offset)
     version = quirks.response_body_version(api_key, api_version, data, offset) if is_response else api_version
     scope = Scope()
@@ -65,7 +65,7 @@ def body_tree(
 
 
 def _judged(root: Node, api_key: int, scope: Scope) -> Node:
-    """The tree of a frame; near secrets nothing is shown that is not where it belongs."""
+    """Return the tree of a frame. Near secrets, conceal each value that is not where it belongs."""
     near = scope.facts.get(NEAR_SECRETS)
     if near == GUESSED or (may_be_misread(root) and (near or is_secretive(api_key))):
         conceal_misread(root, is_known=protocol_messages.api(api_key) is not None)

@@ -16,7 +16,8 @@ _NO_FACTS: Mapping[str, Any] = {}
 def dissect_request(
     data: bytes, size_prefixed: bool | None = None, facts: Mapping[str, Any] = _NO_FACTS
 ) -> Node:
-    """A request as a tree: size, header, body, bytes left over. Raises nothing: errors stand in the nodes.
+    """Return a request as a tree: size, header, body, bytes left over. Raises nothing: errors stand in the
+    nodes.
 
     `facts` help to dissect payloads (`payloads.scope`).
     """
@@ -33,13 +34,13 @@ def dissect_response(
     size_prefixed: bool | None = None,
     facts: Mapping[str, Any] = _NO_FACTS,
 ) -> Node:
-    """A response as a tree, like `dissect_request`."""
+    """Return a response as a tree, like `dissect_request`."""
     start = response_start(data, api_key, api_version, size_prefixed)
     return response_tree(data, api_key, api_version, start, Scope(facts), nest, _size_node(data, start))
 
 
 def dissect_body(data: bytes, api_key: int, api_version: int, is_response: bool, offset: int = 0) -> Node:
-    """A body alone as a tree, with the bytes left over. Raises nothing."""
+    """Return a body alone as a tree, with the bytes left over. Raises nothing."""
     return body_tree(data, api_key, api_version, is_response, offset, nest)
 
 

@@ -28,9 +28,10 @@ _new = tuple.__new__  # half the time of RequestHeader(...)
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def request_header_version(api_key: int, api_version: int) -> int:
-    """Version of a request's header: 2, with tags, where the body is flexible, else 1, or 0 as quirks say.
+    """Return the version of a request's header: 2, with tags, where the body is flexible, else 1, or 0 as
+    quirks say.
 
-    Versions newer than the schema are taken to be like its newest, APIs it does not know to have header 1.
+    Versions newer than the schema count as its newest one, and APIs that it does not know have header 1.
     """
     if quirks.has_no_client_id(api_key, api_version):
         return 0
@@ -39,7 +40,7 @@ def request_header_version(api_key: int, api_version: int) -> int:
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def response_header_version(api_key: int, api_version: int) -> int:
-    """Version of a response's header: 1, with tags, where the body is flexible, else 0."""
+    """Return the version of a response's header: 1, with tags, where the body is flexible, else 0."""
     if quirks.has_plain_response_header(api_key):
         return 0
     return 1 if _is_flexible(api_key, api_version) else 0
@@ -51,7 +52,7 @@ def _is_flexible(api_key: int, api_version: int) -> bool:
 
 
 def parse_request_header(data: bytes, offset: int = 0, cut: bool = False) -> RequestHeader:
-    """The header of the request whose content (behind the size) starts at `offset`.
+    """Return the header of the request whose content (behind the size) starts at `offset`.
 
     `client_id` that is not UTF-8 has its bad bytes as `\\\\xNN`. With `cut`, bytes missing at the end of
     `data` are no error: a client id that is not whole is None, and `body_offset` lies at or behind the end
@@ -75,7 +76,7 @@ def parse_request_header(data: bytes, offset: int = 0, cut: bool = False) -> Req
         if header_version == 1:
             return _new(RequestHeader, (key, version, correlation_id, client_id, end))
         if header_version == 2:
-            # Headers have no tags yet; one byte says so.
+            # Headers have no tags yet, which one byte says.
             end = end + 1 if data[end : end + 1] == _NO_TAGS else _end_of_tags(data, end)
             return _new(RequestHeader, (key, version, correlation_id, client_id, end))
     except (ValueError, IndexError, StructError):
@@ -91,7 +92,7 @@ def _end_of_tags(data: bytes, offset: int) -> int:
 
 
 def _slow_path_header(data: bytes, offset: int, cut: bool) -> RequestHeader:
-    """A header without client id, one that is cut, or one that does not fit."""
+    """Return a header without client id, one that is cut, or one that does not fit."""
     if len(data) - offset < _HEADER_0.size:
         raise _fault(REQUEST, 0, data, offset)
     key, version, correlation_id = _HEADER_0.unpack_from(data, offset)
@@ -104,7 +105,7 @@ def _slow_path_header(data: bytes, offset: int, cut: bool) -> RequestHeader:
 
 
 def _cut_client_id(data: bytes, offset: int) -> tuple[str | None, int]:
-    """Client id, if it is all there, and an offset no body byte lies before."""
+    """Return the client id, if it is all there, and an offset no body byte lies before."""
     length = int.from_bytes(data[offset : offset + 2], signed=True)
     start = offset + 2
     end = start + max(length, 0)
@@ -115,14 +116,14 @@ def _cut_client_id(data: bytes, offset: int) -> tuple[str | None, int]:
 
 
 def parse_correlation_id(data: bytes, offset: int = 0) -> int:
-    """The correlation id that starts every response. Raises DecodeError."""
+    """Return the correlation id that starts every response. Raises DecodeError."""
     if len(data) - offset < _CORRELATION_ID_SIZE:
         raise _fault(RESPONSE, 0, data, offset)
     return int.from_bytes(data[offset : offset + _CORRELATION_ID_SIZE], signed=True)
 
 
 def response_body_offset(data: bytes, api_key: int, api_version: int, offset: int = 0) -> int:
-    """Where the body of the response whose content starts at `offset` begins. Raises DecodeError."""
+    """Return where the body of the response whose content starts at `offset` begins. Raises DecodeError."""
     end = offset + _CORRELATION_ID_SIZE
     if response_header_version(api_key, api_version):
         if data[end : end + 1] == _NO_TAGS:

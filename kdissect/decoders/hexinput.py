@@ -21,8 +21,8 @@ _GAP = re.compile(r"\s{2,}")
 _PAIRS = re.compile(r"(?:[0-9a-fA-F]{2}\s*)*")
 _SQUEEZED = "*"  # hexdump -C: the line before repeats
 MAX_LINE = 256  # bytes a line: the most that xxd -c takes
-# Bytes that all `*` of a dump together can stand for. A frame may be larger; a dump of it that is pasted has
-# seldom so much of one line, and two bytes of text should not take a quarter of a gigabyte.
+# Bytes that all `*` of a dump together can stand for. A frame may be larger. A pasted dump rarely repeats one
+# line that often, and two bytes of text should not use a quarter of a gigabyte.
 MAX_SQUEEZED = 16 << 20
 __all__ = ["HexError", "parse_hex"]
 
@@ -46,14 +46,15 @@ _NAMED = {
     '"': 34,
     "?": 63,
 }
-# A backslash is read in one way only: in two, a string that nobody ends is gone through in 2^n ways.
+# A backslash has only one reading: with two, an unterminated string would take 2^n steps.
 _QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1)[^\\])*)\1""", re.DOTALL)
 
 
 # Bytes out of hex dumps: an offset, bytes in hex, and mostly the same bytes as ASCII.
 #
-# The ASCII column may look like hex (`abcd`), so it is not guessed where it can be known: a line has as many
-# bytes as the next line's offset says, and the last line has its ASCII where the others have theirs.
+# The ASCII column may look like hex (`abcd`), so it is not guessed if it can be known: a line has the number
+# of bytes that the next line's offset shows, and the last line has its ASCII column where the lines before it
+# have theirs.
 class _Line(NamedTuple):
     number: int
     offset: int
@@ -62,8 +63,8 @@ class _Line(NamedTuple):
 
 
 def is_dump(lines: list[str]) -> bool:
-    """Whether the text is a dump: every line starts with an offset, the first one with 0 or one ended by a
-    colon.
+    """Return whether the text is a dump: every line starts with an offset, the first one with 0 or one ended
+    by a colon.
     """
     shown = [line for line in lines if line.strip() and line.strip() != _SQUEEZED]
     found = [_OFFSET.match(line) for line in shown]
@@ -74,7 +75,7 @@ def is_dump(lines: list[str]) -> bool:
 
 
 def parse_dump(lines: list[str]) -> bytes:
-    """The bytes of a dump. Raises HexError."""
+    """Return the bytes of a dump. Raises HexError."""
     parsed = [_parse_line(number, line) for number, line in enumerate(lines, 1) if _OFFSET.match(line)]
     squeezed = {number for number, line in enumerate(lines, 1) if line.strip() == _SQUEEZED}
     out = bytearray()
@@ -112,7 +113,7 @@ def _parse_line(number: int, text: str) -> _Line:
 
 
 def _pull(line: _Line, count: int) -> tuple[bytes, int]:
-    """At most `count` bytes of a line, and the column behind them."""
+    """Return at most `count` bytes of a line, and the column after them."""
     out = b""
     at = line.start
     while len(out) < count:
@@ -125,7 +126,7 @@ def _pull(line: _Line, count: int) -> tuple[bytes, int]:
 
 
 def _last(line: _Line, width: int, column: int) -> bytes:
-    """The bytes of the last line, which no offset follows."""
+    """Return the bytes of the last line, which no offset follows."""
     text = line.text[:column] if column else line.text
     end = _ascii_start(text, line.start)
     content, stop = _pull(line._replace(text=text[:end]), width or MAX_LINE)
@@ -136,7 +137,7 @@ def _last(line: _Line, width: int, column: int) -> bytes:
 
 
 def _ascii_start(text: str, start: int) -> int:
-    """Where the ASCII column begins: behind a gap, with one character for every byte before it."""
+    """Return where the ASCII column begins: after a gap, with one character for every byte before it."""
     shown, at = 0, start  # letters before the gap, and the place up to which they were counted
     end = len(text.rstrip())
     for gap in _GAP.finditer(text, start):
@@ -152,7 +153,7 @@ def _ascii_start(text: str, start: int) -> int:
 def _is_ascii_column(text: str, start: int, end: int, count: int) -> bool:
     if text.startswith("|", start):  # hexdump -C
         return True
-    if end - start > count + 1:  # looked at first: of a line without end nothing is copied at each gap
+    if end - start > count + 1:  # compared first, so that an endless line is not copied at each gap
         return False
     rest = text[start:end]
     if _PAIRS.fullmatch(rest):  # hex behind the gap in the middle of a line, or text that looks like it
@@ -172,7 +173,7 @@ class HexError(KdissectError):
 
 
 def parse_hex(text: str) -> bytes:
-    """The bytes that `text` shows. Raises HexError, which names line and column."""
+    """Return the bytes that `text` shows. Raises HexError, which names line and column."""
     if "\\" in text:
         return _parse_strings(text)
     lines = text.splitlines()
@@ -204,15 +205,15 @@ def _parse_word(token: re.Match[str], number: int) -> bytes:
 
 
 def _parse_strings(text: str) -> bytes:
-    """Strings in quotes one after the other, or else every line as one."""
+    """Return strings in quotes one after the other, or else every line as one."""
     quoted = [(match[2], match.start(2)) for match in _quoted(text)]
     bare = [(line.group().strip(), line.start()) for line in re.finditer(r"\S[^\r\n]*", text)]
     return b"".join(_unescape(part, text, start) for part, start in quoted or bare)
 
 
 def _quoted(text: str) -> Iterator[re.Match[str]]:
-    """Strings in quotes. One that nobody ends is none; nor is any behind it with the same mark, which would
-    have ended it: they are not looked at, or a text of `\\"` would be gone through from each of them.
+    """Yield strings in quotes. An unterminated string is skipped, and so is any later string with the same
+    mark, which would have terminated it: otherwise a text of `\\"` would be searched from each of them.
     """
     marks = "\"'"
     at = 0

@@ -34,9 +34,11 @@ class _Shape(NamedTuple):
     number: Callable[[Any], int]
 
 
-@lru_cache(maxsize=1024)  # bodies of the schema that are asked for
+@lru_cache(maxsize=1024)  # bodies of the schema in use
 def topic_lister(api_key: int, version: int, is_response: bool) -> Callable[[Any], Topics]:
-    """Gives what the value of such a body names; nothing where it names no topics in lists of their own."""
+    """Return a function that lists the topics in the value of such a body; it returns no topics for a body
+    without lists of topics.
+    """
     message = (
         protocol_messages.response_message(api_key)
         if is_response
@@ -63,9 +65,11 @@ def _no_topics(_value: Any) -> Topics:
     return []
 
 
-@lru_cache(maxsize=1024)  # bodies of the schema that are asked for
+@lru_cache(maxsize=1024)  # bodies of the schema in use
 def topic_namer(api_key: int, api_version: int, is_response: bool) -> Callable[[Any], str | bytes]:
-    """Gives the name or the id of a topic in such a body, whichever the version has."""
+    """Return a function that returns the name or the id of a topic in such a body, whichever the version
+    has.
+    """
     message = (
         protocol_messages.response_message(api_key)
         if is_response
@@ -92,7 +96,9 @@ def _shape(message: Message, version: int) -> _Shape | None:
 
 
 def partition_lists(message: Message, version: int) -> PartitionLists | None:
-    """The names of those fields; None for a body without them, or whose partitions are bare numbers."""
+    """Return the names of those fields; None for a body without them, or whose partitions are bare
+    numbers.
+    """
     found = _lists(message, version)
     if found is None:
         return None
@@ -101,7 +107,7 @@ def partition_lists(message: Message, version: int) -> PartitionLists | None:
 
 
 def _lists(message: Message, version: int) -> tuple[Field, Field, Field, Field | None] | None:
-    """The fields of `PartitionLists`; no last one where partitions are bare numbers."""
+    """Return the fields of `PartitionLists`; no last one where partitions are bare numbers."""
     topics = _field(message.root, version, _LISTS)
     topic = None if topics is None else _element(topics)
     if topics is None or topic is None:

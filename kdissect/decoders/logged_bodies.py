@@ -1,8 +1,8 @@
 """Bodies in the JSON of Kafka's request log to the bytes of their version.
 
-The broker writes them with the generated `*JsonConverter` classes (KIP-673). Field names are those of the
-broker's own release, so that older ones are mapped to the schema's. Tagged fields at their default are left
-out. Records are not in the log: a records field holds `placeholder` of their size instead, which
+The broker writes them with the generated `*JsonConverter` classes (KIP-673). Field names depend on the
+broker's release, so names of older releases are mapped to the schema's. Tagged fields at their default are
+left out. Records are not in the log: a records field holds `placeholder` of their size instead, which
 `placeholder_size` reads.
 """
 
@@ -47,19 +47,21 @@ class UnreadableBodyError(ValueError):
 
 
 def placeholder(size: int) -> bytes | None:
-    """What a records field holds instead of records of this many bytes; None, for null, below 0."""
+    """Return the content of a records field that stands for `size` bytes of records; None, for null,
+    below 0.
+    """
     return None if size < 0 else _SIZE.pack(size) if size else b""
 
 
 def placeholder_size(content: bytes | memoryview) -> int | None:
-    """The size of the records that a placeholder is in place of; None if the log does not have it."""
+    """Return the size of the records that a placeholder is in place of; None if the log does not have it."""
     if len(content) != _SIZE.size:
         return 0
     return int(_SIZE.unpack(content)[0]) or None
 
 
 def logged_body(message: Message, version: int, body: object) -> bytes:
-    """The bytes of a body. Raises UnreadableBodyError."""
+    """Return the bytes of a body. Raises UnreadableBodyError."""
     layout = _layout(message, version)
     try:
         return encode(message, version, _struct(layout, message.root, body, message.name))
@@ -74,7 +76,7 @@ def _layout(message: Message, version: int) -> Layout:
 
 @lru_cache(_LAYOUTS_KEPT)
 def _fields(layout: Layout, struct: Struct) -> Mapping[str, Field]:
-    """The fields of a struct in a version by their names in lower case."""
+    """Return the fields of a struct in a version by their names in lower case."""
     fields = (*layout.plain_fields(struct), *layout.tagged_fields(struct))
     return {field.official_name.lower(): field for field in fields}
 
@@ -152,7 +154,7 @@ def _bytes(kind: Primitive, text: object, path: str) -> bytes:
 
 
 def _lost_records(value: object, path: str) -> bytes:
-    """What ShareFetch has, whose size is lost."""
+    """Return the records of a ShareFetch, whose size is lost."""
     if value != "":
         raise UnreadableBodyError(f"{path}: records in the log")
     return b""

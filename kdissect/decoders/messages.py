@@ -1,7 +1,7 @@
-"""Whole frames to values: the decoders' public face. Everything here raises DecodeError and nothing else.
+"""Whole frames to values: the decoders' public face. All functions raise DecodeError only.
 
-A frame is given with or without its 4-byte size; `size_prefixed=None` finds out, see `frame_start`. With
-`strict`, a wrong size and bytes behind the body are errors too.
+A frame may have its 4-byte size or not; `size_prefixed=None` finds out, see `frame_start`. With `strict`, a
+wrong size and bytes after the body are errors, too.
 """
 
 from typing import Any, NamedTuple
@@ -42,7 +42,7 @@ __all__ = [
 class DecodedRequest(NamedTuple):
     """A request.
 
-    `body` is an object of `values`; `header.body_offset` counts from the start of what was given.
+    `body` is an object of `values`; `header.body_offset` counts from the start of the input.
     """
 
     header: RequestHeader
@@ -63,7 +63,7 @@ class DecodedResponse(NamedTuple):
 def decode_request(
     frame: bytes | bytearray | memoryview, *, strict: bool = True, size_prefixed: bool | None = None
 ) -> DecodedRequest:
-    """Decode one whole request. With `strict`, bytes behind the body are an error. Raises DecodeError."""
+    """Decode one whole request. With `strict`, bytes after the body are an error. Raises DecodeError."""
     data = bytes(frame)
     start = request_start(data, size_prefixed)
     if strict:
@@ -86,7 +86,7 @@ def decode_response(
     strict: bool = True,
     size_prefixed: bool | None = None,
 ) -> DecodedResponse:
-    """Decode one whole response to a request of that API and version, which it does not tell itself.
+    """Decode one whole response to a request of that API and version, which the response does not contain.
 
     Raises DecodeError.
     """

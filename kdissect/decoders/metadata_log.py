@@ -3,10 +3,10 @@
 Rules:
 - The decoded topics decide. Bytes are not searched for the id: its zeros also appear in the numbers of empty
   partitions.
-- The metadata log is fetched by itself (org.apache.kafka.raft.RaftUtil#singletonFetchRequest), so a topic
-  before the damage tells of which log the rest is.
-- If a body does not decode and no topic was decoded, the Fetch counts as one of the metadata log: to hide
-  bytes of a topic of users costs a look at them, to show a credential cannot be undone.
+- A Fetch of the metadata log has no other topic (org.apache.kafka.raft.RaftUtil#singletonFetchRequest), so a
+  topic before the damage shows the log of the bytes after it.
+- If a body does not decode and no topic was decoded, the Fetch counts as one of the metadata log: hidden
+  bytes of a user's topic cost one more look, but a shown credential cannot be undone.
 """
 
 from collections.abc import Iterable
@@ -41,6 +41,6 @@ def names_metadata_log(data: bytes, summary: Summary) -> bool:
         return True
     if summary.fits:
         return False
-    # What damage before the name makes of it is unknown. Behind a topic a record of users may hold the name.
+    # Damage before the name may change it arbitrarily. After a topic, a record of users may contain the name.
     named = data[:_TOPIC_WITHIN] if summary.topics or summary.topic_ids else data
     return _NAME in named or any(map(may_be_metadata_topic, summary.topic_ids))

@@ -1,7 +1,7 @@
 """Every case the schema cannot say, one function each, with its source.
 
-No other decoder compares API keys or versions. Which header version stands before a body, and that
-client_id is never compact, is in `schema.protocol_messages`, because the grammar needs it too.
+No other decoder compares API keys or versions. `schema.protocol_messages` knows which header version precedes
+a body, and that client_id is never compact, because the grammar needs it, too.
 """
 
 from kdissect.schema.protocol_messages import API_VERSIONS, CONTROLLED_SHUTDOWN
@@ -17,7 +17,7 @@ _EMPTY_ARRAY = bytes(4)
 
 
 def has_no_client_id(api_key: int, api_version: int) -> bool:
-    """Whether a request has header version 0, which ends behind the correlation id.
+    """Return whether a request has header version 0, which ends behind the correlation id.
 
     Only ControlledShutdown version 0 (spec/004 "Request Header Versions"; ApiKeys#requestHeaderVersion of
     Kafka 3.9).
@@ -26,7 +26,7 @@ def has_no_client_id(api_key: int, api_version: int) -> bool:
 
 
 def has_plain_response_header(api_key: int) -> bool:
-    """Whether the response header has no tag section even in flexible versions.
+    """Return whether the response header has no tag section even in flexible versions.
 
     Only ApiVersions: a client that does not know the broker yet must be able to read the answer (KIP-511).
     """
@@ -34,16 +34,17 @@ def has_plain_response_header(api_key: int) -> bool:
 
 
 def may_answer_in_other_version(api_key: int) -> bool:
-    """Whether `response_body_version` can differ from the request's: only for ApiVersions."""
+    """Return whether `response_body_version` can differ from the request's: only for ApiVersions."""
     return api_key == API_VERSIONS
 
 
 UNSUPPORTED_START = UNSUPPORTED_VERSION.to_bytes(2)
-"""What a response body begins with that may be in another version than that of the request."""
+"""The first fields of a response body that may have another version than the request."""
 
 
 def response_body_version(api_key: int, api_version: int, data: bytes, offset: int) -> int:
-    """Version a response body is written in: that of the request, but for a refused ApiVersions request.
+    """Return the version a response body is written in: that of the request, but for a refused ApiVersions
+    request.
 
     A broker that does not know the ApiVersions version asked for answers in version 0 with error 35
     (KIP-511). A body with error 35 counts as version 0 only when its length fits that layout: nothing
@@ -59,7 +60,7 @@ def response_body_version(api_key: int, api_version: int, data: bytes, offset: i
 
 
 def is_ignorable_tail(api_key: int, api_version: int, data: bytes, end: int) -> bool:
-    """Whether the bytes behind a request body are a known habit of clients, which brokers ignore.
+    """Return whether the bytes after a request body are a known habit of clients, which brokers ignore.
 
     librdkafka before KIP-511 sent the ApiKeys array of KIP-35 (spec/002), which never shipped, empty: 4
     zero bytes. Versions 0 to 2 have no body (KIP-511 brought one with version 3).
@@ -68,27 +69,28 @@ def is_ignorable_tail(api_key: int, api_version: int, data: bytes, end: int) -> 
 
 
 def raw_tokens_follow(api_key: int, api_version: int) -> bool:
-    """Whether the frames behind a successful response are bare SASL tokens: size and token, without a header.
+    """Return whether the frames after a successful response are bare SASL tokens: size and token, without a
+    header.
 
-    True of SaslHandshake version 0 (KIP-43); from version 1 on tokens travel in SaslAuthenticate (KIP-152).
+    True of SaslHandshake version 0 (KIP-43). From version 1 on tokens travel in SaslAuthenticate (KIP-152).
     """
     return api_key == SASL_HANDSHAKE and api_version == 0
 
 
 def expects_response(api_key: int, acks: int | None) -> bool:
-    """Whether the broker answers a request: not where Produce has acks 0 (spec/004 "acks=0 Produce
+    """Return whether the broker answers a request: not where Produce has acks 0 (spec/004 "acks=0 Produce
     Requests").
     """
     return not (api_key == PRODUCE and acks == 0)
 
 
 def has_acks(message: Message) -> bool:
-    """Whether the field `acks` of a message decides about a response."""
+    """Return whether the field `acks` of a message decides about a response."""
     return message.api_key == PRODUCE and message.kind is MessageKind.REQUEST
 
 
 def is_null_marker(marker: int) -> bool:
-    """Whether the signed byte before an untagged nullable struct says null: it is below 0.
+    """Return whether the signed byte before an untagged nullable struct says null: it is below 0.
 
     That holds in flexible versions too. A tagged struct has an unsigned varint instead, 0 for null. Any other
     number stands for a struct (Apache Kafka, generated `read` of StreamsGroupHeartbeatRequestData).

@@ -1,10 +1,10 @@
 """Packets in, events out: parses packets, sorts segments into connections, evicts what is over.
 
 Rules:
-- Where a connection begins and ends depends on its own packets only (a SYN, an idle gap, a lingering close),
-  so that any machine that sees them draws the same borders: a silent connection is over at the first multiple
-  of `SWEEP_EVERY_NS` behind its time, whenever that is noticed. The cap on connections is an emergency and is
-  reported.
+- The borders of a connection depend on its own packets only (a SYN, an idle gap, a lingering close), so that
+  any machine that sees them draws the same borders: a silent connection is over at the first multiple of
+  `SWEEP_EVERY_NS` after its time, whenever the analyzer notices it. The cap on connections is an emergency
+  and is reported.
 - Captures of different sets never share a connection.
 """
 
@@ -76,14 +76,15 @@ if TYPE_CHECKING:
     from kdissect.model.packets.logged import Logged
     from kdissect.tls.keying import SecretSource
 
-# Past the cap on connections (`Limits.connections`) so many of them go at once. To find those heard longest
-# ago takes a look at all, which a flood of SYNs must not cause often: so many of them are found at a time.
+# Number of connections evicted at a time past the cap on connections (`Limits.connections`). Number of
+# longest-silent connections found at a time. Finding them takes a look at all connections, which a flood of
+# SYNs must not cause often.
 EVICTED_AT_ONCE = 1000
 FOUND_AT_ONCE = 40_000
 
 
 Rest = Iterator[tuple[int, tuple[PlainPacket, PlainSegment | None]]]
-"""Packets and their segments, by index, that are yet to be taken."""
+"""Packets and their segments, by index, that are pending."""
 # Events that `close_each` gives at once: what is known of a connection goes with its event.
 CLOSED_AT_ONCE = 1000
 _NOTHING: list[Event] = []
@@ -95,15 +96,15 @@ _first = itemgetter(0)
 class Analyzer:
     """Analyses one capture, or several merged by time. `feed()` every packet in order, then `close()`.
 
-    `ports` are taken for Kafka brokers without detection, or the only ones looked at. `capture_set_of` maps
-    a file index (`ref >> 40`) to the name of its capture set; `secrets` open TLS; `names` are those of
-    addresses, for people (`model.hosts`); `limits` bound memory (None: those of the process);
-    `duplicate_taps` mark traffic that several sets have; `brokers` hold which ends are proven to be Kafka's.
-    Any exception out of `feed()` is a bug of kdissect: bad input raises nothing.
+    `ports` belong to Kafka brokers without detection, or are the only ones that are analyzed.
+    `capture_set_of` maps a file index (`ref >> 40`) to the name of its capture set. `secrets` open TLS.
+    `names` maps addresses to names for people (`model.hosts`). `limits` bound memory (None: the process's).
+    `duplicate_taps` mark traffic that several sets have. `brokers` records which ends are proven Kafka
+    brokers. Any exception out of `feed()` is a bug of kdissect: bad input raises nothing.
     """
 
-    # What `feed_each` has yet to come to, of packets, or of a block; empty in between, so that nobody pickles
-    # it.
+    # Packets, or a block, that `feed_each` has yet to analyze. It is empty between calls, so it is not
+    # pickled.
     _rest: Rest = iter(())
     _left: tuple[PacketBlock | MergedBlock, native.InOrder | native.CopyInOrder] | None = None
     latest_ns: int | None = None
@@ -114,9 +115,9 @@ class Analyzer:
     """The connection that ended last."""
     _sees_all_flows = False
     _logged: Logged | None = None
-    """The line of a request log of which the current segment is made."""
+    """The request log line of the current segment."""
     _nat_sides: NatSides | None = None
-    """None where only some flows come, and nobody told of a NAT."""
+    """None if only some flows arrive and no NAT is known."""
 
     def __init__(
         self,
@@ -147,26 +148,26 @@ class Analyzer:
         self._events: list[Event] = []
         self._others: native.PassedBy | None = None  # flows that the compiled hot path passes by (`shards`)
         self._due_ns = 0
-        """When the next sweep of the capture set at hand is due: until then nothing but packets happens."""
+        """When the next sweep of the current capture set is due: until then only packets cause events."""
         self._silent: list[Heard] = []
         """The open connections that were heard longest ago when that was looked at, the first to go last."""
         self._given_up = 0
-        """How many went since tables were made smaller."""
+        """Flows removed since the tables were last shrunk."""
         self._sweeps: dict[str, int] = {}
         """When the next sweep of each capture set is due."""
         self.place: tuple[int, int] = (0, 0)
-        """Where the packet that is fed stands in the order of all, for those who need it (`event_order`)."""
+        """Position of the current packet in the order of all packets, for consumers of it (`event_order`)."""
         self._index = 0
         self._block: native.ExchangeBlock | None = None  # what `feed_each` gave last, if that is one
         self._log = AnomalyLog(self.limits.anomalies)
         self._tally = ConnectionTally()
-        # Who compares connections must have them from the first packet.
+        # A comparison of connections needs them from the first packet.
         self._holds_syns = duplicate_taps is None
         self._sees_all_flows = duplicate_taps is None or duplicate_taps.sees_all_flows
         self._nat_sides = NatSides() if self._sees_all_flows else None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """What was pickled where the bulk path is another one goes on with the one that is here."""
+        """Use this process's bulk path, if the state was pickled with another one."""
         self.__dict__.update(state)
         self._tables = {name: flow_table(flows) for name, flows in self._tables.items()}
         self._flows = self._tables.get(self._capture_set, {})
@@ -184,15 +185,17 @@ class Analyzer:
 
     @property
     def index(self) -> int:
-        """Which packet of those that `feed_each` was given is taken, or completed the event at hand."""
+        """Index of the packet that `feed_each` is analyzing, or that completed the current event."""
         return self._index if self._block is None else self._block.index
 
     def feed(self, packet: Packet) -> list[Event]:
-        """Analyse one packet; gives the events it completed."""
+        """Analyze one packet and return the events that it completed."""
         return self.feed_batch((packet,))
 
     def feed_batch(self, packets: Sequence[PlainPacket]) -> list[Event]:
-        """Analyse packets in their order, with or without names; gives the events they completed."""
+        """Analyze packets in their order, with or without names, and return the events that they
+        completed.
+        """
         return list(chain.from_iterable(self.feed_each(packets)))
 
     def feed_each(
@@ -200,9 +203,9 @@ class Analyzer:
     ) -> Iterator[Events]:
         """`feed_batch` bit by bit: gives events before a packet changes what they point at.
 
-        So what is seen of a connection in its info is what was known at the event, however packets come in
-        batches. Of a block of packets exchanges come in blocks, too, where that is compiled. Packets of the
-        files in `without` are left out.
+        So the info of a connection has the facts known at the event, however packets come in batches. Of a
+        block of packets exchanges come in blocks, too, where that is compiled. Packets of the files in
+        `without` are left out.
         """
         self._rest, self._left, self._block = iter(()), None, None
         if isinstance(packets, PacketBlock | MergedBlock):
@@ -213,7 +216,8 @@ class Analyzer:
         return self._counted(self._feed_packets(_numbered_without(packets, 0, without)))
 
     def feed_on(self, without: Collection[int]) -> Iterator[Events]:
-        """`feed_each` behind the packet at which it raised or was left, without those of some files.
+        """Continue `feed_each` after the packet at which it raised or stopped, without the packets of some
+        files.
 
         For `engine.guard`.
         """
@@ -223,7 +227,7 @@ class Analyzer:
             return self._counted(self._feed_rest(rest_without(self._rest, without)))
         block, fed = left
         start = fed.index + 1
-        self.parser.packets -= len(block) - start  # those that are kept are counted again
+        self.parser.packets -= len(block) - start  # further packets are counted again
         rest = self._feed_packets(_numbered_without(block[start:], start, without))
         if isinstance(fed, native.InOrder):
             fed.end(list(without))
@@ -231,11 +235,13 @@ class Analyzer:
         return self._counted(rest)
 
     def _counted(self, fed: Iterator[Events]) -> Iterator[Events]:
-        """The same; exchanges that two capture sets have are distinguished where others of theirs are not."""
+        """Yield the events, with exchanges that two capture sets have distinguished if they share only some
+        of a connection.
+        """
         return fed if self._duplicate_taps is None else self._duplicate_taps.counted(fed)
 
     def _feed_packets(self, numbered: Collection[tuple[int, PlainPacket]]) -> Iterator[Events]:
-        self._index = 0  # until a packet is taken the first is at hand
+        self._index = 0  # until it takes a packet, the first one is current
         segments = self.parser.parse_batch([packet for _, packet in numbered])
         taken = zip(numbered, segments, strict=True)
         yield from self._feed_rest((at, (packet, segment)) for (at, packet), segment in taken)
@@ -254,7 +260,7 @@ class Analyzer:
         self._rest = iter(())
 
     def _feed_block(self, block: PacketBlock | MergedBlock) -> Iterator[Events]:
-        """The same, compiled: what is unusual about a packet is left to `_feed_packet`."""
+        """Yield the events in the native engine, which leaves unusual packets to `_feed_packet`."""
         self._index = 0
         runs = block.runs()
         self.parser.packets += len(block)
@@ -290,7 +296,9 @@ class Analyzer:
         index: int,
         latest_ns: int | None = None,
     ) -> int:
-        """Take a packet of a block; gives the time up to which others of its capture set may be taken."""
+        """Take a packet of a block, and return the time up to which the native engine may take others of its
+        capture set.
+        """
         self._index, self.latest_ns = index, latest_ns
         if len(names) > 1:
             self._hear(names)
@@ -310,7 +318,7 @@ class Analyzer:
                 self._duplicate_taps.hear(capture_set)
 
     def _lend(self, capture_set: str) -> tuple[str, int, Any] | None:
-        """A capture set's name, the time up to which its packets may be taken, and what takes them.
+        """Return a capture set's name, the time up to which its packets may be taken, and its native tables.
 
         None before its first segment.
         """
@@ -325,20 +333,20 @@ class Analyzer:
         feed_unusual: Callable[[int], int],
         lend: Callable[[int], tuple[str, int, Any] | None],
     ) -> native.InOrder | native.CopyInOrder:
-        """What takes the packets of a block."""
+        """Return the native reader of a block's packets."""
         return native.InOrder(runs, self.latest_ns, self._events, self._others, feed_unusual, lend)
 
     def _lent_of(self, capture_set: str, flows: FlowTable) -> Any:
-        """What it takes of a capture set."""
+        """Return the native tables of a capture set."""
         return flows.held, self._syns(capture_set, flows)
 
     def _syns(self, capture_set: str, flows: FlowTable) -> native.HeldSyns | None:
-        """What the compiled `_first` of a SYN is given; None where each SYN is for this one."""
+        """Return the parameters of the native `_first` for a SYN; None if Python handles each SYN."""
         counts = self._store.counts
         if not self._holds_syns or self._only_ports or self._others is not None:
             return None
         assert isinstance(counts, native.Counts)
-        assert self._nat_sides is not None  # else nothing is held
+        assert self._nat_sides is not None  # otherwise no SYNs are stored
         begin = None if self._ports else self._begin
         return (
             flows, self.limits.connections, counts, partial(self._nat_sides.see, capture_set),
@@ -348,7 +356,7 @@ class Analyzer:
     def _begin(
         self, flow: bytes, half: HalfOpen, told: ToldOfClient, latest_ns: int | None, ref: int
     ) -> native.Held:
-        """A connection began in the engine, with this handshake; gives its place there."""
+        """Begin a connection in the engine, with this handshake, and return its place there."""
         if ref >> FILE_SHIFT != self._file:
             self._switch_file(ref >> FILE_SHIFT)
         if latest_ns is not None:
@@ -380,7 +388,9 @@ class Analyzer:
             self._feed_parsed(segment, packet[0], packet[1])
 
     def _come_to(self, ref: int) -> None:
-        """A packet with a segment comes next: it stands at the latest time, where that is asked for."""
+        """Note that a packet with a segment comes next: its place is at the latest time, if the caller wants
+        places.
+        """
         now_ns = self.latest_ns
         if now_ns is None:
             return
@@ -400,7 +410,7 @@ class Analyzer:
             self._feed_segment(segment, ref, time_ns)
             self._logged = None
             return
-        holds_syns, self._holds_syns = self._holds_syns, False  # what is held has no place for it
+        holds_syns, self._holds_syns = self._holds_syns, False  # stored SYNs have no place for it
         self._feed_segment(segment, ref, time_ns)
         self._holds_syns = holds_syns
         found, _ = self._find(segment[0])
@@ -410,10 +420,10 @@ class Analyzer:
             found.info.note_process(end, local_end.process)
 
     def _feed_logged(self, plain: PlainSegment, ref: int, time_ns: int, logged: Logged) -> None:
-        """Take a segment that was made of a line of a request log.
+        """Take a segment built from a line of a request log.
 
         The log names connections, and is in the order of their bytes: sequence numbers and a handshake do not
-        matter, and the first packet of a connection is of the client.
+        matter, and the client sent the first packet of a connection.
         """
         if time_ns > self._due_ns:
             self._sweep(time_ns)
@@ -445,8 +455,8 @@ class Analyzer:
         return opened
 
     def feed_segment(self, segment: PlainSegment, ref: int, time_ns: int) -> list[Event]:
-        """`feed` for a packet that was taken apart already, here or on another machine."""
-        if segment[6] == ROOT:  # no segment, it tells of the next one
+        """Do `feed` for a packet that was dissected already, here or on another machine."""
+        if segment[6] == ROOT:  # not a segment: it describes the next one
             if self._nat_sides is None:
                 self._nat_sides = NatSides()
             self._nat_sides.tell(self._capture_set_of(ref >> FILE_SHIFT), segment)
@@ -474,18 +484,18 @@ class Analyzer:
         found.feed(direction, segment, ref, time_ns)
 
     def _find(self, key: bytes) -> tuple[Flow | None, int]:
-        """The connection that a segment with this flow key belongs to, and its direction there."""
+        """Return the connection that a segment with this flow key belongs to, and its direction there."""
         found = self._flows.get(key)
         if found is not None:
             return found, 0
         return self._flows.get(reverse_flow(key)), 1
 
     def is_due(self, ref: int, time_ns: int) -> bool:
-        """Whether `advance` has anything to do."""
+        """Return whether `advance` has anything to do."""
         return time_ns > self._due_ns or ref >> FILE_SHIFT != self._file
 
     def advance(self, ref: int, time_ns: int) -> list[Event]:
-        """Time came to `time_ns` in the capture set of a packet: what was silent for too long is over."""
+        """End what was silent for too long when the capture set of a packet reaches `time_ns`."""
         self._advance(ref, time_ns)
         return self._take() if self._events else _NOTHING
 
@@ -496,15 +506,15 @@ class Analyzer:
             self._sweep(time_ns)
 
     def next_end_ns(self) -> int | None:
-        """When the first open connection is over if nothing more comes, told by `advance`; None without."""
+        """Return when `advance` ends the first open connection if no more packets come; None without one."""
         ends = (over_ns(one) for table in self._tables.values() for one in table.values())
         return min(ends, default=None)
 
     def close(self, ends: Mapping[str, int] = NO_ENDS) -> list[Event]:
         """The capture is over: flush every connection, in the order of their first packets.
 
-        `ends` are the latest times of packets by capture set. What had been silent for too long by then was
-        over before, though no packet of a connection may have come to notice it.
+        `ends` are the latest times of packets by capture set. Connections that had been silent for too long
+        by then ended before, though no packet may have come to notice it.
         """
         return list(chain.from_iterable(self.close_each(ends)))
 
@@ -528,7 +538,7 @@ class Analyzer:
         yield self._take()
 
     def tally(self) -> ConnectionTally:
-        """What connections came to so far, those that are open included."""
+        """Return the tally of connections so far, including the open ones."""
         tally = self._tally.copy()
         for table in self._tables.values():
             for connection in table.values():
@@ -537,7 +547,7 @@ class Analyzer:
         return tally
 
     def open_connections(self) -> int:
-        """How many have not ended."""
+        """Return how many have not ended."""
         return self._store.counts.connections
 
     def _take(self) -> list[Event]:
@@ -559,10 +569,10 @@ class Analyzer:
             self._duplicate_taps.hear(capture_set)
 
     def _slow(self, plain: PlainSegment, ref: int, time_ns: int) -> tuple[Connection, int] | None:
-        """Everything that is not a segment of a known connection: sweep, SYN, new connection.
+        """Return everything that is not a segment of a known connection: sweep, SYN, new connection.
 
-        Gives the connection of the segment, and its direction there. None: it was taken, or belongs to
-        nothing.
+        Return the connection of the segment, and its direction there. None: the segment was handled, or
+        belongs to no connection.
         """
         if time_ns > self._due_ns:
             self._sweep(time_ns)
@@ -592,12 +602,12 @@ class Analyzer:
         return found, direction
 
     def _note_syn(self, flow: bytes, seq: int, window: int, ip_id: int, time_ns: int) -> None:
-        """A SYN without ACK of the capture set at hand comes: the other side of a NAT may have had it."""
+        """Note a SYN without ACK in the current capture set: it may also be on the other side of a NAT."""
         if self._nat_sides is not None and self._sees_all_flows:
             self._nat_sides.see(self._capture_set, flow, seq, window, ip_id, time_ns)
 
     def _complete(self, half: HalfOpen, key: bytes) -> Connection:
-        """Make a connection of what was held of it."""
+        """Build a connection from its stored packets."""
         segments = packets_of(half, key)
         _, time_ns, place = opening_of(half)
         self._store.counts.connections -= 1  # it is opened a second time
@@ -607,7 +617,7 @@ class Analyzer:
         return connection
 
     def _first(self, plain: PlainSegment, ref: int, time_ns: int) -> Connection | None:
-        """The first segment of a flow."""
+        """Return the first segment of a flow."""
         if self._holds_syns:
             half = opened_by(plain, ref, time_ns, self.place)
             if half is not None:
@@ -617,8 +627,8 @@ class Analyzer:
         return self._open(Segment._make(plain), time_ns, self.place) if _begins(plain) else None
 
     def _info(self, flow: bytes, is_answer: bool, time_ns: int, place: tuple[int, int]) -> ConnectionInfo:
-        """A connection whose first packet has this flow key, and answers a SYN or not."""
-        # The answer to a SYN comes from the listener; without one the first to speak is taken for the client.
+        """Return a connection whose first packet has this flow key, and answers a SYN or not."""
+        # The response to a SYN comes from the listener. Without a SYN, the first sender counts as the client.
         swapped = is_answer or (bool(self._ports) and flow_endpoints(flow)[0].port in self._ports)
         client = reverse_flow(flow) if swapped else flow
         info = ConnectionInfo.of_flow(client, self._capture_set, time_ns, self._names, self.limits.anomalies)
@@ -644,7 +654,7 @@ class Analyzer:
         return connection
 
     def _connection(self, info: ConnectionInfo, _flow: bytes) -> Connection:
-        """A connection that begins with a flow's segment."""
+        """Return a connection that begins with a flow's segment."""
         forced = info.client_direction if self._ports and info.broker.port in self._ports else None
         return ConnectionAnalyzer(info, self._events, forced, self._secrets, self._store, self.brokers)
 
@@ -656,7 +666,7 @@ class Analyzer:
         time_ns: int,
         over_at_ns: int = 0,
     ) -> None:
-        """End a connection of the capture set at hand. Its last event is that it is closed."""
+        """End a connection of the current capture set. Its last event is that it is closed."""
         if isinstance(connection, bytes) and not is_one_syn(connection):
             connection = self._complete(connection, flow)
         self._store.counts.connections -= 1
@@ -697,7 +707,7 @@ class Analyzer:
             detail = ""
             if self._log.has_room:
                 gone = self._events[-1].connection.id
-                detail = f"more than {most} connections open at a time: {gone} was given up"
+                detail = f"more than {most} connections open at a time: {gone} is evicted"
             self._log.note(AnomalyKind.EVICTED_IDLE, detail, 0, time_ns)
             self._given_up += 1
         if self._given_up >= most // 2:
@@ -707,7 +717,7 @@ class Analyzer:
         self._switch_set(here)
 
     def _oldest(self, number: int) -> Iterator[tuple[str, bytes]]:
-        """So many that were heard longest ago, each to be dropped before the next one is asked for."""
+        """Yield a number of connections that were silent longest, each to be dropped before the next."""
         while number:
             if not self._silent:
                 most = max(1, min(FOUND_AT_ONCE, self.limits.connections // 5))
@@ -722,30 +732,30 @@ class Analyzer:
 
 
 def rest_without(rest: Rest, files: Collection[int]) -> Rest:
-    """What is left, without the packets of some files."""
+    """Return the remaining packets, without the packets of some files."""
     return iter([one for one in rest if one[1][0][0] >> FILE_SHIFT not in files])
 
 
 def _numbered_without(
     packets: Sequence[PlainPacket], start: int, files: Collection[int]
 ) -> list[tuple[int, PlainPacket]]:
-    """Packets with their numbers, without those of some files."""
+    """Return packets with their numbers, without the packets of some files."""
     return [one for one in enumerate(packets, start) if one[1][0] >> FILE_SHIFT not in files]
 
 
 def _is_of_line(found: Flow, logged: Logged) -> bool:
-    """Whether a connection is the one that a line of a request log names."""
+    """Return whether a connection is the one that a line of a request log names."""
     known = None if isinstance(found, bytes) else found.info.logged
     return known is not None and known.connection == logged.connection
 
 
 def is_answer(flags: int) -> bool:
-    """Whether a segment answers a SYN."""
+    """Return whether a segment answers a SYN."""
     return flags & (SYN | ACK) == SYN | ACK
 
 
 def _begins(plain: PlainSegment) -> bool:
-    """Whether a segment makes a connection: bare acknowledgements do not."""
+    """Return whether a segment makes a connection: bare acknowledgements do not."""
     return bool(plain[3] & SYN or plain[5] or plain[6])
 
 

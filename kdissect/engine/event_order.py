@@ -1,14 +1,15 @@
-"""Where an event stands in the order of all: a sort key of bytes, the same whoever saw the event.
+"""The place of an event in the order of all events: a sort key of bytes that does not depend on the observer.
 
-One process reports events as packets complete them. Whoever sees one connection alone can tell the same
-place, and a sort then gives the order of the one process. An event stands
+One process reports events as packets complete them. A process that sees one connection alone computes the
+same place, and a sort then restores the order of the one process. An event stands
 
 - at the packet that completed it: by the running maximum of time, file and number of the packet;
 - or, where silence ended its connection, behind all packets of the time at which that was known;
-- or, where the capture ended it, behind everything; connections then end in the order in which they began.
+- or, if the end of the capture ended it, after all other events. Connections then end in the order in which
+  they began.
 
-Several events of one place follow by a number. Keys of different lengths compare as bytes do, which is what
-Python, Arrow and Spark all do.
+Several events of one place follow by a number. Keys of different lengths compare as bytes do, which Python,
+Arrow and Spark all implement.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ PlacedEvents: TypeAlias = "list[Placed] | native.ExchangeBlock"
 class OrderedAnalyzer:
     """Feeds an analyzer and gives each event with its place.
 
-    For one process, all packets go through one; for many, each gets the segments of some flows, in the same
-    order. `analyzer` is to be fed by nobody else. `number_of` gives for the index of a file its number among
-    those of its capture set, without which the places of one set would depend on which others are read too.
+    In one process, one object takes all packets. In many, each gets the segments of some flows, in the same
+    order. No other code may feed `analyzer`. `number_of` maps the index of a file to its number within its
+    capture set. Without it the places of one set would depend on the other sets that are read.
     """
 
     def __init__(self, analyzer: Analyzer, number_of: Callable[[int], int] | None = None) -> None:
@@ -57,7 +58,8 @@ class OrderedAnalyzer:
     def feed_each(
         self, packets: Sequence[PlainPacket], without: Collection[int] = NO_FILES
     ) -> Iterator[PlacedEvents]:
-        """Take packets in canonical order; gives events before a packet changes what they point at.
+        """Take packets in canonical order, and yield events before a packet changes the objects that they
+        refer to.
 
         Of a block of packets exchanges come in blocks, as of `Analyzer.feed_each`.
         """
@@ -76,13 +78,13 @@ class OrderedAnalyzer:
                 yield self._placed(events, self._in_set(ref), now_ns)
 
     def placed(self, events: PlacedEvents) -> list[Placed]:
-        """The events of a block with their keys, each an object."""
+        """Return the events of a block with their keys, each an object."""
         if isinstance(events, list):
             return events
         return [(self.order_of(events, at), events[at]) for at in range(len(events))]
 
     def order_of(self, block: native.ExchangeBlock, at: int) -> bytes:
-        """The key of an exchange of a block, by its number."""
+        """Return the key of a block's exchange, by its number."""
         latest_ns, ref, behind = block.place(at)
         return _place(latest_ns, self._in_set(ref)) + _NUMBER.pack(behind)
 
@@ -95,7 +97,7 @@ class OrderedAnalyzer:
         return over + self._placed(events, self._in_set(ref), now_ns) if events else over
 
     def advance(self, ref: int, now_ns: int) -> list[Placed]:
-        """Time came to `now_ns` in the capture set of a packet: what was silent for too long is over."""
+        """End what was silent for too long when the capture set of a packet reaches `now_ns`."""
         return self._placed(self.analyzer.advance(ref, now_ns), self._in_set(ref), now_ns)
 
     def close(self, ends: Mapping[str, int]) -> list[Placed]:
@@ -108,23 +110,23 @@ class OrderedAnalyzer:
             yield self._placed(events, _LAST, _LAST)
 
     def _placed(self, events: list[Event], ref: int, now_ns: int) -> list[Placed]:
-        """Events of one packet, or of the end, with their keys."""
+        """Return events of one packet, or of the end, with their keys."""
         placed: list[Placed] = []
         here = _place(now_ns, ref)
-        numbers: dict[tuple[str, bytes], int] = {}  # by capture set: places of others are others
+        numbers: dict[tuple[str, bytes], int] = {}  # by capture set, because their places are independent
         for event in events:
             at = here
             info = event.connection
             if (
                 info.over_ns
-            ):  # its events of now are those of its end: nothing else happens to it in this call
+            ):  # its current events are the events of its end: it has no further ones in this call
                 at = _place(info.over_ns, _LAST) + self._opened(info)
             elif now_ns == _LAST:
                 at += self._opened(info)
             place = info.capture_set, at
             number = numbers[place] = numbers.get(place, -1) + 1
             placed.append((at + _NUMBER.pack(number), event))
-        events.clear()  # of a flood they are many, held by others until the next ones are made
+        events.clear()  # a flood has many, which stay referenced until the next ones are created
         return placed
 
     def _opened(self, info: ConnectionInfo) -> bytes:
@@ -132,7 +134,7 @@ class OrderedAnalyzer:
         return _place(opened_ns, self._in_set(ref))
 
     def _in_set(self, ref: int) -> int:
-        """A reference of a packet with the number of its file within the capture set."""
+        """Return a reference of a packet with the number of its file within the capture set."""
         return self.number_of(ref >> FILE_SHIFT) << FILE_SHIFT | ref & NUMBER_MASK
 
 

@@ -22,7 +22,7 @@ NOT_LOGGED = "not in the request log, or in a form that is not known"
 class DecodedBody(NamedTuple):
     """A body as plain JSON values.
 
-    With an `error` it is what there is of it: up to where it was cut, or does not fit. None for nothing.
+    With an `error` it is the part up to where it was cut, or does not fit. None for nothing.
     """
 
     body: Any
@@ -31,10 +31,10 @@ class DecodedBody(NamedTuple):
 
 
 def body_of(exchange: Exchange, side: str, show_secrets: bool) -> DecodedBody:
-    """The body of one side (`request` or `response`) as plain JSON values. Raises nothing.
+    """Return the body of one side (`request` or `response`) as plain JSON values. Raises nothing.
 
-    A body that was cut or does not fit gives `error`; bytes behind a body that fits give an anomaly, and so
-    do payloads that do not fit.
+    A body that was cut or does not fit has an `error`. Bytes after a body that fits are an anomaly, and so
+    are payloads that do not fit.
     """
     frame = exchange.request if side == "request" else exchange.response
     if frame is None:
@@ -80,7 +80,7 @@ def _decoded(exchange: Exchange, side: str, frame: Frame, show_secrets: bool) ->
 
 
 def _whole_body(data: bytes, offset: int, read: Decoder | None) -> dict[str, Any] | None:
-    """The body if the bytes are one and nothing else, and no more need be known of it: nearly always."""
+    """Return the body if the bytes are exactly one body without a need for more facts, as nearly always."""
     if read is None:
         return None
     try:
@@ -95,16 +95,16 @@ def _cut_body(exchange: Exchange, frame: Frame, side: str, show_secrets: bool) -
         return DecodedBody(None, NOT_LOGGED)
     error = f"only {len(frame.data)} of {plural(frame.size, 'byte')} were captured"
     if exchange.kind is ExchangeKind.SASL_TOKEN:
-        return DecodedBody(None, error)  # what its bytes are is told by all of them
+        return DecodedBody(None, error)  # all of its bytes together have a meaning
     part, stop = _part(exchange, side, show_secrets)
     return DecodedBody(part, f"{error}, up to {stop}" if part and stop else error)
 
 
 def part_of(exchange: Exchange, side: str) -> "Part | None":
-    """What there is of a body that was cut or does not fit. Raises nothing.
+    """Return the readable part of a body that was cut or does not fit. Raises nothing.
 
-    None where the header does not fit, so that nobody knows where the body begins, and of a body that the
-    schema does not know.
+    None if the header does not fit, so that the start of the body is unknown, and for a body that the schema
+    does not know.
     """
     from kdissect.decoders.body_parts import body_part  # start-up: nearly all bodies fit
 
@@ -118,7 +118,7 @@ def part_of(exchange: Exchange, side: str) -> "Part | None":
 
 
 def _part(exchange: Exchange, side: str, show_secrets: bool) -> "tuple[dict[str, Any] | None, str]":
-    """The same as JSON, None for nothing, and the path of the first piece that does not fit."""
+    """Return the same as JSON, None for nothing, and the path of the first piece that does not fit."""
     from kdissect.decoders.body_parts import part_jsonable  # start-up: nearly all bodies fit
 
     part = part_of(exchange, side)
@@ -129,7 +129,7 @@ def _part(exchange: Exchange, side: str, show_secrets: bool) -> "tuple[dict[str,
 
 
 def _token(exchange: Exchange, frame: Frame, side: str, show_secrets: bool) -> DecodedBody:
-    """A bare SASL token, in the form of the `auth_bytes` of SaslAuthenticate."""
+    """Return a bare SASL token, in the form of SaslAuthenticate's `auth_bytes`."""
     from kdissect.decoders.payloads.nesting import token_jsonable  # start-up: few have payloads
 
     return DecodedBody(token_jsonable(frame.data, _facts()(exchange, side), show_secrets), None)
@@ -137,8 +137,8 @@ def _token(exchange: Exchange, frame: Frame, side: str, show_secrets: bool) -> D
 
 @cache
 def _facts() -> Callable[[Exchange, str], Mapping[str, Any]]:
-    """Loaded with the first body, as the list of exchanges decodes none; once, for the import statement takes
-    a microsecond each time.
+    """Loaded with the first body, because the list of exchanges decodes none, and loaded once, because the
+    import statement takes a microsecond each time.
     """
     from kdissect.engine.payload_facts import payload_facts  # start-up
 

@@ -1,4 +1,4 @@
-"""The one schema of output rows: names, types and meanings, for JSON, tables, Arrow and Spark alike."""
+"""The one schema of output rows: names, types and meanings, for JSON, tables, Arrow and Spark."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -28,15 +28,15 @@ class RowField(NamedTuple):
 PROXIED_FIELD = RowField(
     "client_proxied",
     "string",
-    "address and port of the client that a proxy connected for; only where its PROXY protocol header has it",
+    "address and port of the client that a proxy connected for. Only if its PROXY protocol header has it",
 )
 PROCESS_FIELDS = (
     RowField(
         "processes",
         "list<struct>",
-        "who holds the ends of the connection; only where the capture says it (docs/inputs.md)",
+        "who holds the ends of the connection. Only if the capture says it (docs/inputs.md)",
     ),
-    RowField("processes.end", "string", "`client` or `broker`; null where it is not told which of them"),
+    RowField("processes.end", "string", "`client` or `broker`; null if the capture does not say which"),
     RowField("processes.process", "string", "name of the process, or the file that it runs"),
     RowField("processes.pid", "int64", "its id"),
     RowField("processes.pod", "string", "its pod"),
@@ -48,13 +48,13 @@ EXCHANGE_FIELDS = (
     RowField(
         "number",
         "int64",
-        "1-based number in the whole input, filtered or not; presentation only",
+        "1-based number in the whole input, filtered or not, for presentation only",
     ),
     RowField("connection", "string", "identity of the connection: 16 hex digits"),
     RowField(
         "exchange",
         "int64",
-        "ordinal of the request within its connection; orphan responses from 1000000000 on",
+        "ordinal of the request within its connection. Orphan responses from 1000000000 on",
     ),
     RowField("kind", "string", "`kafka`, or `sasl_token` for a raw frame after SaslHandshake v0"),
     RowField("capture_set", "string", "the set of files the connection was captured in"),
@@ -62,9 +62,9 @@ EXCHANGE_FIELDS = (
     RowField("broker", "string", "address and port of the broker"),
     PROXIED_FIELD,
     *PROCESS_FIELDS,
-    RowField("client_id", "string", "client id of the request header; null where there is none"),
+    RowField("client_id", "string", "client id of the request header. Null if there is none"),
     RowField(
-        "api_key", "int16", "API key; null for SASL tokens and orphan responses that could not be inferred"
+        "api_key", "int16", "API key. Null for SASL tokens and orphan responses that could not be inferred"
     ),
     RowField("api", "string", "name of the API; null where the key is unknown"),
     RowField("api_version", "int16", "version of the API"),
@@ -78,13 +78,13 @@ EXCHANGE_FIELDS = (
         RowField(f"{side}{name}", type_, doc)
         for side in ("request", "response")
         for name, type_, doc in (
-            ("", "struct", f"the {side} frame; null where none was captured"),
+            ("", "struct", f"the {side} frame. Null if it was not captured"),
             (".packets", "struct", "the packets that carried the frame"),
             (".packets.file", "string", "capture file of the frame's first byte"),
             (
                 ".packets.first",
                 "int64",
-                "packet with the frame's first byte, 1-based within its file; of a request log the line",
+                "packet with the frame's first byte, 1-based within its file. For a request log the line",
             ),
             (
                 ".packets.last",
@@ -93,9 +93,9 @@ EXCHANGE_FIELDS = (
             ),
             (".packets.last_file", "string", "only where the frame ends in another file than it begins"),
             (".time", "string", "time of the first byte's packet, RFC 3339 with nanoseconds"),
-            (".time_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+            (".time_ns", "int64", "this time in nanoseconds since 1970 UTC"),
             (".end_time_ns", "int64", "time of the last byte's packet"),
-            (".bytes", "int64", "size on the wire with the 4-byte size prefix; null for a request log"),
+            (".bytes", "int64", "size on the wire with the 4-byte size prefix. Null for a request log"),
             (
                 ".captured",
                 "int64",
@@ -104,9 +104,9 @@ EXCHANGE_FIELDS = (
             (
                 ".body",
                 "struct",
-                "with --bodies: the decoded body, as far as it goes; null for nothing",
+                "with --bodies: the decoded body, as far as it goes. Null if there is no body",
             ),
-            (".error", "string", "with --bodies: why the body is not all there; null otherwise"),
+            (".error", "string", "with --bodies: why the body is incomplete. Null otherwise"),
         )
     ),
     RowField("latency_ns", "int64", "first byte of the response minus last byte of the request"),
@@ -114,13 +114,13 @@ EXCHANGE_FIELDS = (
     RowField(
         "topics",
         "list<string>",
-        "topic names in request and response, also of topic ids where the capture tells their names",
+        "topic names in request and response, also of topic ids if the capture contains their names",
     ),
     RowField("topic_ids", "list<string>", "topic ids in request and response"),
     RowField(
         "closed",
         "struct",
-        "how the connection ended, for requests that waited then and answers that it cut; else null",
+        "how the connection ended, for requests that waited then and answers that it cut. Null otherwise",
     ),
     RowField(
         "closed.by",
@@ -136,19 +136,22 @@ EXCHANGE_FIELDS = (
 
 
 TopicsOf = Callable[[Exchange, Summary, Summary], tuple[str, ...]]
-"""Names of the topics of an exchange, given the summaries of its request and its response."""
+"""Topic names of an exchange, given the summaries of its request and its response."""
 
 Nest = Callable[[Row, Exchange], list[Anomaly]]
-"""Puts records into the bodies of a row; gives what is wrong in them (`engine.nested_records`)."""
+"""Puts records into the bodies of a row, and returns what is wrong in them (`engine.nested_records`)."""
 
 
 def wire_topics(exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:
-    """The names that stand in the frames. `history.topics.topic_names` knows those of topic ids too."""
+    """Return the names that stand in the frames.
+
+    `history.topics.topic_names` knows the names of topic ids, too.
+    """
     return union(asked.topics, answered.topics)
 
 
 class More(NamedTuple):
-    """What a line tells of bodies beside errors and topics."""
+    """Facts about bodies that a line shows besides errors and topics."""
 
     groups: tuple[str, ...]
     throttle_ms: int | None
@@ -156,12 +159,12 @@ class More(NamedTuple):
 
 
 def more_of(asked: Summary, answered: Summary) -> More:
-    """What a line tells of the bodies with these summaries."""
+    """Return the facts that a line shows of bodies with these summaries."""
     return More(union(asked.groups, answered.groups), answered.throttle_ms, asked.rack)
 
 
 def listed_summaries(exchange: Exchange) -> tuple[Summary, Summary]:
-    """Summaries of request and response with all that a line shows. Raises nothing."""
+    """Return summaries of request and response with all that a line shows. Raises nothing."""
     return exchange.request_summary(True), exchange.response_summary(True)
 
 
@@ -187,16 +190,16 @@ class ExchangeRows:
         self._number = 0
 
     def skip(self) -> None:
-        """Leave out an exchange: those behind it keep the numbers they have in the whole capture."""
+        """Leave out an exchange: later ones keep their numbers in the whole capture."""
         self._number += 1
 
     def row(self, exchange: Exchange) -> Row:
-        """The next row."""
+        """Return the next row."""
         self._number += 1
         return self.numbered(exchange, self._number)
 
     def numbered(self, exchange: Exchange, number: int) -> Row:
-        """The row of this number."""
+        """Return the row of this number."""
         connection = exchange.connection
         key = exchange.api_key
         request, response = exchange.request, exchange.response
@@ -235,11 +238,11 @@ class ExchangeRows:
         return row
 
     def summaries(self, exchange: Exchange) -> tuple[Summary, Summary]:
-        """Those of request and response."""
+        """Return the summaries of request and response."""
         return exchange.request_summary(), exchange.response_summary()
 
     def names(self, exchange: Exchange, asked: Summary, answered: Summary) -> Row:
-        """Errors, topics and topic ids, as part of a row."""
+        """Return errors, topics and topic ids, as part of a row."""
         has_ids = asked.topic_ids or answered.topic_ids
         return {
             "errors": [error_name(code) for code in answered.errors] if answered.errors else [],
@@ -268,7 +271,7 @@ class ExchangeRows:
 
 
 def add_bodies(row: Row, exchange: Exchange, show_secrets: bool) -> list[Anomaly]:
-    """Add `body` and `error` to the frames of a row; gives what is odd about them. Raises nothing."""
+    """Add `body` and `error` to the frames of a row, and return their anomalies. Raises nothing."""
     from kdissect.engine.exchange_bodies import body_of  # the list of exchanges has no bodies
 
     anomalies: list[Anomaly] = []
@@ -282,7 +285,7 @@ def add_bodies(row: Row, exchange: Exchange, show_secrets: bool) -> list[Anomaly
 
 
 def has_anomalies(exchange: Exchange) -> bool:
-    """Whether anything is odd about an exchange or its frames."""
+    """Return whether anything is odd about an exchange or its frames."""
     if exchange.anomalies:
         return True
     request, response = exchange.request, exchange.response
@@ -290,21 +293,23 @@ def has_anomalies(exchange: Exchange) -> bool:
 
 
 def topic_id_text(raw: bytes) -> str:
-    """A topic id as Kafka prints it: base64url without padding (org.apache.kafka.common.Uuid.toString)."""
+    """Return a topic id as Kafka prints it: base64url without padding
+    (org.apache.kafka.common.Uuid.toString).
+    """
     from binascii import b2a_base64  # a library to be loaded, and most lines have no ids
 
     return b2a_base64(raw, newline=False).translate(_URL_SAFE, b"=").decode()
 
 
 def union(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What stands in either, once, in the order of appearance."""
+    """Return the items of both, once each, in the order of appearance."""
     if not second or first == second:
         return first
     return tuple(dict.fromkeys(first + second))
 
 
 def anomaly_row(anomaly: Anomaly) -> Row:
-    """An anomaly as part of a row."""
+    """Return an anomaly as part of a row."""
     return {"kind": anomaly.kind, "detail": anomaly.detail}
 
 
@@ -319,7 +324,9 @@ def ends_row(info: ConnectionInfo) -> Row:
 
 
 def behind_ends_row(info: ConnectionInfo) -> Row:
-    """Whom a proxy connected for, and who holds the ends, as part of a row: what the capture says of it."""
+    """Return the proxy's client and the processes at both ends, as part of a row, if the capture
+    names them.
+    """
     row: Row = {}
     if info.proxied_text is not None:
         row[PROXIED_FIELD.name] = info.proxied_text
@@ -329,7 +336,7 @@ def behind_ends_row(info: ConnectionInfo) -> Row:
 
 
 def closed_row(exchange: Exchange) -> Row:
-    """How the connection of an unanswered request ended; `exchange.close` is set."""
+    """Return how the connection of an unanswered request ended; `exchange.close` is set."""
     close = exchange.close
     assert close is not None
     since = exchange.request.end_time_ns if exchange.request is not None else close.time_ns

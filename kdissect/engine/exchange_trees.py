@@ -22,9 +22,9 @@ NameOf = Callable[[ConnectionInfo, bytes], str | None]
 def whole_tree(
     exchange: Exchange, side: str, frame: Frame, name_of: NameOf, values: RecordValues | None = None
 ) -> Node | None:
-    """The tree of one side, records inside compressed batches included. Raises nothing.
+    """Return the tree of one side, records inside compressed batches included. Raises nothing.
 
-    None for a response of an unknown API. Offsets count from behind the frame's 4-byte size.
+    None for a response of an unknown API. Offsets count from the end of the frame's 4-byte size.
     """
     tree = frame_tree(exchange, side, frame)
     if tree is not None:
@@ -35,7 +35,7 @@ def whole_tree(
 def nest_all_records(
     exchange: Exchange, tree: Node, frame: Frame, name_of: NameOf, values: RecordValues | None = None
 ) -> None:
-    """Put the records and what they hold into the tree of a frame; `values` decodes those of users."""
+    """Put the records and their contents into the tree of a frame; `values` decodes users' records."""
 
     def topic_name(topic_id: bytes) -> str | None:
         return name_of(exchange.connection, topic_id)

@@ -47,7 +47,7 @@ class Connection(Protocol):
         """Its place in the compiled engine; None where every segment must be fed."""
 
     def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
-        """Take the next segment of a direction; that of the first packet is 0."""
+        """Take the next segment of a direction. The first packet has direction 0."""
 
     def stay(self) -> None:
         """Report each exchange by itself: the compiled engine does not take it."""
@@ -57,11 +57,11 @@ class Connection(Protocol):
 
 
 Flow = Connection | HalfOpen
-"""What a flow leads to. A table has each once, under the flow key of its first packet."""
+"""The analyzer of a flow. A table has each once, under the flow key of its first packet."""
 
 
 class FlowTable(dict[bytes, Flow]):
-    """A dict whose connections the compiled engine finds without an object for a key: `held` has the same.
+    """A dict whose connections the native engine finds without a key object: `held` has the same entries.
 
     It changes by setting and popping a key and by `clear` alone. Pickled it is a dict.
     """
@@ -98,18 +98,18 @@ class FlowTable(dict[bytes, Flow]):
 
 
 def flow_table(flows: Mapping[bytes, Flow]) -> dict[bytes, Flow]:
-    """A table of these flows, as the bulk path that is there wants it."""
+    """Return a table of these flows, as the bulk path that is there wants it."""
     return FlowTable(flows) if is_compiled else dict(flows)
 
 
 def over_ns(connection: Flow) -> int:
-    """When a connection is over if nothing more comes."""
+    """Return when a connection is over if nothing more comes."""
     silent_ns = IDLE_NS if isinstance(connection, bytes) or not connection.is_over else LINGER_NS
     return ((last_ns(connection) + silent_ns) // SWEEP_EVERY_NS + 1) * SWEEP_EVERY_NS
 
 
 def last_ns(connection: Flow) -> int:
-    """Time of the last packet."""
+    """Return the time of the last packet."""
     last_ns: int = time_of(connection)[0] if isinstance(connection, bytes) else connection.last_ns
     return last_ns
 
@@ -123,7 +123,10 @@ class Heard(NamedTuple):
 
 
 def heard_longest_ago(tables: Mapping[str, Mapping[bytes, Flow]], number: int) -> list[Heard]:
-    """So many connections of all tables, by capture set; of those heard at one time the first to come."""
+    """Return a number of longest-silent connections from all tables, by capture set.
+
+    Among connections heard at one time, the first ones count.
+    """
     # Hot: every connection there is, again and again in a flood: each is looked at once, few get a tuple, and
     # their times are no objects.
     heard: Sequence[int]
@@ -153,5 +156,5 @@ def _heard(tables: Mapping[str, Mapping[bytes, Flow]]) -> Iterator[int]:
 def give_back_room(table: dict[bytes, Flow]) -> None:
     """Give back the places of flows that went: a dict keeps them until it grows, and then grows twofold."""
     flows = dict.copy(table)
-    dict.clear(table)  # what is lent to the compiled engine stays lent
+    dict.clear(table)  # native-owned connections remain native-owned
     dict.update(table, flows)

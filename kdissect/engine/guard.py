@@ -1,7 +1,7 @@
 """Keeps a fault of kdissect's own to the input at which it shows (`model.faults`).
 
-An input that is at hand when something is raised is given up there: its error says at which packet and why,
-nothing of it comes any more, and the others go on. What came of it before stands.
+If code raises while an input is current, that input ends there: its error names the packet and the reason, it
+has no further events, and the other inputs continue. Its earlier results remain.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Feeder(Protocol[Given]):
 
     @property
     def index(self) -> int:
-        """Which of the packets is taken, or completed the event at hand."""
+        """Index of the packet that is being taken, or that completed the current event."""
 
     def feed_each(self, packets: Sequence[PlainPacket], without: Collection[int]) -> Iterator[Given]:
-        """Take packets, without those of some files."""
+        """Take packets, without the packets of some files."""
 
     def feed_on(self, without: Collection[int]) -> Iterator[Given]:
-        """Go on behind the packet at which `feed_each` raised, without those of some files."""
+        """Continue after the packet at which `feed_each` raised, without the packets of some files."""
 
 
 class Guard:
@@ -44,17 +44,17 @@ class Guard:
         self._packets: Sequence[PlainPacket] = ()
         self._given: object = None  # by the feeder, last
         self.given_up: set[int] = set()
-        """Indexes of the inputs that were given up."""
+        """Indexes of the inputs that failed."""
         self.errors: list[str] = []
         """Faults of which no input is known."""
 
     @property
     def has_faults(self) -> bool:
-        """Whether anything was given up."""
+        """Whether an input was stopped."""
         return bool(self.given_up or self.errors)
 
     def each(self, things: Iterable[Thing], take: Callable[[Thing], object]) -> None:
-        """Have `take` take each thing, events or what is made of them, until it gives True."""
+        """Call `take` with each thing (an event, or something built from it) until it returns True."""
         for thing in things:
             try:
                 if take(thing) is True:
@@ -63,7 +63,9 @@ class Guard:
                 self.note(error, thing)
 
     def fed(self, packets: Sequence[PlainPacket], feeder: Feeder[Given]) -> Iterator[Given]:
-        """What `feeder` gives for packets that are read together, but for those of inputs given up."""
+        """Yield the results of `feeder` for packets that are read together, except packets of stopped
+        inputs.
+        """
         given_up = self.given_up
         self._packets, self._feeder = packets, feeder
         feeding = feeder.feed_each(packets, given_up)
@@ -81,7 +83,10 @@ class Guard:
             feeding = feeder.feed_on(given_up)
 
     def _given_of(self, events: Any) -> Iterator[Any]:
-        """Events, and those of other files behind the place in a block at which one was given up."""
+        """Yield events.
+
+        If an input stops within a block, continue with the events of other files after that place.
+        """
         while events is not None:
             self._given = events
             yield events
@@ -89,7 +94,7 @@ class Guard:
             events = events.take_rest() if is_block else None
 
     def closed(self, analyzer: Analyzer, close: Callable[[], Iterable[Thing]]) -> Iterator[Thing]:
-        """What `close` gives, which closes the analyzer; without what raises in it."""
+        """Yield the results of `close`, which closes the analyzer, without those that raise."""
         self._packets, self._given = (), None
         left = analyzer.open_connections()
         while True:
@@ -104,7 +109,7 @@ class Guard:
             left = now
 
     def note(self, error: Exception, thing: object = None) -> None:
-        """Give up the input that is at hand, or else the one that `thing` comes from.
+        """Stop the current input, or else the input that `thing` comes from.
 
         Raises the error where faults are raised, and if it is none.
         """
@@ -120,7 +125,7 @@ class Guard:
                 self._given.cut(index)
 
     def _place_of(self, thing: object) -> tuple[int | None, str]:
-        """Index of an input, and where in it."""
+        """Return the index of an input, and where in it."""
         if 0 <= self._feeder.index < len(self._packets):
             return _packet(self._packets[self._feeder.index][0])
         if isinstance(thing, Exchange):

@@ -1,4 +1,6 @@
-"""Rows of exchanges in lists and tables: those of the engine, who asked, and groups, throttle time, rack."""
+"""Rows of exchanges in lists and tables: the engine's columns, the client's software and principal, and
+groups, throttle time, rack.
+"""
 
 from kdissect.decoders.generated.summary import Summary
 from kdissect.engine.exchange_rows import (
@@ -25,9 +27,9 @@ _MORE = (
     RowField(
         "throttle",
         "int32",
-        "milliseconds the broker says it throttled the client for; null where it says nothing",
+        "milliseconds the broker says it throttled the client for. Null if the response has no such time",
     ),
-    RowField("rack", "string", "rack that who asks names as its own; null where the request has none"),
+    RowField("rack", "string", "rack that the requester names as its own. Null if the request has none"),
 )
 _FIRST_BEHIND_WHO, _LAST_BEFORE_MORE = "client_id", "topic_ids"
 _NAMES = [field.name for field in EXCHANGE_FIELDS]
@@ -41,7 +43,7 @@ class ListedRows(ExchangeRows):
     """Turns exchanges into rows of `LISTED_FIELDS`."""
 
     def numbered(self, exchange: Exchange, number: int) -> Row:
-        """The row of this number."""
+        """Return the row of this number."""
         row: Row = {}
         for name, value in super().numbered(exchange, number).items():
             if name == _FIRST_BEHIND_WHO:
@@ -50,16 +52,16 @@ class ListedRows(ExchangeRows):
         return row
 
     def summaries(self, exchange: Exchange) -> tuple[Summary, Summary]:
-        """Those of request and response, with groups, throttle time and rack."""
+        """Return the summaries of request and response, with groups, throttle time and rack."""
         return listed_summaries(exchange)
 
     def names(self, exchange: Exchange, asked: Summary, answered: Summary) -> Row:
-        """Errors, topics, topic ids, groups, throttle time and rack."""
+        """Return errors, topics, topic ids, groups, throttle time and rack."""
         more = more_of(asked, answered)
         row = super().names(exchange, asked, answered)
         return row | {"group": list(more.groups), "throttle": more.throttle_ms, "rack": more.rack}
 
 
 def who_row(info: ConnectionInfo) -> Row:
-    """Who asks on a connection, as part of a row."""
+    """Return the client's software and principal, as part of a row."""
     return {"software": info.software, "principal": info.principal}

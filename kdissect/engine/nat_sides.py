@@ -6,11 +6,11 @@ Rules:
   have all three in common, one end in common, and other hosts at the other end, and are at most `NEAR_NS`
   apart. If no end is common the identification must not be 0, which some systems give all SYNs.
 - The side that comes first in canonical order is counted, the others name it (`ConnectionInfo.same_as`).
-- Small and round numbers are those of tools that write packets: they prove nothing. Of real ones, which are
-  random (RFC 9293 section 3.4.1), N connections to one end within `NEAR_NS` have two that are equal by chance
-  once in 2^32 / N.
-- A side whose SYN was not captured is not recognised, nor is one behind a device that changes sequence
-  numbers or IP identifications, or ports alone: both sides count.
+- Small and round numbers come from tools that write packets: they prove no match. Real numbers are random
+  (RFC 9293 section 3.4.1): among N connections to one end within `NEAR_NS`, two are equal by chance once in
+  2^32 / N.
+- A side whose SYN was not captured is not recognized, and neither is one beyond a device that changes
+  sequence numbers or IP identifications, or ports alone: both sides count.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kdissect.model.packets.segment import PlainSegment, flow_endpoints
 from kdissect.net.streams.sequence import SMALL
 from kdissect.session.info import connection_id
 
-# The way through a NAT takes microseconds; two hosts that capture a side each have clocks that differ.
+# A packet passes a NAT within microseconds. Two hosts that capture a side each have clocks that differ.
 NEAR_NS = 1_000_000_000
 # A SYN is sent again after 1, 3, 7 and 15 s (RFC 6298 section 5: doubled each time), and is still the first.
 KEPT_NS = 32_000_000_000
@@ -39,7 +39,9 @@ ROOT = -2
 
 
 def as_segment(flow: bytes, seq: int, root: Root) -> PlainSegment:
-    """What goes in front of a SYN where there are segments of one flow alone; `root` is of the same set."""
+    """Return a pseudo segment that precedes a SYN for a reader of one flow's segments; `root` is in the same
+    set.
+    """
     return flow, seq, 0, 0, 0, root[0].encode(), ROOT, 0
 
 
@@ -61,7 +63,7 @@ class NatSides:
         self._roots: dict[tuple[str, bytes, int], Root] = {}
 
     def see(self, capture_set: str, flow: bytes, seq: int, window: int, ip_id: int, time_ns: int) -> None:
-        """Take the next SYN without ACK, of the flow of its sender."""
+        """Take the next SYN without ACK, in its sender's flow."""
         # Hot, once a SYN: a flood has a million of them.
         first = self._first.get(seq)
         if first is not None:
@@ -92,17 +94,19 @@ class NatSides:
         self._roots.setdefault(side, root)
 
     def root(self, capture_set: str, flow: bytes, seq: int) -> Root | None:
-        """The connection that counts instead of one that begins with a SYN; None if this one counts."""
+        """Return the connection that counts instead of one that begins with a SYN; None if this one
+        counts.
+        """
         return self._roots.get((capture_set, flow, seq)) if self._roots else None
 
 
 def is_random(seq: int) -> bool:
-    """Whether a first sequence number may be random."""
+    """Return whether a first sequence number may be random."""
     return seq >= SMALL and seq % _ROUND != 0
 
 
 def _are_one(first: _Syn, syn: _Syn) -> bool:
-    """Whether two SYNs with the same sequence number and different flows are one."""
+    """Return whether two SYNs with the same sequence number and different flows are one."""
     _, flow, _, last_ns, *marks = first
     _, other, _, other_ns, *other_marks = syn
     if marks != other_marks or abs(other_ns - last_ns) > NEAR_NS:

@@ -1,4 +1,4 @@
-"""What a capture holds, in counts: connections, exchanges, APIs, error codes, gaps, anomalies."""
+"""Counts of a capture: connections, exchanges, APIs, error codes, gaps, anomalies."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kdissect.model.frame import Frame
     from kdissect.model.record_batch import RecordBatch, RecordFault
 
-# People look at the first few; what is wrong with the rest is told by the counts.
+# People look at the first few examples. The counts cover the other ones.
 EXAMPLES_KEPT = 20
 # APIs and versions counted one by one; Kafka has 368 of them, hostile requests can name 2^32.
 MAX_KINDS = 10_000
@@ -41,20 +41,23 @@ class _Kind:
 
 
 class Overview:
-    """Counts events. With `deep` every body is decoded, to count those that do not fit the schema; with
-    `records` every batch is decompressed and its records are read, too."""
+    """Counts events.
+
+    With `deep` every body is decoded, to count bodies that do not fit the schema. With `records` every batch
+    is decompressed and its records are read, too.
+    """
 
     def __init__(self, deep: bool = False, records: bool = False) -> None:
         self.connections: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
         self.anomalies: Counter[str] = Counter()
         self.copies = CopyCounts()
-        """Connections of which another capture set has the copy that is read. They are in no other count but
-        those of gaps and anomalies, which are facts of a capture; of their exchanges those count that only
-        they have.
+        """Connections of which another capture set has the copy that is read. Other counts leave them out,
+        except gaps and anomalies, which are facts of a capture. Of their exchanges only exchanges without
+        a copy count.
         """
         self.problems: Counter[str] = Counter()
-        """Connections that came to nothing, by the reason of the event that ends them."""
+        """Failed connections, by the reason of the event that ends them."""
         self.decrypted = 0
         """Connections over TLS of which something could be read."""
         self.opaque: Counter[str] = Counter()
@@ -112,7 +115,7 @@ class Overview:
             self.errors[error_name(code)] += 1
 
     def _kind_of(self, exchange: Exchange) -> _Kind:
-        """That of the first exchange of a kind, and of all of which there are too many to be told apart."""
+        """Return the counts of an exchange's kind, or the common counts if there are too many kinds."""
         api = exchange.api_key, exchange.api_version
         if api not in self._apis and len(self._apis) >= MAX_KINDS:
             api = OTHER_KINDS
@@ -154,7 +157,7 @@ class Overview:
             self.anomalies[str(anomaly.kind)] += 1
 
     def api_rows(self) -> list[dict[str, Any]]:
-        """Exchanges by API and version, in the order of the API keys, unknown ones last."""
+        """Return exchanges by API and version, in the order of the API keys, unknown ones last."""
         rows = [
             {
                 "api_key": key,
@@ -170,12 +173,12 @@ class Overview:
 class DeepCounts:
     """Bodies by how their decoding went, and the batches in them by their checksums.
 
-    `cut` bodies were captured in part only; nobody can judge them.
+    `cut` bodies were only partly captured, and cannot be judged.
     """
 
     def __init__(self, records: bool = False) -> None:
         self.records: int | None = 0 if records else None
-        """Records that could be read; None where nobody asked for them."""
+        """Records that could be read; None if no caller requested them."""
         self.bodies = 0
         self.cut = 0
         self.undecodable = 0
@@ -194,10 +197,10 @@ class DeepCounts:
         request: "Frame | None",
         response: "Frame | None",
     ) -> tuple[int, ...] | None:
-        """Walk both bodies and check the batches in them; gives the error codes.
+        """Walk both bodies, check the batches in them, and return the error codes.
 
-        None where validating (`generated.validate`) does not tell that they fit and that nothing is odd, as
-        it does of nearly all: then nothing is counted, and output has the word (`add`).
+        Return None, without counting, if validation (`generated.validate`) does not prove that they fit and
+        have no anomaly, as nearly all do: then `add` decodes them for output.
         """
         bodies = batches = 0
         errors: tuple[int, ...] = ()
@@ -223,13 +226,13 @@ class DeepCounts:
         return errors
 
     def add(self, exchange: Exchange) -> tuple[tuple[int, ...], list[Anomaly]]:
-        """Count what validating does not tell of; gives the error codes, and what is odd."""
+        """Count exchanges that validation does not cover, and return the error codes and anomalies."""
         if exchange.api_key is None or exchange.api_version is None:
             return (), self._closer(exchange)
         return exchange.response_summary().errors, self._closer(exchange)
 
     def _closer(self, exchange: Exchange) -> list[Anomaly]:
-        """Decode both bodies for output and check the batches in them; gives what is odd about them."""
+        """Decode both bodies for output, check the batches in them, and return their anomalies."""
         found = self._check_batches(exchange)
         for side, frame in (("request", exchange.request), ("response", exchange.response)):
             if frame is None or exchange.api_key is None:
@@ -287,7 +290,7 @@ class DeepCounts:
 
 
 def _unclear(_data: bytes, _offset: int) -> None:
-    """Of bodies of which no more is known than that they are there, validating tells nothing."""
+    """Return None: bodies that can only be counted have no validation."""
 
 
 def _api_order(row: dict[str, Any]) -> tuple[int, int]:

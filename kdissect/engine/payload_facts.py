@@ -1,4 +1,4 @@
-"""What an exchange tells about the payloads in its frames that the frames themselves do not."""
+"""Facts from an exchange about the payloads in its frames that the frames themselves do not contain."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,11 +13,11 @@ from kdissect.session.sasl import SASL_AUTHENTICATE
 ENVELOPE = 58  # org.apache.kafka.common.protocol.ApiKeys
 _NO_FACTS: Mapping[str, Any] = {}
 _NEAR: Mapping[str, Any] = {NEAR_SECRETS: True}
-_GUESSED: Mapping[str, Any] = {NEAR_SECRETS: GUESSED}  # an answer to a request that nobody saw
+_GUESSED: Mapping[str, Any] = {NEAR_SECRETS: GUESSED}  # a response to a request that was not captured
 
 
 def payload_facts(exchange: Exchange, side: str) -> Mapping[str, Any]:
-    """The facts (`decoders.payloads.scope.Scope`) for one side of an exchange. Raises nothing."""
+    """Return the facts (`decoders.payloads.scope.Scope`) for one side of an exchange. Raises nothing."""
     near = _near(exchange)
     if exchange.kind is ExchangeKind.SASL_TOKEN or exchange.api_key == SASL_AUTHENTICATE:
         return {"mechanism": exchange.connection.mechanism, "from_client": side == "request", **near}
@@ -34,7 +34,9 @@ def _near(exchange: Exchange) -> Mapping[str, Any]:
 
 
 def _inner_api(exchange: Exchange) -> Mapping[str, Any]:
-    """Key and version of the request that an Envelope carried: its response does not repeat them."""
+    """Return the key and version of the request that an Envelope carried: its response does not repeat
+    them.
+    """
     frame, version = exchange.request, exchange.api_version
     if frame is None or version is None:
         return _NO_FACTS

@@ -9,7 +9,7 @@ _ABSENT = object()
 class Column:
     """One column: takes its value out of a row, where its name says or at a path of `keys`.
 
-    `is_made`: a row has it under that name only where it was asked for.
+    `is_made`: a row has it under that name only on request.
     """
 
     __slots__ = ("_path", "first", "is_made", "keys", "name")
@@ -19,19 +19,19 @@ class Column:
         self.keys = tuple(keys or name.split("."))
         self.is_made = is_made
         self.first, *self._path = self.keys
-        """The key of the row behind which the value is."""
+        """The key of the row after which the value is."""
 
     @property
     def place(self) -> str:
-        """The name of the field of the row."""
+        """The name of the row's field."""
         return ".".join(self.keys)
 
     def value(self, row: dict[str, Any]) -> Any:
-        """The value; all values as a list where the path leads through one; None where nothing is there."""
+        """Return the value, or all values as a list if the path leads through one; None if it is missing."""
         return self.inside(row.get(self.first))
 
     def inside(self, value: Any) -> Any:
-        """The same, of what the row has for `first`."""
+        """Return the value inside the row's value for `first`."""
         if value is None or not self._path:
             return value
         found = _walk(value, self._path, 0)

@@ -1,11 +1,11 @@
-"""An analyzer of some of the connections: several together, each with all packets, are one analyzer.
+"""An analyzer for some of the connections: several together, each with all packets, equal one analyzer.
 
 Rules:
-- Both directions of a pair of ends, all its incarnations, and its duplicate taps in other capture sets belong
-  to one shard (`shard_of`).
+- Both directions between two ends, all their incarnations, and their duplicate taps in other capture sets
+  belong to one shard (`shard_of`).
 - Time is that of all packets: silence ends a connection at the same packet as in one analyzer.
-- Each event has a key (`placed`), which is the same whoever saw it; sorted by it, the events of all shards
-  stand as one analyzer reports them. It is cheaper than `event_order`, because shards read the same batches.
+- Each event has a key (`placed`) that does not depend on the observer. Sorted by it, the events of all shards
+  are in the order of one analyzer. It is cheaper than `event_order`, because shards read the same batches.
 - Bounds of `Limits` hold for each shard.
 """
 
@@ -28,12 +28,12 @@ MAX_OTHERS = 100_000
 LAST_BATCH = (1 << 63) - 1
 
 EventKey = bytes
-"""Compares as events stand in one analyzer: batch, packet in it, and a number; or, for ends by silence that
-the packet brought to light, before those: when that was, the packet that opened the connection, a number."""
+"""Compares in the event order of one analyzer: batch, packet in it, and a number. Ends by silence that the
+packet revealed come first: when that was, the packet that opened the connection, a number."""
 _AT_PACKET_FORM = Struct(">QIBI")
 _AT_PACKET = _AT_PACKET_FORM.pack
 AT_PACKET_BYTES = _AT_PACKET_FORM.size
-"""Of the key of an event that a packet completed; those of ends by silence are longer."""
+"""Of the key of an event that a packet completed. Keys of ends by silence are longer."""
 _BY_SILENCE = Struct(">QIBQQII").pack
 _BIAS = 1 << 63  # times before 1970 sort before later ones
 
@@ -51,17 +51,17 @@ class Shard(NamedTuple):
 
 
 def ends_key(flow: bytes) -> bytes:
-    """The ends of a flow key, the same for both directions."""
+    """Return the ends of a flow key, the same for both directions."""
     return min(flow, reverse_flow(flow))
 
 
 def shard_of(flow: bytes, count: int) -> int:
-    """The number of the shard that a flow key belongs to."""
+    """Return the number of the shard that a flow key belongs to."""
     return crc32(ends_key(flow)) % count
 
 
 class ShardAnalyzer(Analyzer):
-    """Takes every packet, and analyses the connections of one shard. What it gives goes through `placed`."""
+    """Takes every packet, and analyses the connections of one shard. Its results go through `placed`."""
 
     def __init__(self, shard: Shard, *of_analyzer: Any) -> None:
         super().__init__(*of_analyzer)
@@ -77,7 +77,9 @@ class ShardAnalyzer(Analyzer):
         self._others = _none_passed()  # they are found out again
 
     def placed(self, fed: Iterable[Events]) -> Iterator[KeyedEvents]:
-        """What `feed_each` gives for the next batch, with keys; `key_of` gives those of a block."""
+        """Yield the results of `feed_each` for the next batch, with keys; `key_of` returns the keys within a
+        block.
+        """
         packet, number = -1, 0
         for events in fed:
             if is_compiled and isinstance(events, native.ExchangeBlock):
@@ -85,7 +87,7 @@ class ShardAnalyzer(Analyzer):
                 continue
             keyed: list[tuple[EventKey, Event]] = []
             for event in events:
-                number = number + 1 if self.index == packet else 0  # of those of one packet
+                number = number + 1 if self.index == packet else 0  # within one packet
                 packet = self.index
                 if event.connection.over_ns:
                     keyed.append((_ended(self._batch, packet, event, number), event))
@@ -95,24 +97,24 @@ class ShardAnalyzer(Analyzer):
         self._batch += 1
 
     def key_of(self, block: native.ExchangeBlock, at: int) -> EventKey:
-        """The key of the exchange of a block that was asked for last, by its number."""
+        """Return the key of a block's exchange that the caller accessed last, by its number."""
         *_, behind = block.place(at)
         return _AT_PACKET(self._batch, block.index, 1, behind)
 
     def placed_end(
         self, ends: Mapping[str, int], events: Sequence[Event]
     ) -> Iterator[tuple[EventKey, Event]]:
-        """What `close` gives for these ends, with places."""
+        """Yield the results of `close` for these ends, with places."""
         silent, others = _numbers(ends), _numbers(self._tables)
         for number, event in enumerate(events):
             info = event.connection
-            # Silence is told first, one capture set after the other.
+            # Silence ends connections first, one capture set after the other.
             sets = silent if info.over_ns else others
             place = (0 if info.over_ns else len(silent)) + sets[info.capture_set]
             yield _ended(LAST_BATCH, place, event, number), event
 
     def _takes(self, flow: bytes) -> bool:
-        """Whether a flow belongs to the shard."""
+        """Return whether a flow belongs to the shard."""
         number, of, ends = self._shard
         return (ends is None or ends_key(flow) in ends) and shard_of(flow, of) == number
 
@@ -124,11 +126,11 @@ class ShardAnalyzer(Analyzer):
             super()._feed_segment(segment, ref, time_ns)
         else:
             self._pass_by(flow, ref, time_ns)
-            if segment[3] & (SYN | ACK) == SYN:  # the compiled hot path passes none of these by
+            if segment[3] & (SYN | ACK) == SYN:  # the native engine does not skip these
                 self._note_syn(flow, segment[1], segment[4], segment[7], time_ns)
 
     def _pass_by(self, flow: bytes, ref: int, time_ns: int) -> None:
-        """Take the time of a packet of another shard; the next ones of its flow do not come here."""
+        """Take the time of a packet of another shard. Its flow's next packets do not come here."""
         if self._others is not None:
             if len(self._others) >= MAX_OTHERS:
                 self._others.clear()
@@ -137,12 +139,16 @@ class ShardAnalyzer(Analyzer):
 
 
 def _none_passed() -> native.PassedBy | None:
-    """A set of flows for the compiled hot path; None without, where each packet is taken apart anyway."""
+    """Return a set of flows for the native engine; None without it, because Python dissects each packet
+    anyway.
+    """
     return native.PassedBy() if is_compiled else None
 
 
 def before_batch(batch: int) -> EventKey:
-    """What sorts before the events of a batch of packets, and behind those of the one before."""
+    """Return a key that sorts before the events of a batch of packets, and after those of the previous
+    batch.
+    """
     return batch.to_bytes(8)
 
 

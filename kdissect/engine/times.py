@@ -8,7 +8,9 @@ _prefixes: dict[int, str] = {}
 
 
 def rfc3339(time_ns: int) -> str:
-    """Nanoseconds since 1970 UTC as `2024-05-01T10:00:00.123456789Z` (RFC 3339, nanoseconds always shown)."""
+    """Return nanoseconds since 1970 UTC as `2024-05-01T10:00:00.123456789Z` (RFC 3339, nanoseconds always
+    shown).
+    """
     second, nanos = divmod(time_ns, SECOND_NS)
     prefix = _prefixes.get(second)
     if prefix is None:
@@ -19,14 +21,14 @@ def rfc3339(time_ns: int) -> str:
 
 
 def millis_text(millis: int) -> str | None:
-    """Milliseconds since 1970 UTC in the same form; None for -1, which stands for no timestamp."""
+    """Return milliseconds since 1970 UTC in the same form; None for -1, which stands for no timestamp."""
     from kdissect.model.record_batch import NO_TIMESTAMP  # times of frames, in every row, need no batches
 
     return None if millis == NO_TIMESTAMP else rfc3339(millis * MS_NS)
 
 
 def second_text(second: int) -> str:
-    """A second since 1970 UTC as `2024-05-01T10:00:00`."""
+    """Return a second since 1970 UTC as `2024-05-01T10:00:00`."""
     try:
         return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
     except (OverflowError, OSError, ValueError):  # a corrupt file may hold any 64-bit number
@@ -34,7 +36,7 @@ def second_text(second: int) -> str:
 
 
 def ns_of(text: str) -> int:
-    """The nanoseconds that `rfc3339` wrote; 0 for a text that it did not write."""
+    """Return the nanoseconds that `rfc3339` wrote; 0 for a text that it did not write."""
     from calendar import timegm  # few ask
 
     whole, _, fraction = text.rstrip("Z").partition(".")

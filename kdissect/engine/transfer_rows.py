@@ -1,6 +1,6 @@
 """Produce and Fetch bodies as the compiled part reads them: rows by partition, and a few facts of each body.
 
-What is wanted of them stands here, once for all who count or follow them
+This module defines the wanted fields, once for all code that counts or follows them
 (native/src/bodies/partition_rows.rs).
 """
 
@@ -24,7 +24,7 @@ _VALUES: dict[tuple[int, bool], tuple[str, ...]] = {
     (FETCH, False): ("fetch_offset", "current_leader_epoch"),
     (FETCH, True): ("error_code", "high_watermark", "log_start_offset"),
 }
-"""Numbers of a partition, by API and whether it is the response, but for those that a version lacks."""
+"""Numbers of a partition, by API and whether it is the response, except numbers that a version lacks."""
 _FACTS: dict[tuple[int, bool], tuple[str, ...]] = {
     (PRODUCE, False): ("acks", "transactional_id"),
     (PRODUCE, True): (),
@@ -33,7 +33,7 @@ _FACTS: dict[tuple[int, bool], tuple[str, ...]] = {
     ),
     (FETCH, True): ("session_id", "throttle_time_ms"),
 }  # fmt: skip
-"""Facts of the body: numbers, lengths of texts, how many are in a list; None where there is no such field."""
+"""Facts of the body: numbers, lengths of texts, how many are in a list; None if there is no such field."""
 _SINCE = {"log_start_offset": 5, "current_leader_epoch": 9}  # spec/003 "Fetch API"
 _REPLICA_ID, _REPLICA_STATE = "replica_id", "replica_state"  # in a tag since version 15 (KIP-903)
 
@@ -50,7 +50,7 @@ class TransferRows(NamedTuple):
 
 @lru_cache(maxsize=_VERSIONS)
 def transfer_rows(api_key: int, version: int) -> TransferRows | None:
-    """How a Produce or a Fetch is read; None for a version that is not known. Compiled only."""
+    """Return how a Produce or a Fetch is read; None for a version that is not known. Compiled only."""
     request, response = (_rows_of(api_key, version, is_response) for is_response in (False, True))
     return None if request is None or response is None else TransferRows(request, response)
 
@@ -67,7 +67,7 @@ def _rows_of(api_key: int, version: int, is_response: bool) -> native.PartitionR
 
 
 def _path(message: Message, version: int, name: str) -> str:
-    """Where a version has a field; empty where it has none."""
+    """Return the path of a field in a version, or an empty text without one."""
     fields = [field.name for field in message.root.fields if version in field.versions]
     if name == _REPLICA_ID and _REPLICA_STATE in fields:
         return f"{_REPLICA_STATE}.{name}"
@@ -75,12 +75,15 @@ def _path(message: Message, version: int, name: str) -> str:
 
 
 def unread_places(exchange: Exchange) -> tuple[Place, Place | None] | None:
-    """`transfer_places` of an exchange whose bodies nobody decoded yet; None where that is not compiled."""
+    """Return `transfer_places` of an exchange whose bodies are not decoded yet; None without the native
+    engine.
+    """
     return transfer_places(exchange) if is_compiled and exchange.bodies_cache is None else None
 
 
 def transfer_places(exchange: Exchange) -> tuple[Place, Place | None] | None:
-    """Where both bodies of a Produce or Fetch stand; None for one that is not whole, or from a request log.
+    """Return where both bodies of a Produce or Fetch stand; None for one that is not whole, or from a request
+    log.
 
     Compiled only.
     """

@@ -1,10 +1,10 @@
-"""What of the inputs could not be looked into, in one summary, and the lines that tell it.
+"""Parts of the inputs that could not be read, in one summary, and its lines of text.
 
 Rules:
-- Each kind of thing is one line, whoever tells it: commands on stderr, the screen, the library as warnings.
-- Nothing is told of a healthy plaintext capture. Connections without data, and traffic beside TCP, are part
-  of healthy captures.
-- M of "N of M connections" are those that carry data. What two capture sets both have counts once.
+- Each kind of thing is one line, in commands on stderr, on the screen, and in the library as warnings.
+- A healthy plaintext capture has no line. Connections without data, and traffic other than TCP, are part of
+  healthy captures.
+- M of "N of M connections" counts connections with data. A connection in two capture sets counts once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kdissect.model.packets.link_types import link_name
 from kdissect.model.wording import plural
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
-# What packets of these hold may be TCP (`net.protocols`).
+# Encapsulations whose packets may contain TCP (`net.protocols`).
 _ENCAPSULATIONS = (
     "ah", "esp", "gre", "ipip", "ipv6", "l2tp", "macsec", "mpls", "nsh", "pppoe", "tzsp", "vxlan-gpe",
 )  # fmt: skip
@@ -35,7 +35,7 @@ class ConnectionTally:
         self.foreign: Counter[str] = Counter()
         """Those that are no Kafka, by their kind."""
         self.tls: Counter[str] = Counter()
-        """Those of which nothing but TLS was seen, by the reason."""
+        """Connections with only TLS, by the reason."""
         self.partly: Counter[str] = Counter()
         """Those read up to a point, by the reason."""
         self.tapped = 0
@@ -71,7 +71,7 @@ class ConnectionTally:
         ).lines()  # fmt: skip
 
     def copy(self) -> Self:
-        """The same counts, to go on counting apart."""
+        """Return the same counts, to go on counting apart."""
         other = type(self)()
         other.carrying = self.carrying
         other.tapped = self.tapped
@@ -82,7 +82,7 @@ class ConnectionTally:
 
 
 class KeyLogUse(NamedTuple):
-    """What a key log that was named was good for."""
+    """Use of a key log that the user named."""
 
     path: str
     sessions: int
@@ -92,7 +92,7 @@ class KeyLogUse(NamedTuple):
 
 
 class Unread(NamedTuple):
-    """The summary. Counts are those of `ConnectionTally` and `net.parser.SegmentParser`."""
+    """The summary. Counts come from `ConnectionTally` and `net.parser.SegmentParser`."""
 
     carrying: int
     foreign: Mapping[str, int]
@@ -108,9 +108,9 @@ class Unread(NamedTuple):
 
     @property
     def keyless(self) -> int:
-        """Connections over TLS that said more than a handshake, none of which was read.
+        """TLS connections with more than a handshake that could not be decrypted.
 
-        It includes those that a tap probably has: a probability is no ground for a green verdict.
+        It includes connections that a tap probably has: a probability does not justify a green verdict.
         """
         if not self.tls:
             return self.tapped
@@ -129,12 +129,12 @@ class Unread(NamedTuple):
         return not self.keyless and not sum(self.unsupported.values())
 
     def lines(self) -> Iterator[str]:
-        """A line for each kind of thing that was not looked into; none where all was."""
+        """Yield a line for each kind of unread data, or no line."""
         yield from self._tls_lines()
         if self.tapped:
             yield (
                 f"{plural(self.tapped, 'connection')} over TLS without keys {_verb(self.tapped)} probably in "
-                "a tap, which is read (probable copies of kdissect info); a key log (--keylog) proves it"
+                "a tap, which is read (probable copies of kdissect info). A key log (--keylog) proves it"
             )
         yield from self._foreign_line()
         if self.partly:
@@ -150,7 +150,7 @@ class Unread(NamedTuple):
         from kdissect.tls.tls_info import NO_HANDSHAKE, UNFINISHED, is_about_keys  # start-up: seldom needed
 
         told = {
-            NO_HANDSHAKE: "TLS that began before the capture; without its handshake no key log opens it",
+            NO_HANDSHAKE: "TLS that began before the capture: without its handshake no key log opens it",
             UNFINISHED: "TLS whose handshake did not finish",
         }
         keyless = {why: count for why, count in self.tls.items() if is_about_keys(why)}
@@ -190,14 +190,14 @@ class Unread(NamedTuple):
             return
         rest = {name: count for name, count in self.others.items() if name not in wrapped}
         rest |= {"malformed": self.malformed} if self.malformed else {}
-        yield f"none of {plural(self.packets, 'packet')} carries TCP: {_by_count(rest) or 'fragments alone'}"
+        yield f"{plural(self.packets, 'packet')} without TCP: {_by_count(rest) or 'fragments alone'}"
 
     def _share(self, count: int) -> str:
         return f"{count} of {plural(self.carrying, 'connection')} {_verb(count)}"
 
 
 def joined(parts: Iterable[Unread]) -> Unread:
-    """One summary of those of all shards of one reading (`engine.shards`): each reads every packet."""
+    """Return one summary for all shards of one reading (`engine.shards`): each reads every packet."""
     first, *rest = parts
     for part in rest:
         uses = zip(first.key_logs, part.key_logs, strict=True)
@@ -226,4 +226,4 @@ def _key_log_line(log: KeyLogUse) -> str:
     if not log.sessions:
         return f"key log {log.path} opened nothing: no secret is in it"
     sessions = plural(log.sessions, "session")
-    return f"key log {log.path} opened nothing: the captures have none of the {sessions} in it"
+    return f"key log {log.path} decrypted no connection: the captures do not contain the {sessions} in it"

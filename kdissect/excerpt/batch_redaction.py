@@ -1,7 +1,7 @@
 """Keys, values and headers of record batches blanked, whatever the format and the codec.
 
-Markers of transactions stay, and the keys of other control records: they say what kind it is. What cannot be
-read goes away whole, and so do compressed messages inside of compressed messages.
+Markers of transactions stay, and the keys of other control records: they say what kind it is. Unreadable
+parts are removed as a whole, and so are compressed messages inside of compressed messages.
 """
 
 import zlib
@@ -22,7 +22,8 @@ _LEGACY_CRC_AT = OVERHEAD
 
 
 def redacted_batch(batch: RecordBatch) -> bytes | None:
-    """Return all bytes of the batch as they may be shown, or None if they may stay. Raises no exception.
+    """Return all bytes of the batch in a form that may be published, or None if they may stay. Raises no
+    exception.
 
     A right checksum is right again, a wrong one stays. Compressed batches may have another length.
     """
@@ -91,7 +92,7 @@ def _inner(message: RecordBatch, value: bytes) -> bytes:
 
 
 def _closed(batch: RecordBatch, head: bytes, content: bytes, crc_from: int, crc_at: int) -> bytes:
-    """Header and content, with the length and the checksum they need."""
+    """Return the header and content, with the length and the checksum they need."""
     out = bytearray(head + content)
     out[LENGTH_AT:OVERHEAD] = (len(out) - OVERHEAD).to_bytes(4)
     if batch.crc_is_right:

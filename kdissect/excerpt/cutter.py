@@ -282,7 +282,7 @@ class StreamCutter:
         return self._waiting
 
     def _holds_back(self, tail: bytes, ref: int, time_ns: int) -> bool:
-        """Return whether the bytes of a frame that just began wait for the next ones."""
+        """Return whether the bytes of a frame that just began wait for the following bytes."""
         if self._frame is None or not _is_doubtful(tail, self._frame.mark):
             return False
         self._held = tail, ref, time_ns

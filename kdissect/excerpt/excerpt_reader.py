@@ -172,7 +172,10 @@ class Recorder:
             self._emit(Piece(ref, time_ns, direction, b"", 0, ACK))
 
     def fed(self, waits: bool) -> None:
-        """Forget the headers of packets whose bytes are all emitted. TLS does not show which ones."""
+        """Forget the headers of packets whose bytes are all emitted.
+
+        TLS does not show which headers these are.
+        """
         if not waits and not self.plan.is_tls and not any(cutter.holds_back for cutter in self._cutters):
             self._headers = None
 

@@ -50,7 +50,7 @@ def excerpts(
     """Return the packets of each excerpt. Each group is one excerpt. Empty for one that is too large.
 
     `opened` returns the captures to read, from their start. It is called twice and must return equal captures
-    both times. Link, network and transport headers are those of the captured packets, with lengths, sequence
+    both times. Link, network and transport headers come from the captured packets, with lengths, sequence
     numbers and checksums of the bytes that stay. Secrets are overwritten unless `show_secrets`.
     """
     plans = plan(wanted, opened().events(), show_secrets)

@@ -22,8 +22,8 @@ _TRIES = 1000  # names of one letter have only 26 replacements
 
 # Names replaced by other names of equal length, the same name always by the same replacement.
 class Names:
-    """Replacements by a hash with a key that is made for each run and stored in no file. A replacement does
-    not reveal the name, nor whether two files name the same thing.
+    """Replacements by a hash with a key that is created for each run and not stored. A replacement does not
+    reveal the name, nor whether two files name the same thing.
     """
 
     def __init__(self, key: bytes | None = None) -> None:

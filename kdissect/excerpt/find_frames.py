@@ -56,10 +56,10 @@ class _Open:
 class FrameSearch:
     """Search for frames: `add` every event, then ask for `result`.
 
-    Exchanges of TLS connections are taken if `decrypted`. If a filter takes the first exchange of a
-    connection at its end, its negotiation belongs to it: so plans wait until all events were seen.
-    `is_by_kind`: `takes` has the same answer for exchanges of one connection, API, version and client id.
-    `note` returns further text for a frame's label.
+    Exchanges of TLS connections count if `decrypted`. If a filter takes the first exchange of a connection at
+    its end, its negotiation belongs to it: so plans wait until all events were seen. `is_by_kind`: `takes`
+    has the same answer for exchanges of one connection, API, version and client id. `note` returns further
+    text for a frame's label.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
 _PUSH = 8  # RFC 9293 section 3.1
-_FIRST = 1  # sequence number of the first byte of either direction
+_FIRST = 1  # sequence number of either direction's first byte
 
 
 class _Connection:
@@ -43,7 +43,7 @@ class _Connection:
 
 
 def frame_packets(exchanges: Iterable[Exchange]) -> Iterator[tuple[Packet, Exchange, str]]:
-    """Packets with the exchange and side they carry, by time. Frames without bytes are left out."""
+    """Yield packets with the exchange and side they carry, by time. Frames without bytes are left out."""
     connections: dict[str, _Connection] = {}
     for _, _, exchange, side in _by_time(exchanges):
         frame = exchange.request if side == "request" else exchange.response

@@ -61,7 +61,7 @@ class Headers(NamedTuple):
 
 
 def headers_of(link_type: int, data: bytes, segment: PlainSegment) -> Headers:
-    """Return the packet's own headers, or new ones with the same addresses if it came in a tunnel or in
+    """Return the packet's own headers, or new ones with equal addresses if it came in a tunnel or in
     fragments.
     """
     if is_commented(link_type):

@@ -20,8 +20,8 @@ def write_frames(
 ) -> None:
     """Read the captures from their start and write the packets of the frames, as they come.
 
-    Comments say which frame begins in a packet; `noted`: and what is noted of it. Memory is that of open
-    connections and of what waits for missing segments.
+    Comments say which frame begins in a packet; `noted`: and what is noted of it. Memory grows with open
+    connections and with data that waits for missing segments.
     """
     if not found.connections:
         return

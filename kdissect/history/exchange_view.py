@@ -24,17 +24,17 @@ PartitionKey = tuple[str | bytes, int]
 
 
 def losses_of(info: ConnectionInfo) -> int:
-    """How many places of a connection are known where bytes were lost."""
+    """Return how many places of a connection are known where bytes were lost."""
     return sum(info.anomaly_counts[kind] for kind in _LOSSES)
 
 
 class ExchangeView:
-    """One exchange. `request` and `response` are decoded bodies, None where there is none that fits.
+    """One exchange. `request` and `response` are decoded bodies, None unless the body fits.
 
     `losses` counts the places of the connection where bytes were lost up to now: a machine that sees it grow
-    knows that it missed something. `others_whole` says the same of the other connections of the capture set,
-    for machines that look at several. Bodies that the exchange keeps are taken from there, others are decoded
-    when first asked for.
+    knows that it missed something. `others_whole` says the same about the capture set's other connections,
+    for machines that look at several. The view uses bodies that the exchange stores and decodes other bodies
+    on first use.
     """
 
     __slots__ = (
@@ -61,7 +61,7 @@ class ExchangeView:
         self.version = -1 if version is None else version
         self.losses = losses_of(self.info) if self.info.anomaly_counts else 0
         self.is_misread = False
-        """Whether a body that was asked for does not fit, or was captured in part."""
+        """Whether a requested body does not fit, or was captured in part."""
         self._evidence: Evidence | None = None
         self.is_read = False
         """Whether neither body is left to read: what there is was decoded before, and fits."""
@@ -83,7 +83,7 @@ class ExchangeView:
 
     @property
     def request(self) -> Any:
-        """The decoded request; read when first asked for."""
+        """The request, decoded on first use."""
         if self._request is _UNREAD:
             self._request = self._read(False)
         return self._request
@@ -109,24 +109,27 @@ class ExchangeView:
 
     @property
     def evidence(self) -> Evidence:
-        """What a fact about this exchange points at."""
+        """Evidence that a fact about this exchange refers to."""
         if self._evidence is None:
             self._evidence = evidence_of(self.exchange)
         return self._evidence
 
     def fact(self, kind: StrEnum, key: tuple[Any, ...], path: str = "", **more: Any) -> Fact:
-        """What this exchange shows; `more` are other parts of a Fact. As sure as `all_whole`, unless said."""
+        """Return a fact about this exchange. `more` are other parts of a Fact.
+
+        As sure as `all_whole`, unless said.
+        """
         more.setdefault("sure", self.all_whole)
         return Fact(kind, key, self.evidence, path=path, **more)
 
     @property
     def is_whole(self) -> bool:
-        """Whether the connection was captured from its start, and nothing of it was lost so far."""
+        """Whether the connection was captured from its start, without a loss so far."""
         return not self.losses and not self.info.middle_start
 
     @property
     def all_whole(self) -> bool:
-        """Whether that holds, and nothing of the capture set's other connections was lost."""
+        """Whether the connection is whole, and no bytes of the capture set's other connections were lost."""
         return self.is_whole and self.others_whole
 
     @property
@@ -137,13 +140,13 @@ class ExchangeView:
 
     @property
     def sent_ns(self) -> int:
-        """Time of the request's first byte; that of the response for an orphan."""
+        """Time of the request's first byte, or of the response's first byte for an orphan."""
         exchange = self.exchange
         frame = exchange.request or exchange.response
         return 0 if frame is None else frame.time_ns
 
     def _read(self, is_response: bool) -> Any:
-        """The value of a body that fits, else None.
+        """Return the value of a body that fits, else None.
 
         Half a body is no basis for a fact. Nor is one with bytes left over: its layout is another than the
         version says.
@@ -164,6 +167,6 @@ class ExchangeView:
 
 
 def partition_of(field: RecordsField) -> PartitionKey:
-    """The partition whose records stand there."""
+    """Return the partition whose records stand there."""
     topic = field.topic if field.topic_id is None else field.topic_id
     return topic or "", -1 if field.partition is None else field.partition

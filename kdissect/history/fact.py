@@ -28,7 +28,9 @@ class Evidence(NamedTuple):
 
 
 def is_answered_before(earlier: Evidence, later: Evidence) -> bool:
-    """Whether the response of one exchange was captured before the request of another; True without one."""
+    """Return whether the response of one exchange was captured before the request of another one; True if
+    either is missing.
+    """
     response, request = earlier.response, later.request
     if response is None or request is None:
         return earlier.answered_ns <= later.sent_ns
@@ -36,7 +38,9 @@ def is_answered_before(earlier: Evidence, later: Evidence) -> bool:
 
 
 def is_answered_first(exchange: Exchange) -> bool:
-    """Whether the response was captured before the request: the order of packets proves nothing then."""
+    """Return whether the response was captured before the request: the order of packets proves nothing
+    then.
+    """
     # Hot, once an exchange.
     request, response = exchange.request, exchange.response
     if request is None or response is None:
@@ -47,12 +51,12 @@ def is_answered_first(exchange: Exchange) -> bool:
 
 
 def answer_of(evidence: Evidence) -> tuple[int, int] | None:
-    """The last packet of a response and its time, for the native engine; None without a response."""
+    """Return the last packet of a response and its time, for the native engine; None without a response."""
     return None if evidence.response is None else (evidence.response[1], evidence.answered_ns)
 
 
 def is_sent_before(earlier: Evidence, later: Evidence) -> bool:
-    """Whether the request of one exchange was captured before that of another."""
+    """Return whether the request of one exchange was captured before the request of another one."""
     first, second = earlier.request, later.request
     if first is None or second is None:
         return earlier.sent_ns < later.sent_ns
@@ -60,15 +64,15 @@ def is_sent_before(earlier: Evidence, later: Evidence) -> bool:
 
 
 def is_of_connection(known: Evidence | None, connection: str) -> bool:
-    """Whether what is known came from a connection, or from none.
+    """Return whether what is known came from a connection, or from none.
 
-    What came from another one may be this connection, captured on the other side of a NAT.
+    An exchange of another connection may belong to this one, captured on the other side of a NAT.
     """
     return known is None or known.connection == connection
 
 
 def evidence_of(exchange: Exchange) -> Evidence:
-    """The identity and packets of an exchange."""
+    """Return the identity and packets of an exchange."""
     request, response = exchange.request, exchange.response
     parts = (
         exchange.connection.id,
@@ -87,10 +91,10 @@ class Fact(NamedTuple):
     """A change of state, or a difference from what the state led to expect.
 
     `kind` is a member of the machine's own enumeration, `key` the machine's key. `expected` and `seen` are
-    values of the field `path` of the request or response (`side`); for a change they are the old and the new
-    value. `earlier` is the exchange that `expected` comes from. `sure` is False where bytes of the connection
-    were lost, or the capture began too late, so that something unseen may explain it. `detail` is one line
-    for people.
+    values of the field `path` in the request or response (`side`), or the old and the new value if the fact
+    is a change. `earlier` is the exchange that `expected` comes from. `sure` is False where bytes of the
+    connection were lost, or the capture began too late, so that something unseen may explain it. `detail` is
+    one line for people.
     """
 
     kind: StrEnum

@@ -1,13 +1,12 @@
 """All histories together, fed with the analyzer's events."""
 
 from collections.abc import Callable, Collection, Iterable
-from collections.abc import Set as AbstractSet
 from copy import copy
 from typing import Any
 
-from kdissect.history.api_keys import API_VERSIONS
+from kdissect.history.api_keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from kdissect.history.connections.connection_problems import ConnectionProblem, ConnectionProblems
-from kdissect.history.connections.negotiated_versions import NegotiatedVersions, Negotiation
+from kdissect.history.connections.negotiated_versions import NegotiatedVersions, Negotiation, Range
 from kdissect.history.connections.refused_requests import RefusedRequests
 from kdissect.history.connections.sasl_login import SaslHistory
 from kdissect.history.connections.throttling import Throttling, has_throttle
@@ -41,41 +40,47 @@ _AS_COMPLETED = (
     "transactions", "classic_groups", "modern_groups", "leader_epochs", "broker_epochs", "telemetry",
     "connection_problems", "refused_requests", "stored_batches",
 )  # fmt: skip
-# Clients that sent or got what nobody can read, each in 100 bytes. More of them, and later ones are believed.
+# Clients that sent or received unreadable bytes, each in 100 bytes. Beyond this number, later clients are
+# believed.
 MISSED_KEPT = 50_000
 # Pairs of API and version whose machines are known; Kafka has 368, hostile requests can name 2^32.
 KINDS_KEPT = 4096
+_NEVER_SETTLED = frozenset({API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE})
 _NO_BODIES = (None, None)
 Kind = tuple[int | None, int | None]
 """API key and version."""
-_NOTHING: frozenset[tuple[int, int]] = frozenset()
 
 
 class Track(StreamOrder):
-    """One connection: the order of its exchanges, and the kinds of them that are settled.
+    """One connection: the order of its exchanges, and what it negotiated.
 
-    Of a settled kind the machines that watch every exchange learn nothing: its version was used as offered,
-    and the connection is neither one with SASL nor throttled.
+    It is quiet if neither SASL nor throttling is known of it. The machines that watch every exchange then
+    learn nothing from a request in a version that the broker offered, unless it negotiates or logs in.
     """
 
-    __slots__ = ("negotiation", "settled")
+    __slots__ = ("is_quiet", "negotiation")
 
     def __init__(self, due: int = 0) -> None:
         super().__init__(due)
         self.negotiation: Negotiation | None = None
-        self.settled: AbstractSet[tuple[int, int]] = _NOTHING
+        self.is_quiet = False
+
+    def is_settled(self, exchange: Exchange) -> bool:
+        """Return whether the machines that watch every exchange learn nothing from one of its API and
+        version.
+        """
+        key, version, known = exchange.api_key, exchange.api_version, self.negotiation
+        if known is None or not self.is_quiet or key is None or version is None:
+            return False
+        return key not in _NEVER_SETTLED and known.allows(key, version)
 
     def is_offered_by(self, exchange: Exchange, versions: NegotiatedVersions) -> bool:
-        """Whether the versions known of a quiet connection come from an exchange."""
-        if exchange.api_key != API_VERSIONS or self.settled is _NOTHING:
+        """Return whether the versions known of a quiet connection come from an exchange."""
+        if exchange.api_key != API_VERSIONS or not self.is_quiet:
             return False
         known = versions.connections.peek(exchange.connection.id)
         by = None if known is None else known.offered_by
         return by is not None and by.ordinal == exchange.ordinal
-
-    def unsettle(self) -> None:
-        """Every exchange is shown to all machines."""
-        self.settled = _NOTHING
 
 
 Feed = Callable[[ExchangeView], list[Fact]]
@@ -83,10 +88,10 @@ Passes = Callable[[Exchange, Any], bool]
 
 
 class Watchers:
-    """`machines` watch an API; `feeds` are those of the ones that can learn anything from the version.
+    """`machines` watch an API; `feeds` are the feeds of machines that can learn from the version.
 
-    `own` leaves out those that watch every exchange; beside each stands what tells that an exchange passes it
-    by, None where nothing does.
+    `own` leaves out machines that watch every exchange. It pairs each machine with the function that decides
+    whether an exchange passes it, or None.
     """
 
     __slots__ = ("feeds", "machines", "own")
@@ -103,7 +108,7 @@ class Watchers:
 class KindWatchers:
     """Those of one API and version by their order, and whether its answers have a throttle time.
 
-    `parts` gives the values by which an exchange passes some of them by, None where there are none.
+    `parts` reads the values by which an exchange passes some machines, or is None.
     """
 
     __slots__ = ("as_completed", "has_throttle", "in_stream_order", "own", "parts")
@@ -120,11 +125,11 @@ class KindWatchers:
 
 
 class History:
-    """Feed it every event with `add`, then `finish`; each gives the facts that it completes.
+    """Feed it every event with `add`, then call `finish`; each returns the facts that it completes.
 
     Machines of one connection get its exchanges in the order of their requests, the others as they complete
     (`stream_order`). `only` names the machines that are fed, by their attributes; None: all. Without
-    `increments` there is no fact for each incremental fetch. Raises nothing; the state between calls is plain
+    `increments` there is no fact for each incremental fetch. Raises nothing. The state between calls is plain
     and picklable.
     """
 
@@ -157,28 +162,29 @@ class History:
         self._watchers: dict[Kind, KindWatchers] = {}
         self._tracks: dict[str, Track] = {}
         self._due: dict[str, int] = {}
-        """What is due next on connections without a track, of which nothing else is known."""
+        """The next event on connections without a track."""
         self._holed: set[str] = set()
         """Capture sets of which bytes were lost, or whose packets are not in the order of their sending."""
         self._missed: set[tuple[Machine, str, str]] = set()
-        """Machines that could not read a body, with capture set and client: what it told them is missing, so
-        that their facts about this client are unsure. An exchange that passes a machine makes no fact.
+        """Machines that could not read a body, with capture set and client: its message to them is
+        missing, so that their facts about this client are unsure. An exchange that passes a machine makes
+        no fact.
         """
 
     def _chosen(self, names: tuple[str, ...], only: Collection[str] | None) -> tuple[Machine, ...]:
         return tuple(getattr(self, name) for name in names if only is None or name in only)
 
     def is_holed(self, capture_set: str) -> bool:
-        """Whether bytes of a capture set are known to be lost, or to be in another order."""
+        """Return whether bytes of a capture set are known to be lost, or to be in another order."""
         return capture_set in self._holed
 
     def due_on(self, connection: str) -> int | None:
-        """The ordinal that is due next on a connection; None where others are held back."""
+        """Return the next ordinal on a connection; None while exchanges are buffered."""
         track = self._tracks.get(connection)
         return self._due.get(connection, 0) if track is None else track.next_alone
 
     def go_on(self, connection: str, ordinal: int) -> None:
-        """Exchanges of which no machine learns anything went by; this one is due next."""
+        """Skip exchanges of which no machine learns anything, so that this ordinal is next."""
         track = self._tracks.get(connection)
         if track is None:
             self._due[connection] = ordinal
@@ -186,15 +192,15 @@ class History:
             track.go_on(ordinal)
 
     def has_track(self, connection: str) -> bool:
-        """Whether more is known of a connection than what is due next."""
+        """Return whether more is known of a connection than what is due next."""
         return connection in self._tracks
 
     def set_aside(self, connection: str) -> int:
-        """Forget a connection without a track; gives the ordinal that is due next."""
+        """Forget a connection without a track and return its next ordinal."""
         return self._due.pop(connection, 0)
 
     def _goes_on(self, exchange: Exchange) -> bool:
-        """Whether an exchange is due and no other is held back; it went by then."""
+        """Return whether an exchange is next and no other one is buffered, and skip it then."""
         connection, ordinal = exchange.connection.id, exchange.ordinal
         if self.due_on(connection) != ordinal:
             return False
@@ -202,14 +208,14 @@ class History:
         return True
 
     def _track_of(self, connection: str) -> Track:
-        """A connection by its id."""
+        """Return a connection by its id."""
         found = self._tracks.get(connection)
         if found is None:
             found = self._tracks[connection] = Track(self._due.pop(connection, 0))
         return found
 
     def _watching(self, key: int | None, version: int | None) -> KindWatchers:
-        """The machines that watch an API in a version."""
+        """Return the machines that watch an API in a version."""
         found = self._watchers.get((key, version))
         if found is None:
             if len(self._watchers) >= KINDS_KEPT:
@@ -221,11 +227,13 @@ class History:
         return found
 
     def add(self, event: Event, parts: Parts | None = None) -> list[Fact]:
-        """Take the analyzer's next event; `parts` are what `PARTS` gives of an exchange, if that is known."""
+        """Take the analyzer's next event; `parts` are the values that `PARTS` reads of an exchange, if
+        known.
+        """
         return self.take(event, parts)[1]
 
     def take(self, event: Event, parts: Parts | None = None) -> tuple[list[Exchange], list[Fact]]:
-        """The same; gives also the exchanges whose turn it is by their requests."""
+        """Do the same, and also return the exchanges whose turn it is by their requests."""
         if isinstance(event, Exchange):
             return self.take_exchange(event, parts=parts)
         if isinstance(event, ConnectionClosed) and event.connection.kind is ConnectionKind.KAFKA:
@@ -239,39 +247,44 @@ class History:
         return [], []
 
     def close(self, event: ConnectionClosed) -> list[ConnectionProblem]:
-        """The connections that came to nothing, as far as the end of one completes it."""
+        """Return the failed connections that the end of a connection completes."""
         return self.connection_problems.close(event) if self._reports_problems else []
 
     def take_problems(self) -> list[ConnectionProblem]:
-        """`finish` for connections that came to nothing."""
+        """Call `finish` for failed connections."""
         return self.connection_problems.finish() if self._reports_problems else []
 
-    def lend(self, info: ConnectionInfo) -> tuple[int, AbstractSet[tuple[int, int]] | None] | None:
-        """The ordinal that is due next on a connection, and the kinds of which machines that watch every
-        exchange learn nothing (None: there are none). None where exchanges are to be taken one by one.
+    def lend(self, info: ConnectionInfo) -> tuple[int, dict[int, Range] | None] | None:
+        """Return the next ordinal of a connection, and the version ranges by API key in which machines that
+        watch every exchange learn nothing (None: in all versions). None: exchanges are taken one by one.
         """
         if info.id not in (self._tracks if self._watches_all else self._due) or not self.lends(info):
             return None
         due = self.due_on(info.id)
-        if due is None:
+        if due is None or not self._watches_all:
+            return None if due is None else (due, None)
+        track = self._tracks[info.id]
+        if track.negotiation is None or not track.is_quiet:
             return None
-        return due, self._tracks[info.id].settled if self._watches_all else None
+        return due, track.negotiation.offered
 
     def lends(self, info: ConnectionInfo) -> bool:
-        """Whether no anomaly of a connection, so far, requires that its exchanges are taken one by one."""
+        """Return whether no anomaly of a connection, so far, requires that exchanges are taken one by one."""
         return self.lends_each((info,))[0]
 
     def lends_each(self, infos: Iterable[ConnectionInfo]) -> list[bool]:
-        """The same of several connections."""
+        """Return `lends` for several connections."""
         # Hot, once a block for each of its connections.
         return [not info.anomaly_counts for info in infos]
 
     def take_back(self, info: ConnectionInfo, due: int) -> None:
-        """Those before this ordinal passed while the connection was lent."""
+        """Continue at this ordinal: earlier exchanges passed while the native engine owned the connection."""
         self.go_on(info.id, due)
 
     def row_asks(self, key: int, version: int) -> RowAsks | None:
         """What machines ask of rows of a kind; None where one has to be fed."""
+        if self._watches_all and key in _NEVER_SETTLED:
+            return None
         watchers = self._watching(key, version)
         has_throttle = self._watches_all and watchers.has_throttle
         return row_asks(key, version, (machine for _, machine in watchers.own), has_throttle)
@@ -281,8 +294,8 @@ class History:
     ) -> tuple[list[Exchange], list[Fact]]:
         """`take` of an exchange.
 
-        `before` is given where it is that one of its connection once more, with the same bytes but for the
-        correlation id: then there is no fact for versions that are offered again.
+        `before` is an earlier exchange of its connection with the same bytes but for the correlation id, or
+        None: with it, versions that are offered again produce no fact.
         """
         due, facts = self._take_exchange(exchange, before, parts)
         if exchange.close is not None and self._counts_refusals:
@@ -298,9 +311,7 @@ class History:
             watchers = self._watching(exchange.api_key, exchange.api_version)
             return [exchange], self._take_own(exchange, watchers, parts)
         track = self._track_of(exchange.connection.id)
-        if (exchange.api_key, exchange.api_version) in track.settled or (
-            before is not None and track.is_offered_by(before, self.versions)
-        ):
+        if track.is_settled(exchange) or (before is not None and track.is_offered_by(before, self.versions)):
             facts = self._take_settled(exchange, track)
             if facts is not None:
                 return [exchange], facts
@@ -312,7 +323,9 @@ class History:
         return due, facts
 
     def _take_settled(self, exchange: Exchange, track: Track) -> list[Fact] | None:
-        """Feed an exchange of a settled kind. None, and nothing is done, where it is not as the others."""
+        """Feed an exchange of a settled kind. Return None without any change if it differs from the
+        others.
+        """
         # Hot, once an exchange.
         asked, answered = exchange.bodies_cache or _NO_BODIES
         if asked is None or exchange.connection.anomaly_counts:
@@ -333,7 +346,7 @@ class History:
         return self._take_own(exchange, watchers)
 
     def _take_own(self, exchange: Exchange, watchers: KindWatchers, parts: Parts | None = None) -> list[Fact]:
-        """Feed an exchange to the machines that watch its API, but for those that it passes by."""
+        """Feed an exchange to the machines that watch its API, except those that it passes."""
         # Hot, once an exchange.
         view = self._view(exchange) if exchange.connection.anomaly_counts else None
         if not watchers.own:
@@ -348,11 +361,11 @@ class History:
         return facts
 
     def finish(self) -> list[Fact]:
-        """The input is over: what was held back goes by."""
+        """End the input: feed the buffered exchanges."""
         return self.take_rest()[1]
 
     def take_rest(self) -> tuple[list[Exchange], list[Fact]]:
-        """`finish` that gives also the exchanges that were held back, connection by connection."""
+        """Do `finish`, and also return the buffered exchanges, connection by connection."""
         flushed = [self._flush(track) for track in self._tracks.values()]
         self._tracks.clear()
         self._due.clear()
@@ -373,14 +386,12 @@ class History:
     def _feed_in_order(self, view: ExchangeView, track: Track) -> list[Fact]:
         connection, negotiations = view.info.id, self.versions.connections
         if track.negotiation is not None and connection not in negotiations:
-            negotiations.put(connection, copy(track.negotiation))  # settled ones do not count as used
+            negotiations.put(connection, copy(track.negotiation))  # exchanges of settled kinds do not use it
         facts = self._feed(self._watching(view.key, view.version).in_stream_order, view)
         known = negotiations.peek(connection)
         track.negotiation = None if known is None else known.at_rest()
-        if known is None or connection in self.sasl.connections or connection in self.throttling.connections:
-            track.unsettle()
-        else:
-            track.settled = known.settled
+        has_state = connection in self.sasl.connections or connection in self.throttling.connections
+        track.is_quiet = known is not None and not has_state
         return facts
 
     def _feed(self, watchers: Watchers, view: ExchangeView) -> list[Fact]:
@@ -407,7 +418,9 @@ class History:
         return facts
 
     def _counts_missed(self, machine: Machine) -> bool:
-        """Whether what a machine cannot read is noted here; producers count on their own, by connection."""
+        """Return whether this class notes what a machine cannot read. Producers count on their own, by
+        connection.
+        """
         return (
             machine.api_keys is not None and machine is not self.producers and len(self._missed) < MISSED_KEPT
         )

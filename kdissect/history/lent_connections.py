@@ -8,21 +8,21 @@ from kdissect.session.info import ConnectionInfo
 
 
 class LentConnections:
-    """The connections on which something went by, by number, until `clear`."""
+    """The connections on which exchanges passed, by number, until `clear`."""
 
     def __init__(self) -> None:
         self._numbers: dict[ConnectionInfo, int] = {}
         self.infos: list[ConnectionInfo] = []
 
     def of(self, info: ConnectionInfo) -> int:
-        """The number of a connection."""
+        """Return the number of a connection."""
         number = self._numbers.setdefault(info, len(self.infos))
         if number == len(self.infos):
             self.infos.append(info)
         return number
 
     def evidence(self, api_key: int, row: native.EvidenceRow) -> Evidence:
-        """An exchange of such a row."""
+        """Return an exchange of such a row."""
         number, ordinal, version, request, response, sent_ns, answered_ns = row
         connection = self.infos[number].id
         return Evidence(connection, ordinal, api_key, version, request, response, sent_ns, answered_ns)

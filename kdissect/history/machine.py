@@ -1,4 +1,4 @@
-"""What every history is."""
+"""Interfaces of every history."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -13,7 +13,7 @@ from kdissect.session.info import ConnectionInfo
 
 
 def nothing_lent() -> None:
-    """What the compiled part goes on with is handed over: there is nothing (`Producers.have_back`)."""
+    """Do nothing: the native engine owns no state (`Producers.have_back`)."""
 
 
 class Machine(Protocol):
@@ -23,7 +23,7 @@ class Machine(Protocol):
     """The APIs it watches; None: every exchange, orphans and SASL tokens too."""
 
     def feed(self, view: ExchangeView) -> list[Fact]:
-        """Take the next exchange in canonical order; gives what it shows. Raises nothing."""
+        """Take the next exchange in canonical order and return its facts. Raises nothing."""
 
 
 @runtime_checkable
@@ -31,31 +31,33 @@ class Choosy(Protocol):
     """A machine that learns from some versions of its APIs only."""
 
     def concerns(self, api_key: int, api_version: int) -> bool:
-        """Whether exchanges of this version can tell it anything."""
+        """Return whether the machine can learn from exchanges of this version."""
 
 
 @runtime_checkable
 class Passing(Protocol):
-    """A machine that sees by a few values that there is nothing to tell of an exchange."""
+    """A machine that sees by a few values that an exchange has no fact to report."""
 
     reads_parts: ClassVar[bool]
-    """Whether `passes` looks at the values; else it is called without any."""
+    """Whether `passes` looks at the values. If not, it is called without any."""
 
     def passes(self, exchange: Exchange, parts: Any) -> bool:
-        """Whether `feed` would tell nothing of an exchange; what it would learn is learned then.
+        """Return True and update the state if `feed` would report no fact about an exchange.
 
         `parts` are those values, which `PARTS` reads of an exchange whose bodies fit; None for any other one.
         """
 
 
 class Again(Protocol):
-    """A machine that tells by its state whether an answer that was given before is nothing to it now."""
+    """A machine that sees by its state whether a repeated response adds anything now."""
 
     def stated(self, view: ExchangeView) -> Any:
-        """What an exchange whose bodies fit tells: for later ones with the same bodies."""
+        """Return the statements of an exchange whose bodies fit, for later exchanges with the same bodies."""
 
     def stands(self, info: ConnectionInfo, stated: Any) -> bool:
-        """Whether all of that is as it was told last: no fact, and nothing new, comes of being told again."""
+        """Return whether all of that is as it was reported last, so that repeating it causes no fact and no
+        change.
+        """
 
     def repeat(self, info: ConnectionInfo, stated: Any, evidence: Evidence) -> None:
         """Take it, if it `stands`."""
@@ -66,4 +68,4 @@ PARTS: dict[int, Callable[[Exchange], Parts | None]] = {
     apis.PRODUCE: produce_parts,
     apis.FETCH: fetch_parts,
 }
-"""What reads the values by which exchanges pass machines by, by API; None for one that has to be fed."""
+"""Readers of the values by which machines skip exchanges, by API; None for one that has to be fed."""

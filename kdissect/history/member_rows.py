@@ -33,7 +33,10 @@ class MemberRows(NamedTuple):
 
 @lru_cache(maxsize=_VERSIONS)
 def member_rows(api_key: int, version: int) -> MemberRows | None:
-    """How a request of `MEMBER_FIELDS` is read; None for a version that is not known. Compiled only."""
+    """Return how a request of `MEMBER_FIELDS` is read; None for a version that is not known.
+
+    Compiled only.
+    """
     request, response = known_body(api_key, version, False), known_body(api_key, version, True)
     if request is None or response is None:
         return None

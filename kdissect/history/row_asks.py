@@ -1,4 +1,5 @@
-"""What machines ask of a row of a block, so that one of which there is nothing to tell becomes no object.
+"""Values that machines need of a row of a block, so that a row without a fact to report does not become an
+object.
 
 The compiled part reads the values and asks (native/src/judging). Bodies are canonical.
 """
@@ -21,7 +22,7 @@ from kdissect.session.info import ConnectionInfo
 
 
 class RowAsks(NamedTuple):
-    """Who asks."""
+    """Requests that machines make of rows."""
 
     asks_sequences: bool = False
     """Whether batches with a producer id are for `lent_sequences`."""
@@ -34,17 +35,20 @@ class RowAsks(NamedTuple):
     is_transactional: bool = False
     """Whether Produces in transactions are to be fed."""
     knows_epoch: Callable[[ConnectionInfo, int, int], bool] | None = None
-    """Whether a Fetch of the metadata log names an epoch that is known; others are to be fed."""
+    """Whether a Fetch of the metadata log names an epoch that is known. Machines must see other Fetches."""
     zeros: tuple[str, ...] = ()
     """Numbers of the answer that have to be 0."""
     epochs: tuple[str, ...] = ()
     """Epochs of the answer that must not be known."""
     again: tuple[Again, ...] = ()
-    """Who takes an answer of `ANNOUNCING` that was given before, where it stands."""
+    """The receiver of a repeated `ANNOUNCING` response, at its position."""
 
 
 def row_asks(api_key: int, version: int, machines: Iterable[Machine], has_throttle: bool) -> RowAsks | None:
-    """What these ask of a kind; None where one has to be fed. `has_throttle`: throttles are looked for."""
+    """Return what these machines need of rows with an API and version; None if one must be fed.
+
+    `has_throttle`: throttles are looked for.
+    """
     asks = RowAsks(zeros=("throttle_time_ms",) if has_throttle else ())
     for machine in machines:
         found = _with(asks, machine, api_key, version)

@@ -1,4 +1,4 @@
-"""States by key, of which only so many are kept."""
+"""States by key, bounded in number."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
@@ -19,7 +19,7 @@ class Table(Generic[K, V]):
         self.forgotten = 0
 
     def get(self, key: K) -> V | None:
-        """The state of a key, which counts as used now."""
+        """Return the state of a key, which counts as used now."""
         found = self._entries.get(key)
         if found is not None:
             self._entries.move_to_end(key)
@@ -35,16 +35,16 @@ class Table(Generic[K, V]):
         return value
 
     def get_or(self, key: K, make: Callable[[], V]) -> V:
-        """The state of a key, made if there is none."""
+        """Return the state of a key, made if there is none."""
         found = self.get(key)
         return self.put(key, make()) if found is None else found
 
     def pop(self, key: K) -> V | None:
-        """Remove a key; its state."""
+        """Remove a key; return its state."""
         return self._entries.pop(key, None)
 
     def peek(self, key: K) -> V | None:
-        """The state of a key, without counting it as used."""
+        """Return the state of a key, without counting it as used."""
         return self._entries.get(key)
 
     def use(self, key: K) -> None:
@@ -61,5 +61,5 @@ class Table(Generic[K, V]):
         return iter(self._entries.values())
 
     def items(self) -> Iterator[tuple[K, V]]:
-        """Keys and states, the one unused for longest first."""
+        """Return keys and states, the one unused for longest first."""
         return iter(self._entries.items())

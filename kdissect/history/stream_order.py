@@ -1,9 +1,9 @@
 """The canonical order of exchanges.
 
-The analyzer reports an exchange when it is complete; acks=0 requests wait a moment and unanswered ones until
-the connection ends. `StreamOrder` gives the exchanges of one connection in the order of their requests.
-Between connections the order is that of completion: while streaming that is the order in which the analyzer
-reports, and a distributed run gets it by sorting with `engine.event_order`.
+The analyzer reports an exchange when it is complete. Requests with acks=0 wait a moment, and unanswered ones
+until the connection ends. `StreamOrder` returns the exchanges of one connection in the order of their
+requests. Between connections the order is that of completion: while streaming that is the order in which the
+analyzer reports, and a distributed run gets it by sorting with `engine.event_order`.
 """
 
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
@@ -29,10 +29,13 @@ class StreamOrder:
         self._bytes = 0
 
     def add(self, exchange: Exchange) -> list[Exchange]:
-        """Take an exchange; gives those whose turn it is. Orphan responses have no place: theirs is now."""
+        """Take an exchange and return the exchanges whose turn it is.
+
+        Orphan responses have no place: theirs is now.
+        """
         ordinal = exchange.ordinal
         if ordinal >= FIRST_ORPHAN_ORDINAL or ordinal < self._next:
-            return [exchange]  # `ordinal < next`: it came after the order was given up
+            return [exchange]  # `ordinal < next`: it came after the order was dropped
         if ordinal == self._next and not self._held:  # nearly always
             self._next += 1
             return [exchange]
@@ -47,7 +50,10 @@ class StreamOrder:
         return due
 
     def is_next(self, exchange: Exchange) -> bool:
-        """Whether an exchange alone is due now, as nearly all are; then it is taken. Otherwise: `add`."""
+        """Return whether an exchange alone is next, as nearly all are, and consume it then.
+
+        Otherwise: `add`.
+        """
         if exchange.ordinal != self._next or self._held:
             return False
         self._next += 1
@@ -55,11 +61,11 @@ class StreamOrder:
 
     @property
     def next_alone(self) -> int | None:
-        """The ordinal that is due next; None where others are held back."""
+        """The ordinal that comes next; None while later exchanges are buffered."""
         return None if self._held else self._next
 
     def go_on(self, ordinal: int) -> None:
-        """Those before this one were taken elsewhere, in their order."""
+        """Continue at an ordinal: other code took the earlier exchanges, in their order."""
         self._next = ordinal
 
     def _due(self) -> list[Exchange]:

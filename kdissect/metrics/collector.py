@@ -47,7 +47,7 @@ _PARTITION = ("group", "topic", "partition")
 
 
 def _of(part: str, attribute: str, unit: float = 1) -> Callable[[Snapshot], Samples]:
-    """Return the samples of one attribute of all counts in a part of the snapshot."""
+    """Return the samples of one attribute for all counts in a part of the snapshot."""
 
     def samples(snapshot: Snapshot) -> Samples:
         for labels, counts in getattr(snapshot, part).items():
@@ -83,7 +83,7 @@ def _groups(attribute: str) -> Callable[[Snapshot], Samples]:
 
 
 def _captured(value: Callable[[CaptureCounts], float | None]) -> Callable[[Snapshot], Samples]:
-    """Return the samples of a number of the capture, if there is a capture and it knows the number."""
+    """Return the samples of a capture's number, if there is a capture and it knows the number."""
 
     def samples(snapshot: Snapshot) -> Samples:
         found = None if snapshot.capture is None else value(snapshot.capture)
@@ -125,10 +125,10 @@ METRICS: tuple[Metric, ...] = tuple(
          "requests that got no response before their connection or the capture ended",
          _of("exchanges", "unanswered")),
         ("errors_total", _C, ("api", "error", "broker", "client_id"),
-         "responses with an error code, by its name; one with several codes counts under each",
+         "responses with an error code, by its name. A response with several codes counts under each",
          _of("errors", "value")),
         ("latency_seconds", _H, _EXCHANGE,
-         "from the last byte of the request to the first of its response; in a Fetch, waiting for data too",
+         "from the last byte of the request to the first of its response. In a Fetch, waiting for data too",
          _times("exchanges")),
         ("broker_seconds", _H, ("api", "broker"),
          "the part of the latency that was the broker's own, if it is known",
@@ -136,7 +136,7 @@ METRICS: tuple[Metric, ...] = tuple(
         ("throttle_seconds_total", _C, _EXCHANGE, "throttle times that responses asked for",
          _of("exchanges", "throttle_ns", 1e9)),
         ("topic_requests_total", _C, _TOPIC,
-         "exchanges that name the topic; one with several topics counts under each",
+         "exchanges that name the topic. An exchange with several topics counts under each",
          _of("topics", "requests")),
         ("topic_record_bytes_total", _C, _TOPIC, "bytes of record batches, as they are on the wire",
          _of("topics", "record_bytes")),
@@ -199,7 +199,9 @@ class SnapshotCollector(Collector):
         self._snapshot = snapshot
 
     def collect(self) -> Iterator[MetricFamily]:
-        """Yield all metrics of the catalogue, also those without a value, because 0 differs from missing."""
+        """Yield all metrics of the catalogue, including metrics without a value, because 0 differs from
+        missing.
+        """
         snapshot = self._snapshot()
         for entry in METRICS:
             family = _FAMILIES[entry.kind](entry.name, entry.help, labels=entry.labels)

@@ -5,7 +5,7 @@ Rules:
   by topic count it under each of its topics.
 - An error code counts once an exchange, as in `stats`. By topic it counts if the response names the topic of
   the code, or if the exchange has one topic only. Else it counts under `_SEVERAL`.
-- The labels are those of `stats.dimensions`, the broker's time is that of `stats.response_time`.
+- The labels come from `stats.dimensions`, the broker's time from `stats.response_time`.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from typing import Generic, Protocol, Self, TypeVar, cast
 
 from kdissect.report.printable import printable
 
-# Label sets of a group of metrics, and the same number for each label that was replaced. Most series of a set
-# are its histogram: 1000 clients and 1000 topics are 47 000 series, 4.5 MB and 0.7 s of CPU at each scrape.
+# Label sets in a group of metrics, and the same number for each replaced label. Most series of a set are its
+# histogram: 1000 clients and 1000 topics are 47 000 series, 4.5 MB and 0.7 s of CPU at each scrape.
 MAX_LABEL_SETS = 1000
 OTHER = "other"
 # Topic names have at most 249 characters (org.apache.kafka.common.internals.Topic#MAX_NAME_LENGTH). Client

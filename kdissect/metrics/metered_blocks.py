@@ -2,7 +2,7 @@
 one by one.
 
 Native builds only. A new key appears here in its order, so that label sets, and the labels that become
-`other`, are those of `ExchangeMetrics.add`. That function takes exchanges with errors.
+`other`, are equal to those from `ExchangeMetrics.add`. That function takes exchanges with errors.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kdissect.stats.watermarks import PARTITIONS_KEPT
 # both begin again.
 _GROUPS_KEPT = 10_000
 _WireTopic = tuple[bool, bytes]
-"""Whether it is an id, and the bytes of it or of the name."""
+"""Whether it is an id, and its bytes or the name's bytes."""
 
 
 class _Group(NamedTuple):

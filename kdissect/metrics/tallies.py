@@ -48,7 +48,7 @@ class TimeHistogram:
         return new
 
     def buckets(self) -> list[tuple[str, float]]:
-        """Pairs of upper bound in seconds and count of all times up to it, as Prometheus has them."""
+        """Return pairs of upper bound in seconds and count of all times up to it, as Prometheus has them."""
         total, found = 0, []
         for bound, count in zip((*BOUNDS_NS, None), self.counts, strict=True):
             total += count

@@ -1,1 +1,1 @@
-"""Terms of networks and of Kafka, as plain values. No I/O, no parsing, no policy."""
+"""Plain values for the terms of networks and Kafka. No I/O, no parsing, no policy."""

@@ -48,7 +48,7 @@ class AnomalyKind(StrEnum):
     UNREADABLE_REQUEST = "unreadable_request"  # which a response of no known request may answer
     INFERRED_API = "inferred_api"
     OUT_OF_ORDER_RESPONSE = "out_of_order_response"
-    PASSED_OVER = "passed_over"  # a request without an answer, though one behind it was answered
+    PASSED_OVER = "passed_over"  # a request without a response, though a later one was answered
     DUPLICATE_RESPONSE = "duplicate_response"
     REUSED_CORRELATION_ID = "reused_correlation_id"
     PAIRED_AGAIN = "paired_again"  # of two requests under one id the response fits the second alone
@@ -56,7 +56,7 @@ class AnomalyKind(StrEnum):
     VERSION_FALLBACK = "version_fallback"  # ApiVersions answered in v0 (KIP-511)
     PENDING_LIMIT = "pending_limit"
     EVICTED_IDLE = "evicted_idle"
-    LIMIT_REACHED = "limit_reached"  # of something else there was more than is kept (docs/limits.md)
+    LIMIT_REACHED = "limit_reached"  # of another item there was more than the limit (docs/limits.md)
     # record batches
     BAD_CRC = "bad_crc"
     BAD_BATCH_LENGTH = "bad_batch_length"
@@ -78,7 +78,7 @@ class Anomaly(NamedTuple):
     """One anomaly.
 
     `ref` is a packet reference (0: none), `time_ns` the packet's time, `detail` one line for people,
-    `direction` that of the connection whose bytes are odd (0 or 1; -1: not said).
+    `direction` the direction of the anomalous bytes (0 or 1; -1: unknown).
     """
 
     kind: AnomalyKind

@@ -10,7 +10,7 @@ CAUSES_SHOWN = 12  # a page
 
 
 class Severity(IntEnum):
-    """What a cause does to those it concerns. Lower ones come first on the page."""
+    """Effect of a cause on the parties it concerns. Lower ones come first on the page."""
 
     STOPS = 0  # somebody cannot do his work at all
     DATA = 1  # records are lost, written twice, skipped, or read again
@@ -22,12 +22,12 @@ class Certainty(StrEnum):
     """How sure a cause is."""
 
     SURE = "sure"  # the packets say so
-    LIKELY = "likely"  # they say nothing else
+    LIKELY = "likely"  # they allow no other reading
     POSSIBLE = "possible"  # something that was not captured may explain them, too
 
 
 class Cost(NamedTuple):
-    """What a cause cost. `time_ns` is time that somebody waited, added up over those who did."""
+    """Cost of a cause. `time_ns` is time that somebody waited, the sum over all who waited."""
 
     time_ns: int = 0
     errors: int = 0
@@ -36,7 +36,7 @@ class Cost(NamedTuple):
     records: int = 0
 
     def __add__(self, other: object) -> Cost:
-        """Both together."""
+        """Return both together."""
         if not isinstance(other, Cost):
             return NotImplemented
         return Cost(*(mine + its for mine, its in zip(self, other, strict=True)))
@@ -58,7 +58,9 @@ class Party(NamedTuple):
 
 
 def are_apart(some: Collection[Party], others: Collection[Party]) -> bool:
-    """Whether both are of known clusters, and have none in common: equal names are not the same then."""
+    """Return whether both are of known clusters, and have none in common: equal names are not the same
+    then.
+    """
     clusters, its = ({one.name for one in parties if one.kind == "cluster"} for parties in (some, others))
     return bool(clusters and its) and not clusters & its
 
@@ -89,7 +91,7 @@ class FoundCause(NamedTuple):
     """One cause in a capture.
 
     `who` is whom it costs, in words. `command` are the arguments of kdissect that show more, `{files}` for
-    the inputs. `why_not_surer` is empty where it is sure.
+    the inputs. `why_not_surer` is empty if the cause is sure.
     """
 
     id: str
@@ -112,7 +114,9 @@ class FoundCause(NamedTuple):
 
 
 def in_order(causes: Iterable[FoundCause]) -> list[FoundCause]:
-    """The worst first: by what they do, what is no more than possible behind the others, then by cost."""
+    """Return the worst first: by effect, with merely possible causes after sure and likely ones, then by
+    cost.
+    """
 
     def rank(one: FoundCause) -> tuple[int, bool, float, int, str, str]:
         is_possible = one.certainty is Certainty.POSSIBLE
@@ -133,7 +137,8 @@ class RefutedCause(NamedTuple):
 class Explanation(NamedTuple):
     """The evidence for and against one cause, whether it is printed or not.
 
-    `laws` are those that it must survive, `symptoms` those that it may explain, each with what became of it.
+    `laws` are the laws that it must survive, `symptoms` the symptoms that it may explain, each with the
+    result.
     """
 
     id: str
@@ -146,10 +151,10 @@ class Explanation(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """What is wrong in captures, the worst first; what was looked at, and what could not be.
+    """Faults found in captures, the worst first, with the parts that were analyzed and those that were not.
 
-    `left_out` causes are less than those that are kept. `against` are the inputs it was compared with, in
-    which these causes are not, or cost less.
+    `left_out` counts causes beyond the limit, which are lesser ones. `against` are the inputs it was compared
+    with, in which these causes are not, or cost less.
     """
 
     causes: tuple[FoundCause, ...]
@@ -161,6 +166,6 @@ class Diagnosis(NamedTuple):
     last_ns: int
     against: tuple[str, ...] = ()
     nothing_judged: str = ""
-    """Why nothing could be judged, as a headline; empty if there was Kafka to judge."""
+    """Why nothing could be judged, as a headline. Empty if there was Kafka to judge."""
     unread: tuple[str, ...] = ()
     """Inputs that were not read to their end."""

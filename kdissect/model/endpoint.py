@@ -1,4 +1,4 @@
-"""Addresses of the two ends of a connection."""
+"""Addresses of a connection's two ends."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -15,7 +15,7 @@ class Endpoint(NamedTuple):
 
 
 class Ports:
-    """`brokers` are taken for Kafka without a look.
+    """`brokers` count as Kafka without detection.
 
     Where `only` is not empty, connections with neither port in it are left out.
     """

@@ -11,11 +11,11 @@ class FaultKind(StrEnum):
 
     SHORT = "short"  # a fixed-width value runs past the end
     LENGTH = "length"  # a length or count is larger than the bytes left
-    NULL = "null"  # null where it is not allowed
+    NULL = "null"  # a forbidden null
     NEGATIVE = "negative"  # a length or count below -1
     VARINT = "varint"  # an unsigned varint of more than 32 bits
     TAG_SIZE = "tag_size"  # a known tagged field takes more or fewer bytes than its size says
-    LEFT_OVER = "left_over"  # bytes stand behind the body
+    LEFT_OVER = "left_over"  # there are bytes after the body
     UNKNOWN = "unknown"  # a type or version that the schema does not have: newer, or a vendor's
     OTHER = "other"
 
@@ -56,7 +56,9 @@ class DecodeError(KdissectError):
         self.kind = kind
 
     def kept(self) -> Self:
-        """The error for one who keeps it: its traceback would keep frames, with all that they worked on."""
+        """Return the error for one who keeps it: its traceback would keep frames, with all that they worked
+        on.
+        """
         self.__context__ = None
         return self.with_traceback(None)
 
@@ -65,12 +67,12 @@ class DecodeError(KdissectError):
 
 
 class SchemaError(KdissectError):
-    """A schema text is wrong; the message begins with file:line."""
+    """A schema text is wrong. The message begins with file:line."""
 
 
-# What goes wrong while bytes are decompressed.
+# Errors while bytes are decompressed.
 class BrokenFrameError(DecodeError):
-    """Compressed bytes are not as their format has them, and decompress to `content` all the same."""
+    """Compressed bytes break their format, and still decompress to `content`."""
 
     def __init__(self, path: str, offset: int, why: str, content: bytes) -> None:
         super().__init__(path, offset, why)
@@ -78,4 +80,4 @@ class BrokenFrameError(DecodeError):
 
 
 class OutputLimitError(DecodeError):
-    """The bytes would grow beyond the limit; nothing of them was kept."""
+    """The bytes would grow beyond the limit, and were discarded."""

@@ -1,9 +1,10 @@
-"""What optional features need, and the line that installs it."""
+"""Packages that optional features need, and the line that installs them."""
 
 from importlib.util import find_spec
 
-# The extras of pyproject.toml (a test compares them) that are asked for by name where they are missing.
+# The extras of pyproject.toml (a test compares them) that messages name if they are missing.
 EXTRAS = {
+    "admin": ("javaproperties>=0.8", "kafka-python>=3.0,<4"),
     "arrow": ("pyarrow>=19",),
     "live-scapy": ("scapy>=2.6",),
     "metrics": ("prometheus-client>=0.21",),
@@ -14,16 +15,16 @@ EXTRAS = {
 }
 
 is_own_process = False
-"""Whether nobody but the command line uses the process, and what is loaded in it; `cli.main` says so."""
+"""Whether only the command line uses the process and its modules. `cli.main` sets it."""
 
 
 def are_installed(*modules: str) -> bool:
-    """Whether modules can be imported; none of them is."""
+    """Return whether modules can be imported, without importing them."""
     return all(find_spec(name) is not None for name in modules)
 
 
 def how_to_install(extra: str) -> str:
-    """The command that adds an extra to this installation, wherever kdissect itself came from.
+    """Return the command that adds an extra to this installation, wherever kdissect itself came from.
 
     It names the packages, for there is no index that knows `kdissect`.
     """

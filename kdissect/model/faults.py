@@ -1,7 +1,7 @@
-"""What becomes of an exception that nobody expected, a fault of kdissect's own.
+"""Handling of unexpected exceptions, which are faults of kdissect's own.
 
-The library raises it. Where `use` said so, which the command line does, whoever reads several things gives up
-the one at hand, tells that with `told`, and goes on with the others.
+The library raises it. After `use`, which the command line calls, a reader of several inputs stops the current
+one, reports that with `told`, and continues with the next.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ _listener: list[Listener | None] = [None]
 
 
 def in_force() -> Listener | None:
-    """Who is given faults in this process; None where they are raised."""
+    """Return the listener for faults in this process; None if they are raised."""
     return _listener[0]
 
 
@@ -24,15 +24,18 @@ def use(listener: Listener | None) -> None:
 
 
 def is_fault(error: Exception) -> bool:
-    """Whether nobody expected it: all but errors of the system and what is raised on purpose.
+    """Return whether an error is unexpected: neither an error of the system nor raised on purpose.
 
-    A DecodeError is caught where bytes are decoded; one that comes further is a fault.
+    A DecodeError is caught where bytes are decoded. A DecodeError that comes further is a fault.
     """
     return isinstance(error, DecodeError) or not isinstance(error, (OSError, KdissectError))
 
 
 def fault_text(error: Exception) -> str:
-    """What to say of a fault, one line. Raises it where faults are raised, and what is none anywhere."""
+    """Return a fault as a message of one line.
+
+    Raises it where faults are raised, and what is none anywhere.
+    """
     listener = _listener[0]
     if listener is None or not is_fault(error):
         raise error
@@ -41,5 +44,7 @@ def fault_text(error: Exception) -> str:
 
 
 def text_of(error: Exception) -> str:
-    """A fault in one line, by its type alone: what an exception says may hold a secret of the capture."""
+    """Return a fault in one line, by its type alone: what an exception says may hold a secret of the
+    capture.
+    """
     return f"a fault of kdissect: {type(error).__name__} (--debug shows where)"

@@ -13,7 +13,7 @@ class Level(StrEnum):
 
 
 class Claim(StrEnum):
-    """What a finding says of the bytes."""
+    """Claim of a finding about the bytes."""
 
     MALFORMED = "malformed"  # they break the schema or a KIP
     REFUSED = "refused"  # Apache Kafka answers them with an error or a close
@@ -38,7 +38,7 @@ class Who(StrEnum):
 class Party(NamedTuple):
     """The end of a connection that a finding is about.
 
-    `software` and `version` are what a client says of itself in ApiVersions, `label` what the user calls it.
+    `software` and `version` are the client's own, from ApiVersions; `label` is the user's name for it.
     """
 
     role: Who
@@ -53,9 +53,9 @@ class Location(NamedTuple):
     """Where a finding stands.
 
     `exchange` is the ordinal within the connection (-1: the connection as a whole), `side` `request`,
-    `response` or empty. `first_ref` and `last_ref` are packet references, `start` and `end` offsets behind
-    the frame's 4-byte size (-1: the whole frame), `bytes_seen` the bytes between them (at most
-    `EVIDENCE_BYTES`; empty where they may hold a secret), `path` the field as decoders name it.
+    `response` or empty. `first_ref` and `last_ref` are packet references, `start` and `end` offsets after the
+    frame's 4-byte size (-1: the whole frame), `bytes_seen` the bytes between them (at most `EVIDENCE_BYTES`;
+    empty if they may contain a secret), `path` the field as decoders name it.
     """
 
     connection: str
@@ -73,11 +73,14 @@ class Location(NamedTuple):
     path: str = ""
 
 
-EVIDENCE_BYTES = 32  # enough to recognise the place; the frame itself is one command away
+EVIDENCE_BYTES = 32  # enough to recognise the place. A command shows the frame itself
 
 
 class Finding:
-    """One judgement. `count` tells how many equal ones were folded into it; `place` is that of the first."""
+    """One judgement.
+
+    `count` is the number of equal findings that were folded into it; `place` is the first one's place.
+    """
 
     __slots__ = (
         "capture_set",

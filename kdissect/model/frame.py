@@ -25,16 +25,16 @@ class RequestHeader(NamedTuple):
 
 
 FrameRow = tuple[bytes, int, int, int, int, int]
-"""What a `Frame` is made of."""
+"""The bytes of a `Frame`."""
 
 
 class Frame:
-    """One size-prefixed Kafka message as it stood in its TCP stream.
+    """One size-prefixed Kafka message as in its TCP stream.
 
     `data` is the content after the 4-byte size, as far as it was captured without a hole: `len(data) < size`
     where a snap length, a lost segment or the end of the stream cut it. `first_ref`/`last_ref` are packet
     references, `time_ns` is the time of the packet with its first byte, `end_time_ns` that of the packet with
-    its last byte. Only `anomalies` may be set anew.
+    its last byte. Only `anomalies` may be set again.
     """
 
     __slots__ = ("anomalies", "data", "end_time_ns", "first_ref", "last_ref", "size", "time_ns")
@@ -51,7 +51,7 @@ class Frame:
         self.anomalies: list[Anomaly] | None = None  # None instead of []: most frames have none
 
     logged: "Logged | None" = None
-    """The line of the request log that the frame is made of; None if it was captured (`LogLineFrame`)."""
+    """The request log line of the frame. None if it was captured (`LogLineFrame`)."""
 
     @property
     def bytes_on_wire(self) -> int | None:
@@ -70,14 +70,14 @@ class Frame:
         self.anomalies.append(anomaly)
 
     def shortened(self, kept: int) -> "Frame":
-        """The frame with the first `kept` bytes of its data only."""
+        """Return the frame with the first `kept` bytes of its data only."""
         fields = self.size, self.first_ref, self.last_ref, self.time_ns, self.end_time_ns
         short = Frame(self.data[:kept], *fields)
         short.anomalies = self.anomalies
         return short
 
     def row(self) -> FrameRow:
-        """What it is made of."""
+        """Return the fields that it is built from."""
         return self.data, self.size, self.first_ref, self.last_ref, self.time_ns, self.end_time_ns
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...], list[Anomaly] | None]:
@@ -91,9 +91,9 @@ _NOT_LOGGED = "its body is not in the request log, or in a form that is not know
 
 
 class LogLineFrame(Frame):
-    """A frame that was made of a line of a request log: without its records, so that its size is not known.
+    """A frame built from a line of a request log, without its records, so that its size is not known.
 
-    `size` is that of what was made, and the references are those of the line.
+    `size` is the size of the built frame, and the references are the line's.
     """
 
     __slots__ = ("logged",)
@@ -111,7 +111,7 @@ class LogLineFrame(Frame):
         return None
 
     def shortened(self, kept: int) -> "Frame":
-        """The frame with the first `kept` bytes of its data only."""
+        """Return the frame with the first `kept` bytes of its data only."""
         assert self.logged is not None
         return LogLineFrame(super().shortened(kept), self.logged)
 
@@ -125,6 +125,6 @@ def _of_log(anomaly: Anomaly, ref: int) -> Anomaly:
 
 
 def is_cut_by_end(frame: Frame) -> bool:
-    """Whether nothing but the end of its stream cut a frame: all that was sent of it was captured."""
+    """Return whether only the end of its stream cut a frame: all bytes sent of it were captured."""
     cuts = (note.detail for note in frame.anomalies or () if note.kind is AnomalyKind.CUT_FRAME)
     return any(f": {STREAM_ENDED}" in detail for detail in cuts)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from kdissect.model.endpoint import Endpoint
 
-# A DNS name's limit (RFC 1035 section 3.1); what is longer is no name. Kubernetes has two names and a slash.
+# A DNS name's limit (RFC 1035 section 3.1). Longer text is not a name. Kubernetes has two names and a slash.
 _MAX_NAME = 2 * 255
 _FORBIDDEN = frozenset(' \t",:[]\\')
 # An IPv6 address with a port begins with a bracket, too.
@@ -41,10 +41,11 @@ class HostNames(Mapping[str, str]):
 
 
 def parse_hosts(text: str, skipped: list[str] | None = None) -> dict[str, str]:
-    """Names by address, in the form `Endpoint` has. Raises ValueError, which says where the text is wrong.
+    """Return names by address, in the form `Endpoint` has. Raises ValueError, which says where the text is
+    wrong.
 
-    Names in JSON that are no name of a host are skipped, and added to `skipped` with the reason: nobody
-    writes what `kubectl` prints by hand.
+    Names in JSON that are not host names are skipped, and added to `skipped` with the reason: nobody writes
+    the output of `kubectl` by hand.
     """
     found: dict[str, str] = {}
     bare = text.lstrip("\ufeff \t\r\n")
@@ -85,7 +86,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _pair(words: list[str]) -> tuple[str, str]:
-    """Address and name, whichever comes first."""
+    """Return the address and name, whichever comes first."""
     if len(words) < 2 or not words[1]:
         raise ValueError("a line is 'ADDRESS NAME'")
     for address, name in ((words[0], words[1]), (words[1], words[0])):
@@ -96,8 +97,8 @@ def _pair(words: list[str]) -> tuple[str, str]:
 
 
 def _address(text: str) -> str | None:
-    """An address, with or without a port, in the form that is compared; None for anything else."""
-    from ipaddress import ip_address  # only where a file was given: it costs a millisecond or two
+    """Return an address, with or without a port, in the form that is compared; None for anything else."""
+    from ipaddress import ip_address  # only if a file was passed: it costs a millisecond or two
 
     host, port = text, ""
     if text.startswith("["):
@@ -115,7 +116,7 @@ def _address(text: str) -> str | None:
 
 
 def _checked(name: str) -> str:
-    """A name that is safe to print beside a port."""
+    """Return a name that is safe to print next to a port."""
     if not name.isprintable() or len(name) > _MAX_NAME or _FORBIDDEN & set(name):
-        raise ValueError(f"{name!r} is no name of a host")
+        raise ValueError(f"{name!r} is no host name")
     return name

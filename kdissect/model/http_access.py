@@ -1,4 +1,4 @@
-"""Access to what kdissect serves by HTTP: the addresses that it goes by, and a token.
+"""Access to kdissect's HTTP servers: the addresses that they accept, and a token.
 
 A page of another site in the user's browser reaches every port of loopback. Two things keep it out:
 
@@ -16,7 +16,7 @@ from contextlib import suppress
 from ipaddress import ip_address
 
 LOOPBACK = "127.0.0.1"
-# What answers carry: no other page embeds or reads them, and nothing keeps them.
+# Headers of responses: no other page embeds or reads them, and no cache stores them.
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -26,8 +26,8 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-# What a page of this server or the address bar sends; another site, or another port of this machine, is
-# cross-site or same-site (Fetch Metadata, W3C, section 2.3).
+# Values that a page of this server or the address bar sends. Another site, or another port of this machine,
+# is cross-site or same-site (Fetch Metadata, W3C, section 2.3).
 _OWN_SITES = ("same-origin", "none")
 _LOCAL_NAMES = frozenset({"localhost", LOOPBACK, "::1"})
 # RFC 9110 section 4.2.1
@@ -70,12 +70,12 @@ def names_server(header: str | None, host: str, port: int, local: str) -> bool:
 
 
 def is_origin_of(origin: str, host: str) -> bool:
-    """Return whether an Origin header is that of the pages of the server that a Host header names."""
+    """Return whether an Origin header names the server in a Host header."""
     return origin.lower() == f"http://{host.lower()}"
 
 
 def is_own_site(header: str | None) -> bool:
-    """Return whether a Sec-Fetch-Site header names no other site; true without one: few programs send it."""
+    """Return whether a Sec-Fetch-Site header names no other site. True without one: few programs send it."""
     return header is None or header in _OWN_SITES
 
 
@@ -88,7 +88,7 @@ def reached(host: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """One spelling of each address, that of IPv4 where it is inside IPv6, and of each name."""
+    """Return one spelling of each address (IPv4 if it is inside IPv6) and of each name."""
     with suppress(ValueError):
         address = ip_address(name)
         return str(getattr(address, "ipv4_mapped", None) or address)
@@ -96,7 +96,7 @@ def _plain(name: str) -> str:
 
 
 def _parts(header: str) -> tuple[str, int]:
-    """The name or address, without brackets, and the port; -1 for none that is valid."""
+    """Return the name or address, without brackets, and the port; -1 for none that is valid."""
     name, _, port = header.rpartition(":") if not header.endswith("]") and ":" in header else (header, "", "")
     if name.startswith("[") and name.endswith("]"):
         name = name[1:-1]

@@ -8,7 +8,7 @@ session by the id in its ServerHello: `RSA Session-ID:ID Master-Key:SECRET`.
 _RANDOM_BYTES = 32  # of a hello, RFC 8446 section 4.1.2
 # Sessions kept: about 1 KB each. A broker that logs for a day at 10 new connections a second stays below.
 MAX_SESSIONS = 1 << 20
-_MAX_SECRET = 255  # bytes; the longest in use is 48, a TLS 1.2 master secret or a SHA-384 hash
+_MAX_SECRET = 255  # bytes. The longest in use is 48, a TLS 1.2 master secret or a SHA-384 hash
 # Longest line: a label and twice the bytes above. What is longer without a line end is no key log.
 MAX_LINE = 1024
 MASTER_SECRET = "CLIENT_RANDOM"  # the label of TLS 1.2
@@ -28,9 +28,9 @@ _ID, _MASTER = b"Session-ID:", b"Master-Key:"
 
 
 class KeyLog:
-    """Secrets by the client random of their session. `feed()` it text as it comes; lines may be cut anywhere.
+    """Secrets by the client random of their session. `feed()` it text as it comes. Lines may be cut anywhere.
 
-    `bad_lines` counts those that are no key log, `dropped` sessions beyond the limit.
+    `bad_lines` counts lines that are not of a key log, `dropped` sessions beyond the limit.
     """
 
     def __init__(self) -> None:
@@ -39,13 +39,13 @@ class KeyLog:
         self._sessions: dict[bytes, dict[str, bytes]] = {}
         self._by_id: dict[bytes, dict[str, bytes]] = {}
         self._rest = b""
-        self._is_too_long = False  # the line under way, counted already
+        self._is_too_long = False  # the current line, already counted
 
     def __len__(self) -> int:
         return len(self._sessions) + len(self._by_id)
 
     def find(self, client_random: bytes, session_id: bytes = b"") -> dict[str, bytes] | None:
-        """The secrets of a session by label; None where nothing is known of it."""
+        """Return the secrets of a session by label; None if it is unknown."""
         found = self._sessions.get(client_random)
         return found or self._by_id.get(session_id, found)
 
@@ -104,7 +104,7 @@ class KeyLog:
                 self.dropped += 1
                 return
             session = self._sessions[random] = {}
-        if label in _LABELS:  # others are of no use here, but show that the log knows of the session
+        if label in _LABELS:  # other labels are not useful here, but show that the log knows the session
             session[label] = secret
 
 

@@ -1,7 +1,7 @@
 """Names of addresses in JSON that `kubectl get -o json` prints: pods, services, endpoints, nodes.
 
-An object has the name `NAMESPACE/NAME`, as `kubectl` accepts it. Lists, single objects and several documents
-one after another are read. Objects of other kinds name nothing.
+An object has the name `NAMESPACE/NAME`, as `kubectl` accepts it. It reads lists, single objects and several
+documents one after another. Objects of other kinds name nothing.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ _OVER = ("Succeeded", "Failed")  # phases of a pod whose address may be another 
 # https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-phase
 
 Named = Iterator[tuple[str, str]]
-"""Addresses, some with a port, and names; the first name of an address counts."""
+"""Addresses, some with a port, and names. The first name of an address counts."""
 
 
 def names_in(text: str) -> Named:
-    """Addresses and names in JSON documents. Raises ValueError if the text is not JSON."""
+    """Yield addresses and names in JSON documents. Raises ValueError if the text is not JSON."""
     objects = list(_objects(text))
     for kinds in (("Pod",), ("EndpointSlice", "Endpoints"), ("Service",), ("Node",)):
         for one in objects:
@@ -27,7 +27,7 @@ def names_in(text: str) -> Named:
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """The objects of all documents, those of lists one by one."""
+    """Yield the objects of all documents, with the items of lists one by one."""
     decoder, at = json.JSONDecoder(), 0
     while at < len(text):
         try:
@@ -109,13 +109,15 @@ _READERS = {
 
 
 def _target(row: dict[str, Any], endpoints: dict[str, Any]) -> str:
-    """The object that an address belongs to: the pod; the endpoints themselves if no object is named."""
+    """Return the object that an address belongs to: the pod, or the endpoints themselves if no object is
+    named.
+    """
     target = _part(row, "targetRef")
     return _name({"metadata": target if target.get("name") else endpoints.get("metadata")})
 
 
 def _name(one: dict[str, Any]) -> str:
-    """Namespace and name."""
+    """Return the namespace and name."""
     metadata = _part(one, "metadata")
     return "/".join(_texts([metadata.get("namespace"), metadata.get("name")]))
 

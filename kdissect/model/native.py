@@ -1,19 +1,19 @@
 """The compiled hot path, where it was built into the installation (docs/native.md).
 
-It does nothing that Python does not do; without it everything is the same, and slower. `KDISSECT_NATIVE=0` in
-the environment leaves it unused.
+It has no function of its own: without it the output is equal, and slower. `KDISSECT_NATIVE=0` in the
+environment leaves it unused.
 """
 
 import os
 
 __all__ = ["INTERFACE", "is_compiled", "native", "why_without", "wish_for"]
 
-# What this version and the library expect of each other.
+# Version of the interface between this version and the library.
 INTERFACE = 16
 
 
 def _look() -> tuple[bool, str]:
-    """Whether it can be used; why not, where that is known here."""
+    """Return whether it can be used, and the reason if it cannot and the reason is known here."""
     if os.environ.get("KDISSECT_NATIVE") == "0":
         return False, "KDISSECT_NATIVE=0"
     try:
@@ -36,7 +36,7 @@ else:
 
 
 def why_without() -> str:
-    """Why it is not compiled, in one line, where that is known."""
+    """Return why it is not compiled, in one line, where that is known."""
     if _trouble:
         return _trouble
     from pathlib import Path  # not what a command starts with

@@ -1,11 +1,11 @@
-"""A batch of records as it stands in a request, a response or a log segment."""
+"""A batch of records as in a request, a response or a log segment."""
 
 from enum import IntEnum
 from typing import NamedTuple
 
 from kdissect.model.anomaly import AnomalyKind
 
-MAX_SEQUENCE = 0x7FFFFFFF  # sequences wrap to 0 behind it (DefaultRecordBatch#incrementSequence)
+MAX_SEQUENCE = 0x7FFFFFFF  # sequences wrap to 0 after it (DefaultRecordBatch#incrementSequence)
 NO_PRODUCER_ID = -1
 NO_SEQUENCE = -1
 NO_TIMESTAMP = -1
@@ -36,8 +36,8 @@ CODEC_NAMES = tuple(codec.name.lower() for codec in Codec)
 class RecordFault(NamedTuple):
     """Something in a batch that does not fit.
 
-    `path` names the part below the batch (`crc`, `records[7].value`), `offset` is the byte it begins at: in
-    the buffer the batch stands in, or in the decompressed records where `inside` says so.
+    `path` names the part below the batch (`crc`, `records[7].value`), `offset` is its first byte: in the
+    batch's buffer, or in the decompressed records if `inside` is set.
     """
 
     kind: AnomalyKind
@@ -52,13 +52,13 @@ class RecordFault(NamedTuple):
 
 
 class RecordBatch:
-    """A batch of magic 2, or one outer message of a message set of magic 0 or 1.
+    """A batch of magic 2, or one outer message in a message set of magic 0 or 1.
 
     `data[start:end]` are its bytes; `records_start` is where the records begin, compressed or not (magic 0
-    and 1: where the message's key begins). For magic 0 and 1 `base_offset` is the offset on the wire, which
-    for a compressed message is that of its last inner message; `count` is 1, or None for a compressed
-    message, which does not say; both timestamps are the message's (-1 for magic 0); the fields of producers
-    are -1, and `leader_epoch` too. `computed_crc` is what the bytes give, by CRC-32C (magic 2) or CRC-32.
+    and 1: where the message's key begins). For magic 0 and 1, `base_offset` is the offset on the wire, which
+    for a compressed message is its last inner message's. `count` is 1, or None for a compressed message,
+    which does not say. Both timestamps are the message's (-1 for magic 0). The fields of producers and
+    `leader_epoch` are -1. `computed_crc` is the checksum of the bytes, by CRC-32C (magic 2) or CRC-32.
     """
 
     __slots__ = (
@@ -107,7 +107,7 @@ class RecordBatch:
 
     @property
     def is_log_append_time(self) -> bool:
-        """Whether the broker's time stands for that of every record; magic 0 has no time."""
+        """Whether the broker's time replaces every record's time. Magic 0 has no time."""
         return self.magic > 0 and bool(self.attributes & LOG_APPEND_TIME)
 
     @property
@@ -131,7 +131,7 @@ class RecordBatch:
 
     @property
     def last_offset(self) -> int:
-        """Offset of the last record the batch ever had; compaction may have taken it away."""
+        """Offset of the last record the batch ever had. Compaction may have removed it."""
         return self.base_offset + self.last_offset_delta
 
     @property
@@ -153,14 +153,14 @@ def _wrapped(sequence: int) -> int:
 
 
 Header = tuple[str | bytes, bytes | None]
-"""Key and value; the key is bytes where it is not UTF-8."""
+"""Key and value. The key is bytes if it is not UTF-8."""
 
 
 class Record(NamedTuple):
     """A record with its absolute offset and its timestamp in milliseconds (-1: none).
 
-    A NamedTuple, not a slotted class: it is made a million times and read once, and a tuple is made in half
-    the time.
+    A NamedTuple, not a slotted class: a million are created and read once, and a tuple takes half the time to
+    create.
     """
 
     offset: int
@@ -171,7 +171,7 @@ class Record(NamedTuple):
     attributes: int = 0
 
 
-# Collects what does not fit, as much as anybody reads.
+# Add a fault, up to the number that a person reads.
 def note(faults: list[RecordFault], fault: RecordFault) -> None:
     """Add a fault while there is room."""
     if len(faults) < MAX_FAULTS:

@@ -1,10 +1,10 @@
-"""What decompression may give in all of a run: bounds of a batch do not bound a capture of many.
+"""Limits on decompression in a whole run: bounds of a batch do not bound a capture with many batches.
 
 Rules:
 - What is usual costs nothing: bytes up to `Limits.run_ratio` times those captured, records up to
-  `Limits.run_record_ratio` for each captured byte. Only what is beyond is counted, and may be
-  `Limits.run_bytes` and `Limits.run_records` in all; then batches that are not usual are read as far as usual
-  ones may go, and that is told.
+  `Limits.run_record_ratio` for each captured byte. Only larger growth is counted, up to `Limits.run_bytes`
+  and `Limits.run_records` in all. After that, unusual batches are read as far as the usual growth allows, and
+  that is reported.
 - Fast ways of reading decline batches that are not usual and count nothing, so that what is read does not
   depend on which of them are there.
 """
@@ -13,7 +13,7 @@ from kdissect.model.limits import Limits, in_force
 
 
 class RunBudget:
-    """What is left in a run."""
+    """Remaining budget of a run."""
 
     __slots__ = ("_bytes", "_records", "limits")
 
@@ -23,27 +23,29 @@ class RunBudget:
         self._records = limits.run_records
 
     def bytes_of(self, size: int) -> int:
-        """What so many captured bytes may decompress to."""
+        """Return the maximum decompressed size of `size` captured bytes."""
         return self.limits.run_ratio * size + self._bytes
 
     def spend_bytes(self, size: int, output: int) -> None:
-        """So many captured bytes decompressed to `output`."""
+        """Count `size` captured bytes that decompressed to `output`."""
         self._bytes -= min(self._bytes, max(0, output - self.limits.run_ratio * size))
 
     def records_of(self, size: int) -> int:
-        """How many records may be read of a compressed batch of so many captured bytes."""
+        """Return the number of records that may be read from a compressed batch with `size` captured
+        bytes.
+        """
         return self.limits.run_record_ratio * size + self._records
 
     def spend_records(self, size: int, count: int) -> None:
-        """So many captured bytes had `count` records."""
+        """Count `size` captured bytes that had `count` records."""
         self._records -= min(self._records, max(0, count - self.limits.run_record_ratio * size))
 
     def left(self) -> tuple[int, int]:
-        """Bytes and records that are left of what is not usual."""
+        """Return bytes and records that are left of what is not usual."""
         return self._bytes, self._records
 
     def give_back(self, left: tuple[int, int]) -> None:
-        """What was spent since `left` was read in vain: others will read it again."""
+        """Reset to `left`: the work since then was in vain, and other code will read the bytes again."""
         self._bytes, self._records = left
 
 
@@ -52,7 +54,7 @@ _met: set[str] = set()
 
 
 def start_run() -> None:
-    """What was spent until now was of another run."""
+    """Start a new run with a full budget."""
     _current.clear()
 
 
@@ -62,7 +64,7 @@ def note_met(limit: str) -> None:
 
 
 def take_met() -> list[str]:
-    """The names of those that were reached since this was asked last, in this process."""
+    """Return the names of the limits that were reached since the last call, in this process."""
     met = sorted(_met)
     _met.clear()
     return met

@@ -1,4 +1,4 @@
-"""Results by the identity of what they were made of: for objects that many share and nobody changes."""
+"""Results by the identity of their inputs: for shared objects that do not change."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -9,7 +9,7 @@ R = TypeVar("R")
 
 
 def of_same(make: Callable[[Any], R]) -> Callable[[Any], R]:
-    """`make`, whose result is kept for the last objects that it was given, and given again for these.
+    """Cache the result of `make` for its last arguments, by identity.
 
     It keeps the objects alive, at most 64: no other can have their place in memory.
     """

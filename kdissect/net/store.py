@@ -35,7 +35,7 @@ class Store:
 
     The native engine changes `counts` as well. `engine` has the native-owned connections
     (`session.handover`). The pickle is equal with and without an engine. `torn_bytes` counts bytes stored
-    around gaps that may yet be filled. Their bound is the bound of bytes out of order.
+    around gaps that may yet be filled. The bound for bytes out of order applies to them.
     """
 
     __slots__ = ("counts", "engine", "limits", "out_of_order_bytes", "torn_bytes")

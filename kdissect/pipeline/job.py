@@ -81,8 +81,8 @@ class Summary(NamedTuple):
     """The result of a run: the files written, and the input that it could not read. No file is written if no
     input could be opened and there are tables already.
 
-    `unread` are files that could not be read. `connections` covers connections if the table of connections is
-    made. `uncompiled` are hosts whose tasks had no native engine.
+    `unread` are files that could not be read. `connections` covers connections if the table of connections
+    exists. `uncompiled` are hosts whose tasks had no native engine.
     """
 
     files: tuple[WrittenFile, ...]
@@ -146,7 +146,7 @@ def _rows(
 
 
 def unread_of(files: Iterable[dict[str, Any]]) -> Iterator[Unread]:
-    """Yield the errors, and the ends inside a packet, of the rows of the table of files."""
+    """Yield the errors in rows of the table of files, and the ends inside a packet."""
     for row in files:
         cuts = [found["detail"] for found in row["anomalies"] or () if found["kind"] == CUT_CAPTURE]
         for why in [row["error"]] if row["error"] is not None else cuts[-1:]:

@@ -77,7 +77,7 @@ def _tracker(spark: SparkSession) -> Any:
 
 
 def _stage(tracker: Any) -> tuple[str, int, int]:
-    """Return the running job, its number of tasks, and the number of finished ones."""
+    """Return the running job, its number of tasks, and the number of finished tasks."""
     running = set(tracker.getActiveStageIds())
     for job in reversed(_JOBS):
         known = [stage for number in tracker.getJobIdsForGroup(job) for stage in _stages_of(tracker, number)]

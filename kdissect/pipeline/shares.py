@@ -1,7 +1,7 @@
 """The tasks of a run: shares of capture sets, each read by one task.
 
-With as many capture sets as tasks, each set is one share. A larger set becomes several shares, and each of
-them reads all of it. With two shares, one makes the tables of judges. With more, separate shares make the
+If there are as many capture sets as tasks, each set is one share. A larger set becomes several shares, each
+of which reads all of it. With two shares, one makes the tables of judges. With more, separate shares make the
 tables of connections and the tables across connections. If there are still more tasks, connections are
 divided by their ends (`engine.shards`), and a task skips the packets of other shards.
 """
@@ -16,7 +16,7 @@ from kdissect.pipeline.inputs import TASK_BYTES, Inputs
 from kdissect.stages.per_flow import OF_CAUSES, OF_CONNECTIONS, OF_JUDGES, OF_STATES
 
 WHOLE = Shard(0, 1)
-# Statistics of one of two shares that make statistics: about half of their work.
+# Statistics for one of two statistics shares: about half of their work.
 _OF_TRAFFIC = frozenset({"latencies", "rates", "topics"})
 _FEW = 3
 

@@ -5,9 +5,9 @@ Rules:
   of them. If no two sets have the same ends, there are no duplicates.
 - The first pass also lists SYNs: two ends that begin with an equal SYN may be both sides of a NAT
   (`engine.nat_sides`).
-- Else tasks that read all sets analyse the connections between ends that several sets have, as one process
-  does (`engine.taps`), and report the equal ones. Each task has a shard of the ends. Packets of other shards
-  are skipped before the packets of the sets are merged.
+- Else tasks that read all sets analyze the connections between ends that several sets have, as one process
+  does (`engine.taps`), and report the equal connections. Each task has a shard of the ends. Packets of other
+  shards are skipped before the packets of the sets are merged.
 - Connections in a capture of `kdissect tap` have invented sequence numbers. One task reads all sets that have
   its ends, and compares bytes (`engine.taps.copies`).
 - Secrets in a capture may open connections of another one: the first pass finds them as well.
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from kdissect.net.streams.tcp import TcpConnection
     from kdissect.session.info import ConnectionInfo
 
-# Ends listed of a set, some 70 bytes each. Past the bound, any ends may be those of another set.
+# Ends listed of a set, some 70 bytes each. Past the bound, any ends may belong to another set.
 MAX_LISTED = 1_000_000
 
 Placed = tuple[int, int, PlainSegment, int]
@@ -246,7 +246,7 @@ class _Lister(ShardAnalyzer):
 
 
 class _OfShared(ShardAnalyzer):
-    """Analyzer that only takes the segments of a shard of the ends that several sets have.
+    """Analyzer that only takes the segments in a shard of the ends that several sets have.
 
     All shards have the ends that a NAT may have translated.
     """

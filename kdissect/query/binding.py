@@ -102,7 +102,7 @@ class Bodies:
         return project(frame.data, offset) or self._part(exchange, side, key)
 
     def _logged(self, exchange: Exchange, frame: Frame, side: str, key: int) -> Values | None:
-        """Of a frame that was made of a request log, whose records are not there."""
+        """Read a frame that was built from a request log, which lacks the records."""
         is_response = side != SIDES[0]
         offset = exchange.response_body_offset if is_response else exchange.request_body_offset
         found = decode_once(frame, offset, key, exchange.api_version or 0, is_response)
@@ -149,12 +149,12 @@ class Binding:
         self.bodies = Bodies()
         self.number = 0
         self.record: tuple[str | None, Record] | None = None
-        """The record that the filter is asked about, with its topic; None for all of an exchange."""
+        """The record that the filter evaluates, with its topic; None for all of an exchange."""
         self._exchange: Exchange | None = None
         self._batches: Sequence[RecordBatch] = ()
 
     def records(self, exchange: Exchange) -> Iterator[tuple[str | None, Record]]:
-        """The record that is asked about, else all of an exchange that can be read; each with its topic."""
+        """Yield the record under test, or else all readable records of an exchange, each with its topic."""
         if self.record is not None:
             yield self.record
             return

@@ -174,8 +174,8 @@ def _needs_all(
 ) -> bool:
     """Return whether every value must pass.
 
-    Without any() and all() one value is enough, but a negated value may not occur at all. NONE is no error,
-    and an exchange without errors has no error in any value.
+    Without any() and all() one value is enough, but a negated value may not occur at all. NONE is not an
+    error, and an exchange without errors has no error in any value.
     """
     about_none = node.symbol in ("==", "!=") and any(
         kind is ERROR and values == (NO_ERROR,) for kind, values in zip(source.kinds, parsed, strict=True)

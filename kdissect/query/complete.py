@@ -107,7 +107,7 @@ def _fields(base: str, word: str) -> list[Candidate]:
 
 
 def _body_fields(side: str, word: str, apis: Apis) -> list[Candidate]:
-    """Names of one more step: a message has hundreds."""
+    """Return names of one more step: a message has hundreds."""
     steps = word.count(".")
     found: dict[str, str] = {}
     for field in all_body_fields(side, apis):

@@ -196,7 +196,7 @@ class CountTest(Node):
         self.cost = source.cost
 
     def test(self, binding: Binding) -> Test:
-        """Return a test of the number of values that are not null."""
+        """Return a test that counts the values that are not null."""
         element = self._operator.test(self._kind, self._values)
         count = self._source.counter(binding)
         return lambda exchange: element(count(exchange))

@@ -64,7 +64,8 @@ class Predicate:
         return counting if self.needs_all else test
 
     def bind_records(self, context: Context = _NO_CONTEXT) -> tuple[Test, RecordTest]:
-        """A test of records, and what every exchange must be given to before its records: True of each.
+        """Return a test of records, and a function that must receive every exchange before its records and
+        returns True.
 
         Raises what `bind` does.
         """

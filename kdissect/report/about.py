@@ -1,4 +1,4 @@
-"""What every report says of the run as a whole: how much was judged, by which rules, on which capture."""
+"""Facts about the run that every report contains: how much was judged, by which rules, on which capture."""
 
 from collections.abc import Iterator
 
@@ -39,7 +39,7 @@ def hash_texts(verdict: Verdict) -> list[tuple[str, str]]:
 
 
 def not_exercised_lines(verdict: Verdict) -> Iterator[str]:
-    """A line for each reason: `no DeleteRecords: ADM011 odd-delete-offset`."""
+    """Yield a line for each reason: `no DeleteRecords: ADM011 odd-delete-offset`."""
     why: dict[str, list[str]] = {}
     for rule in sorted(verdict.not_exercised, key=lambda rule: rule.code):
         why.setdefault(verdict.why_not_exercised(rule), []).append(f"{rule.code} {rule.name}")

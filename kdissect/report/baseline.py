@@ -16,7 +16,7 @@ _Row = dict[str, Any]
 
 
 class Known(NamedTuple):
-    """A finding of a baseline. `api` is key and version, None where there is none; `text` is for people."""
+    """A finding of a baseline. `api` is key and version, None without one; `text` is for people."""
 
     fingerprint: str
     code: str
@@ -37,20 +37,20 @@ class Baseline(NamedTuple):
             finding.known = fingerprint(finding) in self.known
 
     def missing(self, findings: Iterable[Finding]) -> list[Known]:
-        """Findings of the baseline that are not among these."""
+        """Return findings of the baseline that are not among these."""
         seen = {fingerprint(finding) for finding in findings}
         return [known for known in self.known.values() if known.fingerprint not in seen]
 
 
 def baseline_text(findings: Iterable[Finding]) -> str:
-    """The file for these findings."""
+    """Return the file for these findings."""
     rows = {row["fingerprint"]: row for row in map(_row, findings)}
     ordered = sorted(rows.values(), key=lambda row: [str(value) for value in row.values()])
     return json.dumps({"baseline_version": VERSION, "findings": ordered}, indent=2) + "\n"
 
 
 def parse_baseline(path: str, text: str) -> Baseline:
-    """The findings of a file. Raises ValueError, with the line where that is known."""
+    """Return the findings of a file. Raises ValueError, with the line where that is known."""
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
@@ -95,7 +95,7 @@ def _row(finding: Finding) -> _Row:
 
 
 def _texts(row: _Row, keys: Sequence[str]) -> list[str]:
-    """The values of these keys that are texts and not empty."""
+    """Return the values of these keys that are texts and not empty."""
     return [row[key] for key in keys if isinstance(row.get(key), str) and row[key]]
 
 

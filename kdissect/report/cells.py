@@ -16,10 +16,10 @@ class Cell(NamedTuple):
 class TableColumn(NamedTuple):
     """One column.
 
-    Where the terminal is too narrow, columns of the highest `rank` go first; those of rank 0 stay. `value`
-    names what of a row it shows, where that is one value. `dated` is the cell of a time with its date, for
-    tables whose rows are of several days. `moment` names the time of a row, in RFC 3339, that `--time` may
-    show otherwise.
+    If the terminal is too narrow, columns of the highest `rank` are dropped first. Columns of rank 0 stay.
+    `value` names what of a row it shows, where that is one value. `dated` is the cell of a time with its
+    date, for tables whose rows are of several days. `moment` names the time of a row, in RFC 3339, that
+    `--time` may show otherwise.
     """
 
     title: str
@@ -33,12 +33,12 @@ class TableColumn(NamedTuple):
 
 
 def count_cell(count: int, style: str = "") -> Cell:
-    """A count, nothing for 0."""
+    """Return a count, nothing for 0."""
     return Cell(str(count) if count else "", style)
 
 
 def number_column(title: str, field: str, min_width: int = 0, rank: int = 0, style: str = "") -> TableColumn:
-    """A number of the row, nothing for none."""
+    """Return a number of the row, nothing for none."""
 
     def number(row: dict[str, Any]) -> Cell:
         return Cell("" if row[field] is None else str(row[field]), style)
@@ -47,14 +47,16 @@ def number_column(title: str, field: str, min_width: int = 0, rank: int = 0, sty
 
 
 def text_column(title: str, field: str, min_width: int = 0, rank: int = 0, style: str = "") -> TableColumn:
-    """A text of the row, nothing for none."""
+    """Return a text of the row, nothing for none."""
     return TableColumn(
         title, lambda row: Cell(printable(row[field] or ""), style), min_width, rank, value=field
     )
 
 
 def cluster_column(of: str = "") -> TableColumn:
-    """The cluster of the row, or of what the row has as `of`; nothing if the captures have one alone."""
+    """Return the cluster of the row, or of what the row has as `of`; nothing if the captures have one
+    alone.
+    """
     return TableColumn(
         "cluster", lambda row: Cell(printable((row[of] if of else row).get("cluster") or "")), rank=2
     )
@@ -66,7 +68,7 @@ _DATED, _OF_DAY = slice(0, 23), slice(11, 23)  # of RFC 3339, to a millisecond
 def time_column(
     title: str, field: str, rank: int = 0, of_day: bool = False, without: str = ""
 ) -> TableColumn:
-    """A time of the row, RFC 3339 in UTC; with `of_day` the date is left out where all are of one day.
+    """Return a time of the row, RFC 3339 in UTC; with `of_day` the date is left out where all are of one day.
 
     `without` stands for none.
     """
@@ -96,7 +98,7 @@ LIST_SEPARATOR = ","
 
 
 def cell(value: Any) -> str:
-    """A value as the text of one cell: null is empty, lists are joined by commas, structs are JSON.
+    """Return a value as the text of one cell: null is empty, lists are joined by commas, structs are JSON.
 
     Safe for a terminal.
     """

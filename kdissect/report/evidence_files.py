@@ -1,10 +1,10 @@
-"""Evidence: for each finding the packets that show it, as few as will do.
+"""Evidence: for each finding the fewest packets that show it.
 
-An excerpt is tried, not believed: its packets are judged like any capture, and if the rule does not speak, a
-wider one is made. In their order: the exchanges of the finding and the negotiation before them; the exchanges
-around them too; all of the connection up to there; all connections up to there, without records, then with
-them. What none of them shows again (a finding about the whole of a large capture) is given in its smallest
-form, and says so.
+An excerpt is checked: its packets are judged like any capture, and if the rule does not report the finding, a
+wider excerpt follows. The steps are: the exchanges of the finding and the negotiation before them, then also
+the exchanges around them, then all exchanges of the connection up to there, then all connections up to there,
+without records and finally with them. If no excerpt shows the finding again (because it is about the whole of
+a large capture), the smallest one is written, and says so.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +23,7 @@ from kdissect.rules.judge import Judge
 # Excerpts made in one pass over the captures: bounds the memory to this many times
 # `excerpt.excerpts.MAX_BYTES`, which few come near.
 _AT_A_TIME = 32
-# Findings that get evidence. Different findings of one run are some dozens; more is one fault in many shapes.
+# Findings that get evidence. Different findings of one run are some dozens. More is one fault in many shapes.
 MAX_FINDINGS = 1000
 AROUND_BEFORE, AROUND_AFTER = 16, 8
 _ALL_BUT_RECORDS, _ALL = 3, 4  # the widest two
@@ -31,10 +31,11 @@ _WIDTHS = 5
 # Produce, Fetch, FetchSnapshot, ShareFetch: org.apache.kafka.common.protocol.ApiKeys
 _WITH_RECORDS = frozenset({0, 1, 59, 78})
 _REWRITTEN = (
-    "Packets that belong to other exchanges are left out. Headers and times are those of the capture; "
-    "sequence numbers, lengths and checksums those of what is here."
+    "Packets that belong to other exchanges are left out. Headers and times come from the capture. "
+    "Sequence numbers,"
+    "lengths and checksums match this file."
 )
-_DECRYPTED = "What was TLS is written as plaintext."
+_DECRYPTED = "TLS data is written as plaintext."
 _MASKED = "Secrets are overwritten with x."
 _NOT_SHOWN = "By itself this excerpt does not show the finding again: it depends on more of the capture."
 
@@ -53,11 +54,10 @@ def collect_evidence(
     judge: Callable[[], Judge],
     show_secrets: bool = False,
 ) -> list[Evidence]:
-    """The evidence for each finding, in their order; none for those whose frames are too large.
-    Of what the key logs of the captures open, the plaintext is given.
+    """Return the evidence for each finding, in their order, except findings whose frames are too large.
+    Traffic that key logs of the captures open is written as plaintext.
 
-    `opened` gives the captures from their start, as often as it is called, `judge` one that has judged
-    nothing.
+    `opened` returns the captures from their start at each call, `judge` returns a new judge.
     """
     found: list[Evidence] = []
     wanted = findings[:MAX_FINDINGS]
@@ -91,12 +91,12 @@ def _collect(
 
 
 def _holds(finding: Finding, packets: Sequence[ExcerptPacket]) -> bool:
-    """Whether there is anything to show: what the finding is about may not be found in the packets."""
+    """Return whether there is anything to show: what the finding is about may not be found in the packets."""
     return any(item.exchange >= 0 or finding.place.exchange < 0 for item in packets)
 
 
 def _wanted_for(finding: Finding, width: int) -> list[Wanted]:
-    """What to ask for, the wider the higher `width` (0 to 4)."""
+    """Return the exchanges to request, wider with a higher `width` (0 to 4)."""
     place = finding.place
     if width >= _ALL_BUT_RECORDS and place.time_ns and place.exchange >= 0:
         return [
@@ -115,7 +115,7 @@ def _wanted_for(finding: Finding, width: int) -> list[Wanted]:
 def shows_again(
     finding: Finding, packets: Iterable[ExcerptPacket], judge: Judge, ports: Ports = ANY_PORTS
 ) -> bool:
-    """Whether judging the packets gives a finding of the same rule about the same end and API."""
+    """Return whether judging the packets reports a finding of the same rule about the same end and API."""
     analyzer = Analyzer(ports)
     for item in packets:
         for event in analyzer.feed(item.packet):
@@ -133,7 +133,7 @@ def _kind(finding: Finding) -> tuple[object, ...]:
 
 
 def file_comment(evidence: Evidence, files: Sequence[str], show_secrets: bool) -> str:
-    """What the file says of itself."""
+    """Return the comment of the file."""
     parts = [finding_text(evidence.finding, files), _REWRITTEN]
     if any(item.was_tls for item in evidence.packets):
         parts.append(_DECRYPTED)
@@ -145,7 +145,9 @@ def file_comment(evidence: Evidence, files: Sequence[str], show_secrets: bool) -
 
 
 def packet_comment(evidence: Evidence, item: ExcerptPacket) -> str:
-    """What a packet says: that it begins the bytes the finding is about, and why; empty for others."""
+    """Return the comment of the packet that begins the finding's bytes, with the reason; empty for other
+    packets.
+    """
     finding, place = evidence.finding, evidence.finding.place
     if (item.connection, item.exchange) != (place.connection, place.exchange) or place.exchange < 0:
         return ""

@@ -21,7 +21,7 @@ class Fold(NamedTuple):
 
 
 def folded(findings: Iterable[Finding]) -> list[Fold]:
-    """The findings in the order they come, each where the first of its kind stands."""
+    """Return the findings in the order they come, each where the first of its kind stands."""
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
         who = finding.party.role, *who_of(finding.party, Once.SOFTWARE)

@@ -20,7 +20,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 
 
 def report_github(verdict: Verdict) -> str:
-    """One line for each fold, and one for the run as a whole."""
+    """Return one line for each fold, and one for the run as a whole."""
     lines = "".join(_annotation(fold, verdict.files) for fold in verdict.folds)
     return f"{lines}::notice title=kdissect::{_data(_summary(verdict))}\n"
 
@@ -36,7 +36,7 @@ def _summary(verdict: Verdict) -> str:
 
 
 def _annotation(fold: Fold, files: Sequence[str]) -> str:
-    """One line. GitHub shows it under the capture; standard input has no name to show it under."""
+    """Return one line. GitHub shows it under the capture. Standard input has no name to show it under."""
     finding = fold.first
     path = file_of(finding.place, files)
     where = "" if path == "-" else f"file={_property(path)},"
@@ -45,12 +45,12 @@ def _annotation(fold: Fold, files: Sequence[str]) -> str:
 
 
 def _command(finding: Finding) -> str:
-    """A finding that is in the baseline is a notice, and marks no line as wrong."""
+    """Return a finding that is in the baseline is a notice, and marks no line as wrong."""
     return _COMMANDS[Severity.INFO if finding.known else finding.severity]
 
 
 def _data(text: str) -> str:
-    """Text that cannot end the command: each line is printable, line ends are escaped."""
+    """Return text that cannot end the command: each line is printable, line ends are escaped."""
     lines = "\n".join(printable(line) for line in text.split("\n"))
     return lines.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 

@@ -24,17 +24,17 @@ Row = dict[str, Any]
 
 
 def report_schema() -> str:
-    """The JSON Schema (2020-12) of the report."""
+    """Return the JSON Schema (2020-12) of the report."""
     return schema_beside(__file__, SCHEMA)
 
 
 def report_json(verdict: Verdict) -> str:
-    """The whole report."""
+    """Return the whole report."""
     return json_page(report_row(verdict))
 
 
 def report_row(verdict: Verdict) -> Row:
-    """The report as plain values."""
+    """Return the report as plain values."""
     facts = {
         "kafka_schema_version": newest_release(),
         "ruleset_version": ruleset_version(verdict.rules),
@@ -64,7 +64,7 @@ def report_row(verdict: Verdict) -> Row:
 
 
 def finding_row(finding: Finding, verdict: Verdict) -> Row:
-    """One finding as plain values."""
+    """Return one finding as plain values."""
     rule = rule_by(finding.code)
     cites = rule.cites if rule is not None else ()
     return {
@@ -90,7 +90,9 @@ def finding_row(finding: Finding, verdict: Verdict) -> Row:
 
 
 def _baseline(verdict: Verdict) -> Row | None:
-    """How the findings compare to a baseline; `not_judged` are those whose rule and API did not come up."""
+    """Return how the findings compare to a baseline; `not_judged` are findings whose rule and API did not
+    come up.
+    """
     if verdict.baseline is None:
         return None
     known = sum(finding.known for finding in verdict.findings)

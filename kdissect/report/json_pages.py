@@ -22,12 +22,12 @@ def json_document(facts: dict[str, Any]) -> bytes:
 
 
 def json_page(value: Any, indent: int = 2) -> str:
-    """Plain values as JSON, ASCII only, so that nothing from the wire can act on a terminal."""
+    """Return plain values as JSON, ASCII only, so that nothing from the wire can act on a terminal."""
     return json.dumps(whole_text(value), indent=indent, ensure_ascii=True) + "\n"
 
 
 def schema_beside(module: str, name: str) -> str:
-    """The JSON Schema (2020-12) in the folder of a module, which says its own `__file__`."""
+    """Return the JSON Schema (2020-12) in the folder of a module, which says its own `__file__`."""
     # Start-up: `importlib.resources` and `pathlib` take 8 ms.
     path = os.path.join(os.path.dirname(module), name)  # noqa: PTH118, PTH120
     with open(path, encoding="utf-8") as file:  # noqa: PTH123

@@ -1,7 +1,8 @@
 """The report as JUnit XML: a suite for each software, and in it a testcase for each rule that judges it.
 
-Skipped are rules that had nothing to judge on the connections of that software. A testcase takes the time
-from the first to the last of its findings, in the traffic; what the judge takes says nothing about software.
+Rules without anything to judge on the connections of that software are skipped. The time of a testcase lasts
+from the first to the last of its findings, in the traffic. The judge's own time would not describe the
+software.
 """
 
 from collections import Counter
@@ -22,7 +23,7 @@ _Found = dict[tuple[Software, str], list[Finding]]
 
 
 def report_junit(verdict: Verdict) -> str:
-    """The whole report. Errors are failures; warnings and information stand in `system-out`."""
+    """Return the whole report. Errors are failures. Warnings and information are in `system-out`."""
     found: _Found = {}
     for finding in verdict.findings:
         found.setdefault((software_of(finding.party), finding.code), []).append(finding)
@@ -38,14 +39,14 @@ def report_junit(verdict: Verdict) -> str:
 
 
 def _exercised(verdict: Verdict, found: _Found) -> list[tuple[Software, Counter[str]]]:
-    """Every software that was judged, clients first, and what was judged of it."""
+    """Return every software that was judged, clients first, and what was judged of it."""
     rows: dict[Software, Counter[str]] = {}
     for role in Who:
         if verdict.who in (None, role):
             rows |= verdict.coverage.exercises.by_software(role)
     for software, _ in found:
         rows.setdefault(software, Counter())
-    if not rows:  # nothing to judge: every rule is skipped, once
+    if not rows:  # every rule is skipped, once, because no connection was judged
         rows = {Software(role): Counter() for role in Who if verdict.who in (None, role)}
     return sorted(rows.items(), key=lambda item: (item[0].role is Who.BROKER, suite_name(item[0])))
 
@@ -71,7 +72,7 @@ class _Suite:
         self.span_ns = sum(map(_span_ns, self._found.values()))
 
     def lines(self) -> Iterator[str]:
-        """The suite as XML."""
+        """Yield the suite as XML."""
         counts = _counts(len(self.rules), self.failures, len(self._skipped)) + _time(self.span_ns)
         time_ns = self._verdict.coverage.traffic.times.start_ns
         stamp = f" timestamp={quoteattr(rfc3339(time_ns)[:19])}" if self._verdict.exchanges else ""

@@ -1,7 +1,7 @@
 """The report as GitHub's Markdown, for `$GITHUB_STEP_SUMMARY` and comments.
 
-Everything from the wire stands in `<code>`, and each of its characters that may mean something to Markdown or
-HTML is written as a number (`&#124;`): such a character is text and nothing else.
+All text from the wire is in `<code>`, and each of its characters that may have a meaning in Markdown or HTML
+is written as a number (`&#124;`): such a character is only text.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,16 +23,17 @@ from kdissect.report.verdict import Verdict
 from kdissect.rules.registry import rule_by
 from kdissect.schema.citations import resolve
 
-# A step summary on GitHub holds 1 MiB and is dropped when it is longer; a finding takes up to 3 KB here.
+# A step summary on GitHub has at most 1 MiB and is dropped when it is longer. A finding takes up to 3 KB
+# here.
 MAX_FOLDS = 200
-_MAX_VALUE = 300  # characters of a value from the wire; the whole of it is one command away
+_MAX_VALUE = 300  # characters of a value from the wire. A command shows all of it
 # Marks that mean nothing within a line. A dot is not among them: `www.` begins a link in GitHub's Markdown.
 _PLAIN = frozenset(" -/,=()")
 _ICONS = {"error": ":x:", "warning": ":warning:", "info": ":information_source:"}
 
 
 def report_markdown(verdict: Verdict) -> str:
-    """The summary: a table of findings, each in full below, and what the run looked at."""
+    """Return the summary: a table of findings, each in full below, and what the run looked at."""
     return "\n".join(_lines(verdict)) + "\n"
 
 
@@ -97,13 +98,13 @@ def _details(fold: Fold, verdict: Verdict) -> Iterator[str]:
 
 
 def cites(finding: Finding) -> str:
-    """The sources of a finding's rule, as links."""
+    """Return the sources of a finding's rule, as links."""
     rule = rule_by(finding.code)
     return links(rule.cites if rule is not None else ())
 
 
 def links(citations: Iterable[str]) -> str:
-    """Sources as links."""
+    """Return sources as links."""
     found = [(citation, resolve(citation)) for citation in citations]
     return "; ".join(f"[{citation}]({one.url})" if one else citation for citation, one in found)
 
@@ -128,7 +129,10 @@ def _run(verdict: Verdict) -> Iterator[str]:
 
 
 def code(text: str, limit: int = _MAX_VALUE) -> str:
-    """A value in `<code>`, inert; longer ones than `limit` are cut (0: never). Empty for an empty one."""
+    """Return a value in `<code>`, inert, and cut it if it is longer than `limit` (0: never).
+
+    Empty for an empty one.
+    """
     shown = printable(text)
     if limit and len(shown) > limit:
         shown = f"{shown[:limit]} ..."

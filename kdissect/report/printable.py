@@ -1,7 +1,7 @@
 """Text from the wire made safe: for a terminal, and for files that others read.
 
-Client ids, topics and file names are whatever somebody sent. Escape sequences in them could clear the
-screen, set its title or hide lines, so everything that is not plainly printable is shown as an escape.
+Client ids, topics and file names are whatever somebody sent. Escape sequences in them could clear the screen,
+set its title or hide lines, so every character that is not plainly printable becomes an escape.
 """
 
 from typing import Any
@@ -17,14 +17,15 @@ def printable(text: str) -> str:
 
 
 def field_text(text: str) -> str:
-    """`printable`, with the backslash itself doubled, so that the original can be had back."""
+    """Return `printable` text with the backslash itself doubled, so that the original can be restored."""
     return printable(text.replace("\\", "\\\\") if "\\" in text else text)
 
 
 def terminal_json(line: bytes) -> bytes:
-    """JSON text with what JSON allows raw but no terminal should get escaped: DEL, U+0080 to U+009F ...
+    """Return JSON text with what JSON allows raw but no terminal should get escaped: DEL, U+0080 to U+009F
+    ...
 
-    The value stays the same: `\\u009b` in a JSON string is the character itself. Line ends stay.
+    The value does not change: `\\u009b` in a JSON string is the character itself. Line ends stay.
     """
     text = line.decode()
     if text.replace("\n", "").isprintable():
@@ -41,7 +42,8 @@ _DIRECTION_CONTROLS = {
 
 
 def inert_json(text: str) -> str:
-    """JSON text with the controls of the writing direction escaped: raw, they reorder the text around them.
+    """Return JSON text with the controls of the writing direction escaped: raw, they reorder the text around
+    them.
 
     A parser reads the same value. json_out.rs writes its strings in the same way.
     """
@@ -68,7 +70,7 @@ _SURROGATES = dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 
 
 def whole_text(value: Any) -> Any:
-    """Plain values with lone surrogates replaced: they are no text, and strict readers refuse them."""
+    """Return plain values with lone surrogates replaced: they are no text, and strict readers refuse them."""
     if isinstance(value, str):
         return value if value.isascii() else value.translate(_SURROGATES)
     if isinstance(value, dict):

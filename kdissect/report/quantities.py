@@ -6,7 +6,7 @@ _STEP = 1000  # SI: what disks and networks count in
 
 
 def byte_count(count: float) -> str:
-    """Bytes as `512 B`, `1.2 kB`, `34 MB`."""
+    """Return bytes as `512 B`, `1.2 kB`, `34 MB`."""
     unit = 0
     while abs(count) >= _STEP and unit < len(_UNITS) - 1:
         count /= _STEP
@@ -15,7 +15,7 @@ def byte_count(count: float) -> str:
 
 
 def rate(count: float, duration_ns: int) -> str:
-    """A count in a time as `12/s`; empty where there is no time."""
+    """Return a count in a time as `12/s`; empty for a time of 0."""
     if duration_ns <= 0:
         return ""
     value = count * 1_000_000_000 / duration_ns
@@ -23,12 +23,12 @@ def rate(count: float, duration_ns: int) -> str:
 
 
 def byte_rate(count: float, duration_ns: int) -> str:
-    """Bytes in a time, which is not 0, as `1.2 kB/s`."""
+    """Return bytes in a time, which is not 0, as `1.2 kB/s`."""
     return f"{byte_count(count * 1_000_000_000 / duration_ns)}/s"
 
 
 def duration(ns: int) -> str:
-    """Nanoseconds as `412 us`, `1.25 ms`, `3.20 s`, `2 h 05 m`."""
+    """Return nanoseconds as `412 us`, `1.25 ms`, `3.20 s`, `2 h 05 m`."""
     if abs(ns) < 1_000_000:
         return f"{ns / 1e3:.0f} us"
     if abs(ns) < 1_000_000_000:
@@ -40,12 +40,12 @@ def duration(ns: int) -> str:
 
 
 def grouped(count: int) -> str:
-    """A count as `12,345`."""
+    """Return a count as `12,345`."""
     return f"{count:,}"
 
 
 def short_count(count: int) -> str:
-    """A count in four characters: `512`, `1.2k`, `12k`, `34M`."""
+    """Return a count in four characters: `512`, `1.2k`, `12k`, `34M`."""
     for size, unit in _SHORT:
         shown = count / size
         if shown >= 0.9995:  # 1.0 when it is rounded: the smaller unit would need a fifth character

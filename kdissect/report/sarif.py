@@ -35,7 +35,7 @@ Row = dict[str, Any]
 
 
 def report_sarif(verdict: Verdict) -> str:
-    """The whole report, ASCII only."""
+    """Return the whole report, ASCII only."""
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(verdict)]}
     return json_page(log, indent=1)
 
@@ -65,7 +65,7 @@ def _driver(verdict: Verdict) -> Row:
 
 
 def _invocation(verdict: Verdict) -> Row:
-    """Nothing went wrong with the tool; what the capture lacks is a notification."""
+    """The tool ran without an error. A defect of the capture is a notification."""
     level = "note" if verdict.quality.verdict == GOOD else "warning"
     notes = [{"level": level, "message": {"text": printable(why)}} for why in verdict.quality.reasons]
     return {"executionSuccessful": True, "toolExecutionNotifications": notes}
@@ -81,7 +81,7 @@ def _without(row: Row, names: frozenset[str]) -> Row:
 
 
 def _rule_row(rule: Rule) -> Row:
-    """A rule as `reportingDescriptor` (section 3.49), with its page as help.
+    """Return a rule as `reportingDescriptor` (section 3.49), with its page as help.
 
     `helpUri` leads to the first source it cites.
     """
@@ -107,13 +107,13 @@ def _rule_row(rule: Rule) -> Row:
 
 
 def _why(text: str) -> str:
-    """The second paragraph of a page, which says why the rule matters."""
+    """Return the second paragraph of a page, which says why the rule matters."""
     _, why, *_ = text.split("\n\n")
     return why.replace("\n", " ")
 
 
 def _results(verdict: Verdict, frames: _Frames) -> list[Row]:
-    """All findings as results (section 3.27). The artifacts that they need are added to `frames`."""
+    """Return all findings as results (section 3.27). The artifacts that they need are added to `frames`."""
     numbers = {rule.code: number for number, rule in enumerate(verdict.rules)}
     seen: dict[str, int] = {}
     rows = []
@@ -158,14 +158,14 @@ def _message(finding: Finding, verdict: Verdict) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text without a link in it: `[text](target)` would be one (section 3.11.6)."""
+    """Return text without a link in it: `[text](target)` would be one (section 3.11.6)."""
     if "](" not in text:
         return text
     return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
 
 
 def _location(place: Location, verdict: Verdict) -> Row:
-    """The capture, and the way to the field in the terms of the protocol."""
+    """Return the capture, and the way to the field in the terms of the protocol."""
     location: Row = {"logicalLocations": [_logical(place)]}
     index = ref_file(place.first_ref)
     known = place.first_ref or len(verdict.files) == 1
@@ -176,7 +176,7 @@ def _location(place: Location, verdict: Verdict) -> Row:
 
 
 def _packets(place: Location) -> Row:
-    """The packets that carry the frame, as lines of the capture: who reads SARIF asks for lines."""
+    """Return the packets that carry the frame, as lines of the capture: who reads SARIF asks for lines."""
     if not place.first_ref:
         return {}
     return {"region": {"startLine": ref_number(place.first_ref), "endLine": ref_number(place.last_ref)}}
@@ -196,9 +196,8 @@ def _logical(place: Location) -> Row:
 class _Frames:
     """Collects the frames that results show bytes of. `captures` artifacts stand before them in the log.
 
-    A frame is an artifact of its own, nested in its capture (section 3.24), so that `byteOffset` counts
-    within something that is defined: a capture cuts what one frame carries into packets, and mixes it with
-    others.
+    A frame is an artifact, nested in its capture (section 3.24), so that `byteOffset` counts within a defined
+    object: a capture cuts the bytes of one frame into packets, and mixes frames.
     """
 
     def __init__(self, captures: int) -> None:
@@ -207,7 +206,7 @@ class _Frames:
         self._known: dict[str, int] = {}
 
     def location(self, place: Location) -> Row:
-        """Where the bytes of a place stand, and the bytes if they are all kept."""
+        """Return where the bytes of a place stand, and the bytes if they are all kept."""
         name = f"/{place.connection}/{place.exchange}/{place.side}"
         region: Row = {"byteOffset": place.start, "byteLength": place.end - place.start}
         if len(place.bytes_seen) == place.end - place.start:
@@ -236,11 +235,11 @@ class _Frames:
 
 
 def uri_of(path: str) -> str:
-    """A path as a URI reference; a relative one stays relative."""
+    """Return a path as a URI reference, and a relative path as a relative one."""
     if path == "-":
         return "stdin"
     name = PurePath(os.fsdecode(path_of(path)))
     if name.is_absolute():
         return name.as_uri()
-    # a colon in the first segment would be taken for the end of a scheme (RFC 3986 section 4.2)
+    # a colon in the first segment would end a scheme (RFC 3986 section 4.2)
     return quote(name.as_posix(), safe="/~@!$&'()*+,=", errors="surrogateescape")

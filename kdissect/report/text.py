@@ -1,4 +1,4 @@
-"""Findings for people. Everything from the wire is made printable: see `printable`."""
+"""Findings for people. All text from the wire becomes printable: see `printable`."""
 
 from collections.abc import Iterator, Sequence
 from shlex import quote
@@ -23,22 +23,22 @@ from kdissect.schema.secrets import MASK
 from kdissect.session.exchange import exchange_text
 
 WIDTH = 110
-MAX_OTHERS = 8  # of a fold that are shown
+MAX_OTHERS = 8  # further forms in a fold that are listed
 
 
 def finding_text(finding: Finding, files: Sequence[str]) -> str:
-    """One finding, without a line end."""
+    """Return one finding, without a line end."""
     return fold_text(Fold(finding), files)
 
 
 def fold_text(fold: Fold, files: Sequence[str]) -> str:
-    """The first of a fold in full, the others in a line each; without a line end."""
+    """Return the first finding of a fold in full and the further ones in a line each, without a line end."""
     also = (f"  also      {printable(line)}" for line in also_lines(fold, files))
     return "\n".join([*_lines(fold, files), *also])
 
 
 def also_lines(fold: Fold, files: Sequence[str]) -> Iterator[str]:
-    """What else a fold holds: how often, where first, and what was seen."""
+    """Yield the further forms in a fold: how often, where first, and the values seen."""
     for finding in fold.others[:MAX_OTHERS]:
         where = f"{plural(finding.count, 'time')}, {place_text(finding.place, files)}"
         evidence = f", evidence {finding.evidence}" if finding.evidence else ""
@@ -78,7 +78,7 @@ def _lines(fold: Fold, files: Sequence[str]) -> Iterator[str]:
 
 
 def hex_text(place: Location) -> str:
-    """The bytes of a place in hex; `***` where they may hold a secret, `...` where they go on."""
+    """Return the bytes of a place in hex; `***` where they may hold a secret, `...` where they go on."""
     if not place.bytes_seen:
         return MASK
     more = " ..." if place.end - place.start > len(place.bytes_seen) else ""
@@ -99,7 +99,7 @@ def party_text(party: Party) -> str:
 
 
 def place_text(place: Location, files: Sequence[str]) -> str:
-    """API, side, exchange, connection, packets, field."""
+    """Return API, side, exchange, connection, packets, field."""
     if place.exchange < 0:
         return f"connection {place.connection}"
     what = f"{frame_text(place)} of connection {place.connection}"
@@ -109,7 +109,7 @@ def place_text(place: Location, files: Sequence[str]) -> str:
 
 
 def frame_text(place: Location) -> str:
-    """API, side and exchange."""
+    """Return API, side and exchange."""
     api = place.api or (f"API key {place.api_key}" if place.api_key is not None else "frame")
     version = "" if place.api_version is None else f" v{place.api_version}"
     return f"{api}{version} {place.side}, {exchange_text(place.exchange)}"
@@ -121,7 +121,7 @@ def packets_text(place: Location, files: Sequence[str]) -> str:
 
 
 def command(place: Location, files: Sequence[str]) -> str:
-    """The command that shows the place again."""
+    """Return the command that shows the place again."""
     if place.exchange < 0:
         return f"kdissect connections {quote(file_of(place, files))}"
     which = f"{place.connection}/{place.exchange}"
@@ -129,13 +129,13 @@ def command(place: Location, files: Sequence[str]) -> str:
 
 
 def file_of(place: Location, files: Sequence[str]) -> str:
-    """The name of the capture; `-` for standard input, and where it is not known."""
+    """Return the name of the capture; `-` for standard input, and if it is unknown."""
     index = ref_file(place.first_ref)
     return files[index] if index < len(files) else "-"
 
 
 def report_text(verdict: Verdict, statistics: bool = False) -> str:
-    """The whole report."""
+    """Return the whole report."""
     return "\n".join(_report(verdict, statistics)) + "\n"
 
 
@@ -155,7 +155,7 @@ def _report(verdict: Verdict, statistics: bool) -> Iterator[str]:
     hint = (
         ""
         if statistics or not verdict.not_exercised
-        else " (--statistics: the others, and why they had nothing)"
+        else " (--statistics: other rules, and why they had no findings)"
     )
     yield exercised_text(verdict) + hint
     if statistics:
@@ -185,7 +185,9 @@ def _compared(verdict: Verdict) -> Iterator[str]:
 
 
 def _suppressed(verdict: Verdict) -> Iterator[str]:
-    """What a project lives with is counted, so that it cannot be forgotten; what is over is said."""
+    """Yield the counted suppressions, so that a project does not forget them, and the suppressions that no
+    longer apply.
+    """
     if verdict.suppressed:
         yield f"suppressed: {len(verdict.suppressed)}"
     for finding, by in verdict.suppressed:

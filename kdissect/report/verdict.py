@@ -1,4 +1,4 @@
-"""What a run of the judge came to, in the form that every report reads."""
+"""Result of a judge's run, in the form that every report reads."""
 
 import os
 from collections import Counter, deque
@@ -24,7 +24,7 @@ _ORDER = {severity: place for place, severity in enumerate((Severity.ERROR, Seve
 
 
 class JudgeResult(Protocol):
-    """What judging came to: a `Judge` that is finished, or what was put together from several."""
+    """Result of judging: a finished `Judge`, or a combination of several."""
 
     findings: FindingLog
     inconclusive: Counter[tuple[str, str]]
@@ -35,10 +35,10 @@ class JudgeResult(Protocol):
 
 class Verdict:
     """Findings, loudest first, and what surrounds them. `files` are the inputs' names by file index, `hashes`
-    the SHA-256 of those that were hashed as they were read.
+    the SHA-256 of files that were hashed while reading.
 
-    `strict`: a broken should is an error. `suppressed` are findings that a project has decided to live with;
-    they are in no other list or count.
+    `strict`: a broken should is an error. `suppressed` are findings that a project has accepted. Other lists
+    and counts do not contain them.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Verdict:
         self._hashes = hashes
         self.baseline = baseline
         self.fixed: list[Known] = []
-        """Findings of the baseline that are gone."""
+        """Findings of the baseline that no longer occur."""
         self.not_judged: list[Known] = []
         """Findings of the baseline whose rule or API version did not come up: they may be there still."""
         if baseline is not None:
@@ -91,7 +91,7 @@ class Verdict:
 
     @property
     def folds(self) -> list[Fold]:
-        """The findings, those of one rule and party as one."""
+        """The findings, folded by rule and party."""
         return folded(self.findings)
 
     @property
@@ -101,16 +101,16 @@ class Verdict:
 
     @cached_property
     def not_exercised(self) -> list[Rule]:
-        """Rules that had nothing to look at."""
+        """Rules without anything to judge."""
         exercised = self.coverage.rules
         return [rule for rule in self.rules if not exercised[rule.code]]
 
     def why_not_exercised(self, rule: Rule) -> str:
-        """The reason for one of those."""
+        """Return the reason for one of these rules."""
         return why_not_exercised(rule, self.coverage)
 
     def by_severity(self) -> dict[str, int]:
-        """How many different findings there are of each severity, loudest first."""
+        """Return how many different findings there are of each severity, loudest first."""
         counts = Counter(finding.severity for finding in self.findings)
         return {str(severity): counts[severity] for severity in _ORDER if counts[severity]}
 

@@ -17,8 +17,8 @@ _SHOWN = 3
 class Entry(NamedTuple):
     """An entry of a list, by its key and the other key it may have.
 
-    `is_last`: it stands in the last list, not above one that is empty; `is_open`: above one that is null,
-    which means all there are.
+    `is_last`: it is in the last list, not above an empty one. `is_open`: it is above a null list, which means
+    all existing ones.
     """
 
     key: Key
@@ -33,7 +33,7 @@ _ALL = Entry((), (), "", is_last=False, is_open=True)
 
 
 class Held(NamedTuple):
-    """What differs; `asked` and `answered` count entries, each once if it was asked for twice."""
+    """Differences. `asked` and `answered` count entries, each once if it was requested twice."""
 
     missing: tuple[Key, ...]
     unasked: tuple[Entry, ...]
@@ -57,7 +57,7 @@ class _Paths(NamedTuple):
         return self.answered[0][0].attributes[0]
 
 
-@lru_cache(maxsize=1024)  # versions of the schema that are asked for
+@lru_cache(maxsize=1024)  # versions of the schema in use
 def _paths(api_key: int, asked: int, answered: int) -> _Paths | None:
     api = protocol_messages.api(api_key)
     answer = None if api is None else ANSWERS.get(api.name)
@@ -72,7 +72,7 @@ def _paths(api_key: int, asked: int, answered: int) -> _Paths | None:
 
 
 def held(body: Body) -> Held | None:
-    """What differs between a response and its request; None where nothing of the one belongs to the other."""
+    """Return the differences between a response and its request; None if they have no entries in common."""
     asked, answered = body.other(), body.value
     version = body.exchange.api_version
     paths = None if asked is None or version is None else _paths(body.api.key, version, body.version)
@@ -127,13 +127,13 @@ def _compared(paths: _Paths, wanted: list[Entry], given: list[Entry], owes: bool
 
 
 def repeated(body: Body) -> Iterator[Entry]:
-    """Entries of a response that have the key of one before, in lists that have each once."""
+    """Return entries of a response that have the key of one before, in lists that have each once."""
     paths = _paths(body.api.key, body.version, body.version)
     return _repeated(body.value, () if paths is None else paths.once)
 
 
 def asked_twice(body: Body) -> Iterator[Entry]:
-    """Entries of a request that have the key of one before, of those that are answered one by one."""
+    """Return entries of a request with a repeated key, if entries are answered one by one."""
     paths = _paths(body.api.key, body.version, body.version)
     return _repeated(body.value, () if paths is None else paths.asked)
 
@@ -148,7 +148,7 @@ def _repeated(value: Any, paths: tuple[Path, ...]) -> Iterator[Entry]:
 
 
 def shown(keys: Any) -> str:
-    """The first of some keys, as text."""
+    """Return the first of some keys, as text."""
     return ", ".join(sorted(map(text_of, keys))[:_SHOWN])
 
 
@@ -168,7 +168,7 @@ def _is_in_session(answer: Answer, asked: Any) -> bool:
 
 
 def _stands_for_all(answer: Answer, version: int, asked: Any, answered: Any, given: list[Entry]) -> bool:
-    """Whether the answer as a whole is an error, or lacks results legally."""
+    """Return whether the answer as a whole is an error, or lacks results legally."""
     if sent(answered, "error_code", 0):
         return True
     return any(_is_so(unless, version, asked, answered, given) for unless in answer.unless)
@@ -197,7 +197,7 @@ def _rows(value: Any, attributes: tuple[str, ...]) -> Any:
 
 
 def _entries(value: Any, path: Path, key: Key = (), other: Key = (), at: str = "") -> Iterator[Entry]:
-    """The entries of the last level; of a list that is empty or null, the entry above it."""
+    """Yield the entries of the last level, or the entry above an empty or null list."""
     level, rest = path[0], path[1:]
     rows = _rows(value, level.attributes)
     if not rows:
@@ -214,7 +214,7 @@ def _entries(value: Any, path: Path, key: Key = (), other: Key = (), at: str = "
 
 
 def _errors(value: Any, path: Path, key: Key = ()) -> Iterator[Key]:
-    """Keys of entries above the last level that are errors."""
+    """Yield keys of entries above the last level that are errors."""
     level, rest = path[0], path[1:]
     for index, row in enumerate(_rows(value, level.attributes) or () if rest else ()):
         here = key + _key(level, row, index)[0]
@@ -224,7 +224,7 @@ def _errors(value: Any, path: Path, key: Key = ()) -> Iterator[Key]:
 
 
 def _key(level: Level, row: Any, index: int) -> tuple[Key, Key]:
-    """The key of an entry, and the same by the other name where it has two."""
+    """Return the key of an entry, and the same by the other name where it has two."""
     if level.is_counted:
         return (index,), (index,)
     one: list[Any] = []

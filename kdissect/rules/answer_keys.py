@@ -1,4 +1,5 @@
-"""One table: what of the answer of each API belongs to what of its request, by which keys, and how often.
+"""One table: the entries in each API's response that belong to entries in its request, their keys, and how
+often they appear.
 
 A path leads from the body to the entries of a list, level by level: `topics:name > partitions:index`. Behind
 the colon stand the fields that are the key of an entry: `+` joins several, `|` takes the one that the version
@@ -6,8 +7,8 @@ has, `/` is either of two that name the same thing, `*` is the element itself. A
 for nothing (`dirs > topics:name`); `#` is the place in the list, where names may come again. A field that is
 an array is one value whatever its order. Of several paths those count whose fields the version has.
 
-An error at the top of an answer, or at a level above its last, stands for all that is below and lacks; that
-follows from the schema, which says since when there is one. A null list in a request asks for all.
+An error at the top of a response, or at a level above its last, covers all missing entries below it. That
+follows from the schema, which knows the versions with an error there. A null list in a request asks for all.
 """
 
 from enum import Enum
@@ -18,11 +19,11 @@ from kdissect.schema.types import NO_UPPER_BOUND, Array, Field, Message, Struct
 
 
 class Owed(Enum):
-    """How much of what was asked for must come back. What was not asked for never may."""
+    """The part of the requested entries that must come back. An entry without a request is never allowed."""
 
     EACH = "a result for each"
     ONE = "a result for one of them at least"
-    ANY = "results for those that there are"
+    ANY = "results for existing entries"
 
 
 class Unless(NamedTuple):
@@ -38,11 +39,11 @@ class Unless(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What of a response belongs to what of its request.
+    """Entries of a response that belong to entries of its request.
 
-    `asked` and `answered` are paths; without keys, entries belong together by their place, and their number
-    must be that of the request. `once` are lists of the response no key of which may stand twice. `cite` says
-    why less than each is owed, what an empty list asks for, and what sessions are answered.
+    `asked` and `answered` are paths. Without keys, entries belong together by their position, and their
+    number must be equal to the request's. `once` are lists of the response no key of which may stand twice.
+    `cite` says why less than each is owed, what an empty list asks for, and what sessions are answered.
     """
 
     asked: tuple[str, ...] = ()
@@ -52,9 +53,9 @@ class Answer(NamedTuple):
     once: tuple[str, ...] = ()
     cite: str = ""
     empty_asks_all_until: int = -1
-    """An empty list asks for all, up to this version; a null list does in any."""
+    """An empty list asks for all, up to this version. A null list does in any."""
     beside_error: str = ""
-    """Where Apache Kafka puts an entry that nobody asked for beside an error at the top."""
+    """Where Apache Kafka puts an entry that the request does not name, next to an error at the top."""
     session: str = ""
     """The field of the request with the epoch of a session whose partitions are answered too."""
     without_session: frozenset[int] = frozenset()
@@ -80,7 +81,7 @@ _STATE = ("topics:topic_id > partitions:partition", "results:topic_id > partitio
 _RESOURCE = "resource_type+resource_name"
 _ASSIGNED = ("assignment.topic_partitions:topic_id > partitions:*",)
 _NOTHING = Answer()
-"""Nothing in the answer belongs to one entry of the request rather than to another."""
+"""No entry of the response belongs to one specific entry of the request."""
 
 ANSWERS: dict[str, Answer] = {
     "Produce": _answer(
@@ -315,15 +316,15 @@ ANSWERS: dict[str, Answer] = {
 
 
 class KeyField(NamedTuple):
-    """A field with keys, as a path from the root; whether another one has the key where this one is null."""
+    """A field with keys, as a path from the root, and whether another one has the key if this one is null."""
 
     path: str
     has_other: bool
 
 
 def key_fields(message: Message, version: int, *, is_once: bool = False) -> list[KeyField]:
-    """The fields of a request or response with keys; those of lists that have each key once, or those that
-    are compared.
+    """Return the fields of a request or response with keys, either in lists that have each key once, or in
+    compared lists.
     """
     api = protocol_messages.api(-1 if message.api_key is None else message.api_key)
     answer = _NOTHING if api is None else ANSWERS.get(api.name, _NOTHING)
@@ -338,7 +339,7 @@ def key_fields(message: Message, version: int, *, is_once: bool = False) -> list
 
 
 class Column(NamedTuple):
-    """One part of a key: the field with its value, or two of which one has it; none: the element itself."""
+    """One part of a key: the field with its value, or two of which one has it. None: the element itself."""
 
     names: tuple[str, ...]
     paths: tuple[str, ...]
@@ -358,7 +359,7 @@ Path = tuple[Level, ...]
 
 
 def paths_in(message: Message, version: int, paths: tuple[str, ...]) -> tuple[Path, ...]:
-    """Those of the paths whose fields the version has."""
+    """Return the paths whose fields the version has."""
     found = (_path(message, version, path) for path in paths)
     return tuple(path for path in found if path is not None)
 
@@ -386,7 +387,7 @@ def _path(message: Message, version: int, text: str) -> Path | None:
 
 
 def _column(of: Struct, version: int, text: str, at: str) -> Column | None:
-    """The column of a key; None where the version has none."""
+    """Return the column of a key; None where the version has none."""
     if text == "*":
         return Column((), (at,))
     names = [name for name in text.replace("/", "|").split("|") if _field(of, version, name) is not None]

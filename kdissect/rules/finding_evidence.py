@@ -21,13 +21,13 @@ SHOWN_ERRORS = 3
 
 
 def label_of(info: ConnectionInfo, who: Who, labels: Labels) -> str | None:
-    """What the user calls an end. A label may name an address, a host, or the role."""
+    """Return the user's name for an end. A label may name an address, a host, or the role."""
     endpoint = info.client if who is Who.CLIENT else info.broker
     return labels.get(str(endpoint)) or labels.get(endpoint.host) or labels.get(who)
 
 
 def _party_of(info: ConnectionInfo, who: Who, labels: Labels) -> Party:
-    """The client or broker of a connection."""
+    """Return the client or broker of a connection."""
     label = label_of(info, who, labels)
     if who is Who.BROKER:  # brokers do not say what they are
         return Party(who, info.broker_text, label=label)
@@ -35,7 +35,7 @@ def _party_of(info: ConnectionInfo, who: Who, labels: Labels) -> Party:
 
 
 class Occurrence(NamedTuple):
-    """A fault with what makes a finding equal to others: for most that is enough (`FindingLog.repeats`)."""
+    """A fault with the key that makes findings equal: in most cases that is enough (`FindingLog.repeats`)."""
 
     side: str
     party: Party
@@ -46,7 +46,7 @@ class Occurrence(NamedTuple):
 def occurrence_of(
     rule: Rule, fault: Violation, info: ConnectionInfo, exchange: Exchange | None, labels: Labels
 ) -> Occurrence:
-    """Who is at fault, and the key of the finding."""
+    """Return the end at fault, and the key of the finding."""
     side = fault.side or _side_of(rule, fault, exchange)
     who = fault.who or rule.who or (Who.CLIENT if side == REQUEST else Who.BROKER)
     party = _party_of(info, who, labels)
@@ -64,7 +64,7 @@ def occurrence_of(
 def finding_of(
     rule: Rule, fault: Violation, info: ConnectionInfo, exchange: Exchange | None, found: Occurrence
 ) -> Finding:
-    """The finding that a fault makes."""
+    """Return the finding that a fault makes."""
     place = place_of(info, exchange, found.side, fault)
     finding = Finding(
         rule.code, rule.name, rule.level, rule.claim, rule.effective_severity(), found.party, place,
@@ -85,7 +85,7 @@ def _side_of(rule: Rule, fault: Violation, exchange: Exchange | None) -> str:
 
 
 def place_of(info: ConnectionInfo, exchange: Exchange | None, side: str, fault: Violation) -> Location:
-    """Where a fault stands."""
+    """Return where a fault stands."""
     if exchange is None:
         return Location(info.id, -1, time_ns=info.start_ns)
     frame = exchange.request if side == REQUEST else exchange.response
@@ -96,7 +96,7 @@ def place_of(info: ConnectionInfo, exchange: Exchange | None, side: str, fault: 
     if frame is None:
         return place
     start, end, path = _span(exchange, side, fault)
-    if frame.logged is not None:  # its bytes were made of the log
+    if frame.logged is not None:  # its bytes were built from the log
         start = end = -1
     seen = shown_bytes(exchange, side, start, end) if start >= 0 else b""
     return place._replace(
@@ -106,7 +106,7 @@ def place_of(info: ConnectionInfo, exchange: Exchange | None, side: str, fault: 
 
 
 def _path(exchange: Exchange, side: str, fault: Violation) -> str:
-    """The field as decoders name it, from the name of the message on."""
+    """Return the field as decoders name it, from the name of the message on."""
     body = body_of(exchange, side) if fault.path else None
     return fault.path if body is None else f"{body.message.name}.{fault.path}"
 
@@ -124,7 +124,10 @@ def _span(exchange: Exchange, side: str, fault: Violation) -> tuple[int, int, st
 
 
 def _consequence_of(exchange: Exchange | None, who: Who) -> str:
-    """What the other end was seen to do. Only brokers answer; what a client makes of an answer is unseen."""
+    """Return the reaction of the other end.
+
+    Only brokers respond. A client's use of a response is not visible.
+    """
     if exchange is None or who is Who.BROKER or exchange.request is None:
         return ""
     if exchange.response is not None:
@@ -136,7 +139,7 @@ def _consequence_of(exchange: Exchange | None, who: Who) -> str:
         names = [error_name(code) for code in errors[:SHOWN_ERRORS]]
         return f"answered with {', '.join(names)}"
     if exchange.state is State.NO_RESPONSE_EXPECTED:
-        return "no answer was asked for"
+        return "the request asks for no response"
     return _unanswered(exchange, exchange.request)
 
 
@@ -149,7 +152,7 @@ def _unanswered(exchange: Exchange, request: Frame) -> str:
 
 
 def has_no_error(body: Body) -> bool:
-    """Whether the exchange of a request body was answered without any error code."""
+    """Return whether the exchange of a request body was answered without any error code."""
     response = body.exchange.response
     if response is None or response.is_cut:
         return False

@@ -15,11 +15,11 @@ _INDEX = re.compile(r"\[\d+\]")
 
 
 class FindingLog:
-    """Collects findings. What comes of it does not depend on the order they come in.
+    """Collects findings. The result does not depend on the order of the findings.
 
-    Findings are equal if rule, party (`who_of`), API, version, field (whatever its index) and
-    expectation are; the earliest on the wire stands for all of them. `dropped` counts those beyond
-    `Limits.findings` different ones, the one case in which the order matters.
+    Findings are equal if rule, party (`who_of`), API, version, field (whatever its index) and expectation are
+    equal. The earliest on the wire represents them. `dropped` counts findings beyond `Limits.findings`
+    different ones, the one case in which the order matters.
     """
 
     def __init__(self) -> None:
@@ -35,10 +35,11 @@ class FindingLog:
         self._fold(key_of(rule.once, finding), finding)
 
     def repeats(self, key: Key, time_ns: int) -> bool:
-        """Count a finding that would only be counted, by its `key` and its place in time, before it is made.
+        """Count a finding that only increases a count, by its `key` and its place in time, before it is
+        built.
 
-        False where it has to be made: it may be the one that stands for the others. Who overrides `add` to
-        see each one gives False.
+        False if it must be built: it may be the one that represents the equal findings. A class that
+        overrides `add` to see each finding returns False.
         """
         known = self._found.get(key)
         if known is None:
@@ -53,7 +54,9 @@ class FindingLog:
         return True
 
     def add_consequence(self, keys: Iterable[Key], place: tuple[str, int], consequence: str) -> None:
-        """Say what followed an exchange, in its findings; those that other exchanges stand for stay."""
+        """Set the consequence of an exchange in its findings, but not in findings that other exchanges
+        represent.
+        """
         for key in keys:
             known = self._found.get(key)
             if known is not None and (known.place.connection, known.place.exchange) == place:
@@ -67,11 +70,11 @@ class FindingLog:
         self.dropped += other.dropped
 
     def put_back(self, finding: Finding) -> None:
-        """Take a finding of a log that was written down: it is equal to none of the others."""
+        """Take a finding of a stored log: it is not equal to any other finding."""
         self._found[len(self._found), *_when(finding)] = finding
 
     def all(self) -> list[Finding]:
-        """The findings, the earliest on the wire first."""
+        """Return the findings, the earliest on the wire first."""
         for finding in self._found.values():
             rises = self._rises.get(finding.code)
             if rises is not None:
@@ -102,14 +105,14 @@ def _rise(finding: Finding, rises: Rise) -> None:
 
 
 def _when(finding: Finding) -> tuple[object, ...]:
-    """Where a finding stands on the wire; what stands at one place is told apart by what was found."""
+    """Return a finding's place on the wire, with its content to distinguish findings at one place."""
     place = finding.place
     where = place.time_ns, place.connection, place.exchange, place.first_ref
     return (*where, place.start, place.end, finding.code, place.path, finding.expected, finding.seen)
 
 
 def key_of(once: str, finding: Finding) -> Key:
-    """What findings have in common that are equal; `once` says how often their rule speaks (`Once`)."""
+    """Return the common key of equal findings; `once` is how often their rule reports (`Once`)."""
     place = finding.place
     where = place.api_key, place.api_version, place.side, place.path
     return key_from(once, finding.code, finding.claim, finding.party, where, finding.expected, finding.seen)
@@ -124,7 +127,7 @@ def key_from(
     expected: str,
     seen: str,
 ) -> Key:
-    """`key_of` of a finding that is not made yet; `where`: API, version, side, path."""
+    """Return `key_of` before the finding is built; `where`: API, version, side, path."""
     if once == Once.VALUE:
         return code, seen
     who = (code, party.role, *who_of(party, once))
@@ -139,9 +142,10 @@ def key_from(
 
 
 def who_of(party: Party, once: str = Once.EACH) -> Key:
-    """What makes two ends the same: software and version of a client that says so, and the label.
+    """Return the identity of an end: software and version of a client that names them, and the label.
 
-    Another client is its host and client id, for `Once.SOFTWARE` its host; a broker is its address.
+    Another client is identified by host and client id, for `Once.SOFTWARE` by its host, and a broker by its
+    address.
     """
     if party.role is Who.BROKER:
         return party.address, party.label

@@ -1,9 +1,9 @@
-"""What makes two findings of different runs the same.
+"""Identity of findings in different runs.
 
-A fingerprint is made of the rule, whose bytes they are (client or broker, software, label), the API, its
-version, the side, the field, and the shape of what was expected and seen; of rules that speak once for each
-software, of rule and party alone. Not of packet numbers, times,
-addresses, ports, client ids or the version of the software: those change while the fault stays.
+A fingerprint consists of the rule, the sender (client or broker, software, label), the API, its version, the
+side, the field, and the shape of the expected and seen values. For rules that report once for each software,
+it consists of rule and party alone. Not of packet numbers, times, addresses, ports, client ids or the version
+of the software: those change while the fault stays.
 """
 
 import re
@@ -13,7 +13,7 @@ from kdissect.model.finding import Finding
 from kdissect.rules.registry import rule_by
 from kdissect.rules.rule import Once
 
-# Bytes in hex; a fingerprint only tells apart the findings of one project.
+# Bytes in hex. A fingerprint only distinguishes the findings of one project.
 LENGTH = 8
 
 _INDEX = re.compile(r"\[\d+\]")
@@ -33,7 +33,7 @@ _AGAIN = re.compile(r"(#|'')(?:,? (?:#|''))+")
 
 
 def fingerprint(finding: Finding) -> str:
-    """16 hex digits."""
+    """Return 16 hex digits."""
     text = "\0".join(_parts(finding)).encode("utf-8", "backslashreplace")
     return blake2b(text, digest_size=LENGTH).hexdigest()
 
@@ -43,18 +43,18 @@ def _parts(finding: Finding) -> tuple[str, ...]:
     api = str(place.api_key), str(place.api_version), place.side, bare_path(place.path)
     who = str(party.role), party.software or "", party.label or ""
     rule = rule_by(finding.code)
-    if rule is not None and rule.once == Once.SOFTWARE:  # what stands there is that of whichever was first
+    if rule is not None and rule.once == Once.SOFTWARE:  # the text comes from whichever was first
         return (finding.code, *who)
     return (finding.code, *who, *api, shape(finding.expected), shape(finding.seen))
 
 
 def bare_path(path: str) -> str:
-    """A path without its indexes: `topics[].name`."""
+    """Return a path without its indexes: `topics[].name`."""
     return _INDEX.sub("[]", path)
 
 
 def shape(text: str) -> str:
-    """A text without what changes from run to run: numbers and ids are `#`, quoted texts `''`."""
+    """Return a text without what changes from run to run: numbers and ids are `#`, quoted texts `''`."""
     many = _ONE.sub(_of_many, _QUOTED.sub("''", text))
     return _AGAIN.sub(r"\1", _WITH_DIGIT.sub("#", many))
 

@@ -1,25 +1,26 @@
 """When a rule could speak, as data: its guard.
 
-Only what its guard marks is shown to a rule. A guard may mark more than the rule speaks of, never less. A
-rule without a guard is shown everything.
+A rule only receives subjects that its guard marks. A guard may mark more than the rule speaks of, never less.
+A rule without a guard receives every subject.
 
 The guard of a rule about exchanges, or about record batches, is a set of facts, any of which marks one
-(`ExchangeFact`, `BatchFact`). That of a rule about bodies is a tuple of conditions, any of which marks one;
-a body that is not canonical (`generated.canonical`) is marked by every guard: conditions are about values.
+(`ExchangeFact`, `BatchFact`). The guard of a rule about bodies is a tuple of conditions, any of which marks
+one. A body that is not canonical (`generated.canonical`) is marked by every guard, because conditions are
+about values.
 
 Fields are named as in the output, wherever they stand in the body, or by their path from the root, which
 begins with a dot: `.topics.partitions`. A version that lacks a field has no such value. Conditions are about
-the body that the rule is shown; `InRequest` is about the request of a response.
+the rule's own body; `InRequest` is about the request of a response.
 """
 
 from enum import IntFlag, StrEnum
 
 
 class Fact(StrEnum):
-    """What is not about the values of fields."""
+    """Conditions that are not about the values of fields."""
 
     NOT_CANONICAL = "not canonical"
-    """The bytes have another form than writers give them: nothing but what marks a body for every guard."""
+    """The bytes have another form than writers give them: only what marks a body for every guard."""
     REPEATS = "repeats"
     """The request names something twice (`answer_keys`, as the next two)."""
     OTHER_RESULTS = "other results"
@@ -33,7 +34,7 @@ class Fact(StrEnum):
 
 
 class _Condition:
-    """Told apart by its values; not to be changed. A plain class: `dataclasses` takes 20 ms of start-up."""
+    """Identified by its values, and immutable. A plain class: `dataclasses` takes 20 ms of start-up."""
 
     __slots__: tuple[str, ...] = ()
 
@@ -81,7 +82,7 @@ class Among(_Condition):
 
 
 class Other(_Condition):
-    """A number that is none of `values`."""
+    """A number outside of `values`."""
 
     __slots__ = ("fields", "values")
 
@@ -109,7 +110,7 @@ class TopicId(_Condition):
 
 
 class Longer(_Condition):
-    """A text, bytes or records of more than so many bytes, or an array of more than so many elements."""
+    """A text, bytes or records of more than `most` bytes, or an array of more than `most` elements."""
 
     __slots__ = ("fields", "most")
 
@@ -138,7 +139,7 @@ class Exceeds(_Condition):
 
 
 class LaterThan(_Condition):
-    """A response later than a field of the request says in milliseconds, and so many nanoseconds more."""
+    """A response later than a field of the request says in milliseconds, plus `slack_ns`."""
 
     __slots__ = ("field", "slack_ns")
 
@@ -201,7 +202,7 @@ NOT_CANONICAL: Guard = (Fact.NOT_CANONICAL,)
 
 
 class ExchangeFact(IntFlag):
-    """What guards of rules about exchanges are made of, joined by `|`: one of them marks the exchange.
+    """Parts of guards for rules about exchanges, joined by `|`: one of them marks the exchange.
 
     `ConnectionView.facts` says which of them are so.
     """
@@ -240,8 +241,8 @@ class ExchangeFact(IntFlag):
 
 
 class BatchFact(IntFlag):
-    """What guards of rules about batches and records are made of, as above; `judging.batch_facts` says which
-    are so. Messages of old message sets are marked by every guard.
+    """Parts of guards for rules about batches and records, as above; `judging.batch_facts` determines the
+    facts of a batch. Messages of old message sets are marked by every guard.
     """
 
     OTHER_MAGIC = 1
@@ -263,7 +264,7 @@ class BatchFact(IntFlag):
     OFFSET_NOT_HIGHER = 2048
     """It begins at or before the end of the batch before."""
     BEFORE_ASKED = 4096
-    """It ends before the offset that was asked for."""
+    """It ends before the offset that the request names."""
     OWN_TOPIC = 8192
     """One of Kafka's own, whose records have formats."""
     RECORDS = 16384

@@ -2,12 +2,12 @@
 
 Rules of the game:
 - Exchanges of a connection are judged in the order of their requests (`history.stream_order`).
-- Capture quality first: frames that are cut are not judged as bodies; a rule that needs the start of the
-  connection, or all of it, is inconclusive where the capture lacks that.
+- Capture quality first: cut frames are not judged as bodies. A rule that needs the start of the connection,
+  or all of it, is inconclusive if the capture lacks that.
 - One cause, one finding: a header that does not fit silences the body, a body that does not fit silences
   its values, and a rule silences those it overrides, for the same exchange. The registry has the order.
-- What the schema does not know (API, version) is not judged. Nor is the body of a response whose request was
-  not captured: its API is inferred.
+- An API or version that the schema does not know is not judged. Nor is the body of a response whose request
+  was not captured: its API is inferred.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ if TYPE_CHECKING:
 HELD_FACTS = 1000  # that wait for the end of a connection, each with its exchange
 _MISREAD = frozenset({AnomalyKind.MALFORMED_HEADER, AnomalyKind.INFERRED_API})
 _IRREGULAR = int(ExchangeFact.ANOMALY | ExchangeFact.NOT_ANSWERED | ExchangeFact.ID_NOT_HIGHEST)
-"""Of these exchanges more is kept than `ConnectionView.pass_by` does, whichever rules were chosen."""
+"""Exchanges of which more is stored than `ConnectionView.pass_by` stores, for every choice of rules."""
 
 
 class Shown(NamedTuple):
-    """What is shown of an exchange: to these rules about exchanges, to those about bodies that are marked."""
+    """Rules about exchanges that an exchange needs, and rules about its marked bodies."""
 
     rules: tuple[ExchangeRule, ...]
     bodies: ShownExchange | None
@@ -69,7 +69,7 @@ class Shown(NamedTuple):
 
 
 class _Held(NamedTuple):
-    """A fact that is judged at the end of the connection of the exchange it goes back to."""
+    """A fact that is judged at the end of its exchange's connection."""
 
     rule: FactRule
     fact: Fact
@@ -82,8 +82,8 @@ class Judge:
     """Feed it every event with `add`; `findings`, `inconclusive` and `coverage` hold what came of it.
 
     `rules` in the order of the registry; `judge` leaves out findings about the other end; `labels` name ends
-    by address, host or role. `machines` are the histories that are asked; None: all. Without `guards` every
-    rule is shown everything, which takes longer and finds the same.
+    by address, host or role. `machines` are the histories in use; None: all. Without `guards` every rule
+    receives every subject, which takes longer and has an equal result.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Judge:
         """Rule code and reason -> how often."""
         self.coverage = Coverage(labels)
         self.who = judge
-        """Whose bytes are judged; None: those of both ends."""
+        """The end whose bytes are judged. None: both ends."""
         self._guards = guards
         self._labels = labels or {}
         self._views: dict[str, JudgedConnection] = {}
@@ -112,9 +112,7 @@ class Judge:
         self._held_facts = 0
         self._at_ns = 0  # its time
         self._silent: Exchange | None = None  # the one judged last, if no rule spoke of it or passed it over
-        self._counted: list[Occurrence] | None = (
-            None  # of an exchange that came again, if no finding was made
-        )
+        self._counted: list[Occurrence] | None = None  # of a repeated exchange, if it has no finding
         self._subjects = Subjects(rules, guards=guards)
         self._history = History(machines, increments=False)  # no rule speaks of them
         self._batches = BatchJudge(rules, self.coverage, guards=guards)
@@ -133,7 +131,7 @@ class Judge:
         if isinstance(event, Exchange):
             self._add_exchange(event)
         elif isinstance(event, ConnectionClosed):
-            # Of another kind nothing was judged.
+            # The judge has no results for other kinds.
             due, facts = self._history.take(event) if info.kind is ConnectionKind.KAFKA else ([], [])
             self._facts(facts, None)
             self._close(event, due)
@@ -159,12 +157,12 @@ class Judge:
         self._silent = None
         if facts:
             self._facts(facts, exchange)
-        exchange.bodies_cache = exchange.batches_cache = None  # `forget_bodies`, also if it is held back
+        exchange.bodies_cache = exchange.batches_cache = None  # `forget_bodies`, also if it is buffered
 
     def take_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Judge exchanges of a block from `start` on, as long as nothing is to be told of them.
+        """Judge exchanges of a block from `start` on, as long as they have no findings and no facts.
 
-        Gives the number of the next one that `add` has to take, or how many there are. Compiled only.
+        Return the number of the next one for `add`, or the block's length. Compiled only.
         """
         if not self._guards:
             return start
@@ -177,13 +175,13 @@ class Judge:
         return self._unmarked.take(block, start)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What looks at blocks is made anew elsewhere."""
+        """Return the state without the block reader, which another process creates again."""
         self._settle()
         return self.__dict__ | {"_unmarked": None}
 
     def _rest_lent(self, views: list[ConnectionView], turn: int) -> list[int]:
-        """Have little kept of connections that blocks go on with, but of those that spoke from a turn on;
-        gives the last turns of some.
+        """Reduce the state of connections in blocks, except connections that were active from a turn on, and
+        return the last turns of some.
         """
         return [] if self._unmarked is None else self._unmarked.rest(views, turn)
 
@@ -224,7 +222,7 @@ class Judge:
         info = event.connection
         self.coverage.add_connection(info)
         if info.kind is not ConnectionKind.KAFKA:
-            return  # nothing of it was judged
+            return  # no part of it was judged
         view = self._views.pop(info.id, None) or JudgedConnection(info, self._large, self._recent)
         for exchange in due:
             self._exchange(exchange, view)
@@ -248,7 +246,7 @@ class Judge:
     # exchanges
 
     def _exchange(self, exchange: Exchange, view: JudgedConnection, repeated: Repeated | None = None) -> None:
-        """Judge the next exchange; `repeated` where it is the one before once more."""
+        """Judge the next exchange; `repeated` if it repeats the one before."""
         view.begin(exchange)
         in_doubt = view.doubt is not None and view.hear_in_doubt(exchange, view.doubt)
         if in_doubt:
@@ -275,7 +273,7 @@ class Judge:
             self._again(exchange, view, what, repeated)
 
     def _again(self, exchange: Exchange, view: JudgedConnection, what: Shown, repeated: Repeated) -> None:
-        """Judge an exchange that came again; once in a while note what comes of it."""
+        """Judge a repeated exchange, and note its results once in a while."""
         repeated.times += 1
         if repeated.times % LOOKS_EVERY:
             self._closely(exchange, view, what)
@@ -289,7 +287,7 @@ class Judge:
         self._counted = None
 
     def _count_again(self, exchange: Exchange, view: ConnectionView, outcome: Outcome) -> None:
-        """What came of the exchange before comes of this one too."""
+        """Count the results of the exchange before for this one, too."""
         outcome.count(exchange, self.coverage, self.findings)
         self._suppressed = set(outcome.suppressed)
         if outcome.has_ranges and exchange.response is not None:
@@ -301,8 +299,8 @@ class Judge:
     def _passes(
         self, exchange: Exchange, view: JudgedConnection, shown: ShownExchange | None, marks: int
     ) -> bool:
-        """Whether no rule is shown an exchange whose bodies are marked by none that speaks of them; counts
-        it.
+        """Return whether no rule needs an exchange, because the marks of its bodies concern none. Count it
+        then.
         """
         # Hot, once an exchange.
         subjects = self._subjects
@@ -334,7 +332,7 @@ class Judge:
         return True
 
     def _meet(self, info: ConnectionInfo, view: JudgedConnection) -> Exercise:
-        """What counts for the software of a connection, as far as that is known."""
+        """Return the counts for the software of a connection, as far as that is known."""
         view.exercise = self.coverage.exercises.at(info)
         view.software = info.software_name, info.software_version
         return view.exercise
@@ -342,11 +340,11 @@ class Judge:
     def _passed(
         self, exchange: Exchange, view: ConnectionView, request: Frame, response: Frame | None
     ) -> None:
-        """`_judged` of an exchange of which no rule spoke."""
+        """Do `_judged` for an exchange without a finding."""
         view.pass_by(exchange, request, response)
 
     def _closely(self, exchange: Exchange, view: ConnectionView, what: Shown) -> None:
-        """Show an exchange to its rules, and its bodies to those whose guards mark them."""
+        """Show an exchange to its rules, and its bodies to the rules whose guards mark them."""
         self.coverage.add_exchange(exchange)
         self._silent = exchange
         frame = exchange.request or exchange.response
@@ -413,8 +411,8 @@ class Judge:
                 self.coverage.pass_over(rule.code)
 
     def _all_pieces(self, body: Body, kind: BodyKind, view: ConnectionView, marked: NodeRules) -> None:
-        """Show a body's pieces. For what is counted, the first body of a kind that is shown to none of these
-        rules stands for all of those, and one that is shown to some is looked at by all rules with guards.
+        """Show a body's pieces. For the counts, the first body of a kind that none of these rules receives
+        represents all such bodies, and all rules with guards check a body that some of them receive.
         """
         subjects = self._subjects
         if subjects.open_node_rules:
@@ -436,15 +434,15 @@ class Judge:
                 return
 
     def _pieces(self, body: Body, counted: NodeRules, asked: NodeRules, view: ConnectionView) -> None:
-        if not asked:
-            self._exercise(counted, self._sorts(body))
+        if not asked and body.is_canonical:
+            self._exercise(counted, pieces.piece_counts(body.message, body.version).of(body.value).items())
             return
         often: dict[str, int] = {}
         message = body.message.name
         for sort, node, path in pieces.pieces(body.tree):
             often[sort] = often.get(sort, 0) + 1
             if sort == pieces.NUMBER and is_inside(message, node.field, node.value):
-                continue  # several rules divide the meanings among them: they are asked of the others alone
+                continue  # several rules divide the meanings among them, and each only checks its own
             for rule in asked.get(sort, ()):
                 for found in rule.check(node, body):
                     fault = found._replace(path=path, start=node.start, end=node.end, side=body.side)
@@ -455,10 +453,6 @@ class Judge:
         for sort, often in sorts:
             for rule in counted.get(sort, ()):
                 self.coverage.exercise(rule.code, often)
-
-    def _sorts(self, body: Body) -> tuple[tuple[str, int], ...]:
-        """How many pieces of each sort a body has."""
-        return pieces.sorts(body.tree)
 
     # histories
 
@@ -489,7 +483,7 @@ class Judge:
         self._apply(rule, view, exchange, rule.check(fact))
 
     def _is_early(self, rule: FactRule, fact: Fact) -> bool:
-        """Whether a connection that may explain a fact, by what of it was lost, is not over yet."""
+        """Return whether a connection that may explain a fact, by what of it was lost, is not over yet."""
         if fact.earlier is None or not (rule.awaits_end and fact.sure):
             return False
         connection = fact.earlier.connection
@@ -513,7 +507,7 @@ class Judge:
             self._speak_all(rule, rule.check(fact._replace(sure=is_sure)), view, exchange)
 
     def _problems(self, found: Iterable[ConnectionProblem]) -> None:
-        """Judge connections that came to nothing."""
+        """Judge failed connections."""
         for one in found:
             for rule in self._subjects.problem_rules.get(one.problem.reason, ()) if one.is_kafka else ():
                 self.coverage.at(one.connection)
@@ -526,7 +520,7 @@ class Judge:
     def _apply(
         self, rule: Rule, view: ConnectionView, exchange: Exchange | None, faults: Iterable[Violation]
     ) -> bool:
-        """Run one check; whether it spoke."""
+        """Run one check, and return whether it found a fault."""
         if rule.code in self._suppressed:
             return False
         self.coverage.exercise(rule.code)
@@ -553,7 +547,7 @@ class Judge:
             return
         found = occurrence_of(rule, fault, view.info, exchange, self._labels)
         if view.doubt is not None and _is_in_doubt(rule, view.doubt, exchange, found):
-            self.inconclusive[rule.code, "frames may be read where none begin, behind one that is wrong"] += 1
+            self.inconclusive[rule.code, "frames may be read at wrong positions, after a wrong frame"] += 1
             return
         self._suppressed.update(rule.overrides)
         if rule.once == Once.CONNECTION:
@@ -571,7 +565,7 @@ class Judge:
 
 
 def _lacking(rule: Rule, view: ConnectionView) -> str:
-    """What the capture lacks for a rule to be sure; empty: nothing."""
+    """Return the part of the capture that a rule lacks to be sure, or an empty text."""
     if rule.needs_start and view.info.middle_start:
         return "the connection began before the capture"
     if rule.needs_whole and not view.is_whole:
@@ -582,7 +576,10 @@ def _lacking(rule: Rule, view: ConnectionView) -> str:
 
 
 def _is_in_doubt(rule: Rule, doubt: Doubt, exchange: Exchange | None, found: Occurrence) -> bool:
-    """Whether a frame that is wrong may explain a later fault. Facts are silenced with their exchange."""
+    """Return whether a frame that is wrong may explain a later fault.
+
+    Facts are silenced with their exchange.
+    """
     if exchange is None or isinstance(rule, FactRule):
         return False
     return doubt.hides(exchange, found.party.role, found.side)
@@ -598,8 +595,8 @@ def _place(fact: Fact) -> tuple[str, int]:
 
 
 def _is_misread(exchange: Exchange) -> bool:
-    """Whether nobody knows what the bodies are: a header does not fit, or the request of a response was not
-    captured, so that its API is inferred.
+    """Return whether the type of the bodies is unknown: a header does not fit, or the request of a response
+    was not captured, so that its API is inferred.
     """
     return any(anomaly.kind in _MISREAD for anomaly in exchange.anomalies or ())
 

@@ -1,6 +1,6 @@
-"""The kinds of rules: what each of them is shown, and when.
+"""The kinds of rules: their subjects, and when they receive them.
 
-A rule is a class of one of these kinds. `rule` says what all have in common.
+A rule is a class with one of these kinds as its base. `rule` says what all have in common.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,32 +30,33 @@ class ConnectionRule(Rule):
     """Judges a connection when it is over."""
 
     def check(self, view: ConnectionView) -> Iterable[Violation]:
-        """What is wrong with the connection."""
+        """Return the faults of the connection."""
         raise NotImplementedError
 
 
 class ExchangeRule(Rule):
     """Judges an exchange by its headers, times and order: bodies need not decode.
 
-    It is shown the exchanges that it `concerns` and that its `guard` marks; all of those where it has none.
+    It receives the exchanges that it `concerns` and that its `guard` marks, or all that it concerns without a
+    guard.
     """
 
     guard: ClassVar[ExchangeFact | None] = None
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
-        """Whether exchanges of this API and version can break the rule at all."""
+        """Return whether exchanges of this API and version can break the rule at all."""
         return True
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterable[Violation]:
-        """What is wrong with the exchange."""
+        """Return the faults of the exchange."""
         raise NotImplementedError
 
 
 class UndecodableRule(Rule):
     """Judges a body that does not fit the schema. `kinds` are the faults it owns.
 
-    `expected` is what should stand there. Behind a hole frames begin where they seem to: what does
-    not fit may be none.
+    `expected` is the expected value. After a hole, frames begin where they seem to: bytes that do not fit may
+    not be a frame.
     """
 
     needs_whole = True
@@ -63,14 +64,14 @@ class UndecodableRule(Rule):
     expected: ClassVar[str] = ""
 
     def check(self, body: Body, error: DecodeError) -> Iterable[Violation]:
-        """What is wrong; nothing if another cause explains the bytes."""
+        """Yield the faults, or none if another cause explains the bytes."""
         yield body.undecodable(error, self.expected)
 
 
 class NodeRule(Rule):
     """Judges pieces of any body that fits. `nodes` are the sorts of pieces (`rules.pieces`) it looks at.
 
-    It is shown the pieces of every body that its `guard` marks, of every body where it has none. `requests`
+    It receives the pieces of every body that its `guard` marks, or of every body without a guard. `requests`
     are the APIs whose requests alone it speaks of, and from which version on; None: it speaks of all bodies.
     """
 
@@ -79,20 +80,20 @@ class NodeRule(Rule):
     requests: ClassVar[Mapping[str, int] | None] = None
 
     def speaks_of(self, api: str, side: str, version: int) -> bool:
-        """Whether it could speak of bodies of a kind."""
+        """Return whether it could judge bodies of a kind."""
         requests = self.requests
         return requests is None or (side == REQUEST and requests.get(api, version + 1) <= version)
 
     def check(self, node: Node, body: Body) -> Iterable[Violation]:
-        """What is wrong with the piece."""
+        """Return the faults of the piece."""
         raise NotImplementedError
 
 
 class DomainRule(NodeRule):
     """Judges numbers that are outside the domain of their meaning (`schema.domains`).
 
-    `meanings` are those that it speaks of, on one `side` or, where it is empty, on both. A broker that
-    repeats a number of the request is not at fault.
+    `meanings` are the ones that it judges, on one `side` or, if that is empty, on both. A broker that repeats
+    a number of the request is not at fault.
     """
 
     nodes = (NUMBER,)
@@ -103,11 +104,11 @@ class DomainRule(NodeRule):
         cls.guard = (OutOfDomain(cls.meanings),)
 
     def speaks_of(self, api: str, side: str, version: int) -> bool:
-        """Those of its side."""
+        """Return whether the body is on its side."""
         return self.side in ("", side)
 
     def check(self, node: Node, body: Body) -> Iterable[Violation]:
-        """The number against its domain."""
+        """Yield the number against its domain."""
         if node.field is None or self.side not in ("", body.side):
             return
         known = domain(body.message.name, node.field)
@@ -120,9 +121,9 @@ class DomainRule(NodeRule):
 class BodyRule(Rule):
     """Judges the values of a body that fits. `on` are the APIs and sides it looks at, in `versions`.
 
-    `refusable`: the fault is the application's, and Apache Kafka refuses it; wrong is only a broker that
-    accepts. Such a rule judges the broker, and only where the answer carries no error. `guard`: which of
-    these bodies it could speak of (`rules.guards`); without one it is shown all.
+    `refusable`: the fault is the application's, and Apache Kafka refuses it. Only a broker that accepts it is
+    at fault. Such a rule judges the broker, and only where the answer carries no error. `guard` marks the
+    bodies that it could judge (`rules.guards`). Without a guard it receives all.
     """
 
     on: ClassVar[tuple[tuple[str, str], ...]] = ()
@@ -136,7 +137,7 @@ class BodyRule(Rule):
         return BOTH_FRAMES if self.refusable else super().vantage
 
     def check(self, body: Body) -> Iterable[Violation]:
-        """What is wrong with the body."""
+        """Return the faults of the body."""
         raise NotImplementedError
 
 
@@ -144,7 +145,7 @@ class BatchSubject(Rule):
     """Base of rules about record batches, and messages of old message sets.
 
     `produced`: True for rules about what clients send to be stored, False for those about what brokers give
-    out, None for both. `magics` are the formats they are about. Of each batch a rule tells the first fault.
+    out, None for both. `magics` are the formats they are about. A rule reports the first fault of each batch.
     """
 
     produced: ClassVar[bool | None] = None
@@ -154,40 +155,40 @@ class BatchSubject(Rule):
 class RecordFaultRule(BatchSubject):
     """Judges bytes in a records field that fit no batch or no record. `kinds` are the faults it owns.
 
-    `expected` is what should stand there.
+    `expected` is the expected value.
     """
 
     kinds: ClassVar[frozenset[AnomalyKind]] = frozenset()
     expected: ClassVar[str] = ""
 
     def check(self, fault: RecordFault, batch: Batch) -> Iterable[Violation]:
-        """What is wrong within a batch; nothing if another cause explains the bytes."""
+        """Yield the faults within a batch, or none if another cause explains the bytes."""
         yield batch.malformed(fault, self.expected)
 
 
 class BatchRule(BatchSubject):
     """Judges a batch whose checksum is right by its header.
 
-    It is shown the batches that its `guard` marks, all of them where it has none.
+    It receives the batches that its `guard` marks, or all without a guard.
     """
 
     guard: ClassVar[BatchFact | None] = None
 
     def check(self, batch: Batch) -> Iterable[Violation]:
-        """What is wrong with the batch."""
+        """Return the faults of the batch."""
         raise NotImplementedError
 
 
 class RecordRule(BatchSubject):
     """Judges the records of a batch, all of which fit.
 
-    It is shown the batches that its `guard` marks, all of them where it has none.
+    It receives the batches that its `guard` marks, or all without a guard.
     """
 
     guard: ClassVar[BatchFact | None] = None
 
     def check(self, batch: Batch) -> Iterable[Violation]:
-        """What is wrong with the records."""
+        """Return the faults of the records."""
         raise NotImplementedError
 
 
@@ -199,18 +200,18 @@ class FactRule(Rule):
     names topics by id. A name may be that of a new topic by now.
     """
 
-    needs = "the exchanges before it, none of them lost"
+    needs = "the exchanges before it, without a lost one"
     facts: ClassVar[tuple[StrEnum, ...]] = ()
     expects: ClassVar[str] = "{}"
     sees: ClassVar[str] = "{}"
     ids_from: ClassVar[int] = 0
     awaits_end: ClassVar[bool] = False
     """Whether the connection of the exchange that a fact goes back to may explain it, by what came after that
-    and was lost: of a hole nobody knows until the next bytes come.
+    and was lost: a hole is not known until the next bytes come.
     """
 
     def check(self, fact: Fact) -> Iterable[Violation]:
-        """The fault a fact stands for."""
+        """Yield the fault a fact stands for."""
         if not fact.sure:
             yield Violation(inconclusive="bytes are missing from the capture, or it began too late")
             return
@@ -223,7 +224,7 @@ class FactRule(Rule):
 
 
 class ProblemRule(Rule):
-    """Judges a connection that came to nothing, for one of `reasons`, where its end is known to speak Kafka.
+    """Judges a failed connection, for one of `reasons`, if its end is known to speak Kafka.
 
     `expects` says what the connection would have come to.
     """
@@ -235,7 +236,7 @@ class ProblemRule(Rule):
     expects: ClassVar[str] = ""
 
     def check(self, found: ConnectionProblem) -> Iterable[Violation]:
-        """The fault that the reason is."""
+        """Yield the fault that the reason is."""
         yield Violation(self.expects, found.problem.fact)
 
 
@@ -253,5 +254,5 @@ def _seen(fact: Fact) -> str:
 
 
 def _path(path: str) -> str:
-    """A path that leads to one field of a body: those of headers and record batches do not."""
+    """Return a path that leads to one field of a body: paths of headers and record batches do not."""
     return "" if path.startswith(("records.", "request_api_")) or ("." in path and "[" not in path) else path

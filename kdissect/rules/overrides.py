@@ -1,9 +1,9 @@
 """Which rule can silence which: an `overrides` entry that cannot take effect is refused.
 
 A rule silences another about the same exchange, so it must be judged first. `judge` has this order: exchange
-rules; of the request, then of the response, body rules, rules about pieces, about batches, about bytes that
-are no record, about records; then rules about facts of histories, which silence each other in any order.
-Within a kind the registry has the order.
+rules, then for the request and the response in turn, body rules and rules about pieces, batches, bytes
+outside of records, and records. Then come rules about facts of histories, which silence each other in any
+order. Within a kind the registry has the order.
 """
 
 from collections.abc import Sequence
@@ -39,14 +39,14 @@ def refuse_idle_overrides(rules: Sequence[Rule]) -> None:
 
 
 def _why_idle(rule: Rule, other: Rule, index: int, at: dict[str, int]) -> str:
-    """Return why `rule` can never silence `other`, and what to do; empty if it can."""
+    """Return why `rule` can never silence `other`, and a remedy, or an empty text if it can."""
     code = other.code
     if rule is other:
-        return "that is the rule itself; remove the entry"
+        return "that is the rule itself: remove the entry"
     kind, other_kind = _kind(rule), _kind(other)
     if not _are_of_one_subject(rule, other):
         return (
-            f"a {kind.__name__} and this {other_kind.__name__} never judge the same thing; remove the entry, "
+            f"a {kind.__name__} and this {other_kind.__name__} never judge the same thing: remove the entry, "
             f"or {_EXCLUDE.format(code=code)}"
         )
     is_first = _is_judged_first(rule, other)
@@ -113,7 +113,7 @@ def _sides(rule: Rule) -> set[str]:
 
 
 def _apis(rule: Rule) -> set[str] | None:
-    """The names of the APIs that a rule looks at; None: any."""
+    """Return the names of the APIs that a rule looks at; None: any."""
     if isinstance(rule, BodyRule):
         return {api for api, _ in rule.on}
     if isinstance(rule, NodeRule) and rule.requests is not None:
@@ -122,7 +122,7 @@ def _apis(rule: Rule) -> set[str] | None:
 
 
 def _kind(rule: Rule) -> type[Rule]:
-    """The class of `rules.kinds` that a rule is of."""
+    """Return the class of `rules.kinds` that a rule is of."""
     if isinstance(rule, NodeRule):
         return NodeRule  # a DomainRule is judged among them
     return next(base for base in type(rule).__mro__ if base.__module__ == BodyRule.__module__)

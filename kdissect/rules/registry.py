@@ -11,7 +11,7 @@ from kdissect.model.version import __version__
 from kdissect.rules.overrides import refuse_idle_overrides
 from kdissect.rules.rule import Rule
 
-# Modules below `kdissect.rules`. What a module holds comes in the order it stands there.
+# Modules below `kdissect.rules`. The order of a module's classes is kept.
 _MODULES = (
     "connections.failed_connections",
     "framing.frame_size",
@@ -111,7 +111,7 @@ _MODULES = (
 
 
 def _rules_in(name: str) -> list[Rule]:
-    """The rules that a module defines, in their order there. Raises ValueError where there is none."""
+    """Return the rules that a module defines, in their order there. Raises ValueError if there is none."""
     module = import_module(f"kdissect.rules.{name}")
     found = [
         thing()
@@ -131,12 +131,12 @@ refuse_idle_overrides(ALL_RULES)
 
 
 def rule_by(word: str) -> Rule | None:
-    """The rule with this code or name."""
+    """Return the rule with this code or name."""
     return next((rule for rule in ALL_RULES if word.upper() == rule.code or word == rule.name), None)
 
 
 def ruleset_version(rules: Iterable[Rule]) -> str:
-    """`0.1.0+3f2a9c01`: the version of kdissect, and a hash of what each of the rules says of itself."""
+    """Return `0.1.0+3f2a9c01`: the version of kdissect, and a hash of the rules' own facts."""
     facts = "\n".join("\t".join(_facts(rule)) for rule in rules)
     return f"{__version__}+{blake2b(facts.encode(), digest_size=4).hexdigest()}"
 

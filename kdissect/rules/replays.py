@@ -1,4 +1,4 @@
-"""What real software did with faults that rules tell of: evidence, from `replays.table`, read at first use.
+"""Reactions of real software to faults that rules report: evidence, from `replays.table`, read at first use.
 
 `python -m captures.replay` plays the faults and writes the table.
 """
@@ -12,7 +12,7 @@ from kdissect.schema.fact_tables import parse_rows
 
 TABLE = Path(__file__).with_name("replays.table")
 _BETWEEN = " | "
-_HEAD = """# What real software did with faults that rules tell of. Written by `python -m captures.replay`.
+_HEAD = """# What real software did with faults that rules report. Written by `python -m captures.replay`.
 # CODE | SOFTWARE | FAULT | WHAT IT DID
 
 """
@@ -28,19 +28,19 @@ class Replay(NamedTuple):
 
 
 def read_replays() -> list[Replay]:
-    """The rows of the table, in its order."""
+    """Return the rows of the table, in its order."""
     rows = parse_rows(TABLE.read_text(encoding="utf-8"), TABLE.name)
     return [Replay(*" ".join(words).split(_BETWEEN)) for _, words in rows]
 
 
 def replays_text(replays: Iterable[Replay]) -> str:
-    """The table: by code, and of one code in the order given."""
+    """Return the table: by code, and of one code in the order given."""
     rows = sorted(replays, key=lambda replay: replay.code)
     return _HEAD + "".join(_BETWEEN.join(row) + "\n" for row in rows)
 
 
 def replays_of(code: str) -> Sequence[Replay]:
-    """What was played of one rule."""
+    """Return the replays for one rule."""
     return _by_code().get(code, ())
 
 

@@ -1,8 +1,8 @@
-"""What a rule is: a code that is never reused, a claim with its source, and a check of one kind of subject.
+"""Definition of a rule: a code that is never reused, a claim with its source, and a check of one kind of
+subject.
 
-A rule is a class without state, of one of the `kinds`; what it must remember stands in the `ConnectionView`
-or in `history`. Checks yield a `Violation` for each thing wrong; the judge adds who, where and what came of
-it.
+A rule is a class without state, with a base from `kinds`. State is in the `ConnectionView` or in `history`.
+Checks yield a `Violation` for each fault. The judge adds the party, the place and the consequence.
 """
 
 from typing import ClassVar, NamedTuple
@@ -20,9 +20,9 @@ class Violation(NamedTuple):
     """One thing wrong.
 
     `path` names a field below the body (`topics[2].name`), or `start` and `end` are offsets in the frame's
-    content; neither: the whole frame. `who` only where a rule judges both ends. `inconclusive` says why
-    nothing can be said; then it is no finding. `earlier` is the exchange (connection, ordinal) that the
-    expectation comes from, where that is another one.
+    content. Neither: the whole frame. `who` only where a rule judges both ends. `inconclusive` is the reason
+    why no conclusion is possible. Then it is not a finding. `earlier` is the exchange (connection, ordinal)
+    that the expectation comes from, where that is another one.
     """
 
     expected: str = ""
@@ -42,12 +42,12 @@ class Once:
     EACH = "each"
     CONNECTION = "connection"
     PARTY = "party"  # the end that is judged (`findings.who_of`), and API and version
-    SOFTWARE = "software"  # of clients; clients without one are one for each host; or the broker
+    SOFTWARE = "software"  # of clients (those without one count by host), or the broker
     VALUE = "value"  # what was seen, in the whole input
 
 
 class Rise(NamedTuple):
-    """What makes a warning of what is worth a look once: so many times, so often from first to last."""
+    """Limit at which a note becomes a warning: a number of occurrences, and a rate from first to last."""
 
     times: int
     per_second: int
@@ -56,19 +56,19 @@ class Rise(NamedTuple):
         return f"{plural(self.times, 'time')} or more, {self.per_second} a second on average"
 
     def holds(self, times: int, span_ns: int) -> bool:
-        """Whether something that was found so many times in that time is a warning."""
+        """Return whether this number of occurrences in that time is a warning."""
         return times >= self.times and times * 1_000_000_000 >= self.per_second * span_ns
 
 
 class Rule:
     """Base of every rule.
 
-    `who` is None where both ends can break it. `needs` says what of the traffic must be in the capture, where
-    it is less than the connection. `needs_start`: a rule that the unseen beginning of a
+    `who` is None where both ends can break it. `needs` is the part of the traffic that must be in the
+    capture, if it is less than the connection. `needs_start`: a rule that the unseen beginning of a
     connection could explain; `needs_whole`: one that bytes missing from the capture could explain. Both are
     then inconclusive. `rises` is for rules about brokers alone. `overrides` are codes that stay silent about
-    an exchange this rule has spoken of: they would report the same cause. `misleads`: the frame is none that
-    its sender has to send, so that later frames may be read where none begin (`views.doubt`).
+    an exchange this rule has spoken of: they would report the same cause. `misleads`: the frame is not one
+    that its sender has to send, so that later frames may be read from wrong positions (`views.doubt`).
     """
 
     code: ClassVar[str]
@@ -88,12 +88,12 @@ class Rule:
 
     @classmethod
     def effective_severity(cls) -> Severity:
-        """The severity: that of the level unless the rule names another."""
+        """Return the rule's own severity, or its level's."""
         return cls.severity or _SEVERITY[cls.level]
 
     @property
     def vantage(self) -> str:
-        """What of the traffic must be in the capture."""
+        """The part of the traffic that must be in the capture."""
         if self.needs_start and self.needs_whole:
             return "the whole connection, from its first byte"
         if self.needs_start:

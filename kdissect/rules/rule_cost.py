@@ -1,4 +1,4 @@
-"""What each rule costs on a capture: how often it is shown something, and the time it takes."""
+"""Cost of each rule on a capture: how often it receives a subject, and the time it takes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _GUARDED = BodyRule | NodeRule | ExchangeRule | BatchRule | RecordRule
 
 
 class RuleCost:
-    """`exchanges` that were shown to a rule, `calls` of its check, `time_ns` of the processor in them."""
+    """`exchanges` that a rule received, `calls` of its check, `time_ns` of the processor in them."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -26,11 +26,11 @@ class RuleCost:
 
     @property
     def is_open(self) -> bool:
-        """Whether it could have a guard and has none: it is shown everything of its kind."""
+        """Whether it could have a guard and has none: it receives every subject of its kind."""
         return isinstance(self.rule, _GUARDED) and self.rule.guard is None
 
     def measured(self) -> Rule:
-        """The rule, its check measured."""
+        """Return the rule, its check measured."""
         made: Any = copy(self.rule)
         made.check = self._measuring(self.rule.check)  # type: ignore[attr-defined]  # every kind has one
         return made  # type: ignore[no-any-return]
@@ -51,12 +51,14 @@ class RuleCost:
 
 
 def costs_of(rules: Sequence[Rule]) -> list[RuleCost]:
-    """One for each rule, to be judged with as `measured`."""
+    """Return one for each rule, to be judged with as `measured`."""
     return [RuleCost(rule) for rule in rules]
 
 
 def cost_text(costs: Sequence[RuleCost], exchanges: int, time_ns: int) -> str:
-    """A table of those that were asked, the dearest first; `time_ns` is that of reading and judging."""
+    """Return a table of the rules that ran, the most expensive first; `time_ns` covers reading and
+    judging.
+    """
     lines = ["rule    shown  of exchanges   calls      ms   share  guard"]
     for cost in sorted(costs, key=lambda cost: (-cost.time_ns, cost.rule.code)):
         if cost.calls:
@@ -76,7 +78,7 @@ def cost_text(costs: Sequence[RuleCost], exchanges: int, time_ns: int) -> str:
 
 
 def _place_of(subject: Any) -> tuple[str, int] | None:
-    """The exchange that a subject of a rule belongs to."""
+    """Return the exchange that a subject of a rule belongs to."""
     if hasattr(subject, "ordinal"):
         return subject.connection.id, subject.ordinal
     exchange = getattr(subject, "exchange", None) or getattr(getattr(subject, "body", None), "exchange", None)

@@ -10,7 +10,7 @@ ALL = "ALL"
 
 
 class Coded(Protocol):
-    """What has a code and a name: a rule, or a finding of it."""
+    """Object with a code and a name: a rule, or a finding of it."""
 
     @property
     def code(self) -> str:
@@ -24,9 +24,9 @@ class Coded(Protocol):
 def select(
     rules: Sequence[Rule], chosen: Iterable[str] = (), ignored: Iterable[str] = (), judge: Who | None = None
 ) -> list[Rule]:
-    """The rules to apply. The longest word that fits a rule decides; a tie goes to `ignored`.
+    """Return the rules to apply. The longest word that fits a rule decides. A tie goes to `ignored`.
 
-    Words are codes (`BDY001`), prefixes of codes (`BDY`) or names (`tag-order`); without `chosen` all are.
+    Words are codes (`BDY001`), prefixes of codes (`BDY`) or names (`tag-order`). Without `chosen` all are.
     Raises ValueError for a word that fits no rule.
     """
     wanted, unwanted = list(chosen) or [ALL], list(ignored)
@@ -39,7 +39,7 @@ def select(
 
 
 def no_such_rule(word: str, rules: Iterable[Coded]) -> str:
-    """A line that says so, and what was meant."""
+    """Return a line that says so, and what was meant."""
     from difflib import get_close_matches  # start-up: only where a name is wrong
 
     known = [name for rule in rules for name in (rule.code, rule.name)]
@@ -56,7 +56,7 @@ def _best(rule: Rule, words: Sequence[str]) -> int:
 
 
 def _weight(word: str, rule: Rule) -> int:
-    """How closely a word names a rule: 0 not at all."""
+    """Return how closely a word names a rule: 0 not at all."""
     if not fits(word, rule):
         return 0
     if word == ALL:
@@ -65,7 +65,7 @@ def _weight(word: str, rule: Rule) -> int:
 
 
 def fits(word: str, rule: Coded) -> bool:
-    """Whether a word (code, prefix of one, name, `ALL`) means a rule."""
+    """Return whether a word (code, prefix of one, name, `ALL`) means a rule."""
     return word in (ALL, rule.name) or (
         bool(word) and rule.code.startswith(word.upper()) and word != rule.name
     )

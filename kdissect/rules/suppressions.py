@@ -20,14 +20,14 @@ class Suppressed(NamedTuple):
 
 
 class Suppressions:
-    """The entries of a project. `unused` are those that matched nothing so far, of rules that ran."""
+    """The entries of a project. `unused` are the entries without a match so far, for rules that ran."""
 
     def __init__(self, entries: Sequence[Suppression] = (), rules: Sequence[Rule] = ()) -> None:
         self._entries = [entry for entry in entries if any(fits(entry.rule, rule) for rule in rules)]
         self._used: set[int] = set()
 
     def split(self, findings: Iterable[Finding]) -> tuple[list[Finding], list[Suppressed]]:
-        """Findings that stand, and those that are suppressed; the first entry that matches decides."""
+        """Return unsuppressed findings and suppressed ones. The first entry that matches decides."""
         kept: list[Finding] = []
         suppressed: list[Suppressed] = []
         for finding in findings:
@@ -50,7 +50,7 @@ class Suppressions:
 
 
 def _matches(entry: Suppression, finding: Finding) -> bool:
-    """Whether an entry is about a finding: its rule, and all of its matchers."""
+    """Return whether an entry is about a finding: its rule, and all of its matchers."""
     return fits(entry.rule, finding) and all(
         any(_fits(pattern, value) for pattern in patterns for value in _VALUES[name](finding))
         for name, patterns in entry.matchers
@@ -63,12 +63,12 @@ def _fits(pattern: str, value: str | None) -> bool:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """`*` is any text and `?` any character; brackets are plain, for paths have them."""
+    """`*` is any text and `?` any character. Brackets are plain, because paths contain them."""
     return re.compile(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
 
 
 def _addresses(finding: Finding) -> tuple[str, ...]:
-    """The address with its port, and the host alone, an IPv6 one also without brackets."""
+    """Return the address with its port, and the host alone, an IPv6 one also without brackets."""
     address = finding.party.address
     host = address.rpartition(":")[0]
     return address, host, host.strip("[]")

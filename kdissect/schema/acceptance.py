@@ -1,6 +1,6 @@
 """The versions of APIs that a Kafka release takes, and the fate of each version in it.
 
-Facts: `releases.table`. A version is deprecated in a release that takes it if a later one does not: Kafka
+Facts: `releases.table`. A version is deprecated in a release that accepts it if a later one does not: Kafka
 marks versions that 4.0 dropped as deprecated from 3.7 on (KIP-896), and clients that use them break later all
 the same.
 """

@@ -75,7 +75,7 @@ def all_sources() -> tuple[Source, ...]:
 
 
 def parse_sources(rows: Iterable[tuple[str, list[str]]]) -> dict[str, Source]:
-    """Rows as the head of the table describes them. Raises SchemaError (`file:line: why`)."""
+    """Return rows as the head of the table describes them. Raises SchemaError (`file:line: why`)."""
     found: dict[str, Source] = {}
     for place, words in rows:
         kind, rest = words[0], words[1:]

@@ -94,7 +94,7 @@ def _names() -> frozenset[str]:
 
 
 def parse_domains(rows: Iterable[tuple[str, list[str]]]) -> Domains:
-    """Rows as the head of the table describes them. Raises SchemaError (`file:line: why`)."""
+    """Return rows as the head of the table describes them. Raises SchemaError (`file:line: why`)."""
     by_field: dict[str, Domain] = {}
     by_message: dict[tuple[str, str], Domain] = {}
     relations: dict[str, list[Relation]] = {}

@@ -40,7 +40,7 @@ def all_enumerations() -> tuple[Enumeration, ...]:
 
 
 def parse_enums(rows: Iterable[tuple[str, list[str]]]) -> dict[str, Enumeration]:
-    """Rows `[open] enum NAME`, each followed by rows `VALUE [NAME]`.
+    """Return rows `[open] enum NAME`, each followed by rows `VALUE [NAME]`.
 
     Raises SchemaError (`file:line: why`).
     """

@@ -51,7 +51,7 @@ def all_errors() -> tuple[ErrorCode, ...]:
 
 
 def parse_errors(rows: Iterable[tuple[str, list[str]]]) -> dict[int, ErrorCode]:
-    """Rows `CODE NAME since RELEASE [retriable] [formerly NAME ...]`.
+    """Return rows `CODE NAME since RELEASE [retriable] [formerly NAME ...]`.
 
     Raises SchemaError (`file:line: why`).
     """

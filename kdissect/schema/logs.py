@@ -53,7 +53,10 @@ def all_logs() -> tuple[Log, ...]:
 
 
 def parse_logs(rows: Iterable[tuple[str, list[str]]]) -> dict[str, Log]:
-    """Rows `log NAME FRAMING`, each followed by rows `TYPE RECORD`. Raises SchemaError (`file:line: why`)."""
+    """Return rows `log NAME FRAMING`, each followed by rows `TYPE RECORD`.
+
+    Raises SchemaError (`file:line: why`).
+    """
     logs: dict[str, Log] = {}
     current: Log | None = None
     for place, words in rows:

@@ -44,7 +44,7 @@ def newest_release() -> str:
 
 
 def parse_releases(rows: Iterable[tuple[str, list[str]]]) -> dict[int, ApiHistory]:
-    """Rows `KEY NAME VERSION:RELEASE ... [gone RANGE in RELEASE] [unstable RANGE] [default RELEASE]
+    """Return rows `KEY NAME VERSION:RELEASE ... [gone RANGE in RELEASE] [unstable RANGE] [default RELEASE]
     [formerly NAME]`.
 
     Raises SchemaError (`file:line: why`).

@@ -35,7 +35,8 @@ ENTITIES = frozenset({"topicName", "topicId", "brokerId", "groupId", "producerId
 
 _KINDS = {kind.value: kind for kind in MessageKind}
 _PRIMITIVES = {primitive.value: primitive for primitive in Primitive}
-_KEPT_NAMES = 1024  # half of the names of a file occur in another one too, and the whole schema has about 900
+# half of the names in a file occur in another one, too, and the whole schema has about 900
+_KEPT_NAMES = 1024
 
 _APART = {capital: f"_{chr(capital).lower()}" for capital in range(ord("A"), ord("Z") + 1)}
 
@@ -128,7 +129,7 @@ class _Parser:
 
     def _open_struct(self, words: list[str]) -> None:
         if self._message is None:
-            raise self._error("a struct belongs to the message above it; there is none")
+            raise self._error("a struct belongs to the message above it, and there is none")
         if len(words) != 2:
             raise self._error("a struct block is 'struct NAME'")
         self._seal(0)

@@ -1,4 +1,4 @@
-"""Values that must never be shown unmasked: the only module that decides, by the schema.
+"""Values that must never appear unmasked: the only module that decides, by the schema.
 
 `@secret` marks values that always are secret. `@configValue` marks the value of a config: it is secret unless
 the config has a name that Apache Kafka's own definitions call no password (`configs.table`), as brokers do
@@ -108,8 +108,8 @@ def is_piece(value: object) -> bool:
 
 @cache
 def may_hold_secrets(message: Message) -> bool:
-    """Return whether any field of a message, in any version, may be secret: then its bytes must not be shown
-    as they are.
+    """Return whether any field of a message, in any version, may be secret: then its bytes must
+    stay hidden.
     """
     return any(field.is_secret or field.is_config_value for field in all_fields(message))
 

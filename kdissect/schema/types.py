@@ -80,7 +80,7 @@ class Field:
     `tagged`, but inside `versions`, it is an ordinary field. `default` is the value of a missing tagged field
     (None: null, uuid: 16 bytes, array: (), a struct that is not null has the defaults of its fields, and None
     here). `entity` (`topicName`, `brokerId` ...) and `enum` (name in `schema.enums`) give a value its
-    meaning. `is_error` marks Kafka error codes, `is_secret` values that must never be shown unmasked,
+    meaning. `is_error` marks Kafka error codes, `is_secret` values that must never appear unmasked,
     `is_config_value` values that are secret if their config is a password (`schema.secrets`). `payload` names
     the content of the bytes (`decoders.payloads`).
     """

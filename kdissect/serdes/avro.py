@@ -24,7 +24,7 @@ _MOST = 200  # characters of a reason
 
 
 def avro_decoder(schema: Registered) -> Decode:
-    """The function for an Avro schema. Raises SchemaError."""
+    """Return the function for an Avro schema. Raises SchemaError."""
     parsed = _parsed(schema, _as_it_is)
     try:
         sizes = Sizes(parsed)
@@ -79,7 +79,7 @@ def _parsed(schema: Registered, change: Callable[[Any], Any]) -> Any:
     except RecursionError:
         raise SchemaError(f"{schema.name}: nested too deep") from None
     except UnknownType as missing:
-        raise SchemaError(f"{schema.name}: no schema {missing.name!r} was given") from None
+        raise SchemaError(f"{schema.name}: no schema {missing.name!r} is available") from None
     except Exception as error:  # fastavro raises several kinds
         why = str(error).partition("\n")[0][:_MOST]
         raise SchemaError(f"{schema.name}: no Avro schema: {why or type(error).__name__}") from None
@@ -98,7 +98,7 @@ def _without_logical_types(schema: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A value of fastavro as JSON has it."""
+    """Return a value of fastavro as JSON has it."""
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -110,7 +110,7 @@ def _plain(value: Any) -> Any:
 
 
 def number(value: float) -> float | str:
-    """A number; those that JSON has not as Protobuf writes them."""
+    """Return a number; as Protobuf writes it if JSON cannot represent it."""
     if math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -1,4 +1,4 @@
-"""Schemas of Avro in one piece: what others define is put where it is named first."""
+"""Schemas of Avro in one piece: a definition from another schema is inserted where its name appears first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _INNER = {"record": "fields", "error": "fields", "array": "items", "map": "value
 
 
 def whole_schema(text: str, references: Mapping[str, str], change: Callable[[Any], Any]) -> Any:
-    """The schema with the definitions of names that it refers to, each changed by `change` first.
+    """Return the schema with the definitions of names that it refers to, each changed by `change` first.
 
     Raises ValueError for what is no JSON, RecursionError for a schema that is too deep.
     """
@@ -23,7 +23,7 @@ def whole_schema(text: str, references: Mapping[str, str], change: Callable[[Any
 
 
 def loaded(text: str) -> Any:
-    """The JSON of a schema; the name of a primitive type may stand without quotes."""
+    """Return the JSON of a schema. The name of a primitive type may be without quotes."""
     return json.loads(text) if text.lstrip()[:1] in ("{", "[", '"') else text.strip()
 
 
@@ -33,7 +33,7 @@ class _Whole:
         self._defined: set[str] = set()
 
     def of(self, schema: Any, namespace: str, depth: int) -> Any:
-        """A schema inside of others."""
+        """Return a schema inside another schema."""
         if depth > 2 * MAX_DEPTH:
             raise RecursionError
         if isinstance(schema, list):

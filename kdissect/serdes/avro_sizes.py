@@ -1,4 +1,4 @@
-"""Bounds for values of Avro that few bytes could make large or deep.
+"""Bounds for values of Avro in which a few bytes could mean a large or deep value.
 
 A schema that refers to itself makes values as deep as they have bytes, and items of no bytes make arrays of
 any length. Values of such schemas are walked first, without making anything of them.
@@ -18,7 +18,7 @@ _PLAIN_TYPES = ("null", "boolean", "int", "long", "string", "enum", "array", "ma
 
 
 class Sizes:
-    """What a schema of fastavro says of the sizes of its values.
+    """Sizes of values by a schema of fastavro.
 
     `need_check`: values must pass `check` before they are decoded. `is_plain`: what fastavro makes is JSON
     already. Raises RecursionError where the schema itself is too deep.
@@ -36,7 +36,7 @@ class Sizes:
         self._look(schema, (), 0)
 
     def _look(self, schema: Any, inside: tuple[str, ...], depth: int) -> int:
-        """The least bytes of a value; notes on the way what the schema has."""
+        """Return the least bytes of a value, and note the schema's types."""
         if depth > MAX_DEPTH:
             raise RecursionError
         if isinstance(schema, list):

@@ -14,7 +14,10 @@ _MODULES = {
 
 
 def decoder_of(schema: Registered) -> Decode:
-    """The function for a schema. Raises SchemaError where the schema is wrong, or its library is missing."""
+    """Return the function for a schema.
+
+    Raises SchemaError where the schema is wrong, or its library is missing.
+    """
     name, modules = _MODULES[schema.type]
     if not _are_there(modules):
         raise SchemaError(f"{schema.name}: values of {name} need {how_to_install('schemas')}")

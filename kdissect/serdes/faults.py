@@ -1,4 +1,4 @@
-"""What is wrong with a schema, and with a value that has one."""
+"""Faults of a schema, and of a value with a schema."""
 
 
 class SchemaError(Exception):

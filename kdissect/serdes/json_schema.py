@@ -19,7 +19,10 @@ _MOST = 200  # characters of a reason: it has a part of the value
 
 
 def json_decoder(schema: Registered) -> Decode:
-    """The function for a JSON Schema. Raises SchemaError. Nothing is fetched: all schemas are given."""
+    """Return the function for a JSON Schema.
+
+    Raises SchemaError. The caller supplies all schemas: this module fetches none.
+    """
     try:
         contents = json.loads(schema.text)
         kind = validator_for(contents, default=Draft7Validator)
@@ -31,7 +34,9 @@ def json_decoder(schema: Registered) -> Decode:
         given |= {resource.id() or name: resource for name, resource in given.items()}
 
         def retrieve(uri: str) -> Any:
-            """A schema whose name the address ends with: it counts from the address of who refers to it."""
+            """Return a schema whose name the address ends with: it counts from the address of who refers to
+            it.
+            """
             for name, resource in given.items():
                 if uri.endswith(f"/{name}"):
                     return resource
@@ -52,7 +57,7 @@ def json_decoder(schema: Registered) -> Decode:
         except ValueError as wrong:
             raise ValueFaultError(f"no JSON: {wrong}"[:_MOST]) from None
         except Unresolvable as missing:
-            raise SchemaError(f"{schema.name}: no schema {missing.ref!r} was given") from None
+            raise SchemaError(f"{schema.name}: no schema {missing.ref!r} is available") from None
         if error is not None:
             raise ValueFaultError(f"{error.json_path}: {error.message}"[:_MOST])
         return value

@@ -30,7 +30,10 @@ _MOST = 200  # characters of a reason
 
 
 def protobuf_decoder(schema: Registered) -> Decode:
-    """The function for the messages of a .proto file, or of a descriptor in base64. Raises SchemaError."""
+    """Return the function for the messages of a .proto file, or of a descriptor in base64.
+
+    Raises SchemaError.
+    """
     pool = DescriptorPool()
     try:
         files = _described(schema)
@@ -78,7 +81,7 @@ def _plain(message: Any) -> Any:
 
 
 def _fields(message: Any) -> dict[str, Any]:
-    """The fields that are set, without the special forms of Google's own types."""
+    """Return the fields that are set, without the special forms of Google's own types."""
     return {field.name: _field(field, value) for field, value in message.ListFields()}
 
 
@@ -103,14 +106,14 @@ def _one(field: Any, value: Any) -> Any:
 
 
 def _described(schema: Registered) -> list[FileDescriptorProto]:
-    """The files of a schema, those that others import first."""
+    """Return the files of a schema, with imported files first."""
     texts = {**schema.references, _MAIN: schema.text}
     serialized = {name: _serialized(text) for name, text in texts.items()}
     if all(serialized.values()):
         return _with_imports(schema, serialized)
     for name in texts:
         if not _NAME.fullmatch(name) or ".." in name.split("/"):
-            raise SchemaError(f"{schema.name}: {name!r} is no name of a file")
+            raise SchemaError(f"{schema.name}: {name!r} is no file name")
     with TemporaryDirectory() as folder:
         for name, text in texts.items():
             path = Path(folder, name)
@@ -120,7 +123,7 @@ def _described(schema: Registered) -> list[FileDescriptorProto]:
 
 
 def _serialized(text: str) -> FileDescriptorProto | None:
-    """The descriptor that a registry gives for `format=serialized`; None for a text."""
+    """Return the descriptor that a registry gives for `format=serialized`; None for a text."""
     if not _BASE64.fullmatch(text):
         return None
     try:
@@ -152,22 +155,22 @@ def _with_imports(
 
 
 def _own(name: str, schema: Registered) -> FileDescriptorProto:
-    """One of Google's own files, which come with the library."""
+    """Return one of Google's own files, which come with the library."""
     import importlib  # few schemas are descriptors
 
     module = name.removesuffix(".proto").replace("/", ".") + "_pb2"
     copy = FileDescriptorProto()
     if not name.startswith("google/protobuf/"):
-        raise SchemaError(f"{schema.name}: no schema {name!r} was given")
+        raise SchemaError(f"{schema.name}: no schema {name!r} is available")
     try:
         importlib.import_module(module).DESCRIPTOR.CopyToProto(copy)
     except ImportError:
-        raise SchemaError(f"{schema.name}: no schema {name!r} was given") from None
+        raise SchemaError(f"{schema.name}: no schema {name!r} is available") from None
     return copy
 
 
 def _compiled(schema: Registered, folder: str) -> FileDescriptorSet:
-    """What the compiler makes of the files of a folder. In a process of its own: it is no Python."""
+    """Return the compiler's result for the files of a folder. In a process of its own: it is no Python."""
     import grpc_tools  # its folder has Google's files, too
 
     google = Path(grpc_tools.__file__).parent / "_proto"

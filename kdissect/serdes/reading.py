@@ -1,4 +1,4 @@
-"""What is known of a key or value."""
+"""Results of reading a key or value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kdissect.serdes.schema_ids import SchemaId, WireFormat
 
 
 class Reading(NamedTuple):
-    """What is known of a key or value. `error`: why it is not decoded; `is_fault`: it does not fit."""
+    """Result of reading a key or value. `error`: why it is not decoded; `is_fault`: it does not fit."""
 
     id: SchemaId | None
     wire_format: WireFormat | None = None

@@ -16,7 +16,7 @@ class SchemaType(StrEnum):
 
 
 class Registered(NamedTuple):
-    """A schema: its text, and the texts that it refers to by the names it uses, those that they need first.
+    """A schema: its text, and by name the texts that it refers to, each after the texts that it needs.
 
     `name` is for people. `message` is the name of a Protobuf message, empty for the first.
     """

@@ -40,7 +40,7 @@ _MESSAGE = re.compile(r"(.+):([A-Za-z_][\w.]*)")
 
 
 class _Found(NamedTuple):
-    """What files hold."""
+    """Contents of files."""
 
     entries: list[Entry]
     topics: list[TopicSchema]
@@ -51,7 +51,7 @@ class _Found(NamedTuple):
 
 
 def load_schemas(paths: Iterable[str]) -> Schemas:
-    """The schemas of files and directories. Raises SchemaError with one line."""
+    """Return the schemas of files and directories. Raises SchemaError with one line."""
     found = _Found([], [], [], {})
     for path in paths:
         if Path(path).is_dir():
@@ -79,7 +79,7 @@ def _files_of(folder: str) -> Iterator[str]:
 
 
 def _read(path: str, found: _Found, is_named: bool) -> None:
-    """Add what a file holds. A file of a directory that is none of ours is passed by."""
+    """Add what a file holds. Other files of a directory are skipped."""
     ending = Path(path).suffix.lower()
     kind = _TYPES.get(ending)
     if kind is not None:
@@ -111,7 +111,7 @@ def _toml(path: str) -> Any:
 
 
 def _is_answer(path: str) -> bool:
-    """Whether a path is the end of a registry's: `ids/globalIds/7`."""
+    """Return whether a path is the end of a registry's: `ids/globalIds/7`."""
     where = Path(path)
     return where.parent.name in ("ids", GLOBAL_ID + "s", CONTENT_ID + "s") and bool(
         _NUMBER.fullmatch(where.name)
@@ -145,7 +145,7 @@ def _read_json(path: str, text: str, found: _Found, is_named: bool) -> None:
 
 
 def _type_of(contents: Any) -> SchemaType | None:
-    """Whether JSON is a schema of Avro or a JSON Schema; None for neither."""
+    """Return whether JSON is a schema of Avro or a JSON Schema; None for neither."""
     if isinstance(contents, str):
         return SchemaType.AVRO if contents in _AVRO_TYPES else None
     if isinstance(contents, list):
@@ -202,7 +202,7 @@ def _reference(given: Any) -> Reference:
 
 
 def _ids_of(path: str) -> list[tuple[str, int | str]]:
-    """The id that the name of a file is."""
+    """Return the id that the name of a file is."""
     where = Path(path)
     stem = where.stem
     if _GUID.fullmatch(stem):
@@ -214,7 +214,7 @@ def _ids_of(path: str) -> list[tuple[str, int | str]]:
 
 
 def _entry_of_file(path: str, kind: SchemaType, text: str) -> Entry:
-    """A schema that is a file: its name is a subject, an id, or what others refer to it by."""
+    """Return a schema that is a file: its name is a subject, an id, or what others refer to it by."""
     references: tuple[Reference, ...] = ()
     listed = Path(path).with_name(f"{Path(path).stem}.references.json")
     if listed.exists():
@@ -231,7 +231,7 @@ def _entry_of_file(path: str, kind: SchemaType, text: str) -> Entry:
 
 
 def _topics(path: str, contents: Any, found: _Found) -> Iterator[TopicSchema]:
-    """The schemas of a file that maps topics: `[topics.NAME]` with `value` and `key`."""
+    """Yield the schemas of a file that maps topics: `[topics.NAME]` with `value` and `key`."""
     topics = contents.get("topics")
     if not isinstance(topics, dict):
         raise SchemaError(f"{path}: no table [topics]")
@@ -256,7 +256,7 @@ def _add_neighbors(entry: Entry, found: _Found) -> None:
 
 
 def _mapped(path: str, file: str) -> tuple[Entry, str]:
-    """The schema that a map names, and the message after a colon."""
+    """Return the schema that a map names, and the message after a colon."""
     split = _MESSAGE.fullmatch(file)
     named, message = (split[1], split[2]) if split and split[1].endswith(".proto") else (file, "")
     where = str(Path(path).parent / named)
@@ -273,7 +273,7 @@ def _mapped(path: str, file: str) -> tuple[Entry, str]:
 
 
 def _with_artifacts(found: _Found) -> list[Entry]:
-    """The entries, those of Apicurio with the names and ids that its metadata give them."""
+    """Return the entries, with the names and ids from Apicurio's metadata."""
     by_id = {one: entry for entry in found.entries for one in entry.ids}
     named: dict[Entry, Entry] = {}
     for artifact in found.artifacts:
@@ -296,7 +296,7 @@ def _with_artifacts(found: _Found) -> list[Entry]:
 
 
 def _by_subject(entries: Iterable[Entry]) -> Iterator[TopicSchema]:
-    """Files that are named as subjects of topics, without an id that values could have."""
+    """Yield files that are named as subjects of topics, without an id that values could have."""
     for entry in entries:
         for end, is_key in _PARTS:
             if not entry.ids and not entry.version and entry.subject.endswith(end):
@@ -304,5 +304,5 @@ def _by_subject(entries: Iterable[Entry]) -> Iterator[TopicSchema]:
 
 
 def _escaped(topic: str) -> str:
-    """A topic as a glob."""
+    """Return a topic as a glob."""
     return re.sub(r"([*?\[])", r"[\1]", topic)

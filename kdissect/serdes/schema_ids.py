@@ -33,11 +33,11 @@ SURE_OF = {
     WireFormat.MAYBE_CONFLUENT: WireFormat.CONFLUENT,
     WireFormat.MAYBE_APICURIO: WireFormat.APICURIO,
 }
-"""What a guess becomes where a schema proves it."""
+"""The proven format of a guess."""
 
 
 class SchemaId(NamedTuple):
-    """The id of the schema of a key or value, and where what it describes begins.
+    """The schema id of a key or value, and the offset of the content that it describes.
 
     Either `number` or `guid` is set. `indexes` are the Protobuf message indexes, if the header has them.
     `is_zlib`: what follows is compressed (AWS Glue).
@@ -51,7 +51,7 @@ class SchemaId(NamedTuple):
     is_zlib: bool = False
 
 
-# Names and form are those of confluent_kafka.schema_registry (SchemaId#from_bytes).
+# Names and form come from confluent_kafka.schema_registry (SchemaId#from_bytes).
 _CONFLUENT_HEADERS = ("__value_schema_id", "__key_schema_id")
 _MAGIC_ID, _MAGIC_GUID = 0, 1
 _ID_END, _GUID_END = 5, 17
@@ -71,15 +71,15 @@ _LONG_END = 9
 # AWS Glue: version byte 3, compression byte 0 (none) or 5 (zlib), then a random UUID (RFC 9562 version 4).
 _GLUE_VERSION, _GLUE_ZLIB, _GLUE_COMPRESSIONS, _GLUE_END = 3, 5, (0, 5), 18
 _RANDOM_UUID, _VARIANT = 4, 0b10
-_MAX_INDEXES = 64  # messages inside of each other; protoc itself stops at 32
+_MAX_INDEXES = 64  # messages inside of each other. protoc itself stops at 32
 
 
 def schema_id(
     content: bytes | None, headers: Iterable[Header], is_key: bool, with_doubtful: bool = False
 ) -> SchemaId | None:
-    """The id of the schema of a key or value; None where the bytes show none.
+    """Return the schema id of a key or value; None if the bytes show none.
 
-    `with_doubtful`: also one that nobody should believe unless a schema proves it (`is_doubtful`).
+    `with_doubtful`: also return an id that is not credible unless a schema proves it (`is_doubtful`).
     """
     if content is None:
         return None
@@ -92,7 +92,9 @@ def schema_id(
 
 
 def is_doubtful(found: SchemaId, content: bytes) -> bool:
-    """Whether an id is of nothing, or as likely a part of a number: a long or double (LongSerializer)."""
+    """Return whether an id is of nothing, or as likely a part of a number: a long or double
+    (LongSerializer).
+    """
     return len(content) == found.start or (found.start == _ID_END and len(content) == _LONG)
 
 
@@ -145,7 +147,7 @@ def _of_prefix(content: bytes) -> SchemaId | None:
 
 
 def _of_long(content: bytes) -> SchemaId | None:
-    """An id of eight bytes, small enough that its first four are zero."""
+    """Return an id of eight bytes, small enough that its first four are zero."""
     number = int.from_bytes(content[1:_LONG_END], "big")
     if number == 0 or len(content) < _LONG_END:
         return None
@@ -153,15 +155,16 @@ def _of_long(content: bytes) -> SchemaId | None:
 
 
 def uuid_text(data: bytes) -> str:
-    """16 bytes as the text of a UUID."""
+    """Return 16 bytes as the text of a UUID."""
     text = data.hex()
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def message_indexes(data: bytes, start: int) -> tuple[tuple[int, ...], int] | None:
-    """Confluent's message indexes at a place, and their end: a count and as many indexes, zigzag varints.
+    """Return Confluent's message indexes at an offset, and their end: a count and that number of indexes,
+    zigzag varints.
 
-    A count of 0 stands for the first message. None where there are none.
+    A count of 0 stands for the first message. None if there are no indexes.
     """
     read = _zigzag(data, start)
     if read is None or not 0 <= read[0] <= _MAX_INDEXES:

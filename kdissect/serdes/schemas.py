@@ -1,4 +1,4 @@
-"""The schemas that were given, and what they make of keys and values."""
+"""The user's schemas, and the keys and values that they decode."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from kdissect.serdes.reading import NO_READING, Reading
 from kdissect.serdes.registered import Decode, Registered, SchemaType
 from kdissect.serdes.schema_ids import SURE_OF, SchemaId, WireFormat, is_doubtful, message_indexes, schema_id
 
-_MAX_REFERENCES = 1000  # of one schema, those of its references too
+_MAX_REFERENCES = 1000  # of one schema, including the references of its references
 _IMPORT = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"\n]+)"\s*;', re.MULTILINE)
 
 
 class Reference(NamedTuple):
-    """What a schema refers to, by the name it uses: a version of a subject."""
+    """Reference to a schema, by the name in the text: a version of a subject."""
 
     name: str
     subject: str
@@ -30,9 +30,9 @@ class Reference(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A schema as a registry has it. `names`: `(space, number or GUID)`, and where it is found by them.
+    """A schema as a registry has it. `names` are `(space, number or GUID)` pairs, by which it is found.
 
-    Spaces are those of `SPACES`. `subject` and `version` are empty where nothing says them.
+    Spaces are members of `SPACES`. `subject` and `version` are empty if they are unknown.
     """
 
     type: SchemaType
@@ -92,7 +92,7 @@ class Schemas:
         self._decoders: dict[tuple[Entry, str], Decode | SchemaError] = {}
         self._of_topics: dict[tuple[str, bool], TopicSchema | None] = {}
         self.errors: dict[str, None] = {}
-        """What is wrong with schemas that values needed, a line each."""
+        """Defects of schemas that values needed, a line each."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -100,7 +100,7 @@ class Schemas:
     def read(
         self, topic: str | None, content: bytes | None, headers: Iterable[Header], is_key: bool
     ) -> Reading:
-        """What the schema of a key or value makes of it. Raises nothing."""
+        """Return the reading of a key or value with its schema. Raises nothing."""
         if content is None:
             return NO_READING
         found = schema_id(content, headers, is_key, with_doubtful=True)
@@ -170,7 +170,7 @@ class Schemas:
             return error
 
     def _references(self, entry: Entry, seen: set[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-        """Names and texts of what a schema refers to, what is needed first before it. Circles end."""
+        """Yield names and texts of what a schema refers to, what is needed first before it. Circles end."""
         for reference in entry.references:
             place = reference.subject, reference.version
             if place in seen or len(seen) > _MAX_REFERENCES:
@@ -178,12 +178,15 @@ class Schemas:
             seen.add(place)
             needed = self._by_version.get(place)
             if needed is None:
-                raise SchemaError(f"{entry.name}: {reference.subject} v{reference.version} was not given")
+                raise SchemaError(f"{entry.name}: {reference.subject} v{reference.version} is missing")
             yield from self._references(needed, seen)
             yield reference.name, needed.text
 
     def _neighbors(self, entry: Entry) -> Iterator[tuple[str, str]]:
-        """What a file may refer to: other files, by the ends of their paths. Answers name what they need."""
+        """Yield the schemas that a file may refer to: other files, by the ends of their paths.
+
+        Answers name what they need.
+        """
         if entry.references:
             yield from self._references(entry, set())
             return

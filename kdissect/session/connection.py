@@ -169,7 +169,7 @@ class ConnectionAnalyzer:
         self._held = None
 
     def begin_logged(self, client: int) -> None:
-        """It is made of a request log, before its first segment: Kafka from its first byte on.
+        """Prepare for a request log, before its first segment: Kafka from its first byte on.
 
         `client` is the direction of requests.
         """
@@ -177,7 +177,7 @@ class ConnectionAnalyzer:
         self._forced, self._is_aligned = client, True
 
     def feed_logged(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
-        """Take a segment that was made of a request log: the next one of its direction."""
+        """Take a segment built from a request log, as the next one of its direction."""
         mine, peer = self._tcp.streams[direction], self._tcp.streams[1 - direction]
         flow, seq, ack, flags, window, payload, missing, ip_id = segment
         seq = seq if mine.next_seq < 0 else mine.next_seq
@@ -646,7 +646,7 @@ class ConnectionAnalyzer:
         self.note(Anomaly(kind, detail, ref, time_ns))
 
     def _go_opaque(self) -> None:
-        """End the plaintext. If none of it showed a protocol, the connection counts as TLS only."""
+        """End the plaintext. If it showed no protocol, the connection counts as TLS only."""
         detection, info = self._detection, self.info
         if detection is None:
             if info.kind is ConnectionKind.KAFKA and info.tls is not None:
@@ -699,7 +699,7 @@ class ConnectionAnalyzer:
         )
 
     def _tcp_summary(self) -> TcpSummary:
-        """TCP health up to now."""
+        """Return TCP health up to now."""
         info = self.info
         ends = self.tcp.health
         client, broker = ends[info.client_direction], ends[1 - info.client_direction]

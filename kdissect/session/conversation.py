@@ -45,7 +45,7 @@ from kdissect.session.token_recognition import ends_tokens, is_known_request, ma
 ORPHAN_WINDOW = 256
 # Kinds of request that a connection remembers. Kafka has 368, hostile requests can name 2^32.
 MAX_KINDS = 1000
-KINDS_LENT = 64  # of a connection that the native engine takes; a client uses some 30
+KINDS_LENT = 64  # of a connection that the native engine takes, while a client uses some 30
 # Raw SASL tokens that wait for their answer: a mechanism asks and answers in turn, one waits.
 MAX_TOKENS = 64
 # When looking for a position: distance from a frame's first byte to the field that identifies it, and the
@@ -497,7 +497,7 @@ class Conversation:
         self._emit(exchange)
 
     def _unreadable_request(self, correlation_id: int) -> str:
-        """Say which request a response of no known request may answer; empty: none."""
+        """Return which request a response of no known request may answer, or an empty text."""
         unreadable = self._pairing.first_unreadable()
         if unreadable is not None:
             return f"it may answer request {unreadable.ordinal}, which does not fit"
@@ -546,7 +546,7 @@ class Conversation:
 
         The first may replace one that came without its end.
 
-        False if the answer to one of them may have been taken for an orphan, or if a request after them is
+        False if the response to one of them may have counted as an orphan, or if a request after them is
         done. False, too, if they are about SASL, on which the reading of all later frames depends.
         """
         if not frames and not replaces:
@@ -681,7 +681,7 @@ def _text(value: object) -> str | None:
 
 
 def _candidates(data: bytes, mark: bytes, distance: int) -> Iterator[int]:
-    """Offsets at which a frame may begin: those from which it is `distance` bytes to a `mark`."""
+    """Yield offsets at which a frame may begin: those from which it is `distance` bytes to a `mark`."""
     at = data.find(mark, distance)
     while at >= 0:
         yield at - distance

@@ -75,8 +75,8 @@ class Exchange:
     `correlation_id` are None if the wire does not show them: SASL tokens, malformed headers, orphan responses
     that could not be inferred. `response_version` differs from `api_version` only for an ApiVersions answer
     that fell back to v0 (KIP-511). `close` is the end of the connection if the request still waited then, or
-    expected no answer, or if the end cut its answer. `answered_before_ns` is the time of the last byte of the
-    response before it on the connection. `client_trip_ns` and `broker_trip_ns` are the shortest paths from
+    expected no answer, or if the end cut its answer. `answered_before_ns` is the time of the previous
+    response's last byte on the connection. `client_trip_ns` and `broker_trip_ns` are the shortest paths from
     the capture to either end and back by then, None if the acknowledgments do not show them
     (`net.streams.round_trips`). `delays` are the delays by retransmissions since the exchange before.
     """
@@ -240,8 +240,8 @@ class Exchange:
     def in_line_ns(self) -> int:
         """Nanoseconds from the last byte of the request until that of the response before on the connection.
 
-        Responses come in the order of their requests (spec/000 Network), so that none of this is the broker's
-        time for this one. 0 if no earlier request was open, and without both frames.
+        Responses come in the order of their requests (spec/000 Network), so that time before it is not the
+        broker's time for this exchange. 0 if no earlier request was open, and without both frames.
         """
         before_ns, request, response = self.answered_before_ns, self.request, self.response
         if before_ns is None or request is None or response is None:
@@ -275,7 +275,7 @@ class Exchange:
         return self.delay_within(request.time_ns, response.end_time_ns) if self.delays else 0
 
     def delay_within(self, from_ns: int, until_ns: int) -> int:
-        """Return how much of a span of time retransmissions that concern the exchange took."""
+        """Return how much of a time span was taken by retransmissions that concern the exchange."""
         ends = [None if frame is None else frame.end_time_ns for frame in (self.request, self.response)]
         found = [
             (max(delay.from_ns, from_ns), min(delay.until_ns, until_ns))
@@ -332,7 +332,7 @@ class Exchange:
         self.batches_cache = None
 
     def request_summary(self, is_listed: bool = False) -> Summary:
-        """Topics and acks of the request, as far as the captured bytes go. Raises nothing.
+        """Return topics and acks of the request, as far as the captured bytes go. Raises nothing.
 
         `is_listed`: with groups and rack, for a line of the list.
         """
@@ -348,7 +348,7 @@ class Exchange:
         return summary
 
     def response_summary(self, is_listed: bool = False) -> Summary:
-        """Error codes and topics of the response, as far as the captured bytes go. Raises nothing.
+        """Return error codes and topics of the response, as far as the captured bytes go. Raises nothing.
 
         `is_listed`: with groups and throttle time, for a line of the list.
         """

@@ -8,7 +8,7 @@ Rules:
 - Bytes that fill such a hole late are read as if they had been there, while no later bytes supersede its
   content.
 - While the position is only a guess, a frame without a plausible header revokes it, and so does a segment
-  that begins with a frame beyond doubt while another is incomplete. If there is proof of the incomplete one
+  that begins with a certain frame while another frame is incomplete. If there is proof of the incomplete one
   too, only a whole frame does.
 """
 
@@ -57,7 +57,9 @@ class FrameOwner(Protocol):
         """Missing bytes of a connection whose kind is not known yet."""
 
     def find_frame(self, direction: int, data: bytes, first: int) -> int:
-        """Offset of the next plausible frame in `data`; ~offset of the undecided end if there is none."""
+        """Return the offset of the next plausible frame in `data`; ~offset of the undecided end if there is
+        none.
+        """
 
     def may_begin(self, direction: int, data: bytes, offset: int) -> bool:
         """Return whether a frame can begin at `offset`, if the position is a guess."""
@@ -125,7 +127,7 @@ class FramingState(NamedTuple):
 
     `size` of the current frame (-1 without one), the number of its bytes at which the reader acts, the number
     that is left until then, its counted bytes, its content so far, 1-3 bytes of a size, and reference and
-    time of the first and of the last packet.
+    time of its first and last packets.
     """
 
     size: int
@@ -257,7 +259,7 @@ class FrameReader:
         counts = store.counts
         counts.frame_bytes += COUNTED_BYTES
         if counts.frame_bytes > store.limits.frame_bytes:
-            detail = f"{plural(counts.frame_bytes, 'byte')} of frames under way in all connections together"
+            detail = f"{plural(counts.frame_bytes, 'byte')} of incomplete frames in all connections together"
             self._connection.note(Anomaly(AnomalyKind.REASSEMBLY_LIMIT, detail, ref, time_ns, self.direction))
             self.parts = [b"".join(self.parts)[:KEPT_OF_LARGE]]
             self._holed = True
@@ -379,7 +381,7 @@ class FrameReader:
         for anomaly in torn.notes:
             self._connection.retract(anomaly)
         if torn.is_cut:
-            detail = "the rest of a frame came after the frame was taken without it"
+            detail = "the remaining bytes of a frame came after kdissect decoded the frame without them"
             self._connection.note(
                 Anomaly(AnomalyKind.LATE_SEGMENT, detail, *torn.stand.first, self.direction)
             )
@@ -464,7 +466,7 @@ class FrameReader:
 
     @property
     def begun(self) -> bytes:
-        """The first bytes of the content of the frame that is not whole yet; empty without one."""
+        """The first content bytes of the incomplete frame, or no bytes without one."""
         return self.parts[0] if self._size >= 0 and self.parts else b""
 
     # position
@@ -670,7 +672,7 @@ class FrameReader:
 
 
 class _Once:
-    """Receiver that skips the first frame, which was delivered already, and passes on the later ones."""
+    """Receiver that skips the first frame, which was delivered already, and passes on later frames."""
 
     def __init__(self, reader: FrameReader, take: TakeFrame) -> None:
         self._reader = reader

@@ -54,9 +54,9 @@ MAX_CLUSTERS = 1_000
 MAX_BODIES = 4096
 # Topics of one name that are distinguished. A later topic is not distinguished from the last of them.
 MAX_TOPICS_OF_NAME = 100
-# Clusters that advertise one address. The table has the last ones.
+# Clusters that advertise one address. The table has the latest clusters.
 MAX_ADVERTISERS = 10
-# Times at which an address became another cluster's. The table has the last ones.
+# Times at which an address became another cluster's. The table has the latest moves.
 MAX_MOVES = 100
 _EXPECTED_FROM = 5  # the first version of ApiVersions that names a cluster (ApiVersionsRequest.json)
 _REBOOTSTRAP_REQUIRED = 129  # org.apache.kafka.common.protocol.Errors: another cluster or node
@@ -135,14 +135,14 @@ class Identities:
     def number_of_news(
         self, info: ConnectionInfo, key: int, version: int, asked: bytes, answered: bytes
     ) -> int | None:
-        """Return the number of an exchange that has to be read; None if it says nothing new."""
+        """Return the number of an exchange that must be read; None if it repeats known facts."""
         is_copy = info.same_as is not None
         number = hash((info.capture_set, info.broker_address, is_copy, key, version, asked, answered))
         changes, cluster = self._bodies.get(number, _NOT_READ)
         if changes is not None and changes != self.changes:
             return number
         if cluster is not None:
-            info.named_cluster = cluster  # `cluster_of` may be asked for exchanges before this one
+            info.named_cluster = cluster  # a caller may use `cluster_of` for exchanges before this one
         return None
 
     def read(self, exchange: Exchange, number: int) -> None:
@@ -168,7 +168,10 @@ class Identities:
     def _learn_body(
         self, info: ConnectionInfo, answer: Any, cluster: str | None, *, is_metadata: bool
     ) -> bool:
-        """Take brokers and topics of a response. Return False if it may say more once others are known."""
+        """Take brokers and topics of a response.
+
+        Return False if it may contribute more once other facts are known.
+        """
         settled = True
         if cluster is not None:
             for row in sent(answer, "brokers", None) or ():
@@ -253,7 +256,7 @@ class Identities:
         self.changes += 1
 
     def _learn_expected(self, exchange: Exchange) -> str | None:
-        """The cluster that a client expects, if the broker confirms it."""
+        """Return the cluster that a client expects, if the broker confirms it."""
         try:
             cluster = sent(exchange.request_body(), "cluster_id", None)
         except DecodeError:

@@ -86,7 +86,7 @@ def close_of(
 class Share(NamedTuple):
     """The exchanges of a connection that other connections have and count. None: this connection counts.
 
-    `inside` is the connection that counts most. `spans` are the last ordinal of a run of requests and the
+    `inside` is the connection that counts most. `spans` pairs the last ordinal of a run of requests with the
     connection that counts them. The last span has all further requests. `early` counts responses to requests
     from before the capture. `is_whole`: `inside` counts all exchanges.
     """
@@ -111,7 +111,9 @@ class Share(NamedTuple):
 
 
 class _Seldom(Generic[_T]):
-    """An attribute that few connections have. It is None for the other ones and needs no memory there."""
+    """An attribute that only a few connections have. It is None for the other ones and needs no memory
+    there.
+    """
 
     def __set_name__(self, _owner: type, name: str) -> None:
         self._name = name
@@ -140,7 +142,7 @@ class KnownIdentities(Protocol):
     def number_of_news(
         self, info: "ConnectionInfo", key: int, version: int, asked: bytes, answered: bytes
     ) -> int | None:
-        """Return the number of an exchange that has to be read; None if it says nothing new."""
+        """Return the number of an exchange that must be read; None if it repeats known facts."""
 
     def read(self, exchange: Any, number: int) -> None:
         """Take an exchange that has to be read."""
@@ -242,7 +244,7 @@ class ConnectionInfo:
     """Content of a PROXY protocol header before its first byte."""
 
     logged: "_Seldom[Logged]" = _Seldom()
-    """The last line of the request log that the connection is made of; None if it was captured."""
+    """The last line of the connection's request log. None if it was captured."""
 
     id: str
     client: Endpoint
@@ -358,7 +360,7 @@ class ConnectionInfo:
         """Note that the connection has requests of this API in this version, for at most `most` kinds."""
         seen = self.api_versions_seen
         if len(seen) >= most:
-            self.note_limit(f"more than {most} kinds of request: further ones are not remembered")
+            self.note_limit(f"more than {most} kinds of request: further kinds are dropped")
             return
         if len(seen) < KINDS_SHARED:
             if len(_kinds) >= SHARED_KEPT:
@@ -438,7 +440,7 @@ class ConnectionInfo:
         self.set_ends(client, broker)
 
     def forget_ends(self) -> None:
-        """Forget the ends and compute them again at their next use: those of a silent connection take 250
+        """Forget the ends and compute them again at their next use: the ends of a silent connection take 250
         bytes.
         """
         if self._flow:
@@ -478,7 +480,7 @@ class ConnectionInfo:
             yield from (pair for pair in told if pair[0] == one)
 
     def note_logged(self, logged: "Logged") -> None:
-        """The next line of the request log that the connection is made of."""
+        """Note the next line of the connection's request log."""
         self.logged = logged
         if self.software_name is None and logged.software_name is not None:
             self.software_name, self.software_version = logged.software_name, logged.software_version
@@ -515,10 +517,10 @@ class ConnectionInfo:
         self.anomaly_counts.update(counts)
 
 
-# Processes of one end: it may pass from one process to another.
+# Processes at one end: it may pass from one process to another.
 PROCESSES_KEPT = 4
 _NO_KINDS: Mapping[tuple[int, int], None] = {}
-# Kinds of request that thousands of connections of one client share. A connection with more of them has its
+# Kinds of request that thousands of one client's connections share. A connection with more of them has its
 # own.
 _kinds: dict[tuple[tuple[int, int], ...], Mapping[tuple[int, int], None]] = {}
 KINDS_SHARED = 16
@@ -580,7 +582,7 @@ class TcpSummary(NamedTuple):
 
     `broker_packets` is 0, or as large as `packets`, if one direction was captured.
 
-    `times` is None of a connection with one packet, and if they are not needed. `client_zero_windows` counts
+    `times` is None for a connection with one packet, and if they are not needed. `client_zero_windows` counts
     the part of `zero_windows` that the client sent. `bytes_cut_off` counts payload bytes that the snapshot
     length cut off.
     """

@@ -51,8 +51,8 @@ offset of its body, whether it asks for no response.
 class PairingState(NamedTuple):
     """State of a pairing for the native engine.
 
-    Requests in the order in which they wait, ordinals of those without an expected response, answered ids,
-    bytes of all that wait, the last correlation id.
+    Waiting requests in order, ordinals of requests without an expected response, answered ids, bytes of all
+    waiting requests, the last correlation id.
     """
 
     waiting: list[WaitingRow]
@@ -65,9 +65,9 @@ class PairingState(NamedTuple):
 class Losses(NamedTuple):
     """State of a pairing that the native engine does not need, most of it ordinals.
 
-    The requests that were given up, the ordinal up to which responses may have been lost in a gap, the last
-    request that was answered before an earlier one, the ordinal up to which requests may have been answered
-    under another id, and whether requests may have been lost.
+    The evicted requests, the ordinal up to which responses may have been lost in a gap, the last request that
+    was answered before an earlier one, the ordinal up to which requests may have been answered under another
+    id, and whether requests may have been lost.
     """
 
     given_up: int = 0
@@ -89,8 +89,8 @@ class Pairing:
     def __init__(self, store: Store | None = None) -> None:
         self._store = store or Store()
         self._shadows = 0  # requests in _shadowed
-        # Members that most connections never have are made at their first use: a hundred thousand connections
-        # may be open.
+        # Members that most connections never have are created at their first use: a hundred thousand
+        # connections may be open.
         self._silent: list[Exchange] | None = None  # acks=0 requests, in stream order
         self._pending: dict[int, Exchange] = {}
         # Further requests in flight under an id already in use.
@@ -218,7 +218,7 @@ class Pairing:
         """Return the id of the first request that waits, for giving it up.
 
         A dict keeps the places of removed items, and scans them for its first item: with thousands that go
-        from its front, each time as long. So the dict is made again now and then.
+        from its front, each time as long. So the dict is rebuilt now and then.
         """
         self._given_up += 1
         if self._given_up % MADE_ANEW_AFTER == 0:
@@ -287,15 +287,15 @@ class Pairing:
         return self._pending.get(correlation_id)
 
     def first_ids(self, count: int) -> list[int]:
-        """Correlation ids of the first requests that wait."""
+        """Return the correlation ids of the first requests that wait."""
         return list(islice(self._pending, count))
 
     def first_unreadable(self) -> Exchange | None:
-        """One of the first requests that wait which does not fit, or names an API that nobody knows."""
+        """Return one of the first waiting requests that does not fit, or names an unknown API."""
         return next(filter(_is_unreadable, islice(self._pending.values(), FIRST_LOOKED_AT)), None)
 
     def all_wait(self, ordinals: range, replaces: bool) -> bool:
-        """Return whether all requests of some ordinals wait, and can be taken out and added again.
+        """Return whether all requests of some ordinals wait, and can be removed and added again.
 
         The first may have any anomaly if it is to be replaced.
         """
@@ -312,7 +312,7 @@ class Pairing:
         return [frame for key in ids if (frame := self._take(key).request) is not None]
 
     def match(self, correlation_id: int) -> tuple[Exchange | None, list[Exchange]]:
-        """Return the request a response belongs to, and the earlier ones that will not be answered any
+        """Return the request a response belongs to, and the earlier requests that will not be answered any
         more.
         """
         # Hot, once an exchange: the first request that waits is answered, in the usual case.
@@ -375,7 +375,7 @@ class Pairing:
         self._holding = self._shadows = 0
         for exchange in waiting:
             if self._is_passed_over(exchange):
-                exchange.note(AnomalyKind.PASSED_OVER, f"request {self._overtaker}, behind it, was answered")
+                exchange.note(AnomalyKind.PASSED_OVER, f"request {self._overtaker}, after it, was answered")
         return sorted(waiting, key=_ordinal)
 
     def _is_passed_over(self, exchange: Exchange) -> bool:

@@ -27,8 +27,8 @@ class RequestKind:
     """One API in one version.
 
     `unknown` is the fact that our schema lacks about it, if any. `is_unusual` is also true if the header has
-    no client id. `tags` are the bytes that nearly always end the request's header, `response_tags` those of
-    the response's. `is_watched` if the bodies have facts about the connection.
+    no client id. `tags` are the bytes that nearly always end the request's header, `response_tags` the bytes
+    that end the response's header. `is_watched` if the bodies have facts about the connection.
     """
 
     __slots__ = (

@@ -32,7 +32,7 @@ class Stand(NamedTuple):
     """Position of a reader before the first hole.
 
     `begun` are the bytes of the current frame, including its size or a part of the size. `first` and `last`
-    are reference and time of the first and of the last packet with bytes of it.
+    are reference and time of its first and last packets with bytes.
     """
 
     begun: bytes
@@ -59,7 +59,7 @@ class Torn:
 
     `is_cut`: the current frame was delivered, without its end. `replaces`: it was, and can be replaced.
 
-    `notes` are the anomalies of the connection because of the holes, `mark` is the state of the conversation.
+    `notes` are the connection's anomalies because of the holes, `mark` is the state of the conversation.
     `behind` is how many of its bytes belong to the next frame. `is_over`: it was released.
     """
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # A percentile is off by at most this part of its value. 1 % needs 1 160 bins from 1 us to 3 h, 9 KB.
 RELATIVE_ERROR = 0.01
-# Values stored as they are: most of thousands of clients are seen once or twice.
+# Number of values stored unchanged: most clients among thousands appear once or twice.
 FEW = 8
 # Values that wait for the sketch, 40 bytes each. It takes many at once in a tenth of the time.
 _MOST_WAITING = 32

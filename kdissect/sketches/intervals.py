@@ -46,7 +46,7 @@ class Intervals(ABC, Generic[T]):
 
     @abstractmethod
     def join(self, held: T, other: T) -> None:
-        """Add the content of another interval, which stays as it is."""
+        """Add the content of another interval, without changing that interval."""
 
     def at(self, time_ns: int) -> T:
         """Return the content of the interval at a time, to be added to."""
@@ -74,7 +74,7 @@ class Intervals(ABC, Generic[T]):
         return sorted(self._held.items(), key=_number)
 
     def span(self) -> int:
-        """Intervals from the first that holds something to the last."""
+        """Return intervals from the first that holds something to the last."""
         return self._last - self._first + 1 if self._held else 0
 
     def widen(self) -> None:

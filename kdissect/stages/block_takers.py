@@ -13,14 +13,14 @@ from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 
 Note = Callable[[Exception, object], None]
-"""Is told of what was raised, and at which thing; raises it where that is wanted (`engine.guard`)."""
+"""Receives the exception and its object, and raises it if the guard is strict (`engine.guard`)."""
 
 _end_of = itemgetter(1)  # of a run
 
 
 class BlockTaker(NamedTuple):
-    """`take` takes exchanges of a block from one on, and gives the next one that is for `add`, or how many
-    there are. `add` is given its number as well.
+    """`take` takes exchanges of a block from one on, and returns the number of the next one for `add`, or the
+    block's length. `add` receives the exchange's number as well.
     """
 
     take: Callable[[native.ExchangeBlock, int], int]
@@ -30,7 +30,7 @@ class BlockTaker(NamedTuple):
     def of_counted(
         cls, take: Callable[[native.ExchangeBlock, int], int], add: Callable[[Exchange], object]
     ) -> BlockTaker:
-        """One that takes traffic of several capture sets in one of them only."""
+        """Return one that takes traffic of several capture sets in one of them only."""
 
         def add_counting(event: Exchange, _: int) -> None:
             if event.connection.same_as is None:
@@ -39,7 +39,7 @@ class BlockTaker(NamedTuple):
         return cls(take, add_counting)
 
     def within(self, runs: Sequence[tuple[int, int]]) -> BlockTaker:
-        """One that passes by all but some runs of a block, each given by where it begins and ends."""
+        """Return one that passes by all but some runs of a block, each given by where it begins and ends."""
 
         def take(block: native.ExchangeBlock, start: int) -> int:
             try:
@@ -59,21 +59,22 @@ class BlockTaker(NamedTuple):
 def take_block(block: native.ExchangeBlock, takers: Sequence[BlockTaker], note: Note) -> None:
     """Have all take the exchanges of a block. Bodies that several take are decoded once for all.
 
-    None is given an exchange before all have taken those before it. So names of topics are learned and asked
-    for in the order of the exchanges: whoever asks leaves exchanges that may say names to `add`.
+    Every taker receives an exchange only after all takers have received the earlier ones. So names of topics
+    are learned and asked for in the order of the exchanges: whoever asks leaves exchanges that may say names
+    to `add`.
     """
     places = [_take(taker, block, 0, note) for taker in takers]
     while (at := min(places, default=len(block))) < len(block):
         event = block[at]
         if places.count(at) > 1:
-            with suppress(Exception):  # whoever takes it meets the same, and notes it
+            with suppress(Exception):  # each taker meets the same error, and notes it
                 event.bodies()
         for number, taker in enumerate(takers):
             if places[number] == at:
                 try:
                     taker.add(event, at)
                 except Exception as error:
-                    note(error, block[at])  # which is the one at hand again
+                    note(error, block[at])  # which is the current exchange again
                 places[number] = _take(taker, block, at + 1, note)
         event.forget_bodies()
 

@@ -18,7 +18,7 @@ MAX_EXCHANGES = 500_000
 
 
 class CodesByExchange(FindingLog):
-    """Keeps the codes by exchange, nothing else; `is_full` where there were more than `MAX_EXCHANGES`."""
+    """Stores only the codes by exchange; `is_full` if there were more than `MAX_EXCHANGES`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class CodesByExchange(FindingLog):
         self._codes.setdefault(place, set()).add(finding.code)
 
     def of(self, exchange: Exchange) -> frozenset[str] | set[str]:
-        """The codes of the findings about an exchange."""
+        """Return the codes of the findings about an exchange."""
         return self._codes.get((exchange.connection.id, exchange.ordinal), _NONE)
 
 

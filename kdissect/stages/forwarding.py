@@ -1,11 +1,11 @@
-"""What the per-flow stage forwards: every event, with stub frames and its `event_order`.
+"""Events that the per-flow stage forwards: every event, with stub frames and its `event_order`.
 
 One row for each exchange and each end of a connection: capture set, `event_order`, and a blob of plain
-tuples. The per-capture-set stage sorts the rows by their order and has the events of one process,
-but for the records in them. What is known of the connection goes with each event that finds it changed.
+tuples. The per-capture-set stage sorts the rows by their order and has the events of one process, but for the
+records in them. An event that changes a connection's facts carries them.
 
-Exchanges that tell names of topic ids have a second row, whose order puts it before all events: names are
-needed before the message that tells them.
+An exchange that contains names of topic ids has a second row, whose order puts it before all events: an event
+may need a name before the message that contains it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from kdissect.session.info import ConnectionInfo
 from kdissect.stages.stub_frames import Pieces, stubs_of
 
 EXCHANGE, CLOSED = 0, 1
-# What orders of rows with names begin with; those of events do not, for times behind the year 1678.
+# Prefix of the order of rows with names. Orders of events have another one, for times after the year 1678.
 NAMES = b"\0"
-# Exchanges remembered that told the same names already: Metadata is polled all the time.
+# Remembered exchanges with names, to skip repetitions: clients poll Metadata all the time.
 _MAX_TOLD = 4096
 Codes = frozenset[str]
 NO_CODES: Codes = frozenset()
@@ -35,7 +35,7 @@ Silenced = tuple[tuple[str, int, tuple[str, ...]], ...]
 
 
 class ForwardedEvent(NamedTuple):
-    """One event. Rows of a capture set, sorted by `event_order`, are what `replay` takes."""
+    """One event. `replay` takes the rows of a capture set, sorted by `event_order`."""
 
     capture_set: str
     event_order: bytes
@@ -45,8 +45,9 @@ class ForwardedEvent(NamedTuple):
 class Forwarder:
     """Makes the rows of connections, whose events come one after the other.
 
-    The row of an event also says what rules of the per-flow stage silenced about exchanges whose turn it was
-    with this event, its own or held ones: rows stand in the order of events, and none waits for a later one.
+    An event's row also lists the findings that rules of the per-flow stage silenced about exchanges whose
+    turn came with this event, its own or buffered ones: rows are in the order of events, and no row waits for
+    a later one.
     """
 
     def __init__(self) -> None:
@@ -72,7 +73,9 @@ class Forwarder:
             self._known.pop(info.id, None)
 
     def add_names(self, placed: Placed, fields: tuple[Any, ...] | None = None) -> None:
-        """Take an exchange for the names it may tell alone; `fields` are its `_exchange_fields`, if known."""
+        """Take an exchange only for the names that it may contain; `fields` are its `_exchange_fields`, if
+        known.
+        """
         order, event = placed
         if isinstance(event, Exchange) and self._tells_names(event):
             info = event.connection
@@ -86,7 +89,7 @@ class Forwarder:
             self._silenced.append((exchange.connection.id, exchange.ordinal, tuple(sorted(silenced))))
 
     def take(self) -> Iterator[ForwardedEvent]:
-        """The rows of the events that were added, which are judged."""
+        """Return the rows of the events that were added, which are judged."""
         self._settle()
         ready, self._ready = self._ready, []
         return iter(ready)
@@ -99,7 +102,7 @@ class Forwarder:
             self._held, self._silenced = None, []
 
     def _tells_names(self, exchange: Exchange) -> bool:
-        """Whether an exchange tells names that no exchange before did."""
+        """Return whether an exchange contains names that no earlier exchange contained."""
         if not may_announce_names(exchange):
             return False
         asked, answered = exchange.request_summary(), exchange.response_summary()
@@ -115,7 +118,7 @@ class Forwarder:
         return True
 
     def _news(self, info: ConnectionInfo, is_over: bool = False) -> tuple[Any, ...] | None:
-        """What is known of a connection, None where that was forwarded already."""
+        """Return the facts about a connection, or None if they were forwarded already."""
         now = _connection_fields(info)
         if not is_over and self._known.get(info.id) == now:
             return None
@@ -128,7 +131,7 @@ def _row(order: bytes, capture_set: str, fields: tuple[Any, ...]) -> ForwardedEv
 
 
 def _exchange_fields(exchange: Exchange) -> tuple[Any, ...]:
-    """An exchange as plain values."""
+    """Return an exchange as plain values."""
     request, response = stubs_of(exchange)
     close = exchange.close
     return (
@@ -143,7 +146,7 @@ def _exchange_fields(exchange: Exchange) -> tuple[Any, ...]:
 
 
 def _closed_fields(event: ConnectionClosed) -> tuple[Any, ...]:
-    """What is known of a connection once it is over, and asked for by the per-capture-set stage."""
+    """Return the facts about an ended connection that the per-capture-set stage needs."""
     info = event.connection
     return (
         None if event.problem is None else tuple(event.problem),
@@ -167,14 +170,14 @@ ASKED = (
 
 
 def _connection_fields(info: ConnectionInfo) -> tuple[Any, ...]:
-    """A connection as plain values, as far as the per-capture-set stage asks."""
+    """Return a connection as plain values, as far as the per-capture-set stage asks."""
     tcp = info.tcp
     return (
         info.capture_set, tuple(info.client), tuple(info.broker), info.client_text, info.broker_text,
         info.start_ns, info.end_ns if tcp is not None else info.start_ns, str(info.kind), info.middle_start,
         info.client_id, info.software_name, info.software_version, info.mechanism, info.principal,
         tuple(info.anomaly_counts[kind] for kind in ASKED),
-        None if tcp is None else tuple(tcp._replace(times=None)),  # nobody asks for them
+        None if tcp is None else tuple(tcp._replace(times=None)),  # no stage reads them
         None if info.close is None else (info.close.by, str(info.close.how), info.close.time_ns),
         () if tcp is None else tuple((str(state), count) for state, count in info.states.items()),
         info.proxy,

@@ -1,4 +1,4 @@
-"""What reports and statistics need, read back from tables that were written. Needs pyarrow."""
+"""Inputs of reports and statistics, read from written tables. Needs pyarrow."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kdissect.stats.traffic import Traffic
 
 
 class TableDirectory:
-    """The tables below a directory of a file system of pyarrow.
+    """The tables in a directory of a pyarrow file system.
 
     `files` are the paths below it that belong to them, by table: what the manifest names. Without it all that
     lies there does.
@@ -35,7 +35,7 @@ class TableDirectory:
         self._files = files
 
     def rows(self, table: str) -> Iterator[Row]:
-        """The rows of a table, batch by batch; none where it was not written."""
+        """Yield the rows of a table, batch by batch; no row if the table was not written."""
         if not self._has(table):
             return
         path = f"{self._root}/{table}"
@@ -54,14 +54,14 @@ class TableDirectory:
             yield from batch.to_pylist()
 
     def _has(self, table: str) -> bool:
-        """Whether it was written."""
+        """Return whether it was written."""
         if self._files is not None:
             return table in self._files
         found = self._filesystem.get_file_info(f"{self._root}/{table}")
         return bool(found.type != fs.FileType.NotFound)
 
     def verdict(self, suppressions: Sequence[Suppression] = (), baseline: Baseline | None = None) -> Verdict:
-        """What every report of `check` is made from."""
+        """Return the verdict, from which every report of `check` is made."""
         files = sorted(self.rows("files"), key=_file_order)
         names = [row["file"] for row in files]
         indexes = {name: index for index, name in enumerate(names)}
@@ -72,17 +72,20 @@ class TableDirectory:
         return Verdict(judgement, quality, names, suppressions, baseline)
 
     def causes(self, files: Sequence[str]) -> Diagnosis | None:
-        """What `why` tells of all capture sets; None where the table was not written. `files` are the inputs'
-        names by file index.
+        """Return the causes of all capture sets as `why` reports them; None if the table was not written.
+        `files` are the inputs' names by file index.
         """
         return diagnosis_of(self.rows("causes"), files) if self._has("causes") else None
 
     def traffic(self, by: Sequence[str] = ("api",)) -> Traffic:
-        """What `stats` prints, by some of `latency_rows.DIMENSIONS`. Raises ValueError for another."""
+        """Return the counts that `stats` prints, by some of `latency_rows.DIMENSIONS`.
+
+        Raises ValueError for another dimension.
+        """
         return traffic_of(self.rows("latencies"), self.rows("rates"), by)
 
 
 def _file_order(row: Row) -> tuple[bool, int]:
-    """As inputs are read: by their first packets, those without any last."""
+    """Sort files as inputs are read: by their first packets, with empty files last."""
     first = row["first_time_ns"]
     return first is None, first or 0

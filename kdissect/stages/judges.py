@@ -1,9 +1,9 @@
 """The judge in two stages: rules about connections, then rules about what histories of several show.
 
 Rules:
-- The per-flow judge looks at everything but the facts of machines whose keys cross connections; those the
-  per-capture-set judge asks, with events that have no records any more.
-- What a rule silenced about an exchange in the per-flow stage is silent in the other.
+- The per-flow judge checks everything except the facts of machines whose keys span connections. The
+  per-capture-set judge checks those facts, with events that have no records any more.
+- A finding that a rule silenced about an exchange in the per-flow stage is silent in the other stage.
 - Judgements merge: findings fold as they do in one judge, counts add up.
 """
 
@@ -11,10 +11,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
-from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.history.connections.connection_problems import PlainEnd
 from kdissect.history.fact import Fact
 from kdissect.model.finding import Who
@@ -25,13 +23,10 @@ from kdissect.rules.judge import Judge
 from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.repeated import Repeated
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.rule import REQUEST, Rule
+from kdissect.rules.rule import Rule
 from kdissect.rules.run_coverage.coverage import Coverage
-from kdissect.rules.views import pieces
-from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.rules.views.kept_exchanges import Away
-from kdissect.schema import protocol_messages
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from kdissect.stages.forwarding import NO_CODES, Codes, Silenced
@@ -48,12 +43,10 @@ ACROSS = frozenset(
     }
 )  # fmt: skip
 Labels = Mapping[str, str]
-# Bodies whose pieces are known, 4 MB at most: a broker's list of its APIs has 0.5 KB.
-_SORTS_KEPT, _SORTED_BYTES = 1024, 4096
 
 
 class Judgement:
-    """What judges came to, with the attributes of a `Judge` that reports ask for. Picklable."""
+    """Result of judges, with the attributes of a `Judge` that reports read. Picklable."""
 
     def __init__(self, rules: Sequence[Rule] = ALL_RULES, who: Who | None = None) -> None:
         self.rules = rules
@@ -92,11 +85,11 @@ class FlowJudge(Judge):
         self._told = told
 
     def begin_flow(self) -> None:
-        """The next events are those of another flow: what names the last one told is not known here."""
+        """Begin the events of another flow, whose names of topics are unknown."""
         self._batches.forget_names()
 
     def take_block(self, _block: native.ExchangeBlock, start: int) -> int:
-        """Each exchange is told."""
+        """Return `start`: no exchange is taken from a block."""
         return start
 
     def _judged(self, exchange: Exchange, view: ConnectionView) -> None:
@@ -108,23 +101,6 @@ class FlowJudge(Judge):
     ) -> None:
         super()._passed(exchange, view, request, response)
         self._told(exchange, NO_CODES)
-
-    def _sorts(self, body: Body) -> tuple[tuple[str, int], ...]:
-        if body.end - body.offset > _SORTED_BYTES or not body.is_canonical:
-            return super()._sorts(body)
-        return _sorts(body.api.key, body.side, body.version, body.data[body.offset : body.end])
-
-
-@lru_cache(_SORTS_KEPT)
-def _sorts(api_key: int, side: str, version: int, body: bytes) -> tuple[tuple[str, int], ...]:
-    """Those of a body with these bytes.
-
-    In a stream each connection has a judge of its own, to which its first bodies are new. Those of clients of
-    one kind are alike, and a tree takes some hundred times as long as to see that.
-    """
-    api = protocol_messages.api(api_key)
-    assert api is not None  # the body was decoded
-    return pieces.sorts(dissect(api.request if side == REQUEST else api.response, version, body))
 
 
 class JudgedAside(NamedTuple):
@@ -156,7 +132,7 @@ class CaptureSetJudge(Judge):
         return super().__getstate__() | {"wake": None}
 
     def set_aside(self, connection: str) -> JudgedAside | None:
-        """Give what is kept of a connection alone, which is kept here no more; None where exchanges wait."""
+        """Remove and return the state of a connection; None while exchanges wait."""
         if self._history.has_track(connection):
             return None
         view = self._views.pop(connection, None)
@@ -182,7 +158,9 @@ class CaptureSetJudge(Judge):
             self._recent.take_up(view, recent)
 
     def close_plain(self, end: PlainEnd, connections: Collection[str]) -> list[str]:
-        """Take the ends of connections that are set aside; gives those that are to be taken one by one."""
+        """Take the ends of connections that are set aside, and return the connections that must be taken one
+        by one.
+        """
         problems = self._history.connection_problems
         often = [one for one in connections if problems.asked_often(one)] if end.only_asks else []
         plain = set(connections).difference(often) if often else connections

@@ -31,20 +31,20 @@ from kdissect.stages.rows.table_rows import TableRows
 
 
 class SetStage(Protocol):
-    """Makes a table of the events of one capture set."""
+    """Builds a table from the events of one capture set."""
 
     def add_kept(self, event: Event) -> None:
         """Take the next event, and leave it as it is."""
 
     def takers(self) -> list[BlockTaker]:
-        """Who takes the exchanges of a block, instead of `add_kept`."""
+        """Return the takers of a block's exchanges, which replace `add_kept`."""
 
     def close(self) -> Iterator[tuple[str, Any]]:
         """The capture set is over: (table, record batch)."""
 
 
 CauseStages = Callable[[Dissection, str], SetStage]
-"""What makes the table `causes` of a capture set: `causes.cause_stage`, which is above this package."""
+"""Builders of a capture set's table `causes`: `causes.cause_stage`, which is above this package."""
 
 _set_of = attrgetter("capture_set")
 
@@ -120,9 +120,9 @@ class Production:
         dissection.is_over = True
 
     def judgement(self) -> Judgement | None:
-        """Once all was read, and before `rest`: what the judge came to; None where nobody judges.
+        """Return the judge's result after all input, and before `rest`; None without a judge.
 
-        Before, because what that writes is given back to the system, and the judge's rows take that room.
+        It comes first because `rest` frees memory for the judge's rows.
         """
         judge, self._judge = self._judge, None
         if judge is None:
@@ -133,7 +133,9 @@ class Production:
         return judgement
 
     def rest(self) -> Iterator[tuple[str, Any]]:
-        """What is left of the tables of connections, and those of what crosses them."""
+        """Yield the remaining rows of the tables of connections, then the tables of facts that span
+        connections.
+        """
         yield from self.rows.close()
         for stages in self._sets.values():
             for stage in stages:
@@ -150,7 +152,7 @@ class Production:
                 self._add(placed)
             except Exception as error:
                 note(error, placed[1])
-        events.clear()  # of a flood they are many, and the next ones are made while these are held
+        events.clear()  # a flood has many, and the next ones are created while these exist
 
     def _add(self, placed: Placed) -> None:
         order, event = placed
@@ -175,7 +177,7 @@ class Production:
             self.rows.add(FIELDS, self._fields.row(exchange, order))
 
     def _takers(self, block: native.ExchangeBlock) -> list[BlockTaker]:
-        """Those of `_add`, in its order."""
+        """Return the takers that correspond to `_add`, in its order."""
         found: list[BlockTaker] = []
         ordered, tables, pieces = self._ordered, self._connections, self._pieces
         if self._wants_connections:

@@ -1,8 +1,8 @@
 """The per-capture-set stage: events with stub frames, in order, to what crosses connections.
 
-It feeds the very machines and statistics that the commands feed, with the events in the order in which one
-process reports them: what comes of it is what one process tells. It costs one task for each capture set; its
-bytes are those of the exchanges without records.
+It feeds the same machines and statistics that the commands feed, with the events in the order in which one
+process reports them, so its results equal those of one process. It costs one task for each capture set, with
+the bytes of exchanges without records.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ from kdissect.stats.by_topic.topic_traffic import TopicTraffic
 
 
 class Aside(NamedTuple):
-    """What a stage keeps of one connection alone: its judge, and who counts producers."""
+    """State of one connection in a stage: its judge, and the producers' counter."""
 
     judged: JudgedAside | None
     due: int
 
 
 class CaptureSetStage:
-    """Takes the events of a capture set, whole or with stub frames, in order; `close` gives the tables.
+    """Takes the events of a capture set, whole or with stub frames, in order; `close` returns the tables.
 
-    One that `counts_blocks` takes blocks by its `takers`, too, where that is compiled; it cannot be pickled.
+    A stage that `counts_blocks` also takes blocks by its `takers`, in the native engine. It cannot be
+    pickled.
     """
 
     def __init__(
@@ -66,7 +67,9 @@ class CaptureSetStage:
         return not self._tables.isdisjoint(tables)
 
     def add(self, event: Event, silenced: Silenced) -> None:
-        """Take the next event; `silenced` is what rules of the per-flow stage silenced when it came."""
+        """Take the next event; `silenced` are the findings that rules of the per-flow stage silenced when it
+        came.
+        """
         if isinstance(event, Exchange):
             event.bodies()  # decoded once for all
         self.add_kept(event)
@@ -88,9 +91,7 @@ class CaptureSetStage:
             self._producers.add(event)
 
     def set_aside(self, connection: str) -> Aside | None:
-        """Give what is kept of a silent connection alone, which is kept here no more; None where that is not
-        all.
-        """
+        """Remove and return the state of a silent connection; None if other state depends on it."""
         producers = None if self._producers is None else self._producers.history
         if producers is not None and producers.has_track(connection):
             return None
@@ -107,8 +108,8 @@ class CaptureSetStage:
             self._producers.history.go_on(connection, aside.due)
 
     def close_plain(self, end: PlainEnd, connections: Collection[str]) -> list[str]:
-        """Take the ends of connections that are set aside, which are alike, and behind which only ends come;
-        gives those whose events are to be added one by one.
+        """Take equal ends of connections that are set aside and that only ends may follow. Return the
+        connections whose events must be added one by one.
         """
         return [] if self._judge is None else self._judge.close_plain(end, connections)
 
@@ -118,7 +119,7 @@ class CaptureSetStage:
             self._judge.wake = wake
 
     def takers(self) -> list[BlockTaker]:
-        """Who takes the exchanges of a block, instead of `add_kept`."""
+        """Return the takers of a block's exchanges, which replace `add_kept`."""
         found: list[BlockTaker] = []
         if self._latencies is not None:
             latencies = self._latencies

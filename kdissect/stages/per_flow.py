@@ -1,7 +1,7 @@
 """The per-flow stage: events of connections to rows, to forwarded events, and to a judgement.
 
-Flows come one after the other, each with its own events in order; which of them come together, and in what
-order, changes nothing in what comes of all of them.
+Flows come one after the other, each with its own events in order. The result does not depend on which of them
+come together, or in what order.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ OF_JUDGES = frozenset({"findings", "coverage"})
 # Made of whole exchanges and connections by who knows causes, one task for each capture set.
 OF_CAUSES = frozenset({"causes"})
 OF_STATES = frozenset({"latencies", "rates", "topics", "groups", "producers", "transactions"})
-# What goes to the per-capture-set stage, as staged tables: `ForwardedEvent` rows, and `Judgement`s, pickled.
+# Input of the per-capture-set stage, as staged tables: `ForwardedEvent` rows, and `Judgement`s, pickled.
 FORWARDED, JUDGEMENT = "_relay", "_judgement"
 
 
 class Judging(NamedTuple):
-    """How to judge: as `check` is told by its options."""
+    """Parameters of judging, from the options of `check`."""
 
     rules: Sequence[Rule] = ALL_RULES
     who: Who | None = None
@@ -48,8 +48,7 @@ class Judging(NamedTuple):
 class FlowStage:
     """Takes events with `add`; `take` and `close` give (name, record batch) of tables, FORWARDED, JUDGEMENT.
 
-    `files` are the inputs' names by file index. Stages that make rows into one `tables_into` give none of
-    them back.
+    `files` are the inputs' names by file index. Stages that add rows to one `tables_into` return no rows.
     """
 
     def __init__(
@@ -70,7 +69,7 @@ class FlowStage:
             self._judge = FlowJudge(self._forwarder.judged, *(judging or Judging()))
 
     def begin_flow(self) -> None:
-        """The next events are those of another flow."""
+        """Begin the events of another flow."""
         self._pieces = SnapshotPieces()
         if self._judge is not None:
             self._judge.begin_flow()
@@ -98,7 +97,7 @@ class FlowStage:
         self._take_forwarded()
 
     def _add_uncounted(self, placed: Placed) -> None:
-        """Take an event that another capture set counts: it has rows, and may tell names."""
+        """Take an event that another capture set counts: it has rows, and may contain names."""
         order, event = placed
         if isinstance(event, Exchange):
             self._tables.exchange(event, order, self._pieces)
@@ -116,19 +115,19 @@ class FlowStage:
                 self._forwarded_bytes += len(row.blob)
 
     def take(self) -> Iterator[tuple[str, Any]]:
-        """What has come together."""
+        """Yield the rows collected so far."""
         yield from self._rows.take()
         if len(self._forwarded) >= BATCH_ROWS or self._forwarded_bytes >= BATCH_BYTES:
             yield FORWARDED, forwarded_batch(self._forwarded)
             self._forwarded, self._forwarded_bytes = [], 0
 
     def take_forwarded(self) -> list[ForwardedEvent]:
-        """The forwarded events that have come together, as they are."""
+        """Return the forwarded events that have come together, as they are."""
         forwarded, self._forwarded, self._forwarded_bytes = self._forwarded, [], 0
         return forwarded
 
     def judge(self) -> Judgement | None:
-        """All flows are over: what the judge came to; None where nobody judges."""
+        """End all flows and return the judge's result; None without a judge."""
         if self._judge is None:
             return None
         self._judge.finish()
@@ -137,7 +136,7 @@ class FlowStage:
         return judgement
 
     def close(self) -> Iterator[tuple[str, Any]]:
-        """All flows are over: the rest, and what the judge came to."""
+        """End all flows: yield the remaining rows, and the judge's result."""
         judgement = self.judge()
         if judgement is not None:
             yield JUDGEMENT, judgement_batch(judgement)
@@ -159,5 +158,5 @@ def forwarded_batch(rows: Sequence[ForwardedEvent]) -> Any:
 
 
 def judgement_batch(judgement: Judgement) -> Any:
-    """A judgement as a record batch of one row."""
+    """Return a judgement as a record batch of one row."""
     return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(judgement)], pa.binary())], names=["blob"])

@@ -29,9 +29,9 @@ class Replayed(NamedTuple):
 
 
 def replay(blobs: Iterable[bytes]) -> Iterator[Replayed]:
-    """The events of one capture set, from rows in the order of `event_order`.
+    """Return the events of one capture set, from rows in the order of `event_order`.
 
-    The blobs are those of `forwarding` in the same run: they are unpickled.
+    The blobs come from `forwarding` in the same run: they are unpickled.
     """
     return Replay().events(blobs)
 
@@ -67,7 +67,7 @@ class Replay:
         without: Collection[str] = (),
         wake: Callable[[str], object] | None = None,
     ) -> Iterator[Replayed]:
-        """The next events, but for those of the connections named in `without`.
+        """Yield the next events, except events of connections in `without`.
 
         `wake` is called with a connection that is not known: it may `take_up` that.
         """
@@ -128,7 +128,7 @@ def _closed(info: ConnectionInfo, fields: list[Any]) -> ConnectionClosed:
 
 
 def _connection(name: str, known: ConnectionInfo | None, fields: tuple[Any, ...]) -> ConnectionInfo:
-    """The connection, brought up to date: exchanges that wait point at it."""
+    """Return the connection, brought up to date: exchanges that wait point at it."""
     client, broker = Endpoint(*fields[1]), Endpoint(*fields[2])
     info = known or ConnectionInfo(name, fields[0], client, broker, fields[5])
     info.set_ends(client, broker)

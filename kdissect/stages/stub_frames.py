@@ -6,8 +6,8 @@ Rules:
 - Bytes of records become zeros, which take no room, but for four of them, by which the checksum of the batch
   is right as it stands (`forged`).
 - The first bytes of a batch stay: findings show 32 bytes from where a fault begins.
-- Where anything does not fit, a checksum is wrong, or a frame was cut, a records field stays as it is; so do
-  pieces of snapshots and the metadata log, whose records tell names.
+- If something does not fit, a checksum is wrong, or a frame was cut, a records field stays unchanged. So do
+  pieces of snapshots and the metadata log, whose records contain names.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from kdissect.session.exchange import Exchange
 Piece = bytes | int
 """Bytes, or a number of zeros."""
 Pieces = tuple[Piece, ...]
-# Bytes of a batch that stay: the header of magic 2, and of old messages as much.
+# Bytes of a batch that stay: the header of magic 2, and the same number of bytes of old messages.
 _KEPT = 64
 # Fewer zeros cost more as a piece of their own.
 _WORTH = 16
 
 
 def stubs_of(exchange: Exchange) -> tuple[Pieces | None, Pieces | None]:
-    """The bytes of request and response without their records; None for a frame that is not there."""
+    """Return the bytes of request and response without their records; None for a frame that is not there."""
     request, response = _whole(exchange.request), _whole(exchange.response)
     side = None if exchange.api_key is None else records_side(exchange.api_key)
     if side is None:
@@ -47,7 +47,7 @@ def stubs_of(exchange: Exchange) -> tuple[Pieces | None, Pieces | None]:
 
 
 def stub_bytes(pieces: Pieces) -> bytes:
-    """The bytes of a stub frame."""
+    """Return the bytes of a stub frame."""
     if len(pieces) == 1 and isinstance(pieces[0], bytes):
         return pieces[0]
     return b"".join(bytes(piece) if isinstance(piece, int) else piece for piece in pieces)
@@ -69,7 +69,7 @@ def _stub(data: bytes, fields: tuple[FieldBatches, ...]) -> Pieces:
 
 
 def _joined(pieces: list[Piece]) -> Iterator[Piece]:
-    """Bytes that follow each other as one piece."""
+    """Yield bytes that follow each other as one piece."""
     held: list[bytes] = []
     for piece in pieces:
         if isinstance(piece, bytes):
@@ -82,7 +82,7 @@ def _joined(pieces: list[Piece]) -> Iterator[Piece]:
 
 
 def _batches(fields: tuple[FieldBatches, ...]) -> Iterator[RecordBatch]:
-    """The batches whose records go, in the order of their bytes."""
+    """Yield the batches whose records go, in the order of their bytes."""
     for field, found in fields:
         is_kept = field.position is not None or field.topic == METADATA_TOPIC
         if is_kept or field.topic_id == METADATA_TOPIC_ID or found.faults:
@@ -93,7 +93,9 @@ def _batches(fields: tuple[FieldBatches, ...]) -> Iterator[RecordBatch]:
 
 
 def _last_bytes(batch: RecordBatch, head: bytes, zeros: int) -> bytes:
-    """The bytes behind the zeros by which the checksum of a batch, which begins with `head`, is right."""
+    """Return the bytes behind the zeros by which the checksum of a batch, which begins with `head`, is
+    right.
+    """
     if batch.magic == CURRENT_MAGIC:
         return forged(CASTAGNOLI, crc32c(head[ATTRIBUTES_AT:] + bytes(zeros)), batch.crc)
     return forged(IEEE, zlib.crc32(head[MAGIC_AT:] + bytes(zeros)), batch.crc)
@@ -107,7 +109,8 @@ _ALL = 0xFFFFFFFF  # registers begin and end inverted
 
 
 def forged(polynomial: int, before: int, wanted: int) -> bytes:
-    """The bytes to put behind a message of checksum `before`, so that the whole has the checksum `wanted`.
+    """Return the bytes to put after a message of checksum `before`, so that the whole has the checksum
+    `wanted`.
 
     A CRC is a shift register: from the value wanted at the end one can step back over four bytes, which are
     then what leads there from the value before them.
@@ -122,7 +125,9 @@ def forged(polynomial: int, before: int, wanted: int) -> bytes:
 
 @cache
 def _tables(polynomial: int) -> tuple[list[int], list[int]]:
-    """What each byte adds to the register, and which byte does by the highest byte of that."""
+    """Return the value that each byte adds to the register, and the byte for each highest byte of that
+    value.
+    """
     table = []
     for byte in range(256):
         register = byte

@@ -1,7 +1,7 @@
 """Names of topic ids in rows of the per-flow stage, which has only the names that stand on the wire.
 
-An exchange may name a topic by an id that another connection, or a later exchange, tells the name of. The
-per-capture-set stage knows all names of a capture set; rows are completed when they are written.
+An exchange may name a topic by an id whose name is in another connection, or in a later exchange. The
+per-capture-set stage knows all names of a capture set, and rows are completed when they are written.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _PADDING = b"=="  # 16 bytes take 22 letters
 
 
 class Names:
-    """What rows are completed with. Picklable, so that every task gets one."""
+    """Names that complete rows. Picklable, so that every task gets one."""
 
     def __init__(self, known: TopicNames | None = None) -> None:
         self.topics = known or TopicNames()
         self._addresses: dict[str, str] = {}
 
     def learn(self, forwarded: Iterable[tuple[bytes, bytes]]) -> None:
-        """Take forwarded events (`event_order`, blob) that tell names; others are passed over."""
+        """Take forwarded events (`event_order`, blob) that contain names, and skip other events."""
         for order, blob in forwarded:
             if not order.startswith(NAMES):
                 continue
@@ -44,12 +44,12 @@ class Names:
                     self.topics.learn(event)
 
     def name(self, capture_set: str, broker: str, topic_id: str) -> str | None:
-        """The name of an id as rows have it, on a connection to a broker as rows have it."""
+        """Return the name of an id as rows have it, on a connection to a broker as rows have it."""
         raw = urlsafe_b64decode(topic_id.encode() + _PADDING)
         return self.topics.name_at(capture_set, self._addresses.get(broker, broker), raw)
 
     def complete(self, table: str, batch: Any, again: bool = False) -> Any:
-        """A record batch of a table with the names of its topic ids.
+        """Return a record batch of a table with the names of its topic ids.
 
         `again`: rows may have some of them already, which are to stand as if all had been known.
         """
@@ -71,7 +71,8 @@ class Names:
         told = (self.name(capture_set, broker, topic_id) for topic_id in ids)
         names = dict.fromkeys(name for name in told if name is not None)
         if again and len(topics) < len(names) and names.keys() >= set(topics):
-            return list(names)  # those that are there came of ids: with the rest, in the order of the ids
+            # the existing names came from ids: with the added ones, in the order of the ids
+            return list(names)
         return list(dict.fromkeys(topics) | names)
 
     def _sections(self, batch: Any) -> Any:

@@ -30,7 +30,9 @@ def uses_by_software(uses: Iterable[Facts]) -> Iterator[Facts]:
 
 
 def members_by_software(groups: Iterable[Facts]) -> Iterator[Facts]:
-    """Members of groups (`group_facts`), a row by group, kind and software: who is there, who is `gone`."""
+    """Yield members of groups (`group_facts`), a row by group, kind and software: who is there, who is
+    `gone`.
+    """
     for group in groups:
         rows: dict[str | None, Facts] = {}
         for member in group["members"]:

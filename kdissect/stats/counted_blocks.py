@@ -2,7 +2,7 @@
 one.
 
 Native builds only. A new key (a row, a state or an error in it) appears here in its order, so that rows, and
-the ones that become `other`, are those of `Traffic.add`.
+the rows that become `other`, are equal to those from `Traffic.add`.
 """
 
 from __future__ import annotations

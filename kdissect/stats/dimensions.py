@@ -112,7 +112,7 @@ def _topic(view: ExchangeView, context: Context) -> Sequence[Value]:
 
 
 def _partition(view: ExchangeView, context: Context) -> Sequence[Value]:
-    """Partitions whose records the exchange carries."""
+    """Return partitions whose records the exchange carries."""
     found: dict[str, None] = {}
     for records in record_sets(view.exchange):
         field = records.records_field

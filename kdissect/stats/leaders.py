@@ -122,7 +122,7 @@ class Leaders:
         return {name: Coverage(*counts) for name, counts in found.items()}
 
     def unseen_brokers(self) -> list[str]:
-        """Brokers that Metadata names and no connection of the capture leads to."""
+        """Return brokers that Metadata names and no connection of the capture leads to."""
         self._catch_up()
         return sorted(
             {f"{node} ({address})" for (capture_set, node), address in self._brokers.items()

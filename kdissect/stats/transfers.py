@@ -116,7 +116,7 @@ class Numbers:
 
     @property
     def are_old(self) -> bool:
-        """Whether the counts should be taken now: a topic may have another name, or there are too many."""
+        """Whether it is time to read the counts: a topic may have another name, or there are too many."""
         return self._changes_now() != self._changes or len(self._senders) >= SENDERS_KEPT
 
     def of(self, info: ConnectionInfo, client_id: str | None) -> tuple[int, int]:

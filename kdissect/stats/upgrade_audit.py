@@ -1,11 +1,10 @@
 """The clients that break on another Kafka release: the API versions they use against those it takes.
 
-A client cannot do without some APIs: those of its group, its transactions and its share sessions. If the
-target lacks such an API, or has it switched off, the client breaks. A client is expected to do without other
-APIs.
+A client cannot do without the APIs of its group, its transactions and its share sessions. If the target lacks
+such an API, or has it switched off, the client breaks. A client is expected to do without other APIs.
 
 A client that asks a broker for its versions (ApiVersions) takes the newest both know. If it used the newest
-that its broker offered, it may know newer ones: then the capture cannot show whether it breaks. A client that
+that its broker offered, it may know newer ones, and the capture cannot show whether it breaks. A client that
 used a lower version than the offered one, or never asked, breaks.
 """
 
@@ -28,8 +27,8 @@ from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.client import Client, client_named, is_follower
 
-USES_KEPT = 20_000  # clients times API versions, 500 bytes each; a client uses 20
-ADDRESSES_KEPT = 20  # of one client, while further ones are only counted
+USES_KEPT = 20_000  # clients times API versions, 500 bytes each. A client uses 20
+ADDRESSES_KEPT = 20  # addresses of one client, while further ones are only counted
 BROKERS_KEPT = 10_000
 # Of native/src/stats/kind_counts.rs: an exchange that does not count, and one that is for `add`.
 _PASSED, _LEFT = -1, -2

@@ -60,7 +60,7 @@ def read(folder: int, name: str, owners: Sequence[int], size: int) -> bytes:
 
 
 def found(folder: int, name: str) -> os.stat_result | None:
-    """Return what has this name, a symbolic link itself, or None. Raises OSError."""
+    """Return the file of this name, or the symbolic link itself, or None. Raises OSError."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -70,7 +70,7 @@ def found(folder: int, name: str) -> os.stat_result | None:
 def objection(
     what: os.stat_result, owners: Sequence[int], is_kind: Callable[[int], bool] = stat.S_ISREG
 ) -> str:
-    """Return why something is not a file of one of these owners, as the end of a sentence, or an empty text
+    """Return why something is not a file with one of these owners, as the end of a sentence, or an empty text
     if it is.
 
     `is_kind` is the test of `stat` for the expected kind.
@@ -102,7 +102,7 @@ def user(uid: int) -> str:
 def open_private(path: str) -> int:
     """Open a file to write, and let no other user read it. Raises TapError, OSError.
 
-    Raises what `create_or_open` raises. What the file holds stays. A pipe or device keeps its mode.
+    Raises what `create_or_open` raises. The file's content stays. A pipe or device keeps its mode.
     """
     handle = create_or_open(path)
     if stat.S_ISREG(os.fstat(handle).st_mode):

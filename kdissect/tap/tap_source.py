@@ -19,7 +19,7 @@ from kdissect.tap.jvms import ALONE, refuse_unfit, root_of, temporary_folder
 # The agent is already there when kdissect waits for its greeting. A JVM that begins takes longer.
 _GREETING_S = 5.0
 _START_S = 120.0
-# Seconds for the data that waited in the agent when it was asked to end. Later data are dropped.
+# Seconds for the data that waited in the agent when it received the request to end. Later data are dropped.
 _END_S = 5.0
 _LOOK_S = 0.2
 _READ = 1 << 18

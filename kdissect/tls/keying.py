@@ -40,8 +40,8 @@ class Keying:
 
     `is_guessing`: the log lacks the secrets of the handshake itself. Its records are skipped until one opens
     with the keys of the application data. `is_partial`: the log lacks keys of the application data, so that
-    none of it is read: half a conversation looks as if one end did not answer. `early_data` opens 0-RTT data,
-    if the log has the secret.
+    it is not read: half a conversation looks as if one end did not answer. `early_data` opens 0-RTT data, if
+    the log has the secret.
     """
 
     def __init__(self, handshake: Handshake, secrets: SecretSource | None) -> None:

@@ -107,7 +107,7 @@ class KdissectApp(ViewApp):
         session.changed = self._session_changed
 
     def compose(self) -> ComposeResult:
-        """Bars above, the view, the keys below."""
+        """Yield bars above, the view, the keys below."""
         yield self._top
         yield self._view_bar
         yield self._filter_bar
@@ -235,7 +235,7 @@ class KdissectApp(ViewApp):
         shown = self.session.shown
         if shown.predicate is not None and shown.position_of(message.row) is None:
             self.use_filter(UseFilter(""))
-            self.give_notice(Notice("the filter was taken away: it hid that exchange"))
+            self.give_notice(Notice("the filter was removed: it hid that exchange"))
         view.go_to(message.row, message.side, message.start, message.end, message.inside)
 
     @on(GoToConnection)
@@ -345,9 +345,8 @@ class KdissectApp(ViewApp):
 
 # When the garbage collector runs: full collections wait until the user stops typing.
 #
-# A full collection blocks the interpreter for 5 to 30 ms here (it also frees the trees of the exchanges that
-# were shown before), and Python starts one in the middle of whatever allocates: drawing what a key did, most
-# often.
+# A full collection blocks the interpreter for 5 to 30 ms here (it also frees the trees of earlier exchanges),
+# and Python starts one in the middle of any allocation: most often while drawing the effect of a key.
 class Garbage:
     """Garbage collection that `start` and `stop` control. The application calls `key_pressed` and `look` on
     its thread.

@@ -1,6 +1,8 @@
-//! Packets of a chunk of a capture: the plain case of `kdissect.capture.formats.pcap` and `kdissect.capture.formats.pcapng`.
+//! Packets in a chunk of a capture: the plain case of `kdissect.capture.formats.pcap` and
+//! `kdissect.capture.formats.pcapng`.
 //!
-//! Both go as far as everything is plain; what is odd is left to the parsers in Python, which judge it.
+//! Both go as far as everything is plain, and leave anomalous parts to the parsers in Python, which
+//! judge them.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -18,12 +20,13 @@ const COMMENT: u16 = 1;
 const LAST: u16 = 0;
 /// Code and length of an option, section 3.5.
 const OPTION: usize = 4;
-/// Type and length before a block's body and length behind it, section 3.1.
+/// Type and length before a block's body and length after it, section 3.1.
 const ANY_BLOCK: usize = 12;
-/// Bytes of a chunk for which room for one packet is made beforehand.
+/// Bytes of a chunk for which memory for one packet is reserved beforehand.
 const BYTES_A_PACKET: usize = 512;
 
-/// Places, where the data behind them begins, and how many bytes the packet there needs: 0 where it is odd.
+/// Places, the start of the data after them, and the number of bytes that the packet there needs: 0
+/// if it is anomalous.
 type Found = (Places, usize, usize);
 
 /// Bytes read as numbers, in the byte order of a file.
@@ -89,9 +92,9 @@ pub fn records(
     (Places { items }, position, need)
 }
 
-/// The blocks of a pcapng file in `data` from `position` on, as long as they are packets of one of the
-/// `interfaces`: nanoseconds of a unit of its clock, 0 where that is not so simple, and its link type. A block
-/// longer than `most` is odd.
+/// The blocks in `data` of a pcapng file from `position` on, as long as they are packets of one of
+/// the `interfaces`: nanoseconds in a unit of its clock, 0 if that is not so simple, and its link
+/// type. A block longer than `most` is odd.
 #[pyfunction]
 pub fn blocks(
     data: &Bound<'_, PyBytes>,
@@ -122,7 +125,7 @@ pub fn blocks(
     (Places { items }, position, need)
 }
 
-/// The packet of a block of `total` bytes that is there; None where it is odd.
+/// The packet in a block of `total` bytes; None if it is anomalous.
 fn packet(words: &Words<'_>, position: usize, total: usize, interfaces: &[(u64, u32)]) -> Option<Place> {
     let [interface, high, low, length, wire] = words.read(position + 8)?;
     let [closing] = words.read(position + total - 4)?;

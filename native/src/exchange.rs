@@ -1,14 +1,14 @@
-//! What is read of `kdissect.session.exchange.Exchange` and `kdissect.model.frame.Frame`, in one place.
+//! Access to `kdissect.session.exchange.Exchange` and `kdissect.model.frame.Frame`, in one place.
 //!
-//! `kdissect.cli.formats.json_lines.line_filler._fields_of` reads it: to ask for 28 attributes one by one costs three times
-//! as much from here.
+//! `kdissect.cli.formats.json_lines.line_filler._fields_of` reads it: reading 28 attributes one by
+//! one costs three times more from here.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
 use crate::engine::completed::{Content, Row};
 
-/// Values of a tuple one behind another; none once there is one that does not fit.
+/// Values of a tuple one after another, or none after a value that does not fit.
 struct Fields<'a, 'py> {
     tuple: &'a Bound<'py, PyTuple>,
     at: usize,
@@ -69,7 +69,8 @@ impl<'py> Frame<'py> {
     }
 }
 
-/// An exchange with whole frames and nothing odd about it. Only where none belongs it has no response.
+/// An exchange with whole frames and nothing odd about it. It lacks a response only if the request
+/// expects none.
 pub struct Exchange<'py> {
     /// Texts of the connection, which a line has as they are.
     pub connection: Bound<'py, PyTuple>,

@@ -66,7 +66,7 @@ impl EitherWay {
     }
 }
 
-/// The lower end first; whether the ends changed places for that.
+/// The lower end first, and whether the ends changed places for that.
 fn lower_first<const KEY: usize, const ADDRESS: usize>(key: &[u8; KEY]) -> ([u8; KEY], bool) {
     let (source, destination) = (&key[..ADDRESS], &key[ADDRESS..2 * ADDRESS]);
     let (from, to) = key[2 * ADDRESS..].split_at(PORTS / 2);
@@ -88,8 +88,8 @@ fn reversed<const KEY: usize, const ADDRESS: usize>(key: &[u8; KEY]) -> [u8; KEY
 /// Two ports of two bytes end a key.
 const PORTS: usize = 4;
 
-/// What is known by flow. Each map has a number of its own in its hash, so that nobody can make up flows that
-/// fall together.
+/// Values by flow. Each map has a random seed in its hash, so that a sender cannot construct
+/// colliding flows.
 pub struct ByFlow<T> {
     v4: HashMap<[u8; 12], T, Seed>,
     v6: HashMap<[u8; 36], T, Seed>,

@@ -24,13 +24,14 @@ pub const ACK: u8 = 0x10;
 const NO_CWR: u8 = 0x7F;
 pub const DSACK: u8 = 0x80;
 const HAS_SACK: usize = 8;
-/// SYN alone begins something; with FIN or RST it also ends it.
+/// SYN alone begins a connection. With FIN or RST it also ends it.
 pub const SYN: u8 = 0x02;
 pub const FIN: u8 = 0x01;
 pub const RST: u8 = 0x04;
 pub const ENDS: u8 = FIN | SYN | RST;
 
-/// VXLAN: the port of IANA, that of Linux's driver; the I flag, behind the UDP header (RFC 7348 section 5).
+/// VXLAN: the port of IANA, and the port of Linux's driver. The I flag, after the UDP header (RFC
+/// 7348 section 5).
 const PROTOCOL_UDP: u8 = 17;
 const VXLAN_PORTS: [u16; 2] = [4789, 8472];
 const UDP_AND_VXLAN: usize = 16;
@@ -38,7 +39,7 @@ const HAS_VNI: u8 = 0x08;
 /// Where the EtherType is in an Ethernet header.
 const ETHERTYPE_AT: usize = 12;
 
-/// A TCP packet; it and what is in it lie in `data` of a chunk.
+/// A TCP packet, whose content is in `data` of a chunk.
 pub struct Packet<'a> {
     pub flow: Flow<'a>,
     /// Whether another packet carries it.
@@ -51,7 +52,7 @@ pub struct Packet<'a> {
     limit: usize,
 }
 
-/// A segment of which every byte was captured; its payload lies from `begin` up to `end`.
+/// A completely captured segment, whose payload is from `begin` up to `end`.
 pub struct Whole {
     pub seq: u32,
     pub ack: u32,
@@ -73,7 +74,7 @@ fn two(bytes: &[u8; 2]) -> u16 {
     u16::from_be_bytes(*bytes)
 }
 
-/// `N` bytes of a header; its caller knows that they are there, as the compiler does.
+/// `N` bytes of a header, which exist, as its caller and the compiler know.
 fn part<const N: usize>(bytes: &[u8], at: usize) -> &[u8; N] {
     bytes.get(at..).and_then(|rest| rest.first_chunk()).unwrap_or(&[0; N])
 }
@@ -216,8 +217,9 @@ fn network(packet: &[u8], link_type: u32) -> Option<(usize, bool)> {
     }
 }
 
-/// Where the IP header of the packet begins that VXLAN carries, after the header of IP at `at`, and whether it is
-/// IPv6: `kdissect.net.headers.tunnel`. None where there is none, or anything about its carrier is unusual.
+/// Where the IP header of the packet begins that VXLAN carries, after the header of IP at `at`, and
+/// whether it is IPv6: `kdissect.net.headers.tunnel`. None without one, or if anything about its
+/// carrier is unusual.
 fn vxlan(packet: &[u8], (at, is_ipv6): (usize, bool)) -> Option<(usize, bool)> {
     let ip = packet.get(at..)?;
     let udp_at = if is_ipv6 {

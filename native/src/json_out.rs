@@ -3,9 +3,9 @@
 const HEX: &[u8; 16] = b"0123456789abcdef";
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-/// Bytes that are copied at once where none of them is escaped.
+/// Number of bytes that are copied at once if none of them needs an escape.
 const BLOCK: usize = 32;
-/// A bit, and the highest bit, of each byte of a word.
+/// A bit in each byte of a word, and the highest bit.
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = 0x8080_8080_8080_8080;
 
@@ -107,7 +107,7 @@ fn escaped(out: &mut Vec<u8>, mut left: &[u8]) {
     }
 }
 
-/// RFC 8259 section 7: the short form where there is one.
+/// RFC 8259 section 7: the short form if there is one.
 fn escape(out: &mut Vec<u8>, byte: u8) {
     let short = match byte {
         b'"' | b'\\' => byte,

@@ -1,7 +1,8 @@
 //! The hot path of kdissect from file to stream, compiled: what `kdissect.model.native` looks for.
 //!
-//! It does what the modules it names do in Python, for the plain case and nothing else; tests hold both equal.
-//! Every access to bytes of a capture is checked: bad input can end in an exception, never in foreign memory.
+//! It does the work of the Python modules that it names, only for the plain case. Tests check that
+//! both are equal. Every access to bytes of a capture is checked: bad input can end in an
+//! exception, never in foreign memory.
 
 #![forbid(unsafe_code)]
 
@@ -30,7 +31,7 @@ mod template;
 mod transfers;
 mod wire;
 
-/// What Python and this library expect of each other; another number is not used.
+/// Version of the interface between Python and this library. Python rejects another number.
 const INTERFACE: u32 = 16;
 
 #[pymodule]

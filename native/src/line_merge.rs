@@ -6,7 +6,8 @@ use pyo3::types::PyBytes;
 /// Bytes of a key (`kdissect.engine.shards`), and of a row: a key and the length of the line.
 const KEY: usize = 17;
 const ROW: usize = KEY + 4;
-/// What stands between the index of the packet and the number of the event: it is none of silence.
+/// Byte between the index of the packet and the number of the event: the event does not come from
+/// silence.
 const AT_PACKET: u8 = 1;
 
 /// The key of a line that a packet of a batch completed, and its length.
@@ -28,7 +29,8 @@ impl Row {
     }
 }
 
-/// What one process sent and was not printed yet: the rows and lines of a message, and where the next ones are.
+/// Output of one process that was not printed yet: the rows and lines of a message, and the
+/// position of the next ones.
 struct Sent {
     rows: Vec<u8>,
     lines: Vec<u8>,
@@ -37,7 +39,7 @@ struct Sent {
 }
 
 impl Sent {
-    /// Key of the next line; None behind the last one.
+    /// Key of the next line; None after the last one.
     fn key(&self) -> Option<&[u8]> {
         self.rows.get(self.row..self.row + ROW)?.get(..KEY)
     }
@@ -75,7 +77,7 @@ impl LineMerge {
         }
     }
 
-    /// The lines with keys before `until`, numbered, at most so many; how many they are.
+    /// The lines with keys before `until`, numbered, at most `most`, and their number.
     fn take<'py>(&mut self, py: Python<'py>, until: &[u8], most: usize) -> (Bound<'py, PyBytes>, usize) {
         let mut out = Vec::new();
         let mut count = 0;

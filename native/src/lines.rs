@@ -16,12 +16,14 @@ use crate::template::{LineTemplate, Rest};
 
 /// A template, both seconds, errors and topics.
 const MOST_QUESTIONS: usize = 5;
-/// Instead of the number of its summary.
+/// Replaces the number of its summary.
 const NO_ANSWER: u64 = u64::MAX;
-/// As many as Python keeps, and more lines than that begin anew (`kdissect.cli.formats.json_lines.line_parts.keep`).
+/// The limit that Python has, after which the cache starts again
+/// (`kdissect.cli.formats.json_lines.line_parts.keep`).
 const MOST: usize = 4096;
 
-/// The first nanosecond of a second, the first behind it, and its text, as `LineTexts.second` gives it.
+/// The first nanosecond of a second, the first after it, and its text, as `LineTexts.second`
+/// returns it.
 type Second = (i64, i64, Vec<u8>);
 
 /// Texts of errors and topics, as a line has them.
@@ -36,7 +38,7 @@ struct Known {
     template: Py<LineTemplate>,
 }
 
-/// What is to be asked of Python before a line can be made.
+/// Value that a line needs from Python first.
 enum Need {
     Nothing,
     Template,
@@ -48,7 +50,7 @@ enum Need {
     Line,
 }
 
-/// What Python answers: each is called with an exchange, `second_of` with a time, `texts_of` with a connection.
+/// Callbacks to Python: each receives an exchange, `second_of` a time, `texts_of` a connection.
 struct Asked {
     class: Py<PyAny>,
     fields_of: Py<PyAny>,
@@ -59,7 +61,7 @@ struct Asked {
     line_of: Py<PyAny>,
 }
 
-/// Number and templates of exchanges, and the lines of those that are not unusual.
+/// Number and templates of exchanges, and the lines of ordinary exchanges.
 #[pyclass(module = "kdissect._native")]
 pub struct LineFiller {
     /// Of the exchange before.
@@ -110,7 +112,7 @@ impl LineFiller {
         }
     }
 
-    /// Leave out an exchange: those behind it keep the numbers they have in the whole capture.
+    /// Leave out an exchange: later ones keep their numbers in the whole capture.
     fn skip(&mut self) {
         self.number += 1;
     }
@@ -133,7 +135,7 @@ impl LineFiller {
         }
     }
 
-    /// Hold the lines of the exchanges among events; gives how many bytes are held now.
+    /// Buffer the lines of the exchanges among events, and return the number of buffered bytes.
     fn hold(slf: &Bound<'_, Self>, events: &Bound<'_, PyAny>) -> PyResult<usize> {
         let mut out = std::mem::take(&mut slf.borrow_mut().out);
         let result = match events.cast::<ExchangeBlock>() {
@@ -145,9 +147,10 @@ impl LineFiller {
         result.map(|()| held)
     }
 
-    /// Hold the lines of a block's exchanges from one on, with the keys that they have in a batch of packets
-    /// (`kdissect.engine.shards`): gives the first one that is Python's, or how many there are, and how many bytes are
-    /// held. Python's are those that fill no template, and whose texts hold once only.
+    /// Buffer the lines of a block's exchanges from one on, with their keys in a batch of packets
+    /// (`kdissect.engine.shards`). Return the number of the first one that is Python's, or the
+    /// block's length, and the number of buffered bytes. Exchanges that fill no template, and
+    /// exchanges whose texts are valid only once, are Python's.
     fn hold_rows(
         slf: &Bound<'_, Self>,
         block: &Bound<'_, ExchangeBlock>,
@@ -164,7 +167,7 @@ impl LineFiller {
         result.map(|at| (at, held))
     }
 
-    /// Keys and lengths of those lines, and the lines, which are not held any longer.
+    /// Keys and lengths of those lines, and the lines, which are removed from the buffer.
     fn take_rows<'py>(&mut self, py: Python<'py>) -> (Bound<'py, PyBytes>, Bound<'py, PyBytes>) {
         let rows = PyBytes::new(py, &self.rows);
         self.rows.clear();
@@ -181,7 +184,7 @@ impl LineFiller {
         visit.call(&asked.line_of)
     }
 
-    /// The lines that are held, which then are not any longer.
+    /// The buffered lines, which are removed from the buffer.
     fn take<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let lines = PyBytes::new(py, &self.out);
         self.out.clear();
@@ -204,8 +207,9 @@ fn put_lines(slf: &Bound<'_, LineFiller>, events: &Bound<'_, PyList>, out: &mut 
     Ok(())
 }
 
-/// Put the lines of a block's exchanges behind what is in `out`, from one on, and note each with its length; gives how
-/// many there are, or the first one that is Python's, where such are left.
+/// Append the lines of a block's exchanges to `out`, from one on, and note each with its length.
+/// Return their number, or the number of the first one that is Python's, if the caller handles such
+/// exchanges.
 fn put_block(
     slf: &Bound<'_, LineFiller>,
     block: &Bound<'_, ExchangeBlock>,
@@ -264,7 +268,7 @@ fn unusual_line<'py>(
     asked.line_of.bind(slf.py()).call1((exchange, number))
 }
 
-/// Whether the line was put behind what is in `out`; else nothing was done.
+/// Append the line to `out`; false, without any change, if that is impossible.
 fn put_line(slf: &Bound<'_, LineFiller>, event: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> PyResult<bool> {
     let (py, asked) = (slf.py(), slf.borrow().asked.clone());
     let fields = asked.fields_of.bind(py).call1((event,))?;
@@ -274,8 +278,9 @@ fn put_line(slf: &Bound<'_, LineFiller>, event: &Bound<'_, PyAny>, out: &mut Vec
     }
 }
 
-/// The same of what an exchange has; `event` gives the exchange itself, for who asks. Nothing is done, too, for one whose
-/// texts hold once only, where such are left.
+/// Does so from the values of an exchange; `event` returns the exchange itself, on demand. An
+/// exchange whose texts are valid only once is left unchanged, too, if the caller handles such
+/// exchanges.
 fn put_one<'py>(
     slf: &Bound<'py, LineFiller>,
     exchange: &Exchange<'py>,
@@ -331,7 +336,7 @@ fn second(py: Python<'_>, asked: &Asked, time_ns: i64) -> PyResult<Option<Second
 }
 
 impl LineFiller {
-    /// Put the line of an exchange behind what is in `out`, or tell what there is to ask first.
+    /// Append the line of an exchange to `out`, or return the value that Python must supply first.
     fn put(
         &mut self,
         exchange: &Exchange<'_>,
@@ -379,7 +384,7 @@ impl LineFiller {
         Ok(Need::Nothing)
     }
 
-    /// Which second is to be asked for, if one is.
+    /// The second that Python must supply, if any.
     fn second_needed(&self, exchange: &Exchange<'_>) -> Option<Need> {
         let (asked, answered) = (&self.asked_second, &self.answered_second);
         let time_ns = exchange.request.time_ns;

@@ -27,7 +27,7 @@ impl Place {
     }
 }
 
-/// Packets that lie behind one another in one chunk.
+/// Packets one after another in one chunk.
 #[pyclass(frozen, module = "kdissect._native")]
 pub struct Places {
     pub items: Vec<Place>,
@@ -102,7 +102,7 @@ impl Places {
         }
     }
 
-    /// These, and others of the same chunk behind them.
+    /// These packets, followed by later packets of the same chunk.
     fn joined(&self, others: &Places) -> Places {
         Places { items: [self.items.as_slice(), others.items.as_slice()].concat() }
     }

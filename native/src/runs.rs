@@ -10,17 +10,17 @@ use crate::places::{Place, Places, FILE_SHIFT};
 
 /// A block of one file: its bytes, the reference of its first packet, where its packets lie.
 type Block = (Py<PyBytes>, i64, Py<Places>);
-/// The packets of a block from a number up to another.
+/// The packets of a block in a range of numbers.
 type Stretch = (Py<PyBytes>, i64, Py<Places>, usize, usize);
 /// A packet as Python has it: reference, time, link type, bytes, length on the wire.
 type Row<'py> = (i64, i64, u32, Bound<'py, PyBytes>, u32);
 /// A segment as Python has it, and its time.
 type Timed<'py> = (Bound<'py, PyTuple>, i64);
 
-/// Packets of one block that follow one another.
+/// Consecutive packets of one block.
 struct Run {
     block: usize,
-    /// The place of the first of them in its block.
+    /// The place in its block of the first one.
     start: usize,
     /// How many packets are before them.
     before: usize,
@@ -73,7 +73,7 @@ impl PacketRuns {
         Ok(self.placed(at)?.reference)
     }
 
-    /// The segment of a packet (`kdissect.net.parser`), and its time; None where it is not plain.
+    /// The segment of a packet (`kdissect.net.parser`), and its time; None if it is not plain.
     fn segment<'py>(&self, py: Python<'py>, at: usize) -> PyResult<Option<Timed<'py>>> {
         let Some(Placed { data, place, .. }) = self.get(at) else { return Ok(None) };
         let data = data.as_bytes(py);
@@ -102,8 +102,8 @@ impl PacketRuns {
     }
 }
 
-/// The packets of stretches of blocks, of a file each, in one order (`kdissect.capture.merge`): by the latest time in
-/// their block so far, then as the stretches are given.
+/// The packets of blocks' stretches, each from one file, in one order (`kdissect.capture.merge`):
+/// by the latest time in their block so far, then in the order of the stretches.
 #[pyfunction]
 pub fn interleaved(stretches: Vec<Stretch>) -> PacketRuns {
     let mut found: Vec<(i64, usize, usize)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Lines of one kind of exchange: what they share, and the values that each has of its own.
+//! Lines for one kind of exchange: their common text, and the values that differ for each.
 
 use std::io::Write;
 
@@ -19,21 +19,21 @@ const DAY: usize = 11;
 const MINUTES_NS: u64 = 600 * SECOND_NS;
 const ELLIPSIS: &[u8] = "…".as_bytes();
 
-/// What makes the summaries of one side: a table where there is one, else what is to be called.
+/// Reader of one side's summaries: a table if there is one, else a callback.
 pub enum Look {
     Table(Py<Summaries>),
     Call(Py<PyAny>),
 }
 
 impl Look {
-    /// `summarize` is either a method of `Summaries` or something of Python's.
+    /// `summarize` is either a method of `Summaries` or a Python function.
     pub fn of(summarize: Bound<'_, PyAny>) -> Look {
         let owner = summarize.getattr("__self__").ok().and_then(|owner| owner.cast_into().ok());
         owner
             .map_or_else(|| Look::Call(summarize.unbind()), |table: Bound<'_, _>| Look::Table(table.unbind()))
     }
 
-    /// The summary of the body of a frame.
+    /// The summary of a frame's body.
     pub fn at(&self, frame: &Frame<'_>) -> PyResult<Numbered> {
         let py = frame.data.py();
         if let (Look::Table(table), Ok(at)) = (self, usize::try_from(frame.body_offset)) {
@@ -50,7 +50,7 @@ impl Look {
     }
 }
 
-/// What a line has of its own.
+/// Value that differs between lines.
 enum Value {
     Number,
     Ordinal,
@@ -77,8 +77,9 @@ enum Part {
 }
 
 impl Value {
-    /// By the name of a field of `kdissect.engine.exchange_rows`, or one of `kdissect.cli.formats.json_lines.line_filler`. None for another, and
-    /// without a response for what belongs to one.
+    /// By the name of a field in `kdissect.engine.exchange_rows`, or in
+    /// `kdissect.cli.formats.json_lines.line_filler`. None for an unknown name, and without a
+    /// response for a value that belongs to one.
     fn of(name: &str, index: usize, has_response: bool) -> Option<Value> {
         let value = match name {
             "number" => Value::Number,
@@ -117,7 +118,8 @@ impl Part {
     }
 }
 
-/// A value with the text before it. Where there is a width it is cut to it, and is filled up to it, but for the last one of a line.
+/// A value with the text before it. A value with a width is cut to it, and padded up to it, except
+/// for the last one of a line.
 struct Slot {
     before: Box<[u8]>,
     value: Value,
@@ -153,7 +155,7 @@ pub struct LineTemplate {
     pub answer: Option<Look>,
 }
 
-/// What of a line neither template nor exchange tell.
+/// Values of a line from neither template nor exchange.
 pub struct Rest<'a> {
     pub number: i64,
     pub latency_ns: Option<i64>,
@@ -225,7 +227,8 @@ impl LineTemplate {
         !(is_long && self.has_duration) && self.connection_texts <= exchange.connection.len()
     }
 
-    /// Put the line of an exchange behind what is in `out`. False, and nothing is put, of one with a value that has no text here.
+    /// Put the line of an exchange behind what is in `out`. False, without appending it, if a value
+    /// has no text here.
     pub fn fill(&self, exchange: &Exchange<'_>, rest: &Rest<'_>, out: &mut Vec<u8>) -> bool {
         let begin = out.len();
         for slot in &self.slots {

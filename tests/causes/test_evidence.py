@@ -590,4 +590,4 @@ def test_names_in_words() -> None:
     assert client_text(Client("User:x", "app", None, "h")) == "client 'app' (user User:x) at h"
     assert client_text(Client(None, None, None, "")) == "a client without an id"
     assert clients_text([WHO, WHO]) == "client 'orders' at 10.0.0.5"
-    assert clients_text([]) == "nobody that the capture names"
+    assert clients_text([]) == "no client that the capture names"

@@ -61,7 +61,9 @@ class CaptureParser:
 
     format = ""
     is_packet_capture = True
-    """Whether the input contains packets, in their order. Directories are searched for such inputs only."""
+    """Whether the input contains packets, in their order. Directories are searched only for inputs of
+    these formats.
+    """
 
     def __init__(self, file: int = 0) -> None:
         self.file = file
@@ -146,7 +148,7 @@ class CaptureParser:
         return self._offset
 
     def resume(self, packets: int, offset: int, preamble: bytes) -> None:
-        """Continue at the position of another parser of the same input. For a new parser, once."""
+        """Continue at another parser's position in the same input. For a new parser, once."""
         self.feed(preamble)
         self.packets = packets
         self._offset = offset
@@ -161,7 +163,7 @@ class CaptureParser:
         self._parts = []
 
     def last_block(self) -> PacketBlock:
-        """The packets that are complete only because the input ended; before `close`."""
+        """Return the packets that are complete only because the input ended. Call it before `close`."""
         return PacketBlock(b"", packet_ref(self.file, self.packets + 1), [])
 
     def note_cut(self, why: str) -> None:
@@ -192,8 +194,9 @@ class CaptureParser:
         raise NotImplementedError
 
     def _plain(self, data: bytes, position: int) -> "tuple[native.Places, int, int] | None":
-        """Return what `_parse` finds up to the first piece that is not plain, by the native hot path: places,
-        the position after them, and `_need`, 0 before such a piece. None if only `_parse` can read it.
+        """Return the packets that `_parse` would return up to the first piece that is not plain, by the
+        native engine: places, the position after them, and `_need`, 0 before such a piece. None if only
+        `_parse` can read it.
         """
         raise NotImplementedError
 

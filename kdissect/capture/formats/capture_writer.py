@@ -133,7 +133,7 @@ class PcapngWriter:
         self._write(self._pack("I", kind) + length + body + length)
 
     def _options(self, options: list[tuple[int, bytes]]) -> bytes:
-        """Return an option list without the empty options, or no bytes if none is left."""
+        """Return an option list without the empty options, or no bytes if all are empty."""
         written = [self._pack("HH", code, len(value)) + _padded(value) for code, value in options if value]
         return b"".join([*written, bytes(4)]) if written else b""
 
@@ -142,7 +142,7 @@ class PcapngWriter:
 
 
 def _text(text: str) -> bytes:
-    """UTF-8, no longer than an option may be, cut between two characters."""
+    """Return UTF-8, no longer than an option may be, cut between two characters."""
     data = text.encode("utf-8", "replace")
     return data if len(data) <= _MAX_OPTION else data[:_MAX_OPTION].decode("utf-8", "ignore").encode()
 

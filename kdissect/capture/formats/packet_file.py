@@ -48,8 +48,8 @@ class PacketFile:
         self._writer.secrets(kind, data)
 
     def write(self, packet: Packet, comment: str = "", interface: str = "") -> None:
-        """Write a packet as it is, with its comments and another. `interface` names its capture point, one
-        for each link type.
+        """Write a packet unchanged, with its comments and a further one. `interface` names its capture point,
+        one for each link type.
         """
         offset = BEFORE_1970 if packet.time_ns < 0 else 0
         number = self.interface(plain_link(packet.link_type), interface, offset)

@@ -43,10 +43,10 @@ _IPV4, _IPV6 = Struct(">BBHHHBBH4s4s"), Struct(">IHBB16s16s")
 _TCP = Struct(">HHIIBBHHH")
 _LENGTHS, _OPTION = Struct("<II"), Struct("<HH")
 _RAW = LinkType.RAW | LITTLE
-_PSH_ACK, _WINDOW = 0x18, 0x7FFF  # the largest window is what recognises a tap (`engine.taps`)
+_PSH_ACK, _WINDOW = 0x18, 0x7FFF  # the largest window identifies a tap (`engine.taps`)
 _SEQ_MASK = 0xFFFFFFFF
 _API_VERSIONS, _UNSUPPORTED_VERSION = 18, 35
-_LONGEST = 1000  # characters of a text that is kept
+_LONGEST = 1000  # maximum length of a stored text, in characters
 _ANONYMOUS, _UNKNOWN, _USER = "User:ANONYMOUS", "unknown", "User:"
 _MS_NS = 1_000_000
 _MOST_MS = 10**9
@@ -103,12 +103,12 @@ class RequestLogParser(CaptureParser):
         self.noted: Counter[str] = Counter()
         self._first_lines: dict[str, int] = {}
         self._line = 0
-        self._part: list[bytes] = []  # of the line that is not complete yet; empty if it is too long
+        self._part: list[bytes] = []  # of the incomplete line, or empty if it is too long
         self._parts_bytes = 0
         self._sent: dict[str, list[int]] = {}  # next sequence numbers of client and broker, by connection
 
     def feed_block(self, data: bytes) -> PacketBlock:
-        """The packets of the lines that are complete by `data`."""
+        """Return the packets of the lines that are complete by `data`."""
         first_ref = packet_ref(self.file, self.packets + 1)
         out, places = bytearray(), list[PlacedPacket]()
         *lines, rest = data.split(b"\n")
@@ -136,7 +136,7 @@ class RequestLogParser(CaptureParser):
         self.close()
 
     def last_block(self) -> PacketBlock:
-        """The packets of a last line that has no end of line."""
+        """Return the packets of a last line that has no end of line."""
         return self.feed_block(b"\n") if self._parts_bytes else super().last_block()
 
     def _keep(self, rest: bytes) -> None:
@@ -147,7 +147,7 @@ class RequestLogParser(CaptureParser):
             self._part.clear()
 
     def _completed(self, line: bytes) -> bytes | None:
-        """The whole line that ends with these bytes; None for one that is too long."""
+        """Return the whole line that ends with these bytes; None for one that is too long."""
         self._line += 1
         is_long, size = self._parts_bytes > MAX_LINE, self._parts_bytes + len(line)
         if size != len(line):
@@ -164,7 +164,7 @@ class RequestLogParser(CaptureParser):
         self._first_lines.setdefault(kind, self._line)
 
     def _take(self, line: bytes, out: bytearray, places: list[PlacedPacket]) -> None:
-        """Make packets of the requests in a line; writers that share a file may put two in one line."""
+        """Make packets of the requests in a line. Writers that share a file may put two in one line."""
         position, behind = line.find(REQUEST_LOG_MARKER), 0
         while position >= 0:
             start = position + len(REQUEST_LOG_MARKER)
@@ -206,7 +206,7 @@ class RequestLogParser(CaptureParser):
             self._packets(ends, False, sent, answered, response, time_ns, comment, out, places)
 
     def _bodies(self, key: int, version: int, row: dict[str, Any]) -> tuple[bytes | None, bytes | None]:
-        """The bytes of both bodies; None for one that is not known."""
+        """Return the bytes of both bodies; None for one that is not known."""
         api = protocol_messages.api(key)
         response_version = _response_version(key, version, row.get("response"))
         if api is None or version not in api.versions:
@@ -244,7 +244,7 @@ class RequestLogParser(CaptureParser):
         return Logged._make((row["connection"][:_LONGEST], self._line, *times, *map(_text, texts)))
 
     def _sequence(self, connection: str) -> list[int]:
-        """The next sequence numbers of a connection: of the client, and of the broker."""
+        """Return the next sequence numbers of a connection: of the client, and of the broker."""
         sent = self._sent.get(connection)
         if sent is None:
             if len(self._sent) >= in_force().connections:
@@ -301,7 +301,7 @@ def _decoded(line: bytes, start: int) -> tuple[dict[str, Any], int]:
 
 
 def _time_ns(prefix: bytes) -> int:
-    """The last time in the prefix of a request, in nanoseconds since 1970 UTC.
+    """Return the last time in the prefix of a request, in nanoseconds since 1970 UTC.
 
     A time without a zone counts as UTC.
     """
@@ -329,7 +329,7 @@ def _seconds(parts: tuple[bytes, ...]) -> int:
 
 
 def _ns(milliseconds: object) -> int | None:
-    """A time of a line in nanoseconds; None for what is none."""
+    """Return a time of a line in nanoseconds; None for what is none."""
     if type(milliseconds) not in (int, float) or not 0 <= milliseconds <= _MOST_MS:  # type: ignore[operator]
         return None
     return round(milliseconds * 1000) * 1000  # type: ignore[operator]  # the log has three digits
@@ -340,21 +340,23 @@ def _text(value: object) -> str | None:
 
 
 def _is_answered(key: int, row: dict[str, Any]) -> bool:
-    """Whether the broker sent a response: a Produce with acks=0 has none (`""` up to 4.2, null in 4.4)."""
+    """Return whether the broker sent a response: a Produce with acks=0 has none (`""` up to 4.2, null in
+    4.4).
+    """
     request = row.get("request")
     is_silent = key == 0 and isinstance(request, dict) and request.get("acks") == 0
     return not (is_silent and not row.get("response"))
 
 
 def _response_version(key: int, version: int, response: object) -> int:
-    """The version of a response: 0 if the broker does not know that of an ApiVersions (KIP-511)."""
+    """Return the version of a response: 0 if the broker does not know that of an ApiVersions (KIP-511)."""
     is_refused = isinstance(response, dict) and response.get("errorCode") == _UNSUPPORTED_VERSION
     return 0 if key == _API_VERSIONS and is_refused else version
 
 
 @lru_cache(maxsize=1024)
 def _ends(connection: str) -> _Ends:
-    """The ends in `local:port-remote:port-number`. Raises ValueError."""
+    """Return the ends in `local:port-remote:port-number`. Raises ValueError."""
     local, remote, *_ = connection.split("-")
     ends = [end.rpartition(":") for end in (local, remote)]
     (broker, broker_port), (client, client_port) = (
@@ -366,7 +368,7 @@ def _ends(connection: str) -> _Ends:
 
 
 def _segment(ends: _Ends, is_request: bool, seq: int, ack: int, payload: bytes, lost: int) -> bytes:
-    """An IP packet with a TCP segment, of which the last `lost` bytes are missing. Checksums are 0."""
+    """Return an IP packet with a TCP segment, of which the last `lost` bytes are missing. Checksums are 0."""
     source, source_port, target, target_port = ends.client, ends.client_port, ends.broker, ends.broker_port
     if not is_request:
         source, source_port, target, target_port = target, target_port, source, source_port

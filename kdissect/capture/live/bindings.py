@@ -76,7 +76,7 @@ def check_filter(expression: str) -> None:
 
 
 class PacketFilter:
-    """Test of packets of one link type by a capture filter. Raises BadFilterError, MissingError."""
+    """A capture filter's test for packets of one link type. Raises BadFilterError, MissingError."""
 
     def __init__(self, expression: str, link_type: LinkType) -> None:
         self._pcap, self._program = library(), Program()

@@ -180,7 +180,7 @@ def _with_comment(block: bytes, comment: str) -> bytes:
 
 
 def statistics_block(interface: int, drops: int, time_ns: int) -> bytes:
-    """Interface statistics, as a block of a little-endian section.
+    """Return interface statistics, as a block of a little-endian section.
 
     The clock of the interface is not looked up: nanoseconds, which dumpcap and ours have.
     """

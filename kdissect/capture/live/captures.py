@@ -103,7 +103,9 @@ class LiveCaptures:
         self._backend.stop()
 
     def close(self) -> None:
-        """Stop, and wait until everything is written. What was not analysed is in the files of `-w` only."""
+        """Stop, and wait until everything is written. Packets without analysis are in the files of `-w`
+        only.
+        """
         self.stop()
         if self._timer is not None:
             self._timer.cancel()
@@ -209,7 +211,7 @@ class LiveCaptures:
 
 
 def open_live(settings: LiveSettings) -> LiveCaptures:
-    """Start a live capture, on a default interface if none is named. Raises LiveError."""
+    """Start a live capture, on a default interface unless the settings name one. Raises LiveError."""
     source: ByteSource | None = None
     if settings.source == STDIN:
         source = PipeSource()

@@ -140,7 +140,7 @@ def error_of(name: str, words: Sequence[str]) -> LiveError:
 
 
 def lost_packets(words: Sequence[str]) -> int:
-    """Packets that tcpdump's last words say were dropped."""
+    """Return packets that tcpdump's last words say were dropped."""
     return sum(int(count) for line in words for count in _LOST.findall(line))
 
 
@@ -168,7 +168,7 @@ def _worst(reasons: list[LiveError], settings: LiveSettings) -> LiveError:
             return NotPermittedError(f"no permission to capture: {_how_to_permit(settings)}")
     present = [reason for reason in reasons if not isinstance(reason, MissingError)]
     if not present and len(reasons) > 1:
-        return MissingError(f"nothing to capture with: {'; '.join(map(str, reasons))}")
+        return MissingError(f"no program can capture: {'; '.join(map(str, reasons))}")
     return (present or reasons)[0]
 
 

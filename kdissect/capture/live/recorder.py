@@ -30,7 +30,7 @@ class ByteSource(Protocol):
         """Ask the source to end. Safe in a signal handler. More than once is fine."""
 
     def failure(self) -> str:
-        """Return the reason why it ended, if it was not asked to end, else an empty text."""
+        """Return the reason why it ended unexpectedly, else an empty text."""
 
     def drops(self) -> int:
         """Return the packets it reports as lost, if the stream does not."""

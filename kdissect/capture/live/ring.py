@@ -151,7 +151,7 @@ def _first_length(data: bytes) -> int:
 
 
 def _whole_blocks(data: bytes, size: int) -> tuple[int, int]:
-    """Bytes and number of the blocks that are whole within the first `size` bytes."""
+    """Return bytes and number of the blocks that are whole within the first `size` bytes."""
     position = count = 0
     while position + 8 <= size:
         (length,) = _LENGTH(data, position + 4)

@@ -64,7 +64,7 @@ class Child:
         return "" if was_asked else f"{self.name}: {error_of(self.name, list(self._words))}"
 
     def drops(self) -> int:
-        """Packets lost, from what it said on stderr."""
+        """Return packets lost, from what it said on stderr."""
         return lost_packets(list(self._words)) if self.name == "tcpdump" else 0
 
     def _end(self) -> None:

@@ -71,7 +71,7 @@ class GrowingFile:
             os.close(handle)
 
     def _wait(self) -> int:
-        """Bytes that are written and not read; 0 at the end."""
+        """Return bytes that are written and not read; 0 at the end."""
         while True:
             with self._grown:
                 if self.bytes_read >= self.written and not self.is_closed:
@@ -107,7 +107,7 @@ class FollowedFile:
         self._closed.set()
 
     def measure(self) -> int:
-        """Bytes that are written so far."""
+        """Return bytes that are written so far."""
         with self._lock:
             if self._handle >= 0:
                 size = os.fstat(self._handle).st_size
@@ -136,7 +136,7 @@ class FollowedFile:
             self._forget()
 
     def _wait(self) -> int:
-        """Bytes that are written and not read; 0 at the end."""
+        """Return bytes that are written and not read; 0 at the end."""
         while True:
             is_over = self._closed.is_set()  # asked first: what is written before the end is seen below
             size = self.written - self.bytes_read or self.measure() - self.bytes_read

@@ -1,4 +1,4 @@
-"""`advertised-address`: clients are sent where nobody answers."""
+"""`advertised-address`: clients are sent to an address that does not answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kdissect.session.problem import Reason
 
 
 class AdvertisedAddress(FailedConnection):
-    """Connections that came to nothing so."""
+    """Connections that failed for that reason."""
 
     id = "advertised-address"
     title = "Brokers advertise an address that clients cannot reach"
@@ -19,10 +19,10 @@ class AdvertisedAddress(FailedConnection):
     help = (
         "Set advertised.listeners of the brokers to an address that this client can resolve and reach:"
         " with containers and "
-        "clouds one listener for those inside, one for those outside."
+        "clouds one listener for clients inside, one for clients outside."
     )
     cites = ("org.apache.kafka.network.SocketServerConfigs#ADVERTISED_LISTENERS_CONFIG",)
 
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
-        """Who, and where."""
+        """Return who, and where."""
         return f"{host} cannot work: {often(problems)} {problems[0].problem.fact}."

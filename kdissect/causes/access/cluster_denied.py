@@ -27,11 +27,11 @@ class ClusterDenied(ErrorCause):
     cites = ("org.apache.kafka.common.protocol.Errors#CLUSTER_AUTHORIZATION_FAILED", "KIP-290 Motivation")
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """All that a client is refused."""
+        """Return all that a client is refused."""
         return key.client
 
     def sentence(self, errors: Errors) -> str:
-        """Who, and what."""
+        """Return who, and what."""
         apis = dict.fromkeys(api_name(key.api_key) or str(key.api_key) for key in errors.keys)
         ids = errors.names("txn")
         what = f"transactional id {quoted(ids)}" if ids else f"the cluster: {', '.join(list(apis)[:4])}"

@@ -1,4 +1,4 @@
-"""`connection-refused`: nobody listens where a client connects to, or nobody answers."""
+"""`connection-refused`: no broker listens at an address that a client connects to, or it does not answer."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class ConnectionRefused(FailedConnection):
     """Connections answered with RST, or not at all, more often than a start takes."""
 
     id = "connection-refused"
-    title = "Nobody answers where a client connects to"
+    title = "No listener at the address that a client connects to"
     reasons = (Reason.REFUSED, Reason.NO_ANSWER)
     help = (
         "See whether the broker runs and listens on that address (listeners), and whether a firewall or"
-        " security "
-        "group lets the client through; else correct bootstrap.servers."
+        " security group"
+        "lets the client through. If it does, correct bootstrap.servers."
     )
     cites = (
         "org.apache.kafka.network.SocketServerConfigs#LISTENERS_CONFIG",
@@ -38,24 +38,26 @@ class ConnectionRefused(FailedConnection):
         }
 
     def holds(self, problems: list[ConnectionProblem], seen: Evidence) -> bool:
-        """One refusal is what a client meets that is started before its broker."""
+        """Return whether it is more than one refusal, which a client meets that is started before
+        its broker.
+        """
         return len(problems) >= 3 or any(one.problem.reason is Reason.NO_ANSWER for one in problems)
 
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
-        """Who, and where."""
+        """Return who, and where."""
         how = "was refused" if _is_refused(problems) else "got no answer"
         return f"{host} tried {often(problems)} to connect to {end} and {how}."
 
     def context(self, problems: list[ConnectionProblem], seen: Evidence) -> tuple[str, str]:
-        """Return when nobody listened there, and why it may be no wrong address."""
+        """Return when no broker listened there, and why the address may be right."""
         periods = _periods(problems, seen)
         if _is_served(periods, seen):
             why = "others use it meanwhile: a firewall between may refuse this host alone"
             return "It responded to others meanwhile.", why
-        more = "Nobody listened there then." if _is_refused(problems) else ""
+        more = "No process listened there then." if _is_refused(problems) else ""
         if len(periods) > 1:
             when = joined([f"{rfc3339(_start_ns(of[0]))} ({often(of)} in {_lasted(of)})" for of in periods])
-            more = f"In between it accepted connections: nobody listened there from {when}."
+            more = f"In between it accepted connections: no process listened there from {when}."
         if any(one.is_kafka for one in problems):
             why = "Kafka responds there at other times: a broker that starts, or is away, looks the same"
             return more, why
@@ -78,7 +80,7 @@ def _lasted(problems: list[ConnectionProblem]) -> str:
 
 
 def _periods(problems: list[ConnectionProblem], seen: Evidence) -> list[list[ConnectionProblem]]:
-    """Attempts in the order of time, apart if the end accepted a connection between them."""
+    """Return attempts in the order of time, apart if the end accepted a connection between them."""
     accepted = seen.accepted(place_of(problems[0].connection))
     found: dict[int, list[ConnectionProblem]] = {}
     for one in sorted(problems, key=_start_ns):
@@ -87,7 +89,7 @@ def _periods(problems: list[ConnectionProblem], seen: Evidence) -> list[list[Con
 
 
 def _is_served(periods: list[list[ConnectionProblem]], seen: Evidence) -> bool:
-    """Whether the end sent responses between two attempts of a period."""
+    """Return whether the end sent responses between two attempts of a period."""
     served = seen.gathering.stalls.silences.is_served_within
     place = place_of(periods[0][0].connection)
     return any(served(place, _start_ns(of[0]), _start_ns(of[-1])) for of in periods)

@@ -1,4 +1,4 @@
-"""What causes about connections that came to nothing have in common (`session.problem`)."""
+"""Common base of causes about failed connections (`session.problem`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOOKS = "connections {files} --problems"
 
 
 class FailedConnection(Cause):
-    """Connections of one host to one end that came to nothing for one of `reasons`."""
+    """Connections of one host to one end that failed for one of `reasons`."""
 
     severity = Severity.STOPS
     may_be_missing_packets = False
@@ -30,23 +30,23 @@ class FailedConnection(Cause):
     least: ClassVar[int] = 1
 
     def own_claims(self) -> tuple[Claim, ...]:
-        """Connections that failed for its reasons."""
+        """Return connections that failed for its reasons."""
         return (Claim(SymptomKind.CONNECTION, details=frozenset(map(str, self.reasons))), *self.claims)
 
     @abstractmethod
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
-        """What happened, for people."""
+        """Return the event, for people."""
 
     def left(self, seen: Evidence) -> dict[tuple[str, str], list[ConnectionProblem]]:
-        """The connections that it may be about, by host and end."""
+        """Return the connections that it may be about, by host and end."""
         return failed(seen, self.reasons)
 
     def holds(self, problems: list[ConnectionProblem], seen: Evidence) -> bool:
-        """Whether connections that failed so are the cause."""
+        """Return whether connections that failed so are the cause."""
         return len(problems) >= self.least
 
     def context(self, problems: list[ConnectionProblem], seen: Evidence) -> tuple[str, str]:
-        """Return what the rest of the capture adds to the sentence, and why the cause is not sure.
+        """Return an addition to the sentence from other parts of the capture, and why the cause is not sure.
 
         Each is empty if there is nothing. An end that is not known to speak Kafka may be somebody else's.
         """
@@ -54,7 +54,7 @@ class FailedConnection(Cause):
         return "", "" if is_kafka else "nothing in the capture shows that Kafka listens there"
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each host and end."""
+        """Yield each host and end."""
         for (host, end), problems in self.left(seen).items():
             if self.holds(problems, seen):
                 more, not_surer = self.context(problems, seen)
@@ -71,7 +71,7 @@ class FailedConnection(Cause):
 
 
 def _origin(seen: Evidence, info: ConnectionInfo) -> str:
-    """Who named the address of an end, if that was beside an error alone."""
+    """Return the sender of an end's address, if the address only came next to an error."""
     told = seen.node_endpoint(info)
     if told is None:
         return ""
@@ -83,7 +83,7 @@ def _origin(seen: Evidence, info: ConnectionInfo) -> str:
 
 
 def failed(seen: Evidence, reasons: tuple[Reason, ...]) -> dict[tuple[str, str], list[ConnectionProblem]]:
-    """Problems by host of the client and end that it connected to."""
+    """Return problems by host of the client and end that it connected to."""
     found: dict[tuple[str, str], list[ConnectionProblem]] = {}
     for one in seen.problems(*reasons):
         host = host_of(one.connection)
@@ -92,7 +92,7 @@ def failed(seen: Evidence, reasons: tuple[Reason, ...]) -> dict[tuple[str, str],
 
 
 def seen_of(problems: list[ConnectionProblem]) -> Seen:
-    """How many, and since when."""
+    """Return how many, and since when."""
     seen = Seen()
     for one in sorted(problems, key=lambda problem: problem.connection.start_ns):
         info = one.connection
@@ -101,7 +101,7 @@ def seen_of(problems: list[ConnectionProblem]) -> Seen:
 
 
 def parties(host: str, end: str, problems: list[ConnectionProblem]) -> frozenset[Party]:
-    """The host, the end, and what clients called themselves."""
+    """Return the host, the end, and what clients called themselves."""
     ids = {one.connection.client_id for one in problems}
     return frozenset(
         {

@@ -23,11 +23,11 @@ class GroupDenied(ErrorCause):
     cites = ("org.apache.kafka.common.protocol.Errors#GROUP_AUTHORIZATION_FAILED", "KIP-290 Motivation")
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """All groups that a client is refused."""
+        """Return all groups that a client is refused."""
         return key.client
 
     def sentence(self, errors: Errors) -> str:
-        """Who, and which groups."""
+        """Return who, and which groups."""
         groups = errors.names("group")
         named = f"group {quoted(groups)}" if groups else "its group"
         return (

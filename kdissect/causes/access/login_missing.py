@@ -29,7 +29,7 @@ class LoginMissing(Cause):
     explains = ("broker-closes", "connection-churn", "metadata-storm", "unanswered-requests")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each broker."""
+        """Yield each broker."""
         for found in refusals(seen.facts("RefusalFact.closed_before_login")):
             wants, who = _has_sasl(seen, found.broker), clients_text(found.clients)
             keys = dict.fromkeys(fact.evidence.api_key or 0 for fact in found.facts)
@@ -49,7 +49,9 @@ class LoginMissing(Cause):
 
 
 def _has_sasl(seen: Evidence, broker: str) -> bool:
-    """Whether a broker accepted a SaslHandshake; without SASL it refuses with ILLEGAL_SASL_STATE (KIP-43)."""
+    """Return whether a broker accepted a SaslHandshake. Without SASL it refuses with ILLEGAL_SASL_STATE
+    (KIP-43).
+    """
     return any(
         api == "SaslHandshake" and to == broker and tally.exchanges > tally.failed
         for (api, _, _, to), tally in seen.tallies

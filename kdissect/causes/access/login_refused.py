@@ -24,7 +24,7 @@ class LoginRefused(ErrorCause):
     codes = frozenset({_SASL_AUTHENTICATION_FAILED})
     apis = frozenset({_SASL_AUTHENTICATE})
     help = (
-        "Check user and password (sasl.jaas.config), or the token, against what the broker has; for SCRAM: "
+        "Check user and password (sasl.jaas.config), or the token, against what the broker has. For SCRAM: "
         "kafka-configs.sh --describe --entity-type users."
     )
     cites = ("KIP-152 Motivation", "org.apache.kafka.common.protocol.Errors#SASL_AUTHENTICATION_FAILED")
@@ -33,11 +33,11 @@ class LoginRefused(ErrorCause):
     explains = ("connection-churn", "metadata-storm", "broker-closes")
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """A client, whichever broker it asks."""
+        """Return a client, whichever broker it asks."""
         return key.client.address, key.client.client_id
 
     def sentence(self, errors: Errors) -> str:
-        """Who, and where."""
+        """Return who, and where."""
         return (
             f"{clients_text(errors.clients)} cannot log in: {joined(errors.brokers)} refused its credentials"
             f" {times(errors.seen.times)}."

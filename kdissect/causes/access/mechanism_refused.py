@@ -24,7 +24,7 @@ class MechanismRefused(ErrorCause):
     help = (
         "Set sasl.mechanism of the client to one that the listener has, or add it to"
         " sasl.enabled.mechanisms of "
-        "the brokers. SaslHandshake's answer names those there are."
+        "the brokers. SaslHandshake's answer lists the enabled mechanisms."
     )
     cites = ("KIP-43 Motivation", "KIP-152 Motivation")
 
@@ -32,11 +32,11 @@ class MechanismRefused(ErrorCause):
     explains = ("connection-churn", "metadata-storm", "broker-closes")
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """A client, whichever broker it asks."""
+        """Return a client, whichever broker it asks."""
         return key.client
 
     def sentence(self, errors: Errors) -> str:
-        """Who, and where."""
+        """Return who, and where."""
         return (
             f"{clients_text(errors.clients)} cannot log in: it asked {times(errors.seen.times)} for a SASL"
             " mechanism"

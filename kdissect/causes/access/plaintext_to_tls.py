@@ -8,7 +8,7 @@ from kdissect.session.problem import Reason
 
 
 class PlaintextToTls(FailedConnection):
-    """Connections that came to nothing so."""
+    """Connections that failed for that reason."""
 
     id = "plaintext-to-tls"
     title = "A client speaks plaintext to a TLS port"
@@ -16,13 +16,12 @@ class PlaintextToTls(FailedConnection):
     help = (
         "Set security.protocol of the client to SSL or SASL_SSL, or have it connect to the port of a"
         " listener without TLS. "
-        "The client reads the alert as the size of an answer, and complains of 352518912 bytes or of its"
-        " memory."
+        "The client reads the alert as a response size, and reports 352518912 bytes or too little memory."
     )
     cites = ("org.apache.kafka.clients.CommonClientConfigs#SECURITY_PROTOCOL_CONFIG", "RFC 8446 section 6")
 
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
-        """Who, and where."""
+        """Return who, and where."""
         return (
             f"{host} speaks plaintext to {end}, which speaks TLS: {often(problems)} it was answered with a"
             " TLS alert."

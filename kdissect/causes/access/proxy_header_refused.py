@@ -24,7 +24,7 @@ class ProxyHeaderRefused(FailedConnection):
     )
 
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
-        """Who, and where."""
+        """Return who, and where."""
         return (
             f"The proxy at {host} sends a PROXY protocol header to {end}: {often(problems)} the broker closed"
             f" {_how(problems)}, as a listener does that expects no header."

@@ -28,7 +28,7 @@ class SessionExpired(Cause):
     explains = ("broker-closes", "connection-churn", "duplicate-writes", "unanswered-requests")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each broker."""
+        """Yield each broker."""
         closed = {
             connection
             for key, at in seen.unanswered()

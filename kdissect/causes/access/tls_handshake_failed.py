@@ -17,7 +17,7 @@ _AGAIN = 3  # connections broken off so: one is a client that ends, or looks at 
 
 
 class TlsHandshakeFailed(FailedConnection):
-    """Connections that came to nothing so."""
+    """Connections that failed for that reason."""
 
     id = "tls-handshake-failed"
     title = "The TLS handshake fails"
@@ -36,11 +36,11 @@ class TlsHandshakeFailed(FailedConnection):
     claims = (Claim(SymptomKind.CONNECTION, details={str(Reason.CLOSED_AT_ONCE), str(Reason.TLS_LEFT)}),)
 
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
-        """Who, and where."""
+        """Return who, and where."""
         return f"{host} cannot connect to {end}: {often(problems)} {problems[0].problem.fact}."
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each host and end; and what TLS 1.3 hides."""
+        """Yield each host and end, and also failures that TLS 1.3 hides."""
         told = set()
         for found in super().find(seen):
             told |= {(one.kind, one.name) for one in found.parties}
@@ -55,11 +55,11 @@ class TlsHandshakeFailed(FailedConnection):
                 at.add(Packets(connection, -1, f"{key.host} > {key.broker}", start_ns))
             yield self.found(
                 f"{key.host} began TLS with {key.broker} {times(len(again))}, and each time that ended before"
-                " anything was asked: one end does not like the other's certificate, it seems.",
+                " the client sent a request: one end does not like the other's certificate, it seems.",
                 f"whoever connects from {key.host}",
                 {Party("host", key.host), Party("broker", key.broker)},
                 at,
                 Cost(errors=len(again)),
                 LOOKS,
-                "the alert that says why is encrypted from TLS 1.3 on; probes of the port look the same",
+                "the alert that says why is encrypted from TLS 1.3 on, and probes of the port look the same",
             )

@@ -8,7 +8,7 @@ from kdissect.session.problem import Reason
 
 
 class TlsToPlaintext(FailedConnection):
-    """Connections that came to nothing so."""
+    """Connections that failed for that reason."""
 
     id = "tls-to-plaintext"
     title = "A client speaks TLS to a plaintext port"
@@ -24,7 +24,7 @@ class TlsToPlaintext(FailedConnection):
     )
 
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
-        """Who, and where."""
+        """Return who, and where."""
         return (
             f"{host} speaks TLS to {end}, which speaks plaintext: {often(problems)} the broker closed without"
             " a byte."

@@ -14,7 +14,8 @@ from kdissect.schema.protocol_messages import api_name
 
 # org.apache.kafka.common.protocol.Errors
 _TOPIC_AUTHORIZATION_FAILED, _CLUSTER_AUTHORIZATION_FAILED = 29, 31
-# What a request needs on a topic (kafka.server.KafkaApis). All others that name topics describe them.
+# Operations that a request needs on a topic (kafka.server.KafkaApis). All other requests that name topics
+# describe them.
 _OPERATIONS = {
     "Write": frozenset({apis.PRODUCE, apis.ADD_PARTITIONS_TO_TXN}),
     "Read": frozenset({apis.FETCH, apis.OFFSET_COMMIT, apis.TXN_OFFSET_COMMIT, apis.SHARE_FETCH,
@@ -22,7 +23,8 @@ _OPERATIONS = {
     "Create": frozenset({19}), "Delete": frozenset({20, 21}), "Alter": frozenset({37}),
     "DescribeConfigs": frozenset({32}), "AlterConfigs": frozenset({33, 44}),
 }  # fmt: skip
-# Who asks for a producer id will write. Who looks for a coordinator, and does not write, will read.
+# A client that requests a producer id will write. A client that looks for a coordinator, and does not write,
+# will read.
 _OF_PRODUCERS = frozenset({apis.PRODUCE, apis.INIT_PRODUCER_ID})
 _OF_CONSUMERS = frozenset({apis.FETCH, apis.FIND_COORDINATOR, apis.SHARE_FETCH})
 
@@ -48,11 +50,11 @@ class TopicDenied(ErrorCause):
     claims = (errors_of({_CLUSTER_AUTHORIZATION_FAILED}, {apis.INIT_PRODUCER_ID}),)
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """All topics that a client is refused."""
+        """Return all topics that a client is refused."""
         return key.client
 
     def sentence(self, errors: Errors) -> str:
-        """Who, and which topics."""
+        """Return who, and which topics."""
         topics = errors.names("topic")
         named = f"topic {quoted(topics)}" if len(topics) == 1 else f"topics {quoted(topics)}"
         return (
@@ -60,7 +62,7 @@ class TopicDenied(ErrorCause):
         )
 
     def more(self, errors: Errors, seen: Evidence) -> str:
-        """The least permission: that of the requests, or of what the client is about to do."""
+        """Return the least permission: that of the requests, or of what the client is about to do."""
         which = "the topic" if len(errors.names("topic")) == 1 else "these topics"
         asked = {key.api_key for key in errors.keys}
         needs = [name for name, keys in _OPERATIONS.items() if keys & asked]
@@ -74,6 +76,6 @@ class TopicDenied(ErrorCause):
 
 
 def _sends(seen: Evidence, errors: Errors, api_keys: frozenset[int]) -> bool:
-    """Whether one of the clients sent requests of these APIs."""
+    """Return whether one of the clients sent requests of these APIs."""
     sent = {(api_name(key), one.client_id or "", one.address) for key in api_keys for one in errors.clients}
     return any(key[:3] in sent for key, _ in seen.tallies)

@@ -39,11 +39,11 @@ class WrongCluster(ErrorCause):
     explains = ("broker-closes", "connection-churn", "metadata-storm")
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """A broker."""
+        """Return a broker."""
         return key.broker
 
     def sentence(self, errors: Errors) -> str:
-        """Who is sent where."""
+        """Return the client, and the broker to which it is sent."""
         return (
             f"{joined(errors.brokers)} refused {times(errors.seen.times)} to serve"
             f" {clients_text(errors.clients)} (REBOOTSTRAP_REQUIRED): it is of another cluster, or another"
@@ -51,7 +51,7 @@ class WrongCluster(ErrorCause):
         )
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Clients that are refused, and those that work with the other cluster."""
+        """Yield refused clients, and clients that work with the other cluster."""
         refused = set[tuple[str | None, str]]()
         for errors in seen.errors(self.codes, self.apis, self.alike):
             refused.update((one.client_id, one.address) for one in errors.clients)

@@ -17,7 +17,7 @@ _LEAST = 3
 
 
 class BrokerCloses(Cause):
-    """Connections that were closed at once, or with requests under way."""
+    """Connections that were closed at once, or while requests waited."""
 
     id = "broker-closes"
     title = "A broker closes connections"
@@ -25,7 +25,7 @@ class BrokerCloses(Cause):
     help = (
         "See the broker's log at that time: too many connections (max.connections,"
         " max.connections.per.ip), a request that it"
-        " cannot read, a login that did not come; a proxy between, or connections.max.idle.ms shorter than"
+        " cannot read, a login that did not come, a proxy between, or connections.max.idle.ms shorter than"
         " a client is silent."
     )
     cites = (
@@ -40,7 +40,9 @@ class BrokerCloses(Cause):
     explains_by = frozenset({"client", "broker"})
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each broker; clients apart whose trouble another cause explains, with that cause."""
+        """Yield each broker, and separately its clients with trouble that another cause explains, with that
+        cause.
+        """
         found: dict[tuple[str, frozenset[Party]], tuple[Seen, dict[Client, None], set[bool]]] = {}
 
         def put(broker: str, client: Client, packets: Packets, *, is_reset: bool = False) -> None:
@@ -51,7 +53,7 @@ class BrokerCloses(Cause):
             resets.add(is_reset)
             clients[client] = None
 
-        # `broker-restarted` has those that a broker ended when it stopped.
+        # `broker-restarted` has the connections that a broker ended when it stopped.
         known = {one.connection for absence in seen.absences for one in absence.ended}
         for one in seen.problems(Reason.CLOSED_AT_ONCE):
             info = one.connection
@@ -66,7 +68,7 @@ class BrokerCloses(Cause):
                 is_back = any(start > ended.time_ns for start, _ in link.starts)
                 if ended.connection in known or not (ended.unanswered or is_back):
                     continue
-                what = "with requests under way" if ended.unanswered else "while the client had use for it"
+                what = "with requests in progress" if ended.unanswered else "while the client had use for it"
                 packets = Packets(ended.connection, -1, f"closed ({ended.how}) {what}", ended.time_ns)
                 is_reset = ended.how == CloseKind.RST and bool(ended.unanswered)
                 put(key.broker, Client(None, key.client_id, None, key.host), packets, is_reset=is_reset)

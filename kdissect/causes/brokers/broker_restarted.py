@@ -31,7 +31,7 @@ class BrokerRestarted(Cause):
     help = (
         "See the broker's log and its supervisor: a deployment, a crash, out of memory, a lost disk."
         " Controlled shutdown moves"
-        " leaders away before it goes; clients then notice little."
+        " leaders away before it stops, and clients then notice little."
     )
     cites = (
         "org.apache.kafka.common.protocol.Errors#NOT_LEADER_OR_FOLLOWER",
@@ -53,7 +53,7 @@ class BrokerRestarted(Cause):
     explains_by = PARTIES
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each time that a broker was away."""
+        """Yield each time that a broker was away."""
         for absence in seen.absences:
             broker, went, refused = absence.place[1], absence.ended, absence.refused
             at = Seen()
@@ -78,12 +78,12 @@ class BrokerRestarted(Cause):
                 at,
                 Cost(time_ns=away_ns * len({key.client_id for key in keys}), errors=len(refused)),
                 "connections {files} --problems",
-                "" if refused else "nobody tried to connect while it was away",
+                "" if refused else "no client tried to connect while it was away",
             )
 
 
 def _announced(seen: Evidence, absence: Absence) -> str:
-    """Whether the broker had asked its controller to shut down when its first connection ended."""
+    """Return whether the broker had asked its controller to shut down when its first connection ended."""
     for scope, node in seen.gathering.racks.nodes_at(*absence.place):
         packets = seen.gathering.log.shutdowns.peek((scope, node))
         if packets is not None and abs(absence.from_ns - packets.time_ns) <= _ANNOUNCED_NS:

@@ -32,7 +32,7 @@ class CoordinatorUnavailable(ErrorCause):
     explains = ("endless-rebalances", "stuck-consumer")
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """A client."""
+        """Return a client."""
         return key.client
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
@@ -41,13 +41,13 @@ class CoordinatorUnavailable(ErrorCause):
         return count >= _LEAST and _SPAN_NS <= span_ns <= count * _EVERY_NS
 
     def sentence(self, errors: Errors) -> str:
-        """Who, and for how long."""
+        """Return who, and for how long."""
         return (
             f"{clients_text(errors.clients)} found no coordinator for {duration(errors.seen.span_ns)}: it"
             " asked"
-            f" {times(errors.seen.times)} and was told to ask again."
+            f" {times(errors.seen.times)} and received a request to ask again."
         )
 
     def cost(self, errors: Errors) -> Cost:
-        """All that time nothing goes on."""
+        """Return all that time nothing goes on."""
         return Cost(time_ns=errors.seen.span_ns, errors=errors.seen.times)

@@ -1,4 +1,4 @@
-"""What clients and groups go through while a broker does not respond: effects of several causes."""
+"""Effects on clients and groups while a broker does not respond, which several causes have."""
 
 EFFECTS = (
     "leader-moved",

@@ -26,11 +26,11 @@ class HealthProbe(FailedConnection):
     cites = ("spec/000 Network",)
 
     def holds(self, problems: list[ConnectionProblem], seen: Evidence) -> bool:
-        """A client that ends while it connects looks so once."""
+        """Return a client that ends while it connects looks so once."""
         return len(problems) >= 5
 
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:
-        """Who, and how often."""
+        """Return who, and how often."""
         has_header = any(one.connection.proxy is not None for one in problems)
         what = "without more than a PROXY protocol header" if has_header else "without a byte"
         return f"{host} connected to {end} {often(problems)} and closed {what}, as health checks do."

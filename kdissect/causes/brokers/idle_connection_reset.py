@@ -32,7 +32,7 @@ class IdleConnectionReset(Cause):
     explains_by = frozenset({"client", "broker"})
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each broker."""
+        """Yield each broker."""
         served_after = seen.gathering.stalls.silences.served_after
         for found in seen.gathering.idle_resets.by_broker():
             of = [one for one in found if served_after(one.route) < one.silent_ns]
@@ -61,5 +61,7 @@ class IdleConnectionReset(Cause):
 
 
 def _come_again(of: list[IdleReset]) -> bool:
-    """Whether new connections end so, too: a machine that was restarted resets each of the old ones once."""
+    """Return whether new connections end so, too: a machine that was restarted resets each of the old ones
+    once.
+    """
     return any(one.start_ns > of[0].reset_ns for one in of)

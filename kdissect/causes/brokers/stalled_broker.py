@@ -19,7 +19,7 @@ _OTHERS = (
     "all of them stood still at one time: the network, or the machine that they or the capture share, may"
     " have done so instead"
 )
-_NOBODY = "nobody else sent anything then: the network, or the host that captured, may have stood still"
+_NOBODY = "no other host sent anything then: the network, or the host that captured, may have stood still"
 _ONE = "one client or connection alone waited each time: a request that takes long looks the same"
 _REPLICAS = (
     "all requests are Produces with acks=all or Fetches of replicas: others may have stood still instead"
@@ -48,7 +48,7 @@ class StalledBroker(Cause):
     explains_by = PARTIES
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each broker; those together that stood still at one time."""
+        """Yield each broker, or brokers together if they stalled at one time."""
         for places, moments in by_brokers(seen.stalls):
             yield self._of(seen, places, moments)
 
@@ -84,7 +84,7 @@ class StalledBroker(Cause):
 
 
 def _not_surer(seen: Evidence, places: tuple[Place, ...], found: list[Stall]) -> str:
-    """Why it is not sure."""
+    """Return why it is not sure."""
     if len(places) > 1:
         return _OTHERS
     if any(not one.is_seen for one in found):

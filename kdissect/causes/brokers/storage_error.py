@@ -25,13 +25,13 @@ class StorageError(ErrorCause):
     explains_by = frozenset({"client", "topic", "broker"})
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """A broker."""
+        """Return a broker."""
         return key.broker
 
     def sentence(self, errors: Errors) -> str:
-        """Which broker, and which topics."""
+        """Return which broker, and which topics."""
         return (
-            f"Broker {joined(errors.brokers)} told {clients_text(errors.clients)}"
-            f" {times(errors.seen.times)} that it cannot"
+            f"Broker {joined(errors.brokers)} reported to"
+            f" {clients_text(errors.clients)} {times(errors.seen.times)} that it cannot"
             f" use its storage for {quoted(errors.names('topic'))}."
         )

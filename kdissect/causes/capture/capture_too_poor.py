@@ -1,4 +1,4 @@
-"""`capture-too-poor`: so much is missing from the capture that little can be said."""
+"""`capture-too-poor`: the capture lacks too much for conclusions."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kdissect.report.quantities import byte_count
 from kdissect.tls.tls_info import HOLE, NO_HANDSHAKE, NO_KEY_LOG, NO_SERVER_HELLO, is_about_keys
 
 _NOT_CAPTURED = frozenset({HOLE, NO_HANDSHAKE, NO_SERVER_HELLO})
-_MUCH = 0.05  # of all bytes, or frames of all exchanges: what is left may tell anything
+_MUCH = 0.05  # of all bytes, or of frames in all exchanges: the existing part may be misleading
 
 
 class CaptureTooPoor(Cause):
-    """Packets that were lost on the way into the file, frames that were cut, nothing that can be read."""
+    """Packets that were lost on the way into the file, frames that were cut, no readable traffic."""
 
     id = "capture-too-poor"
     title = "The capture lacks too much"
@@ -38,7 +38,7 @@ class CaptureTooPoor(Cause):
     cites = ("RFC 9293 section 3.8",)
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """The whole capture."""
+        """Yield the whole capture."""
         facts = seen.gathering.blind.facts()
         links = seen.gathering.links.items()
         (lost, total), cut = seen.lost_bytes, facts["cut_frames"]
@@ -65,7 +65,7 @@ class CaptureTooPoor(Cause):
         exchanges = seen.gathering.traffic.total.exchanges
         is_much = bool(flaw) or not exchanges or lost > _MUCH * (total + lost) or cut > _MUCH * exchanges
         found = self.found(
-            f"Much is missing: {'; '.join(reasons)}. This page describes the rest.",
+            f"Much is missing: {'; '.join(reasons)}. This page describes the other causes.",
             "whoever reads this page",
             (),
             at,
@@ -77,14 +77,14 @@ class CaptureTooPoor(Cause):
         yield found._replace(severity=Severity.STOPS) if is_much else found
 
     def _help(self, reasons: Counter[str]) -> str:
-        """What helps where nothing but TLS was seen."""
+        """Return the help if all traffic was TLS."""
         if not reasons or any(map(is_about_keys, reasons)):
             return self.help
         return self.help_with_start if reasons.keys() <= _NOT_CAPTURED else self.help_with_tls
 
 
 def _encrypted(reasons: Counter[str]) -> str:
-    """Why nothing but TLS was seen."""
+    """Return why all traffic was unreadable TLS."""
     if set(reasons) <= {NO_KEY_LOG}:
         return "all that there is is encrypted, and there are no keys"
     return f"all that there is is encrypted ({', '.join(why for why, _ in reasons.most_common())})"

@@ -30,7 +30,7 @@ class CommitStorm(Cause):
     cites = ("org.apache.kafka.clients.consumer.ConsumerConfig#AUTO_COMMIT_INTERVAL_MS_CONFIG",)
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client and coordinator."""
+        """Yield each client and coordinator."""
         for (api, client_id, host, broker), tally in seen.tallies:
             if api != "OffsetCommit" or tally.exchanges < _LEAST:
                 continue

@@ -1,4 +1,6 @@
-"""`fetch-session-churn`: fetch sessions are built anew again and again, or there is no room for them."""
+"""`fetch-session-churn`: fetch sessions are rebuilt again and again, or the broker has no capacity
+for them.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,8 @@ _FACTS = (
     "FetchFact.topic_ids_refused",
     "FetchFact.created",
 )
-# Reasons for a new session that are no fault of the broker: the client came back, ended the session, or asks
-# for another one with each Fetch, as @platformatic/kafka 1.35.0 does (captures/healthy).
+# Reasons for a new session that are not a fault of the broker: the client came back, ended the session, or
+# asks for another one with each Fetch, as @platformatic/kafka 1.35.0 does (captures/healthy).
 _ROUTINE = frozenset({"new connection", "closed by the client", "no partitions left", NOTHING_SEEN})
 
 
@@ -42,7 +44,7 @@ class FetchSessionChurn(Cause):
     explains = ("spinning-consumer",)
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each broker."""
+        """Yield each broker."""
         lost: dict[str, int] = {}
         clients: dict[str, dict[Client, None]] = {}
         for row in seen.fetchers:
@@ -65,7 +67,7 @@ class FetchSessionChurn(Cause):
             who = list(clients[broker])
             yield self.found(
                 f"Broker {broker} dropped or refused fetch sessions {plural(count, 'time')}:"
-                f" {joined([client_text(one) for one in who])} had to name all partitions anew each time.",
+                f" {joined([client_text(one) for one in who])} had to name all partitions again each time.",
                 joined([client_text(one) for one in who]),
                 parties_of(who) | {Party("broker", broker)},
                 at,

@@ -1,4 +1,4 @@
-"""`followers-not-used`: consumers say their rack, and still read from leaders in others."""
+"""`followers-not-used`: consumers name their rack, and still read from leaders in other racks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FETCHES = 5
 
 
 class FollowersNotUsed(Cause):
-    """Fetches from another rack, though a broker stands in the consumer's own."""
+    """Fetches from another rack, though a broker is in the consumer's own."""
 
     id = "followers-not-used"
     title = "Consumers read from another rack"
@@ -22,12 +22,12 @@ class FollowersNotUsed(Cause):
     help = (
         "Set replica.selector.class of the brokers to RackAwareReplicaSelector, and broker.rack of each,"
         " so that consumers"
-        " are sent to a replica near them; traffic between zones costs money."
+        " are sent to a replica near them. Traffic between zones costs money."
     )
     cites = ("KIP-392 Motivation", "org.apache.kafka.clients.consumer.ConsumerConfig#CLIENT_RACK_CONFIG")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client and broker."""
+        """Yield each client and broker."""
         racks = {row["broker"]: row["rack"] for row in seen.gathering.racks.facts([], [])["brokers"]}
         log = seen.gathering.log
         sent_on = {client for client, _ in dict(log.preferred.items())}
@@ -37,15 +37,14 @@ class FollowersNotUsed(Cause):
             if at.times < _FETCHES or client in sent_on or there in (None, own) or own not in racks.values():
                 continue
             yield self.found(
-                f"{client_text(client)} stands in rack '{own}' and read {byte_count(fetched.bytes)} in"
+                f"{client_text(client)} is in rack '{own}' and read {byte_count(fetched.bytes)} in"
                 f" {plural(at.times, 'Fetch', 'Fetches', spec=',')} from broker {broker} in rack"
-                f" '{there}'; no broker told it"
-                " of a replica nearer"
-                " to it.",
+                f" '{there}'; no broker named a"
+                " replica nearer to it.",
                 client_text(client),
                 parties_of([client]) | {Party("broker", broker)},
                 at,
                 Cost(bytes=fetched.bytes),
                 "stats {files} --by client_rack,broker_rack -Y 'api == Fetch'",
-                "whether a replica stands in its rack does not show",
+                "whether a replica is in its rack is not visible",
             )

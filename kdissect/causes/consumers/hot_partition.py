@@ -33,7 +33,7 @@ class HotPartition(Cause):
     cites = ("spec/000 Partitioning Strategies",)
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each topic whose partitions somebody reads."""
+        """Yield each topic whose partitions somebody reads."""
         ends: dict[tuple[str, str], dict[int, int]] = {}
         for ((scope, _, _), (topic, number)), position in seen.gathering.groups.positions.all():
             if position.high_watermark is not None:
@@ -74,12 +74,12 @@ class HotPartition(Cause):
                 at,
                 Cost(records=found[hot]),
                 "stats {files} --by partition",
-                "offsets count all records ever written, not only those of the capture",
+                "offsets count all records ever written, not only the records of the capture",
             )
 
 
 def _keys(row: Row, name: str) -> Iterator[tuple[str, str]]:
-    """What a topic's positions may be kept by: a later topic of the name first."""
+    """Yield the possible keys of a topic's positions, a later topic of the name first."""
     raw, cluster = _raw_id(row["topic_id"]), row.get("cluster", "")
     if raw is not None:
         yield cluster, later_topic(name, raw)

@@ -31,13 +31,13 @@ class LagSlowConsumer(Cause):
     title = "A consumer falls behind"
     help = (
         "Have more members read (up to the number of partitions), do less for each record, or do it in"
-        " parallel; see"
+        " parallel. See"
         " whether it waits for something else: a database, a service."
     )
     cites = ("KIP-62 Motivation", "org.apache.kafka.clients.consumer.ConsumerConfig#MAX_POLL_RECORDS_CONFIG")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each member."""
+        """Yield each member."""
         found = by_member(readings(seen))
         group_members: dict[str, list[str]] = {}
         for group, client_id, host in found:
@@ -75,6 +75,6 @@ class LagSlowConsumer(Cause):
 
 
 def _has_just_connected(seen: Evidence, one: Reading) -> bool:
-    """Whether a client had no time to commit what it read before it connected again."""
+    """Return whether a client had no time to commit what it read before it connected again."""
     starts = seen.gathering.links.starts_of(one.client_id, one.address)
     return bool(starts) and seen.last_ns - max(starts) < _COMMITS_NS

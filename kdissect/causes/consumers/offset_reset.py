@@ -24,7 +24,7 @@ class OffsetReset(ErrorCause):
     help = (
         "Records were deleted before the consumer read them (retention.ms, retention.bytes,"
         " DeleteRecords), or the topic"
-        " was made anew. auto.offset.reset says where it goes on: earliest reads again, latest skips."
+        " was created again. auto.offset.reset says where it goes on: earliest reads again, latest skips."
     )
     cites = (
         "org.apache.kafka.common.protocol.Errors#OFFSET_OUT_OF_RANGE",
@@ -33,11 +33,11 @@ class OffsetReset(ErrorCause):
     explains = ("offset-rewound",)
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """A client, whichever partitions."""
+        """Return a client, whichever partitions."""
         return key.client
 
     def sentence(self, errors: Errors) -> str:
-        """Who, and where."""
+        """Return who, and where."""
         return (
             f"{clients_text(errors.clients)} asked for offsets of topic {quoted(errors.names('topic'))}"
             " that are not there"
@@ -49,5 +49,5 @@ class OffsetReset(ErrorCause):
         return Cost(errors=errors.seen.times)
 
     def command(self, errors: Errors) -> str:
-        """Positions that jump."""
+        """Return positions that jump."""
         return "offsets {files} --table positions"

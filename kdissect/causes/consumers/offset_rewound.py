@@ -33,7 +33,7 @@ class OffsetRewound(Cause):
     )
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each group."""
+        """Yield each group."""
         outside = {one.packets for one in seen.gathering.rewinds.set_from_outside}
         found: dict[str, tuple[Seen, dict[Client, None], dict[str, None], int, bool]] = {}
         for back in seen.gathering.rewinds.found:

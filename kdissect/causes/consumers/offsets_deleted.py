@@ -22,7 +22,7 @@ class OffsetsDeleted(Cause):
     help = (
         "Ask who deleted the group or its offsets (kafka-consumer-groups.sh --delete, --delete-offsets)."
         " Members then begin where auto.offset.reset says: earliest reads all records again, latest skips"
-        " those that nobody has read. To begin elsewhere, use --reset-offsets instead."
+        " records that no member has read. To begin elsewhere, use --reset-offsets instead."
     )
     cites = (
         "KIP-496 Motivation",
@@ -32,7 +32,7 @@ class OffsetsDeleted(Cause):
     explains_by = frozenset({"group"})
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each group and each request that deleted."""
+        """Yield each group and each request that deleted."""
         found: dict[tuple[str, object], list[Missed]] = {}
         for one in seen.gathering.deleted_offsets.missed:
             if seen.reads(one.client):  # a tool that lists the offsets reads no records

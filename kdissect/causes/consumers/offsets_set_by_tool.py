@@ -25,7 +25,7 @@ class OffsetsSetByTool(Cause):
     cites = ("KIP-122 Motivation",)
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each group and client."""
+        """Yield each group and client."""
         found: dict[tuple[str, str | None, str], list[Moved]] = {}
         for one in seen.gathering.rewinds.set_from_outside:
             # A consumer without a subscription sets its own offsets.

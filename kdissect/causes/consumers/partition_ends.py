@@ -1,4 +1,4 @@
-"""Where the partitions of groups end, as far as any client was told, and how far their members are."""
+"""Ends of the partitions of groups, as far as brokers named them, and the positions of their members."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Reading(NamedTuple):
 
     @property
     def lag(self) -> int:
-        """Records that it has not read yet; 0 where nobody knows."""
+        """Records that it has not read yet, 0 if unknown."""
         if self.end is None or self.position is None:
             return 0
         return max(self.end - self.position, 0)
@@ -42,7 +42,7 @@ class Reading(NamedTuple):
 
     @property
     def undone(self) -> int:
-        """Records that it has not committed yet; those it has not read where it does not commit."""
+        """Records that it has not committed yet, or has not read yet if it does not commit."""
         if self.end is None or self.committed is None:
             return self.lag
         return max(self.end - self.committed, 0)
@@ -53,7 +53,7 @@ _Ends = dict[tuple[str, str, int], int]
 
 
 def readings(seen: Evidence) -> list[Reading]:
-    """All that members hold, or held."""
+    """Return all that members hold, or held."""
     positions = seen.gathering.groups.positions
     ends: _Ends = {}
     for ((scope, _, _), partition), position in positions.all():
@@ -109,7 +109,7 @@ def _reading(seen: Evidence, row: Row, one: Row, members: dict[str, Row], ends: 
 
 
 def _fetched_ns(seen: Evidence, client_id: str, host: str) -> int:
-    """When a client asked for records last."""
+    """Return when a client asked for records last."""
     return max(
         (tally.last_ns or 0 for key, tally in seen.tallies if key[:3] == ("Fetch", client_id, host)),
         default=0,
@@ -117,7 +117,9 @@ def _fetched_ns(seen: Evidence, client_id: str, host: str) -> int:
 
 
 def unread(seen: Evidence, group: str, topic: str) -> int:
-    """Records that were written to a topic in the capture, beyond those that members of a group read."""
+    """Return the number of records that were written to a topic in the capture, less those that members of a
+    group read.
+    """
     row = next((row for row in seen.topics if (row["topic"] or row["topic_id"]) == topic), None)
     if row is None:
         return 0

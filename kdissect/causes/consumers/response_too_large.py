@@ -29,7 +29,7 @@ class ResponseTooLarge(Cause):
     title = "A client refuses large responses"
     severity = Severity.STOPS
     help = (
-        "Raise the largest response that the client accepts (librdkafka: receive.message.max.bytes; sarama:"
+        "Raise the largest response that the client accepts (librdkafka: receive.message.max.bytes, sarama:"
         " MaxResponseSize) above fetch.max.bytes plus one batch, or lower fetch.max.bytes and"
         " max.partition.fetch.bytes. The client's log names its limit."
     )
@@ -40,7 +40,7 @@ class ResponseTooLarge(Cause):
     explains = ("connection-churn", "offset-not-passed")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client, broker and API."""
+        """Yield each client, broker and API."""
         broken_off = seen.gathering.broken_off
         whole = _refused(seen)
         for key in dict.fromkeys((*(of for of, _ in broken_off.found.items()), *whole)):
@@ -88,8 +88,8 @@ def _at(key: BrokenOffKey, cut: BrokenOff | None, same: list[tuple[SameRecords, 
     if not same:
         assert cut is not None  # there is one of the two
         return (
-            f"within a response to {key.api}: after {byte_count(cut.sent)} of a response of"
-            f" {byte_count(cut.size)}. It connects again, and accepts none of these responses."
+            f"within a response to {key.api}: after {byte_count(cut.sent)} from a response of"
+            f" {byte_count(cut.size)}. It connects again, and does not accept any of these responses."
         )
     places = joined(
         [f"topic '{of.topic}', partition {of.partition} from offset {of.offset:,}" for of, _ in same]
@@ -108,7 +108,7 @@ def _size(same: list[tuple[SameRecords, Refused]]) -> int:
 
 
 def _accepted(seen: Evidence, key: BrokenOffKey, cut: BrokenOff | None) -> float:
-    """The size that a whole response to the client has at least, in bytes: the largest mean of an API.
+    """Return the size that a whole response to the client has at least, in bytes: the largest mean of an API.
 
     0 for an API with other responses without their end, whose sizes are in the sum, too. Without `cut` the
     responses to the API itself count only if the client fetched again after them on the same connection.

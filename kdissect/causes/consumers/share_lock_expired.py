@@ -34,11 +34,11 @@ class ShareLockExpired(ErrorCause):
     )
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """A client of a group."""
+        """Return a client of a group."""
         return key.client, key.group
 
     def sentence(self, errors: Errors) -> str:
-        """Which group, and how often."""
+        """Return which group, and how often."""
         topics, groups = quoted(errors.names("topic")), quoted(errors.names("group"))
         return (
             f"The broker refused {plural(errors.seen.times, 'acknowledgement')} of"
@@ -52,6 +52,6 @@ class ShareLockExpired(ErrorCause):
         return "records that were acknowledged before have the same error as records whose lock expired"
 
     def command(self, errors: Errors) -> str:
-        """The story of the group."""
+        """Return the story of the group."""
         groups = errors.names("group")
         return f"groups {{files}} --group '{groups[0]}'" if groups else "groups {files}"

@@ -34,7 +34,7 @@ class SpinningConsumer(Cause):
     )
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client and broker."""
+        """Yield each client and broker."""
         for row in seen.fetchers:
             empty = max(row["empty_early"], row["empty"])
             if row["follower"] or row["requests"] < _LEAST:

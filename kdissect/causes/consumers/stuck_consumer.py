@@ -33,7 +33,7 @@ class StuckConsumer(Cause):
     explains = ("lag-slow-consumer",)
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each member."""
+        """Yield each member."""
         for members in by_member(readings(seen)).values():
             last_ns = max(one.worked_ns for one in members)
             silent_ns = max(one.heartbeat_ns for one in members) - last_ns
@@ -50,7 +50,7 @@ class StuckConsumer(Cause):
             at = seen_at(one.connection, f"group {one.group}", last_ns, seen.last_ns)
             client = Client(None, one.client_id, None, one.address)
             yield self.found(
-                f"{client_text(client)} of group '{one.group}' has not asked for records of"
+                f"{client_text(client)} of group '{one.group}' requested no records of"
                 f" {joined(topics)} for the last"
                 f" {duration(silent_ns)} of the capture, though it is a member and {grouped(undone)} or"
                 " more wait for it.",
@@ -65,7 +65,7 @@ class StuckConsumer(Cause):
 
 
 def by_member(found: list[Reading]) -> dict[tuple[str, str, str], list[Reading]]:
-    """Readings by group and member."""
+    """Return readings by group and member."""
     members: dict[tuple[str, str, str], list[Reading]] = {}
     for one in found:
         members.setdefault((one.group, one.client_id, one.address), []).append(one)
@@ -73,7 +73,7 @@ def by_member(found: list[Reading]) -> dict[tuple[str, str, str], list[Reading]]
 
 
 def seen_at(connection: str, what: str, from_ns: int, until_ns: int) -> Seen:
-    """Something that lasted, seen on a connection."""
+    """Return something that lasted, seen on a connection."""
     at = Seen()
     at.add(Packets(connection, -1, what, from_ns))
     at.last_ns = max(until_ns, from_ns)

@@ -1,1 +1,1 @@
-"""What one pass over the input gathers. No object is made for an exchange that tells nothing."""
+"""Evidence that one pass over the input gathers. An exchange without facts does not become an object."""

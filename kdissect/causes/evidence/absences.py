@@ -1,4 +1,4 @@
-"""When brokers were away: they ended their connections, and nobody could connect until they came back."""
+"""Times when brokers were away: they ended their connections, and refused new ones until they came back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ TOGETHER_NS = 8 * _SECOND_NS
 _LEAST = 2  # connections
 # A listener closes before the connections that it accepted: clients that come back at once are refused.
 _FIRST_NS = _SECOND_NS
-# Of a broker that nobody found away: connections, how far apart they end, and how long nobody came back.
+# For a broker without a failed attempt: connections, how far apart they end, and how long no client came
+# back.
 _LEAST_UNSEEN = 3
 _MOMENT_NS = _SECOND_NS // 10
 _AWAY_NS = 3 * _SECOND_NS
@@ -42,7 +43,7 @@ class Absence(NamedTuple):
 
     @property
     def until_ns(self) -> int:
-        """When it came back; else the last time that somebody found it away."""
+        """When it came back, or else the last time that a client found it away."""
         last_refused_ns = max((one.connection.start_ns for one in self.refused), default=0)
         return self.back_ns or max(self.ended[-1].time_ns, last_refused_ns)
 
@@ -50,7 +51,7 @@ class Absence(NamedTuple):
 def absences_of(
     place: Place, links: Sequence[tuple[LinkKey, Link]], refused: Iterable[ConnectionProblem]
 ) -> list[Absence]:
-    """All absences of a broker, in the order of time.
+    """Return all absences of a broker, in the order of time.
 
     A broker that accepts a connection is there: between two accepted connections lies one absence at most.
     """
@@ -71,9 +72,11 @@ def absences_of(
 def _between(
     accepted: Iterable[tuple[int, str]], ended: Sequence[Ended], refused: Iterable[ConnectionProblem]
 ) -> Iterable[tuple[int, list[Ended], list[ConnectionProblem]]]:
-    """What a broker ended and refused between two accepted connections, with the time of the second.
+    """Yield the connections that a broker ended and refused between two accepted connections, with the time
+    of the second.
 
-    A client that comes back while a broker stops is accepted, and its connection ends with the others.
+    A client that comes back while a broker stops is accepted, and its connection ends together with other
+    ones.
     """
     over_ns = {one.connection: one.time_ns for one in ended}
     parts: tuple[Iterable[tuple[int, int, str | Ended | ConnectionProblem]], ...] = (
@@ -99,7 +102,7 @@ def _is_within_moment(first: Ended, over_ns: int | None) -> bool:
 
 
 def _together(ended: list[Ended]) -> list[Ended]:
-    """The largest number of connections that the broker ended within a moment."""
+    """Return the largest number of connections that the broker ended within a moment."""
     first = best_first = best_last = 0
     for last, one in enumerate(ended, start=1):
         while one.time_ns - ended[first].time_ns > TOGETHER_NS:
@@ -110,7 +113,7 @@ def _together(ended: list[Ended]) -> list[Ended]:
 
 
 def _all_at_once(links: Iterable[tuple[LinkKey, Link]], went: list[Ended], back_ns: int) -> bool:
-    """Whether a broker that nobody found away ended all its connections at one moment, for a while.
+    """Return whether a broker without a failed attempt ended all its connections at one moment, for a while.
 
     Connections that are idle, or whose session is over, end one by one, and clients come back at once.
     """

@@ -10,7 +10,7 @@ from kdissect.decoders.generated.values import Value, present, sent
 from kdissect.schema.types import Array, Field, Struct
 from kdissect.stats.client import text_of
 
-MOST = 200  # errors of one response that are told apart
+MOST = 200  # different errors of one response
 MESSAGE_KEPT = 200  # characters of a broker's message
 _PARTITION = ("partition_index", "partition", "index")
 
@@ -28,7 +28,7 @@ class BodyError(NamedTuple):
 
 
 def body_errors(answer: Any) -> list[BodyError]:
-    """The errors of a decoded response, at most `MOST`."""
+    """Return the errors of a decoded response, at most `MOST`."""
     found: list[BodyError] = []
     for error in _errors(answer, None, None):
         found.append(error)
@@ -54,7 +54,7 @@ def _errors(value: Value, topic: str | bytes | None, partition: int | None) -> I
 
 @cache
 def _ways(of: Any) -> tuple[Field, ...]:
-    """The fields of a struct that are error codes, or lead to some."""
+    """Return the fields of a struct that are error codes, or lead to some."""
     return tuple(filter(_leads_to_errors, of.struct_fields))
 
 
@@ -66,20 +66,20 @@ def _leads_to_errors(field: Field) -> bool:
 def _place(
     value: Value, topic: str | bytes | None, partition: int | None
 ) -> tuple[str | bytes | None, int | None]:
-    """The topic and partition that a struct is about, if not those of the struct that it is in."""
+    """Return the topic and partition of a struct, or of the struct around it."""
     own = _named(value)
     number = next((item for name in _PARTITION if (item := sent(value, name)) is not None), None)
     return topic if own is None else own, number if isinstance(number, int) else partition
 
 
 def _message(value: Value) -> str:
-    """The broker's words beside an error code."""
+    """Return the broker's message next to an error code."""
     said = sent(value, "error_message")
     return text_of(said)[:MESSAGE_KEPT] if said else ""
 
 
 def _named(value: Value) -> str | bytes | None:
-    """The topic that a struct is about."""
+    """Return the topic that a struct is about."""
     topic_id = None
     for field, _, item in present(value):
         if field.entity == "topicName" and isinstance(item, (str, bytes)) and item:
@@ -90,7 +90,9 @@ def _named(value: Value) -> str | bytes | None:
 
 
 def asked(request: Any) -> tuple[str | None, str | None]:
-    """The group and the transactional id that a request names; None for a FindCoordinator with several."""
+    """Return the group and the transactional id that a request names; None for a FindCoordinator with
+    several.
+    """
     group = sent(request, "group_id")
     txn = sent(request, "transactional_id") or sent(request, "v3_and_below_transactional_id")
     kind, keys = sent(request, "key_type"), sent(request, "coordinator_keys") or [sent(request, "key")]

@@ -1,4 +1,4 @@
-"""Bytes that the other end cannot read, and who left behind them: from rules of `check`."""
+"""Bytes that the other end cannot read, and which end left after them: from rules of `check`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class BrokenKey(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """How often, and on how many connections the other end left right behind it (`left`)."""
+    """The number of faults, and the connections that the other end left right after one (`left`)."""
 
     seen: Seen
     expected: str
@@ -65,7 +65,7 @@ class BrokenBytes(FindingLog):
         return False
 
     def add(self, rule: Rule, finding: Finding) -> None:
-        """Take a finding; whose connection it is, is known when that ends."""
+        """Take a finding. The connection's parties are known when it ends."""
         place = finding.place
         waiting = self._open.get_or(place.connection, list)
         if waiting and waiting[-1][0].code == finding.code:

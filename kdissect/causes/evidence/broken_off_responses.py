@@ -34,7 +34,9 @@ class BrokenOffKey(NamedTuple):
 
 
 class BrokenOff:
-    """How often; the size of the smallest of these responses in bytes, what was sent of it, and all sizes."""
+    """The number of such responses, the size of the smallest one in bytes, its sent part, and the sum of all
+    sizes.
+    """
 
     __slots__ = ("seen", "sent", "size", "sum")
 
@@ -54,7 +56,9 @@ class SameRecords(NamedTuple):
 
 
 class Refused:
-    """How often, and how often the client reset the connection; bytes of the fewest records of a response."""
+    """The number of such responses, how often the client reset the connection, and the bytes of the fewest
+    records in a response.
+    """
 
     __slots__ = ("resets", "seen", "size")
 
@@ -81,7 +85,7 @@ class BrokenOffResponses:
         self.refused: Table[SameRecords, Refused] = Table(KEYS_KEPT)
         """Whole responses with records after which the client ended the connection at once."""
         self.accepted: Table[tuple[Client, str], int] = Table(KEYS_KEPT)
-        """Bytes of the most records of a response after which a client fetched again on that connection."""
+        """Bytes of the largest response's records after which a client fetched again on that connection."""
 
     def add(self, exchange: Exchange) -> None:
         """Take an exchange."""

@@ -65,7 +65,7 @@ class Clock:
 
     @property
     def flaw(self) -> str:
-        """Why durations and the order of connections are no evidence, as a sentence; empty if they are."""
+        """Why durations and the order of connections are no evidence, as a sentence. Empty if they are."""
         if self.went_back:
             return WENT_BACK
         if self.exchanges and not self._unit_ns:
@@ -79,7 +79,7 @@ class Clock:
             )
         if self.disorder_ns >= LATE_NS:
             return (
-                "packets stand in the capture after their acknowledgments, by as much as"
+                "packets follow in the capture after their acknowledgments, by up to"
                 f" {duration(self.disorder_ns)}: clocks differ, or the order was lost"
             )
         return ""

@@ -40,7 +40,7 @@ class ClusterMixups:
             known.setdefault(info.broker_address, info)
 
     def misled(self) -> Iterator[Misled]:
-        """Connections of clients that are also connected to the cluster that advertises the address."""
+        """Yield connections of clients that are also connected to the cluster that advertises the address."""
         for known in self._clients.values():
             clusters = {
                 None if one.identities is None else one.identities.cluster_of(one) for one in known.values()

@@ -101,7 +101,7 @@ class DeletedOffsets:
 
 
 def _groups(view: ExchangeView) -> Iterator[tuple[str, Any]]:
-    """The groups of a response to OffsetFetch without an error, each with its topics."""
+    """Yield the groups of a response to OffsetFetch without an error, each with its topics."""
     rows = sent(view.response, "groups", None)
     if rows is not None:
         yield from ((text_of(row.group_id), row.topics) for row in rows if not row.error_code)

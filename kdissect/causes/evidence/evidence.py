@@ -1,4 +1,4 @@
-"""What causes look at: what one pass gathered, as rows and logs, each made when first asked for."""
+"""Evidence for causes: the results of one pass, as rows and logs, each built on first use."""
 
 from __future__ import annotations
 
@@ -55,16 +55,16 @@ class Errors:
 
     @property
     def clients(self) -> list[Client]:
-        """Who was refused."""
+        """The clients that were refused."""
         return list(dict.fromkeys(key.client for key in self.keys))
 
     @property
     def brokers(self) -> list[str]:
-        """Who refused."""
+        """The brokers that refused."""
         return list(dict.fromkeys(key.broker for key in self.keys))
 
     def names(self, what: str) -> list[str]:
-        """The topics, groups or ids (`txn`) that they are about."""
+        """Return the topics, groups or ids (`txn`) that they are about."""
         return list(dict.fromkeys(name for key in self.keys if (name := getattr(key, what))))
 
     @property
@@ -95,7 +95,7 @@ class Refusals:
 
     @property
     def clients(self) -> list[Client]:
-        """Who was refused."""
+        """The clients that were refused."""
         return list(self._clients)
 
     @property
@@ -107,7 +107,9 @@ class Refusals:
 def refusals(
     facts: Iterable[KnownFact], by: Callable[[Fact], Hashable] = lambda fact: None
 ) -> list[Refusals]:
-    """Facts of known clients, those together that are of one broker and that `by` does not distinguish."""
+    """Return facts of known clients, those together that are of one broker and that `by` does not
+    distinguish.
+    """
     found: dict[Hashable, Refusals] = {}
     for known in facts:
         if known.client is not None:
@@ -117,13 +119,13 @@ def refusals(
 
 
 def parties_of(clients: Collection[Client]) -> frozenset[Party]:
-    """Clients as parties: by client id, and by host."""
+    """Return clients as parties: by client id, and by host."""
     ids = {Party("client", client.client_id) for client in clients if client.client_id}
     return frozenset(ids | {Party("host", client.address) for client in clients if client.address})
 
 
 class Evidence:
-    """What one pass gathered. Times are nanoseconds."""
+    """Results of one pass. Times are nanoseconds."""
 
     def __init__(self, gathering: Gathering) -> None:
         self.gathering = gathering
@@ -152,7 +154,7 @@ class Evidence:
 
     @cached_property
     def lost_bytes(self) -> tuple[int, int]:
-        """Bytes of connections that were not captured, and those that were."""
+        """Bytes of connections that were not captured, and bytes that were."""
         lost: int = self.gathering.blind.facts()["bytes_not_captured"]
         return lost, sum(link.bytes for _, link in self.gathering.links.items())
 
@@ -220,7 +222,7 @@ class Evidence:
         apis: Collection[int] | None = None,
         by: Callable[[ErrorKey], Hashable] = lambda key: key.client,
     ) -> Iterator[Errors]:
-        """Errors with these codes in answers of these APIs, those together that `by` tells alike."""
+        """Yield errors with these codes in responses of these APIs, grouped by the result of `by`."""
         found: dict[Hashable, Errors] = {}
         for key, seen in self.gathering.log.errors.items():
             if key.code in codes and (apis is None or key.api_key in apis):
@@ -229,13 +231,13 @@ class Evidence:
         yield from found.values()
 
     def said(self, errors: Errors) -> str:
-        """The broker's own words about errors, the first ones; empty if it says nothing."""
+        """Return the broker's first message about errors, or an empty text."""
         messages = self.gathering.log.messages
         return next((message for key in errors.keys if (message := messages.peek(key))), "")
 
     @cached_property
     def late(self) -> list[tuple[LateKey, Seen]]:
-        """Answers for which the broker took long, but for those that waited for a broker that was away."""
+        """Responses that took the broker long, except ones that waited for an absent broker."""
         held = self.gathering.stalls.held_by_absence_ns()
         return [
             (key, at)
@@ -244,7 +246,9 @@ class Evidence:
         ]
 
     def unanswered(self) -> list[tuple[UnansweredKey, Seen]]:
-        """Requests without an answer; of those that nobody ended with a close, the wait until the end."""
+        """Return requests without a response. If no close ended the wait, it lasts until the end of the
+        capture.
+        """
         log = self.gathering.log
         found = []
         for key, at in log.unanswered.items():
@@ -257,29 +261,31 @@ class Evidence:
         return found
 
     def connection_of(self, client_id: str | None, host: str, broker: str) -> str:
-        """A connection of a client to a broker; empty where there is none."""
+        """Return a connection of a client to a broker, or an empty text."""
         for key, link in self.gathering.links.items():
             if (key.client_id, key.host, key.broker) == (client_id, host, broker):
                 return link.first_id
         return ""
 
     def connection_of_client(self, client: Client) -> str:
-        """A connection of a client; empty where there is none."""
+        """Return a connection of a client, or an empty text."""
         for key, link in self.gathering.links.items():
             if (key.client_id, key.host) == (client.client_id, client.address):
                 return link.first_id
         return ""
 
     def facts(self, *kinds: str) -> list[KnownFact]:
-        """What histories told: `ThrottleFact.throttled` ..."""
+        """Return the facts of histories: `ThrottleFact.throttled` ..."""
         return [known for kind in kinds for known in self.gathering.facts.get(kind, ())]
 
     def problems(self, *reasons: Reason) -> list[ConnectionProblem]:
-        """Connections that came to nothing for one of these reasons."""
+        """Return connections that failed for one of these reasons."""
         return [one for one in self.gathering.problems if one.problem.reason in reasons]
 
     def node_endpoint(self, info: ConnectionInfo) -> NodeEndpoint | None:
-        """What named the end of a connection before it began, if that was NodeEndpoints alone."""
+        """Return the response that named the end of a connection before it began, if only
+        NodeEndpoints did.
+        """
         for host in names_of_end(info):
             found = self.gathering.log.endpoints.peek((info.capture_set, host, info.broker.port))
             if found is not None and found.packets.time_ns <= info.start_ns:
@@ -287,13 +293,13 @@ class Evidence:
         return None
 
     def accepted(self, place: Place) -> list[int]:
-        """When connections began that a broker accepted, in their order."""
+        """Return when connections began that a broker accepted, in their order."""
         links = self.gathering.links.of_broker(*place)
         return sorted({start for _, link in links for start, _ in link.starts})
 
     @cached_property
     def absences(self) -> list[Absence]:
-        """When brokers were away, those of one broker in the order of time."""
+        """Absences of brokers, for each broker in the order of time."""
         attempts: dict[Place, list[ConnectionProblem]] = {}
         for one in self.problems(*AWAY):
             attempts.setdefault(place_of(one.connection), []).append(one)
@@ -306,7 +312,7 @@ class Evidence:
         ]
 
     def is_served_during(self, absence: Absence) -> bool:
-        """Whether a broker sent responses while it seems to be away: it did not stop."""
+        """Return whether a broker sent responses while it seems to be away: it did not stop."""
         silences = self.gathering.stalls.silences
         return silences.is_served_within(absence.place, absence.ended[-1].time_ns, absence.until_ns)
 
@@ -325,14 +331,14 @@ class Evidence:
         ]
 
     def reads(self, client: Client) -> bool:
-        """Whether a client fetches records."""
+        """Return whether a client fetches records."""
         return any(
             api in _READS and (client_id, host) == (client.client_id or "", client.address)
             for (api, client_id, host, _), _ in self.tallies
         )
 
     def exchanges(self, api: str, host: str | None = None, broker: str | None = None) -> int:
-        """How many exchanges of an API there were."""
+        """Return how many exchanges of an API there were."""
         return sum(
             tally.exchanges
             for (name, _, at, to), tally in self.tallies

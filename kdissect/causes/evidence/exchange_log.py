@@ -1,4 +1,4 @@
-"""What marked exchanges show: errors, late answers, requests without an answer, readers held back."""
+"""Facts of marked exchanges: errors, late responses, requests without a response, delayed readers."""
 
 from __future__ import annotations
 
@@ -95,12 +95,12 @@ class Open:
         self.since_sum_ns += since_ns
 
     def waits(self, end_ns: int) -> tuple[int, int]:
-        """The longest wait until the end of the capture, and all waits."""
+        """Return the longest wait until the end of the capture, and all waits."""
         return max(end_ns - self.since_ns, 0), max(self.times * end_ns - self.since_sum_ns, 0)
 
 
 class NodeEndpoint(NamedTuple):
-    """An address in the NodeEndpoints of a response: the new leader's, beside an error (KIP-951)."""
+    """An address in the NodeEndpoints of a response: the new leader's, next to an error (KIP-951)."""
 
     node: int
     client: Client
@@ -122,7 +122,7 @@ class HeldKey(NamedTuple):
 
 
 class Held:
-    """How long it stood, and how many records were behind it at last."""
+    """How long it stalled, and how many records were after it at last."""
 
     __slots__ = ("behind", "readers", "seen")
 
@@ -133,7 +133,7 @@ class Held:
 
 
 class Fetched:
-    """Fetches of a client that says in which rack it stands; `bytes` is what came of them."""
+    """Fetches of a client that names its rack; `bytes` counts the returned records."""
 
     __slots__ = ("bytes", "rack", "seen")
 
@@ -144,7 +144,7 @@ class Fetched:
 
 
 class ExchangeLog:
-    """Takes exchanges with `add`, which tells whether one had anything to tell."""
+    """Takes exchanges with `add`, which returns whether one had facts."""
 
     def __init__(self, names: TopicNames) -> None:
         self._names = names
@@ -158,7 +158,7 @@ class ExchangeLog:
         self.late: Table[LateKey, Seen] = Table(KEYS_KEPT)
         self.unanswered: Table[UnansweredKey, Seen] = Table(KEYS_KEPT)
         self.open: Table[UnansweredKey, Open] = Table(KEYS_KEPT)
-        """Of `unanswered`, those on connections that nobody closed."""
+        """Of `unanswered`, those on connections that neither end closed."""
         self.held: Table[HeldKey, Held] = Table(KEYS_KEPT)
         self.may_create: Table[tuple[str, Client, str], Packets] = Table(KEYS_KEPT)
         """Topics that did not exist when a client asked for them in a way that creates them."""
@@ -169,18 +169,22 @@ class ExchangeLog:
         self.preferred: Table[tuple[Client, str], Seen] = Table(KEYS_KEPT)
         """Of these, answers that name another replica to read from."""
         self.shutdowns: Table[tuple[str, int], Packets] = Table(KEYS_KEPT)
-        """Nodes that asked their controller to shut down and were let go, by scope; the last time of each."""
+        """Nodes that asked their controller to shut down and were allowed to, by scope, with the last time
+        of each.
+        """
         self._identities: KnownIdentities | None = None
         self.quotas = QuotasSet()
         self.wanted = True
         self.exchanges = 0
 
     def cluster(self, scope: str) -> str:
-        """The cluster of the scope of errors; empty if it is not known, or if no other one was captured."""
+        """Return the cluster of the errors' scope, or an empty text if it is unknown, or if no other cluster
+        was captured.
+        """
         return "" if self._identities is None else self._identities.apart(scope)
 
     def add(self, exchange: Exchange) -> bool:
-        """Take an exchange; whether it is one of which each counts."""
+        """Take an exchange, and return whether each repetition counts."""
         is_of_quotas = exchange.api_key == ALTER_CLIENT_QUOTAS  # a filter does not change who set them
         if not self.wanted and not is_of_quotas:
             return False
@@ -250,7 +254,7 @@ class ExchangeLog:
     # times
 
     def _late(self, view: ExchangeView, client: Client) -> bool:
-        # What waited for responses to earlier requests alone is not late itself.
+        # A response that only waited for responses to earlier requests is not late itself.
         took_ns = at_broker_ns(view.exchange, waited_ns(view))
         if took_ns < LATE_NS:
             return False
@@ -269,7 +273,7 @@ class ExchangeLog:
         key = UnansweredKey(info.capture_set, api_key, client, info.broker_text, by)
         took_ns = 0 if close is None or by is None else close.time_ns - since_ns
         if close is not None and close.how is CloseKind.CAPTURE_END and close.time_ns >= info.end_ns:
-            # Not where the clock went back, or the connection was silent for so long that it was given up.
+            # Not if the clock went back, or if the connection was evicted after a long silence.
             self.open.get_or(key, Open).add(since_ns)
         self.unanswered.get_or(key, Seen).add(packets_of(view.evidence), max(took_ns, 0))
         return True
@@ -313,7 +317,9 @@ class ExchangeLog:
 
 
 def _creates(request: Any, code: int) -> bool:
-    """Whether a Metadata request has the broker create what it names (from version 4 on it says so)."""
+    """Return whether a Metadata request has the broker create what it names (from version 4 on it says
+    so).
+    """
     return bool(sent(request, "allow_auto_topic_creation", code == 5))
 
 
@@ -324,7 +330,7 @@ def _rows(answer: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _shuts_down(view: ExchangeView) -> bool:
-    """Whether a broker asked its controller to shut down, and may."""
+    """Return whether a broker asked its controller to shut down, and may."""
     if view.request is None or sent(view.response, "error_code"):
         return False
     if view.key == apis.BROKER_HEARTBEAT:

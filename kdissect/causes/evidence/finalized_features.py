@@ -13,7 +13,7 @@ _CHANGES_KEPT = 100  # of a broker
 
 
 class Offer(NamedTuple):
-    """What a broker says from a time on: finalized features with their levels, and keys of APIs."""
+    """A broker's statement from a time on: finalized features with their levels, and keys of APIs."""
 
     time_ns: int
     features: dict[str, int]
@@ -42,6 +42,6 @@ class FinalizedFeatures:
             offers.append(Offer(exchange.response.time_ns, features, keys))
 
     def at(self, capture_set: str, broker: str, time_ns: int) -> Offer | None:
-        """The last offer of a broker before a time."""
+        """Return the last offer of a broker before a time."""
         before = [one for one in self.offers.peek((capture_set, broker)) or () if one.time_ns <= time_ns]
         return before[-1] if before else None

@@ -66,7 +66,7 @@ class Gathering:
     def __init__(self, names: TopicNames, wants: Callable[[Exchange], bool] | None = None) -> None:
         self._wants = wants
         self._wanted_connections: set[str] = set()
-        """The open ones that had an exchange that counts; empty without `wants`."""
+        """Open connections that had an exchange that counts. Empty without `wants`."""
         self.names = names
         self.log = ExchangeLog(names)
         self.links = Links()
@@ -87,7 +87,7 @@ class Gathering:
         self.problems: list[ConnectionProblem] = []
         self.facts: dict[str, list[KnownFact]] = {}
         self.kinds: Counter[str] = Counter()
-        """Connections by what they carry, also those that do not count."""
+        """Connections by what they carry, including connections that do not count."""
         self.kafka_connections = 0
         """Those that count."""
         self.first_ns = self.last_ns = 0
@@ -151,8 +151,10 @@ class Gathering:
         self.blind.add(event)
 
     def takers(self) -> list[BlockTaker]:
-        """Who takes the exchanges of a block, instead of `add`: where that is compiled, and all count."""
-        assert self._counter is not None  # it is there where there are blocks
+        """Return the takers of a block's exchanges, which replace `add` in native builds if all exchanges
+        count.
+        """
+        assert self._counter is not None  # it exists if there are blocks
         of = BlockTaker.of_counted
         return [
             of(self.groups.count_block, self.groups.add),
@@ -208,7 +210,7 @@ class Gathering:
         return self._wants is None or info.id in self._wanted_connections
 
     def note_clock(self, files: Iterable[CaptureFile]) -> None:
-        """The files are read: note whether the clock of one of them was set back."""
+        """Note whether a clock was set back, after the files were read."""
         self.clock.went_back |= any(
             one.kind is AnomalyKind.TIME_STEP_BACK for file in files for one in file.anomalies
         )
@@ -223,7 +225,7 @@ class Gathering:
         if self._counter is not None:
             self._counter.catch_up()
 
-    # what the judge tells
+    # facts from the judge
 
     def _tell(self, fact: Fact, view: ConnectionView | None) -> None:
         kind = f"{type(fact.kind).__name__}.{fact.kind}"

@@ -61,7 +61,7 @@ class IdleResets:
             self._found.put(info.id, found)
 
     def by_broker(self) -> Iterator[list[IdleReset]]:
-        """Those of each broker, in the order of time."""
+        """Yield the resets of each broker, in the order of time."""
         found: dict[tuple[str, str], list[IdleReset]] = {}
         for one in self._found:
             found.setdefault((one.route[0], one.route[2]), []).append(one)

@@ -13,12 +13,12 @@ LINKS_KEPT = 10_000  # clients times brokers; 2 KB each
 _TIMES_KEPT = 2_000
 _SECOND_NS = 1_000_000_000
 _MOMENT_NS = 2 * _SECOND_NS
-_HANDSHAKE_BYTES = 1_700  # ClientHello and an alert, or Finished; the first requests of Kafka come behind it
+_HANDSHAKE_BYTES = 1_700  # ClientHello and an alert, or Finished. The first requests of Kafka come after it
 SHORT_NS = 10 * _SECOND_NS  # a connection that lasts less was not worth its logins
 
 
 class LinkKey(NamedTuple):
-    """Who is connected to whom."""
+    """A client and the broker that it is connected to."""
 
     capture_set: str
     host: str
@@ -70,7 +70,7 @@ class Link:
         """Connections on which the broker answered TLS with TLS."""
         self.packets = self.bytes = self.retransmissions = self.delayed_ns = 0
         self.zero_windows = self.zero_windows_of_broker = 0
-        """Windows that the client closed, and those that the broker closed."""
+        """Windows that the client closed, and windows that the broker closed."""
         self.resets = self.gap_bytes = self.last_ns = self.left_ns = 0
         """`left_ns`: the last time that the client ended a connection; 0: it ended none."""
         self.broken_off: list[tuple[int, str]] = []
@@ -92,7 +92,7 @@ class Link:
         return trips[len(trips) // 2] if trips else None
 
     def open_at(self, time_ns: int) -> int:
-        """How many connections were open at a time."""
+        """Return how many connections were open at a time."""
         begun = self.begun_before + sum(start <= time_ns for start, _ in self.starts)
         return begun - sum(end <= time_ns for end in self.ends)
 
@@ -144,7 +144,7 @@ class Link:
 
 
 def is_broken_off(info: ConnectionInfo) -> bool:
-    """Whether a TLS connection was ended with no more than a handshake on it.
+    """Return whether a TLS connection was ended with no more than a handshake on it.
 
     TLS 1.3 encrypts alerts: all that shows is that the client sends hardly more than its ClientHello. A
     client may leave it to the broker to close after its alert. Where keys open the handshake to its
@@ -174,7 +174,7 @@ class Links:
         self._links.get_or(key, Link).add(info)
 
     def of_broker(self, capture_set: str, broker: str) -> list[tuple[LinkKey, Link]]:
-        """Those to a broker."""
+        """Return those to a broker."""
         return [
             (key, link)
             for key, link in self.items()
@@ -182,7 +182,7 @@ class Links:
         ]
 
     def starts_of(self, client_id: str, host: str, broker: str | None = None) -> list[int]:
-        """When connections of a client began: to one broker, or to all."""
+        """Return when connections of a client began: to one broker, or to all."""
         return [
             start
             for key, link in self.items()
@@ -191,5 +191,5 @@ class Links:
         ]
 
     def items(self) -> list[tuple[LinkKey, Link]]:
-        """Each with its key."""
+        """Return each with its key."""
         return list(self._links.items())

@@ -24,7 +24,7 @@ _BETWEEN_BROKERS = frozenset({4, 5, 6, 7, 27})
 
 
 class Old(NamedTuple):
-    """What a client uses, and where."""
+    """Old versions that a client uses, and the exchanges."""
 
     kinds: dict[tuple[int, int], None]
     seen: Seen

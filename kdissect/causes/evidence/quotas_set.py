@@ -13,7 +13,7 @@ CHANGES_KEPT = 2_000  # 500 bytes each
 _CLIENT_ID, _USER = "client-id", "user"
 
 Entity = tuple[tuple[str, str | None], ...]
-"""Type and name of each part of what a quota is for; None: the default."""
+"""Type and name of a quota's entity, part by part. None: the default."""
 
 
 class QuotaSet(NamedTuple):
@@ -34,7 +34,7 @@ class QuotaSet(NamedTuple):
         return f"{self.name}={value:.10g} of {' and '.join(parts)}"
 
     def holds_for(self, client: Client) -> bool:
-        """Whether a quota is for a client; one for users only if the user is known."""
+        """Return whether a quota is for a client. A quota for users requires a known user."""
         own = {_CLIENT_ID: client.client_id, _USER: client.principal}
         return all(own.get(kind) is not None and name in (None, own[kind]) for kind, name in self.entity)
 
@@ -67,9 +67,9 @@ class QuotasSet:
                     )
 
     def of(self, client: Client, name: str, is_in: Callable[[str], bool], at_ns: int) -> QuotaSet | None:
-        """The quota of a name that a client had at a time, in clusters whose scope `is_in` takes.
+        """Return the quota of a name that a client had at a time, in clusters whose scope `is_in` takes.
 
-        As far as the capture shows: None if nobody set one before that time.
+        As far as the capture shows: None if no request set one before that time.
         """
         last: dict[tuple[str, Entity], QuotaSet] = {}
         for one in self._changes:

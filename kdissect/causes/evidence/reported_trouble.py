@@ -25,7 +25,7 @@ class ReportedTrouble(NamedTuple):
 
 
 def trouble_in(api_key: int, answer: Any) -> list[ReportedTrouble]:
-    """The trouble that a decoded response reports."""
+    """Return the trouble that a decoded response reports."""
     if api_key == apis.STREAMS_GROUP_HEARTBEAT:
         return list(_statuses(answer))
     if api_key == apis.SASL_AUTHENTICATE:
@@ -36,7 +36,7 @@ def trouble_in(api_key: int, answer: Any) -> list[ReportedTrouble]:
 
 
 def is_refusal(token: bytes) -> bool:
-    """Whether a token of the broker is the error of OAUTHBEARER: a JSON object with a status."""
+    """Return whether a token of the broker is the error of OAUTHBEARER: a JSON object with a status."""
     return token.startswith(b"{") and b'"status"' in token
 
 

@@ -26,7 +26,7 @@ BATCHES_KEPT = 10_000  # 200 bytes each
 RESENDS_KEPT = 1_000
 WAITING_KEPT = 1_000  # clients that gave up, whose next Produces are looked at
 _NEXT = 20  # of them: a retry comes first, with few in flight before it
-_RECORDS = 500  # of a batch that are held against those that come again
+_RECORDS = 500  # of a batch that are compared with later ones
 
 Place = tuple[str | bytes, int]
 """Topic, by name or id, and partition."""
@@ -46,9 +46,9 @@ class Attempt(NamedTuple):
         return self.answered_ns is not None
 
     def is_known_at(self, time_ns: int) -> bool:
-        """Whether the client had the response at a time: then it means to write the same once more.
+        """Return whether the client had the response at a time: then it means to write the same once more.
 
-        To be asked when the capture is over: the connection may have been closed before the response came.
+        Call it when the capture is over: the connection may have been closed before the response came.
         """
         close = self.connection.close
         if self.answered_ns is None or self.answered_ns > time_ns:
@@ -57,7 +57,7 @@ class Attempt(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """Who sent a batch that was answered late or not at all, and as what."""
+    """Sender of a batch that was answered late or not at all, and the producer."""
 
     producer: tuple[int, int, int]
     """Producer id, epoch, sequence."""
@@ -84,9 +84,9 @@ class Resend(NamedTuple):
 
 
 class _GivenUp:
-    """What a client gave up waiting for: its records by place, and how many more Produces are looked at.
+    """An abandoned Produce of a client: its records by place, and the number of further Produces to check.
 
-    `ends` are offsets that the records would have, if nobody else wrote since. `next` has the retries that
+    `ends` are offsets that the records would have if no other client wrote since. `next` has the retries that
     are there, by number in `Resends.found`, with the offset that follows: a broker that was stopped may write
     the first attempt after them.
     """
@@ -103,7 +103,7 @@ class _GivenUp:
 
 
 class Resends:
-    """Takes Produces as they end; those that are answered at once only while `waits`."""
+    """Takes Produces as they end, and promptly answered ones only while `waits`."""
 
     def __init__(self, names: TopicNames, written: WrittenOffsets) -> None:
         self._names = names
@@ -188,7 +188,7 @@ class Resends:
             self._given_up.pop(speaker)
 
     def _look(self, view: ExchangeView, attempt: Attempt) -> None:
-        """Hold a batch of an idempotent producer against others with the same records."""
+        """Compare a batch of an idempotent producer with earlier batches that have equal records."""
         for topic, partition, batch in _batches(view.exchange):
             if batch.producer_id == NO_PRODUCER_ID:
                 continue
@@ -242,7 +242,7 @@ def _batches(exchange: Exchange) -> list[tuple[str | bytes, int, RecordBatch]]:
 
 
 def _base_offsets(exchange: Exchange) -> dict[Place, int]:
-    """The offsets that a response gives to what was written, by partition."""
+    """Return the offsets that a response gives to what was written, by partition."""
     results = produce_results(exchange) or ()
     return {(topic, number): base for topic, rows in results for number, error, base in rows if not error}
 
@@ -252,7 +252,9 @@ def _as(batch: RecordBatch) -> tuple[int, int, int]:
 
 
 def _records(batch: RecordBatch) -> frozenset[bytes]:
-    """Digests of the records of a batch, whatever else is in it: a client may make another batch of them."""
+    """Return digests of a batch's records, whatever else is in it: a client may build another batch from
+    them.
+    """
     return frozenset(
         blake2b(repr((one.timestamp, one.key, one.value)).encode(), digest_size=16).digest()
         for one in read_records(batch, most=_RECORDS).records

@@ -1,5 +1,5 @@
-"""Committed offsets that go back, compared with the last one of the group, whoever commits; offsets that
-somebody outside a group sets; and the connections that carry commits.
+"""Committed offsets that go back, compared with the last one of the group, whoever commits, offsets that a
+client outside a group sets, and the connections that carry commits.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CONNECTIONS_KEPT = 10_000
 
 
 class Moved(NamedTuple):
-    """A commit of another offset than the one before."""
+    """A commit of an offset that differs from the one before."""
 
     group: str
     topic: str
@@ -41,7 +41,7 @@ class Moved(NamedTuple):
 
     @property
     def skipped(self) -> int:
-        """Offsets in between; less than 0 if it was set back."""
+        """Offsets in between. Less than 0 if it was set back."""
         return self.after - self.before
 
 
@@ -57,7 +57,7 @@ class Rewinds:
         self.set_from_outside: list[Moved] = []
         """By requests that name no member of the group."""
         self.moved: Table[str, int] = Table(COMMITS_KEPT)
-        """By group: when a commit had another offset than the one before."""
+        """By group: when a commit had an offset other than the previous commit's."""
         self.carriers: Table[str, tuple[str, str, str]] = Table(_CONNECTIONS_KEPT)
         """Connections that carry commits: client id, host and broker."""
         self._outsiders: Table[str, bool] = Table(_CONNECTIONS_KEPT)
@@ -98,8 +98,8 @@ class Rewinds:
             self.found.append(_moved(view, key, before, offset))
 
     def is_back(self, info: ConnectionInfo, group: str, commits: Commits, sent_ns: int) -> bool:
-        """Whether a commit of a block goes back somewhere, or may be from outside the group; else it is
-        learned.
+        """Return whether a commit of a block goes back somewhere, or may come from outside the group.
+        Otherwise record it.
         """
         if info.id not in self.carriers or info.id in self._outsiders:
             return True  # whether it names a member shows the first commit of each connection
@@ -121,7 +121,7 @@ class Rewinds:
             self.carriers.put(info.id, (info.client_id or "", host_of(info), info.broker_text))
 
     def carrying(self, client_id: str, host: str, broker: str) -> int:
-        """How many connections of a client to a broker carried commits that were answered."""
+        """Return how many connections of a client to a broker carried commits that were answered."""
         return sum(who == (client_id, host, broker) for _, who in self.carriers.items())
 
 
@@ -140,7 +140,7 @@ class WatchedGroups(GroupTraffic):
         self._goes_back = rewinds.is_back
 
     def _way_of(self, api_key: int, version: int) -> Way:
-        """Requests that delete offsets are added as exchanges, too."""
+        """Return requests that delete offsets are added as exchanges, too."""
         return False if api_key in DELETING else super()._way_of(api_key, version)
 
     def add(self, exchange: Exchange, wanted: bool = True) -> None:

@@ -10,11 +10,11 @@ from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL
 
 EVIDENCE_KEPT = 3  # exchanges of each kind: the first ones
-SPANS_KEPT = 1_000  # times from one moment to another, apart from each other: the first ones; 16 bytes each
+SPANS_KEPT = 1_000  # spans between two moments, apart from each other: the first ones, 16 bytes each
 
 
 class Seen:
-    """Things of one kind. `time_ns` is what they took, added up."""
+    """Things of one kind. `time_ns` is the sum of their durations."""
 
     __slots__ = ("connections", "evidence", "first_ns", "last_ns", "longest_ns", "spans", "time_ns", "times")
 
@@ -25,7 +25,7 @@ class Seen:
         self.evidence: list[Packets] = []
         self.connections: set[str] = set()
         self.spans = array("q")
-        """Of those whose end is known, from when to when they took, in turn."""
+        """Of stalls with a known end: start and end, in order."""
 
     def add(self, packets: Packets, time_ns: int = 0, until_ns: int | None = None) -> None:
         """Another one, which took so long, until a moment."""
@@ -86,7 +86,7 @@ class Seen:
 
 
 def packets_of(evidence: Evidence) -> Packets:
-    """Where an exchange is."""
+    """Return where an exchange is."""
     request, response = evidence.request, evidence.response
     refs = [ref for pair in (request, response) if pair is not None for ref in pair]
     version = "" if evidence.api_version is None else f" v{evidence.api_version}"

@@ -12,7 +12,7 @@ _BYTES = 8 << 20  # that a batch may have when it is decompressed
 
 
 def why_unread(records: bytes, *, is_whole: bool) -> str:
-    """What is wrong with the first batch of a response; else what a client needs to read it.
+    """Return the fault of a response's first batch, or else the feature that a client needs to read it.
 
     `is_whole`: all bytes of the records are here.
     """
@@ -38,6 +38,6 @@ def why_unread(records: bytes, *, is_whole: bool) -> str:
         return (
             f"the batches are whole and their checksums right: the client may not read"
             f" {CODEC_NAMES[batch.codec] if batch.codec < len(CODEC_NAMES) else f'codec {batch.codec}'}, or"
-            " not so much at once"
+            " not accept this amount at once"
         )
     return "the batches are whole and their checksums right"

@@ -1,4 +1,6 @@
-"""What was looked at, and what could not be: beside every answer, also beside `nothing wrong`."""
+"""Lists of the analyzed parts, and of the parts that could not be analyzed: with every answer, also with
+`nothing wrong`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from kdissect.session.info import ConnectionKind
 
 
 def looked_at(seen: Evidence) -> Iterator[str]:
-    """How much of what."""
+    """Yield how much of what."""
     gathering = seen.gathering
     total = gathering.traffic.total
     yield (
@@ -36,31 +38,33 @@ def looked_at(seen: Evidence) -> Iterator[str]:
 
 
 def nothing_judged(seen: Evidence) -> str:
-    """Why nothing can be judged, as a headline; empty if the capture holds Kafka exchanges."""
+    """Return why no part can be judged, as a headline, or an empty text if the capture has Kafka
+    exchanges.
+    """
     gathering = seen.gathering
     total = sum(gathering.kinds.values())
     if gathering.is_filtered and not gathering.traffic.total.exchanges:
-        return "nothing was judged: no exchange of the capture matches the filter"
+        return "kdissect could not judge anything: no exchange of the capture matches the filter"
     if gathering.traffic.total.exchanges or gathering.kinds[ConnectionKind.KAFKA]:
         return ""
     if not total:
-        return "nothing was judged: the capture holds no TCP connection"
+        return "kdissect could not judge anything: the capture holds no TCP connection"
     if gathering.kinds[ConnectionKind.NO_DATA] == total:
-        return f"nothing was judged: {plural(total, 'connection')}, and none of them carried a byte"
+        return f"kdissect could not judge anything: {plural(total, 'connection')}, all without data"
     if cut := gathering.kinds[ConnectionKind.CUT]:
         share = ("" if cut == total else f"{cut} of ") + plural(total, "connection")
-        return f"nothing was judged: the snapshot length cut off the data of {share}"
+        return f"kdissect could not judge anything: the snapshot length cut off the data of {share}"
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(gathering.kinds.items()))
-    return f"nothing was judged: no Kafka was found in {plural(total, 'connection')} ({kinds})"
+    return f"kdissect could not judge anything: no Kafka was found in {plural(total, 'connection')} ({kinds})"
 
 
 def not_seen(seen: Evidence) -> Iterator[str]:
-    """What hides causes."""
+    """Yield the gaps that may hide causes."""
     facts = seen.gathering.blind.facts()
     for kind, count in facts["opaque_connections"].items():
         yield from _opaque(kind, count, seen.gathering.blind.tls)
     if count := facts["connections_begun_before"]:
-        yield f"{plural(count, 'connection')} began before the capture: what was said first is not known"
+        yield f"{plural(count, 'connection')} began before the capture: their first messages are not known"
     if count := facts["connections_in_one_direction"]:
         yield f"{plural(count, 'connection')} captured in one direction only"
     if count := facts["bytes_not_captured"]:
@@ -78,7 +82,7 @@ def not_seen(seen: Evidence) -> Iterator[str]:
 
 
 def _opaque(kind: str, count: int, tls: Counter[str]) -> Iterator[str]:
-    """Connections of one kind that were not read; those over TLS by the reason."""
+    """Yield connections of one kind that were not read, for TLS by the reason."""
     if kind == ConnectionKind.TLS:
         yield from _encrypted(tls)
     elif kind == ConnectionKind.CUT:
@@ -88,9 +92,9 @@ def _opaque(kind: str, count: int, tls: Counter[str]) -> Iterator[str]:
 
 
 def _encrypted(reasons: Counter[str]) -> Iterator[str]:
-    """Connections over TLS that were not read, by the reason."""
+    """Yield connections over TLS that were not read, by the reason."""
     from kdissect.tls.tls_info import NO_KEY_LOG  # start-up: seldom needed
 
     for why, count in reasons.most_common():
-        told = "without keys (--keylog) nobody can look inside" if why == NO_KEY_LOG else why
+        told = "without keys (--keylog) kdissect cannot decode it" if why == NO_KEY_LOG else why
         yield f"{plural(count, 'connection')} not read: tls: {told}"

@@ -1,8 +1,8 @@
-"""A judge that marks the exchanges that a cause may ask for; its histories learn.
+"""A judge that marks the exchanges that a cause may need, while its histories learn.
 
 Of the rules of `check` it applies those about bytes that the other end cannot read (`broken_bytes`).
 
-Exchanges that no guard marks, and of which no machine tells anything, pass as rows (`rules.judging`).
+Exchanges that no guard marks, and about which no machine has a fact, pass as rows (`rules.judging`).
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ FETCH_LATE_NS = LATE_NS
 
 
 def _error_fields() -> tuple[str, ...]:
-    """The names of all fields that are error codes."""
+    """Return the names of all fields that are error codes."""
     fields = (field for api in all_apis() for field in all_fields(api.response))
     return tuple(dict.fromkeys(field.name for field in fields if field.is_error))
 
 
 class _Mark(BodyRule):
-    """Marks bodies, and says nothing of them."""
+    """Marks bodies, without findings."""
 
     def check(self, body: Body) -> Iterable[Violation]:
         """Nothing."""
@@ -117,7 +117,7 @@ class _MarkLate(ExchangeRule):
     guard = ExchangeFact.LATE
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
-        """All that do not wait on purpose."""
+        """Return all that do not wait on purpose."""
         return api_key not in WAITING
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterable[Violation]:
@@ -141,9 +141,7 @@ MARKS: tuple[Rule, ...] = (
 
 
 class WatchingJudge(Judge):
-    """Shows exchanges that are marked, or that a machine had something to tell of; facts; and connections
-    that came to nothing.
-    """
+    """Reports marked exchanges and exchanges with facts of a machine, the facts, and failed connections."""
 
     def __init__(
         self,
@@ -158,13 +156,13 @@ class WatchingJudge(Judge):
         self._show, self._tell, self._report = show, tell, report
 
     def is_advertised(self, info: ConnectionInfo) -> bool:
-        """Whether a response that lists brokers names the end of a connection, to whichever client."""
+        """Return whether a response that lists brokers names the end of a connection, to whichever client."""
         return self._history.connection_problems.is_advertised(info)
 
     def _judged(self, exchange: Exchange, view: ConnectionView) -> None:
         super()._judged(exchange, view)
         if self._show(exchange):
-            self._silent = None  # the next one that is alike counts, too
+            self._silent = None  # the next equal one counts, too
 
     def _facts(self, facts: Sequence[Fact], event: Exchange | None) -> None:
         for fact in facts:

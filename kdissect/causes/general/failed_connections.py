@@ -12,7 +12,7 @@ from kdissect.model.cause import Severity
 from kdissect.session.problem import Reason
 
 _WORDS = {
-    Reason.REFUSED: "the broker's address refused the connection: nobody listened there then",
+    Reason.REFUSED: "the broker's address refused the connection: no process listened there then",
     Reason.NO_ANSWER: "no answer came to the SYN",
     Reason.HTTP: "the client speaks HTTP",
     Reason.FOREIGN_ANSWER: "the end does not speak Kafka",
@@ -20,7 +20,7 @@ _WORDS = {
 
 
 class ConnectionsFail(GeneralCause):
-    """Connections that came to nothing (`session.problem`)."""
+    """Connections that failed (`session.problem`)."""
 
     id = "connections-fail"
     title = "Connections fail"
@@ -35,20 +35,20 @@ class ConnectionsFail(GeneralCause):
     cites = ("org.apache.kafka.clients.CommonClientConfigs#BOOTSTRAP_SERVERS_CONFIG",)
 
     def alike(self, symptom: Symptom) -> Hashable:
-        """The two ends, and the reason."""
+        """Return the two ends, and the reason."""
         return symptom.client.address, symptom.broker, symptom.detail
 
     def sentence(self, found: Together) -> str:
-        """Who, where, and why."""
+        """Return who, where, and why."""
         first = found.first
         words = _WORDS.get(Reason(first.detail))
         why = f"{words} ({first.message})" if words else first.message
         return f"{found.who} cannot use {first.broker}: {times(found.seen.times)} {why}."
 
     def weight(self, found: Together) -> Severity:
-        """Whether the client came through later."""
+        """Return whether the client came through later."""
         return Severity.DELAYS if found.goes_on else Severity.STOPS
 
     def command(self, found: Together) -> str:
-        """The connections."""
+        """Return the connections."""
         return LOOKS

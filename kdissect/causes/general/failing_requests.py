@@ -9,7 +9,7 @@ from kdissect.causes.ledger.symptom import Symptom, SymptomKind
 from kdissect.model.cause import Cost, Severity
 from kdissect.model.wording import plural
 
-_MOST = 0.5  # of the requests of that API
+_MOST = 0.5  # of the requests with that API
 _AGAIN = 3  # failures: fewer may be one program's mistake
 
 
@@ -26,11 +26,11 @@ class RequestsFail(GeneralCause):
     cites = ("org.apache.kafka.common.protocol.Errors#forCode",)
 
     def alike(self, symptom: Symptom) -> Hashable:
-        """An API and an error of one client, whatever the request is about."""
+        """Return an API and an error of one client, whatever the request is about."""
         return symptom.client, symptom.api_key, symptom.code
 
     def sentence(self, found: Together) -> str:
-        """How many of how many, with which error, and the broker's words."""
+        """Return how many of how many, with which error, and the broker's words."""
         first = found.first
         about = f" for {found.subjects}" if found.subjects else ""
         said = f" ({found.messages})" if found.messages else ""
@@ -52,9 +52,9 @@ class RequestsFail(GeneralCause):
         return Severity.DELAYS if often >= _AGAIN or not found.goes_on else Severity.WASTES
 
     def cost(self, found: Together) -> Cost:
-        """Each error."""
+        """Return each error."""
         return Cost(errors=found.seen.times)
 
     def command(self, found: Together) -> str:
-        """The exchanges."""
+        """Return the exchanges."""
         return f"inspect {{files}} -Y 'errors == {found.first.error}'"

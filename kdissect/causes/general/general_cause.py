@@ -1,4 +1,4 @@
-"""What general causes have in common: the symptoms of one kind that no other cause claims, in groups."""
+"""Common base of general causes: symptoms of one kind that no other cause claims, in groups."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Together:
 
     @property
     def clients(self) -> list[Client]:
-        """Who has the trouble."""
+        """The clients with the trouble."""
         return list(dict.fromkeys(one.client for one in self.symptoms))
 
     @property
@@ -38,12 +38,12 @@ class Together:
 
     @property
     def brokers(self) -> str:
-        """Who responds, or should."""
+        """The brokers that respond, or should."""
         return joined(list(dict.fromkeys(one.broker for one in self.symptoms)))
 
     @property
     def messages(self) -> str:
-        """What brokers say, in quotes; empty if they say nothing."""
+        """Messages of brokers, in quotes, or an empty text."""
         said = list(dict.fromkeys(one.message for one in self.symptoms if one.message))
         return joined([f'"{message}"' for message in said], _MESSAGES_SHOWN)
 
@@ -69,51 +69,54 @@ class Together:
 
     @property
     def subjects(self) -> str:
-        """What they are about: `topic 'a' and group 'b'`; empty if the requests do not name it."""
+        """Subjects of the requests: `topic 'a' and group 'b'`. Empty if the requests do not name one."""
         named = (("topic", "topic"), ("group", "group"), ("transactional id", "txn"))
         return " and ".join(f"{noun} {quoted(found)}" for noun, what in named if (found := self.names(what)))
 
     def names(self, what: str) -> list[str]:
-        """The topics, groups or transactional ids (`txn`) that they are about."""
+        """Return the topics, groups or transactional ids (`txn`) that they are about."""
         return list(dict.fromkeys(name for one in self.symptoms if (name := getattr(one, what))))
 
 
 class GeneralCause(Cause):
-    """Symptoms of one kind. General causes are last in the registry: all others have claimed before them."""
+    """Symptoms of one kind.
+
+    General causes are last in the registry: more specific causes have claimed before them.
+    """
 
     kind: ClassVar[SymptomKind]
     may_be_missing_packets = False
 
     def own_claims(self) -> tuple[Claim, ...]:
-        """All of its kind."""
+        """Return all of its kind."""
         return (Claim(self.kind),)
 
     def alike(self, symptom: Symptom) -> Hashable:
-        """What makes two symptoms one cause."""
+        """Return the key that makes two symptoms one cause."""
         return symptom.client
 
     @abstractmethod
     def sentence(self, found: Together) -> str:
-        """What happened, for people."""
+        """Return the event, for people."""
 
     def weight(self, found: Together) -> Severity:
-        """What it does to those it concerns."""
+        """Return its effect on the parties."""
         return self.severity
 
     def not_surer(self, found: Together) -> str:
-        """Why it is not sure; empty if it is."""
+        """Return why it is not sure, or an empty text."""
         return ""
 
     @abstractmethod
     def command(self, found: Together) -> str:
-        """What shows more."""
+        """Return the command that shows more."""
 
     def cost(self, found: Together) -> Cost:
-        """What it cost."""
+        """Return the cost."""
         return Cost(time_ns=found.seen.time_ns, errors=found.seen.times)
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each group of symptoms that is left in the ledger."""
+        """Yield each group of symptoms that is left in the ledger."""
         groups: dict[Hashable, list[Symptom]] = {}
         for symptom in seen.ledger.open(self.kind):
             groups.setdefault((symptom.scope, self.alike(symptom)), []).append(symptom)

@@ -13,7 +13,7 @@ from kdissect.report.quantities import duration
 
 
 class ResponsesLate(GeneralCause):
-    """Waits for one broker; network, throttle and waits by design do not count."""
+    """Waits for one broker, without network, throttle and waits by design."""
 
     id = "responses-late"
     title = "Responses come late"
@@ -27,11 +27,11 @@ class ResponsesLate(GeneralCause):
     cites = ("org.apache.kafka.clients.CommonClientConfigs#REQUEST_TIMEOUT_MS_CONFIG",)
 
     def alike(self, symptom: Symptom) -> Hashable:
-        """A broker."""
+        """Return a broker."""
         return symptom.broker
 
     def sentence(self, found: Together) -> str:
-        """How many waited for how long."""
+        """Return how many waited for how long."""
         seen = found.seen
         apis = joined(list(dict.fromkeys(one.api for one in found.symptoms)))
         took, longest = duration(seen.time_ns), duration(seen.longest_ns)
@@ -45,9 +45,9 @@ class ResponsesLate(GeneralCause):
         return "the packets show the wait, not what the broker waited for"
 
     def cost(self, found: Together) -> Cost:
-        """The time."""
+        """Return the time."""
         return Cost(time_ns=found.seen.time_ns)
 
     def command(self, found: Together) -> str:
-        """Times by broker."""
+        """Return times by broker."""
         return "stats {files} --by broker,api --split"

@@ -21,8 +21,8 @@ class OffsetNotPassed(GeneralCause):
     explains = ("lag-slow-consumer",)
     help = (
         "See the client's log for the records at this offset: a wrong checksum, a codec that it lacks, a"
-        " batch larger than its fetch limits. Upgrade or configure the client; the last resort is to set"
-        " the group's offset behind them (kafka-consumer-groups.sh --reset-offsets), which skips records."
+        " batch larger than its fetch limits. Upgrade or configure the client. The last resort is to set"
+        " the group's offset after them (kafka-consumer-groups.sh --reset-offsets), which skips records."
     )
     cites = (
         "KIP-74 Motivation",
@@ -32,11 +32,11 @@ class OffsetNotPassed(GeneralCause):
     )
 
     def alike(self, symptom: Symptom) -> Hashable:
-        """Partitions of one topic, for the same reason."""
+        """Return partitions of one topic, for the same reason."""
         return symptom.client, symptom.topic, symptom.message
 
     def sentence(self, found: Together) -> str:
-        """Who is stuck where, and why as far as the bytes show it."""
+        """Return the stuck clients and offsets, and the reason as far as the bytes show it."""
         places = joined(list(dict.fromkeys(one.detail for one in found.symptoms)))
         why = f" {found.first.message[:1].upper()}{found.first.message[1:]}." if found.first.message else ""
         went_on = " It got past them later." if found.goes_on else ""
@@ -53,7 +53,7 @@ class OffsetNotPassed(GeneralCause):
         )
 
     def cost(self, found: Together) -> Cost:
-        """The time, and what was sent in vain."""
+        """Return the time, and what was sent in vain."""
         return Cost(
             time_ns=found.seen.time_ns,
             retries=found.seen.times,
@@ -61,5 +61,5 @@ class OffsetNotPassed(GeneralCause):
         )
 
     def command(self, found: Together) -> str:
-        """The Fetches of the topic."""
+        """Return the Fetches of the topic."""
         return "inspect {files} --bodies -Y 'api == Fetch'"

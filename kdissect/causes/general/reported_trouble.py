@@ -25,11 +25,11 @@ class BrokerReportsTrouble(GeneralCause):
     cites = ("KIP-1071 Motivation", "RFC 7628 section 3.2.2")
 
     def alike(self, symptom: Symptom) -> Hashable:
-        """The same words to one client."""
+        """Return the same words to one client."""
         return symptom.client, symptom.group, symptom.message
 
     def sentence(self, found: Together) -> str:
-        """Who receives which words."""
+        """Return the clients, and the message that they receive."""
         first = found.first
         groups = found.names("group")
         where = f" of group {quoted(groups)}" if groups else ""
@@ -40,9 +40,9 @@ class BrokerReportsTrouble(GeneralCause):
         )
 
     def cost(self, found: Together) -> Cost:
-        """Each response."""
+        """Return each response."""
         return Cost(errors=found.seen.times)
 
     def command(self, found: Together) -> str:
-        """The exchanges."""
+        """Return the exchanges."""
         return f"inspect {{files}} --bodies -Y 'api == {found.first.api}'"

@@ -10,7 +10,7 @@ from kdissect.model.cause import Severity
 from kdissect.model.wording import plural
 from kdissect.report.quantities import duration
 
-_MOST = 0.5  # of the requests of that API
+_MOST = 0.5  # of the requests with that API
 _ENDS = {
     BROKER: "the broker closed the connection instead of responding",
     CLIENT: "the client closed the connection after it had waited",
@@ -32,11 +32,11 @@ class RequestsUnanswered(GeneralCause):
     cites = ("spec/000 Network", "org.apache.kafka.clients.CommonClientConfigs#REQUEST_TIMEOUT_MS_CONFIG")
 
     def alike(self, symptom: Symptom) -> Hashable:
-        """A client, an API and how it ended."""
+        """Return a client, an API and how it ended."""
         return symptom.client, symptom.api_key, symptom.detail
 
     def sentence(self, found: Together) -> str:
-        """How many of how many, and what ended them."""
+        """Return how many of how many, and what ended them."""
         first, seen = found.first, found.seen
         ends = _ENDS.get(first.detail, "the broker sent no response until the capture ended")
         return (
@@ -52,9 +52,9 @@ class RequestsUnanswered(GeneralCause):
     def not_surer(self, found: Together) -> str:
         """A close has no reason on the wire, and a response may follow after the capture."""
         if found.first.detail not in _ENDS:
-            return "the capture ended before the request was given up: a response may have followed"
+            return "the capture ended before the client gave up the request: a response may have followed"
         return "the packets show the close, not its reason"
 
     def command(self, found: Together) -> str:
-        """The exchanges."""
+        """Return the exchanges."""
         return "inspect {files} -Y 'state == unanswered'"

@@ -30,30 +30,30 @@ class UnreadableBytes(GeneralCause):
     cites = ("spec/000 Versioning and Compatibility",)
 
     def alike(self, symptom: Symptom) -> Hashable:
-        """A rule and the two ends."""
+        """Return a rule and the two ends."""
         return symptom.client, symptom.broker, symptom.detail
 
     def sentence(self, found: Together) -> str:
-        """Which bytes, and who left."""
+        """Return which bytes, and who left."""
         first = found.first
         name, _ = _WHOSE[first.detail]
         left = found.total_left
-        then = f" The other end closed the connection right behind it ({times(left)})." if left else ""
+        then = f" The other end closed the connection right after it ({times(left)})." if left else ""
         return (
             f"Bytes between {found.who} and {first.broker} break the rule {name} ({first.detail})"
             f" {times(found.seen.times)}: {first.message}.{then}"
         )
 
     def weight(self, found: Together) -> Severity:
-        """Whether the other end left, most times or sometimes."""
+        """Return whether the other end left, most times or sometimes."""
         if found.total_left > _MOST * found.seen.times:
             return Severity.STOPS
         return Severity.DELAYS if found.total_left else Severity.WASTES
 
     def cost(self, found: Together) -> Cost:
-        """Each place."""
+        """Return each place."""
         return Cost(errors=found.seen.times)
 
     def command(self, found: Together) -> str:
-        """The findings."""
+        """Return the findings."""
         return "check {files}"

@@ -38,11 +38,11 @@ class DuplicateStaticMember(ErrorCause):
     )
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """A group."""
+        """Return a group."""
         return key.group
 
     def sentence(self, errors: Errors) -> str:
-        """Which group, and who was shut out."""
+        """Return which group, and who was shut out."""
         group, often = quoted(errors.names("group")), times(errors.seen.times)
         if all(key.code == _UNRELEASED_INSTANCE_ID for key in errors.keys):  # KIP-848
             return (
@@ -55,6 +55,6 @@ class DuplicateStaticMember(ErrorCause):
         )
 
     def command(self, errors: Errors) -> str:
-        """The story of the group."""
+        """Return the story of the group."""
         groups = errors.names("group")
         return f"groups {{files}} --group '{groups[0]}'" if groups else "groups {files}"

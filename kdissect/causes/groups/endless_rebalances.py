@@ -13,13 +13,13 @@ from kdissect.model.cause import Cost, FoundCause
 from kdissect.report.quantities import duration
 
 _MANY = 6
-_EVERY_NS = 30 * SECOND_NS  # on the mean: more seldom is what deployments bring
-_HELD_UP_NS = 4 * SECOND_NS  # the same where members are seen that do not join; a new group waits 3 s
+_EVERY_NS = 30 * SECOND_NS  # on the mean: more seldom, deployments cause them
+_HELD_UP_NS = 4 * SECOND_NS  # this duration if members that do not join are seen, while a new group waits 3 s
 _OPEN_NS = 10 * SECOND_NS  # a rebalance that takes so long is stuck
 
 
 class EndlessRebalances(Cause):
-    """Many rebalances of which nothing else is the cause; or one that is under way for long."""
+    """Many rebalances without another cause, or a single one that lasts long."""
 
     id = "endless-rebalances"
     title = "A group rebalances all the time"
@@ -33,7 +33,7 @@ class EndlessRebalances(Cause):
     explains = ("stuck-consumer", "lag-slow-consumer")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each group."""
+        """Yield each group."""
         for story in stories(seen):
             yield from self._many(story)
             yield from self._open(story, seen)
@@ -70,7 +70,7 @@ class EndlessRebalances(Cause):
             return
         joined_names = [name for name in under_way["joined"] if name]
         at = story.seen_open(since_ns, seen.last_ns)
-        held = f"it waits for {quoted(waiting)}" if waiting else "nobody is seen that it waits for"
+        held = f"it waits for {quoted(waiting)}" if waiting else "no member is visible that it waits for"
         yield self.found(
             f"Group '{story.name}' has been rebalancing for {duration(seen.last_ns - since_ns)} when the"
             f" capture ends: {held}, and {story.stops} until then.",

@@ -23,7 +23,7 @@ class FlappingMember(Cause):
     help = (
         "See why this process ends and is started again (its exit code, its log, the limits of its"
         " container). "
-        "group.instance.id keeps a short absence from the others."
+        "group.instance.id keeps a short absence from causing a rebalance."
     )
     cites = (
         "KIP-345 Motivation",
@@ -33,7 +33,7 @@ class FlappingMember(Cause):
     explains = ("endless-rebalances", "member-crashed", "connection-churn")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each group."""
+        """Yield each group."""
         for story in stories(seen):
             name = flapping(story)
             if name is None:
@@ -51,7 +51,7 @@ class FlappingMember(Cause):
 
 
 def flapping(story: GroupStory) -> str | None:
-    """The member that comes and goes."""
+    """Return the member that comes and goes."""
     went, came = story.came(*_WENT), story.came("member_joined", "first_member")
     if not went:
         return None

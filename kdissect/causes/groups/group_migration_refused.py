@@ -16,8 +16,8 @@ _INCONSISTENT_GROUP_PROTOCOL, _GROUP_ID_NOT_FOUND = 23, 69  # org.apache.kafka.c
 # The heartbeats by which members join a group of each protocol (KIP-848, KIP-932, KIP-1071).
 _JOINS = {68: "consumer", 76: "share", 88: "streams"}
 _OTHERS = {68: "has the classic protocol", JOIN_GROUP: "has the consumer protocol"}
-# What Apache Kafka 4.4.0 says to such a heartbeat (GroupMetadataManager). A group that was deleted is
-# "not found" instead.
+# Messages of Apache Kafka 4.4.0 in response to such a heartbeat (GroupMetadataManager). A group that was
+# deleted is "not found" instead.
 _CANNOT = "Cannot upgrade classic group"
 _OF_OTHER_TYPE = ("is not a consumer group", "is not a share group", "is not a streams group")
 _POLICY = "online upgrade is disabled"
@@ -46,7 +46,7 @@ class GroupMigrationRefused(ErrorCause):
     )
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """A group, and the protocol that it does not accept."""
+        """Return a group, and the protocol that it does not accept."""
         return key.group, key.api_key
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
@@ -59,7 +59,7 @@ class GroupMigrationRefused(ErrorCause):
         return said.startswith(_CANNOT) or any(words in said for words in _OF_OTHER_TYPE)
 
     def sentence(self, errors: Errors) -> str:
-        """Who comes to which group, and with which protocol."""
+        """Return the clients, the group, and their protocol."""
         key = errors.keys[0]
         mine = _JOINS.get(key.api_key, "classic")
         other = _OTHERS.get(key.api_key, "is of another type")
@@ -70,7 +70,7 @@ class GroupMigrationRefused(ErrorCause):
         )
 
     def more(self, errors: Errors, seen: Evidence) -> str:
-        """The broker's words."""
+        """Return the broker's words."""
         said = seen.said(errors)
         policy = " (group.consumer.migration.policy)" if _POLICY in said else ""
         return f'The broker says: "{said}"{policy}' if said else ""
@@ -81,7 +81,9 @@ class GroupMigrationRefused(ErrorCause):
 
 
 def has_modern_members(errors: Errors, seen: Evidence) -> bool:
-    """Whether the capture has members of the refused members' group that speak the protocol of KIP-848."""
+    """Return whether the capture has members of the refused members' group that speak the protocol of
+    KIP-848.
+    """
     names = errors.names("group")
     return any(
         row["group"] in names

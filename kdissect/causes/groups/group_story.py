@@ -41,7 +41,7 @@ class Rebalance(NamedTuple):
 
 
 class GroupStory:
-    """One group. `client_id` and `address` tell members apart: a client that is started again is the same."""
+    """One group. `client_id` and `address` identify members: a client that is started again is the same."""
 
     def __init__(self, row: Row, facts: list[Fact]) -> None:
         self.row = row
@@ -62,12 +62,12 @@ class GroupStory:
 
     @property
     def stops(self) -> str:
-        """What a rebalance stops."""
+        """The activity that a rebalance stops."""
         return "reading stops on the partitions that move" if self.is_incremental else "the whole group stops"
 
     @property
     def is_resized(self) -> bool:
-        """Whether its rebalances are those of members that came once and left once.
+        """Whether its rebalances come from members that came once and left once.
 
         An incremental rebalance takes two steps: the first gives partitions back, the second gives them out.
         """
@@ -89,7 +89,7 @@ class GroupStory:
         return frozenset(found)
 
     def of_member(self, *names: str) -> frozenset[Party]:
-        """The group with these members."""
+        """Return the group with these members."""
         return self.parties | {Party("client", name) for name in names if name}
 
     def brought_about(self, *hows: str, name: str | None = None) -> list[Rebalance]:
@@ -101,13 +101,13 @@ class GroupStory:
         ]
 
     def came(self, *hows: str) -> Counter[str]:
-        """How often each member came or went so."""
+        """Return how often each member came or went so."""
         return Counter(
             member for one in self.rebalances for how, member in one.causes if how in hows and member
         )
 
     def cost(self, rebalances: list[Rebalance]) -> Cost:
-        """Members that waited, times how long."""
+        """Return members that waited, times how long."""
         return Cost(
             time_ns=sum(one.took_ns * max(one.members, 1) for one in rebalances), retries=len(rebalances)
         )
@@ -124,7 +124,7 @@ class GroupStory:
         return seen
 
     def seen_open(self, since_ns: int, until_ns: int) -> Seen:
-        """A rebalance that is under way, with the packets of the last one that was completed."""
+        """Return a rebalance in progress, with the packets of the last completed one."""
         seen = self.seen(self.rebalances[-1:])
         if not seen.times:
             seen.add(Packets("", -1, f"group {self.name}", since_ns))
@@ -133,7 +133,7 @@ class GroupStory:
 
 
 def stories(seen: Evidence) -> list[GroupStory]:
-    """All groups."""
+    """Return all groups."""
     facts: dict[str, list[Fact]] = {}
     for known in seen.facts(*_STEPS):
         facts.setdefault(known.fact.key[1], []).append(known.fact)
@@ -141,7 +141,8 @@ def stories(seen: Evidence) -> list[GroupStory]:
 
 
 def held_up(story: GroupStory) -> dict[str, int]:
-    """Members that did not join a rebalance in time though they lived, with their heartbeats meanwhile.
+    """Return members that did not join a rebalance in time though they lived, with their heartbeats
+    meanwhile.
 
     Their heartbeats were answered REBALANCE_IN_PROGRESS: they were not silent.
     """
@@ -162,11 +163,11 @@ def _rebalance(row: dict[str, Any]) -> Rebalance:
 
 
 def who(story: GroupStory) -> str:
-    """Whom a rebalance costs."""
+    """Return the parties with the cost of a rebalance."""
     return f"all members of group '{story.name}'"
 
 
 def rows_of(story: GroupStory, part: str) -> list[Row]:
-    """Rows of a part of the group."""
+    """Return the rows in a part of the group."""
     found: list[Row] = story.row[part]
     return found

@@ -26,8 +26,8 @@ class MemberCrashed(Cause):
     title = "A member of a group died"
     help = (
         "See why the process ended (killed, out of memory, its machine gone). Until its session ends"
-        " nobody reads its "
-        "partitions: session.timeout.ms says how long; a process that closes its consumer leaves at once."
+        " no member reads its "
+        "partitions: session.timeout.ms says how long. A process that closes its consumer leaves at once."
     )
     cites = (
         "KIP-62 Motivation",
@@ -37,7 +37,7 @@ class MemberCrashed(Cause):
     explains = ("endless-rebalances", "unanswered-requests", "stuck-consumer", "lag-slow-consumer")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each group."""
+        """Yield each group."""
         for story in stories(seen):
             spoke = {row["client_id"] for row in rows_of(story, "failures") if row["error"] in _FORGOTTEN}
             lost = [name for name in story.came(_LOST) if name not in spoke]
@@ -46,9 +46,9 @@ class MemberCrashed(Cause):
                 continue
             silent_ns = sum(_silence_ns(seen, story, one) for one in gone)
             yield self.found(
-                f"{quoted(lost)} of group '{story.name}' died without leaving ({times(len(gone))}); the"
+                f"{quoted(lost)} of group '{story.name}' died without leaving ({times(len(gone))}). The"
                 " group noticed when"
-                " its session was over, and nobody read its partitions until then.",
+                " its session was over, and no member read its partitions until then.",
                 who(story),
                 story.of_member(*lost),
                 story.seen(gone),
@@ -58,7 +58,7 @@ class MemberCrashed(Cause):
         yield from self._silent(seen)
 
     def _silent(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Members whose session is not over when the capture ends, and who send nothing any more."""
+        """Yield members whose session is not over when the capture ends, and who send nothing any more."""
         silent = _silent_members(seen)
         for story in stories(seen):
             for silent_ns, name, member in silent.get(story.name, ()):
@@ -71,7 +71,7 @@ class MemberCrashed(Cause):
                 yield self.found(
                     f"'{name}' of group '{story.name}' sent nothing for the last {duration(silent_ns)} of the"
                     f" capture and did not leave (before, a heartbeat every {duration(member.gaps.max)} at"
-                    " least): nobody reads its partitions until its session ends.",
+                    " least): no member reads its partitions until its session ends.",
                     who(story),
                     story.of_member(name),
                     at,
@@ -82,7 +82,8 @@ class MemberCrashed(Cause):
 
 
 def _silent_members(seen: Evidence) -> dict[str, list[tuple[int, str, MemberLog]]]:
-    """Members by group that hold partitions and miss their heartbeats, and whose client is silent, too.
+    """Return members by group that hold partitions and miss their heartbeats, and whose client is silent,
+    too.
 
     With how long they are silent, and the client id.
     """
@@ -105,7 +106,7 @@ def _silent_members(seen: Evidence) -> dict[str, list[tuple[int, str, MemberLog]
                 continue
             last_ns = max(member.last_heartbeat_ns, spoke.get((client.client_id, client.address), 0))
             is_silent = member.gaps.count and end_ns - last_ns > max(_SILENT_NS, _GAPS * member.gaps.max)
-            # A program that ended closed its connections; nobody misses it if the whole group ended.
+            # A program that ended closed its connections, and it does not matter if the whole group ended.
             is_over = left.get((client.client_id, client.address), 0) >= last_ns and not any(
                 other.last_heartbeat_ns > last_ns for other in log.members
             )

@@ -22,7 +22,7 @@ _ALWAYS_NS = 1 << 63
 
 
 class _Late:
-    """Partitions that moved late from one member to another."""
+    """Late moves of partitions from one member to another."""
 
     def __init__(self, by: str, to: str) -> None:
         self.by, self.to = by, to
@@ -39,7 +39,8 @@ class PartitionsNotReleased(Cause):
     severity = Severity.DELAYS
     help = (
         "See what the member does when partitions are revoked (onPartitionsRevoked, a commit, work on its"
-        " records): it blocks there, or does not poll. Nobody reads these partitions until it releases them."
+        " records): it blocks there, or does not poll. No member reads these partitions until it "
+        "releases them."
     )
     cites = (
         "KIP-848 Motivation",
@@ -49,7 +50,7 @@ class PartitionsNotReleased(Cause):
     explains_by = frozenset({"group"})
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each pair of members."""
+        """Yield each pair of members."""
         facts: dict[str, list[Fact]] = {}
         for known in seen.facts("ModernFact.assigned"):
             facts.setdefault(known.fact.key[1], []).append(known.fact)
@@ -101,12 +102,12 @@ def _late(story: GroupStory, facts: list[Fact]) -> list[_Late]:
 
 
 def _pause_ns(member: Row) -> int:
-    """The longest time between two heartbeats; 0: fewer than two were seen."""
+    """Return the longest time between two heartbeats; 0: fewer than two were seen."""
     return int((member["heartbeat_gap_ns"] or {}).get("max") or 0)
 
 
 def _until_ns(member: Row) -> int:
-    """When the member was removed from the group or left it."""
+    """Return when the member was removed from the group or left it."""
     return _ALWAYS_NS if member["gone_at"] is None else ns_of(member["gone_at"])
 
 

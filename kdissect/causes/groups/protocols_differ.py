@@ -32,7 +32,7 @@ class ProtocolsDiffer(ErrorCause):
         return super().holds(errors, seen) and not has_modern_members(errors, seen)
 
     def sentence(self, errors: Errors) -> str:
-        """Who, and which group."""
+        """Return who, and which group."""
         return (
             f"{clients_text(errors.clients)} may not join group {quoted(errors.names('group'))}: it has no"
             " assignment strategy"

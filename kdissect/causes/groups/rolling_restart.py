@@ -23,8 +23,8 @@ class RollingRestart(Cause):
     title = "The members of a group are restarted one by one"
     help = (
         "A deployment does this. With group.instance.id for each member (and a session longer than a"
-        " restart) it costs no "
-        "rebalance; cooperative assignment, or the new protocol (group.protocol=consumer), makes each one"
+        " restart) it costs no rebalance."
+        "Cooperative assignment, or the new protocol (group.protocol=consumer), makes each one"
         " cheaper."
     )
     cites = (
@@ -36,7 +36,7 @@ class RollingRestart(Cause):
     explains = ("endless-rebalances", "member-crashed", "connection-churn")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each group."""
+        """Yield each group."""
         for story in stories(seen):
             went, came = story.came(*_WENT), story.came("member_joined", "first_member")
             again = [name for name in went if came[name] > 1]

@@ -1,4 +1,4 @@
-"""`session-timeout-too-short`: members that live are taken for dead, or their session is not allowed."""
+"""`session-timeout-too-short`: brokers treat live members as dead, or refuse their session timeout."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FORGOTTEN = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"})
 HELP = (
     "Raise session.timeout.ms (group.consumer.session.timeout.ms of brokers for the new protocol) above"
     " the longest "
-    "pause of the members: garbage collection, a suspended machine, a busy processor; or shorten the pauses."
+    "pause of the members: garbage collection, a suspended machine, a busy processor, or shorten the pauses."
 )
 
 
@@ -41,7 +41,7 @@ class SessionTimeoutTooShort(Cause):
     )
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each group; and clients whose session the broker does not allow."""
+        """Yield each group, and the clients whose session timeout the broker refuses."""
         for story in stories(seen):
             forgotten = {
                 row["client_id"]: row["count"]
@@ -56,7 +56,7 @@ class SessionTimeoutTooShort(Cause):
             yield self.found(
                 f"Group '{story.name}' took {quoted(lost)} for dead {times(len(gone))}, and they were not:"
                 " they paused"
-                " longer than their session lasts, spoke again and had to join anew.",
+                " longer than their session lasts, spoke again and had to join again.",
                 who(story),
                 story.of_member(*lost),
                 story.seen(gone),

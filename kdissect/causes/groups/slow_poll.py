@@ -10,12 +10,12 @@ from kdissect.causes.groups.group_story import GroupStory, held_up, rows_of, sto
 from kdissect.causes.ledger.symptom import GROUP_ERRORS, errors
 from kdissect.model.cause import FoundCause
 
-_SILENT = 2  # times that one comes back which says nothing of it
+_SILENT = 2  # times that a member comes back without a stated reason
 _SAYS = "poll"  # "consumer poll timeout has expired." in the words of the Java client
 
 
 class SlowPoll(Cause):
-    """Members that leave and come back as they are: by their own reason, or by nothing else."""
+    """Members that leave and come back unchanged: by their stated reason, or without another reason."""
 
     id = "slow-poll"
     title = "A consumer takes too long between polls"
@@ -39,7 +39,7 @@ class SlowPoll(Cause):
     )
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each member of each group."""
+        """Yield each member of each group."""
         for story in stories(seen):
             yield from self._held_up(story)
             for name, says in _slow(story).items():
@@ -53,12 +53,12 @@ class SlowPoll(Cause):
                 why = (
                     ""
                     if says
-                    else "it left without a reason; a program that unsubscribes and subscribes looks so, too"
+                    else "it left without a reason. A program that unsubscribes and subscribes looks so, too"
                 )
                 yield self.found(
                     f"Consumer '{name}' of group '{story.name}' left {times(max(len(left), 1))} because it"
                     " did not ask for"
-                    f" records in time ({because}); each time {story.stops}.",
+                    f" records in time ({because}). Each time {story.stops}.",
                     who(story),
                     story.of_member(name),
                     story.seen(left or story.rebalances[-1:]),
@@ -68,7 +68,7 @@ class SlowPoll(Cause):
                 )
 
     def _held_up(self, story: GroupStory) -> Iterator[FoundCause]:
-        """Members that lived and did not join: they do that with the next poll."""
+        """Yield members that lived and did not join: they do that with the next poll."""
         for name, beats in held_up(story).items():
             lost = story.brought_about("member_lost", name=name)
             yield self.found(
@@ -84,7 +84,7 @@ class SlowPoll(Cause):
 
 
 def _slow(story: GroupStory) -> dict[str, bool]:
-    """Members by name, and whether they said so."""
+    """Return members by name, and whether they said so."""
     found: dict[str, bool] = {}
     members = rows_of(story, "members")
     static = {row["client_id"] for row in members if row["instance_id"]}

@@ -1,1 +1,1 @@
-"""Laws that every conclusion must survive: what contradicts a cause in the rest of the capture."""
+"""Laws that every conclusion must survive: facts in other parts of the capture that contradict a cause."""

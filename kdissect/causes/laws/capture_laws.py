@@ -33,7 +33,7 @@ ABSENCES = frozenset(
 )
 """Causes that conclude from what did not come: a response, a heartbeat, a request to leave or to join.
 
-Or from what came, as long as nothing else came before it: `_WHEN_POOR`.
+Or from what came, if it came first: `_WHEN_POOR`.
 """
 _WHEN_POOR = frozenset({"offset-rewound", "slow-network", "tls-handshake-failed", "version-refused"})
 TIMED = frozenset(
@@ -85,7 +85,7 @@ _SAID = frozenset({"slow-poll", "tls-handshake-failed"})
 """Those that one end names itself, if they are sure."""
 _SHORT = frozenset({"slow-network", "unreadable-bytes"})
 """Those that conclude from milliseconds, or from the order of packets of one connection."""
-# Errors that are normal for a while: so many take 5 and 10 s, for clients try again after 100 ms
+# Errors that are normal for a while: this number takes 5 and 10 s, because clients try again after 100 ms
 # (org.apache.kafka.clients.CommonClientConfigs#RETRY_BACKOFF_MS_CONFIG).
 _AT_LEAST = {"unknown-topic": 50, "coordinator-unavailable": 100}
 _FEW = 2
@@ -101,7 +101,7 @@ _PATIENCE_NS = 300 * SECOND_NS  # ten times request.timeout.ms of clients as it 
 
 
 def packets_were_captured(cause: FoundCause, seen: Evidence) -> str:
-    """What did not come may be among the packets that are missing."""
+    """Return the objection that the missing packets may contain the expected ones."""
     if cause.id == "tls-handshake-failed" and cause.certainty is Certainty.SURE:
         return ""  # one end says why
     lost, captured = seen.lost_bytes
@@ -132,7 +132,9 @@ def times_can_be_trusted(cause: FoundCause, seen: Evidence) -> str:
 
 
 def sessions_last_no_longer(cause: FoundCause, seen: Evidence) -> str:
-    """A coordinator removes a member when its session is over, half an hour at most unless configured."""
+    """Return a coordinator removes a member when its session is over, half an hour at most unless
+    configured.
+    """
     lasted_ns = cause.until_ns - cause.since_ns
     if lasted_ns > _SESSION_NS:
         return f"that lasts {duration(lasted_ns)}, longer than brokers let a session or rebalance last"
@@ -140,7 +142,7 @@ def sessions_last_no_longer(cause: FoundCause, seen: Evidence) -> str:
 
 
 def counts_once(cause: FoundCause, seen: Evidence) -> str:
-    """What taps on both sides of a NAT capture twice counts once."""
+    """Return the objection that taps on both sides of a NAT capture packets twice."""
     times, time_ns = _LEAST[cause.id]
     if seen.is_doubled and (cause.times < 2 * times or cause.cost.time_ns < 2 * time_ns):
         return "most connections were captured twice, with two addresses of their clients"

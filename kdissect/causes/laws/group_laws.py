@@ -10,7 +10,7 @@ from kdissect.model.cause import FoundCause
 
 
 def group_has_other_members(cause: FoundCause, seen: Evidence) -> str:
-    """A member holds up others only if there are others."""
+    """Return the objection that a member cannot hold up a group of which it is the only member."""
     for story in _of(cause, seen):
         if story.rebalances and max(one.members for one in story.rebalances) <= 1:
             return f"group '{story.name}' never had another member"
@@ -18,7 +18,9 @@ def group_has_other_members(cause: FoundCause, seen: Evidence) -> str:
 
 
 def lost_members_were_silent(cause: FoundCause, seen: Evidence) -> str:
-    """A member whose heartbeats go on until the end of the rebalance was removed for another reason."""
+    """Return a member whose heartbeats go on until the end of the rebalance was removed for another
+    reason.
+    """
     for story in _of(cause, seen):
         held = held_up(story)
         lost = set(story.came("member_lost"))
@@ -31,6 +33,6 @@ def lost_members_were_silent(cause: FoundCause, seen: Evidence) -> str:
 
 
 def _of(cause: FoundCause, seen: Evidence) -> list[GroupStory]:
-    """The groups that a cause concerns."""
+    """Return the groups that a cause concerns."""
     groups = named(cause, "group")
     return [story for story in stories(seen) if story.name in groups]

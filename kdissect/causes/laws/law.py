@@ -1,4 +1,4 @@
-"""What a law is: the causes that it is about, and what in a capture refutes them."""
+"""Definition of a law: the causes that it is about, and the facts in a capture that refute them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kdissect.model.cause import FoundCause
 
 
 class Law(NamedTuple):
-    """`refutes` names what contradicts a cause; empty if nothing in the capture does."""
+    """`refutes` returns the contradiction to a cause, or an empty text."""
 
     id: str
     says: str
@@ -19,5 +19,5 @@ class Law(NamedTuple):
 
 
 def named(cause: FoundCause, kind: str) -> set[str]:
-    """The names of the parties of one kind that a cause concerns."""
+    """Return the names of a cause's parties of one kind."""
     return {party.name for party in cause.parties if party.kind == kind}

@@ -119,7 +119,7 @@ LAWS: tuple[Law, ...] = (
     ),
     Law(
         "plaintext-listener",
-        "a listener speaks plaintext only if it answers nobody with TLS",
+        "a listener speaks plaintext only if it never answers with TLS",
         frozenset({"tls-to-plaintext"}),
         end_speaks_plaintext,
     ),
@@ -151,7 +151,7 @@ LAWS: tuple[Law, ...] = (
 
 
 def refuted_by(cause: FoundCause, seen: Evidence) -> RefutedCause | None:
-    """The first law that refutes a cause, with what contradicts it; None if the cause survives."""
+    """Return the first law that refutes a cause, with what contradicts it; None if the cause survives."""
     for law in LAWS:
         if cause.id in law.causes and (against := law.refutes(cause, seen)):
             return RefutedCause(cause.id, cause.sentence, law.says, against)

@@ -28,7 +28,7 @@ def handshake_shows_round_trip(cause: FoundCause, seen: Evidence) -> str:
 
 
 def broker_sent_nothing(cause: FoundCause, seen: Evidence) -> str:
-    """A broker that stopped sends no response until it is back."""
+    """Return a broker that stopped sends no response until it is back."""
     for absence in seen.absences:
         broker = absence.place[1]
         is_its_own = broker in named(cause, "broker") and absence.from_ns == cause.since_ns
@@ -38,7 +38,7 @@ def broker_sent_nothing(cause: FoundCause, seen: Evidence) -> str:
 
 
 def end_speaks_plaintext(cause: FoundCause, seen: Evidence) -> str:
-    """A listener that answers other clients with TLS speaks TLS: it closed for another reason."""
+    """Return a listener that answers other clients with TLS speaks TLS: it closed for another reason."""
     ends = named(cause, "broker")
     count = sum(link.tls_answers for key, link in seen.gathering.links.items() if key.broker in ends)
     return f"{joined(sorted(ends))} answered {plural(count, 'other connection')} with TLS" if count else ""

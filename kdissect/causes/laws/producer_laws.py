@@ -15,16 +15,19 @@ from kdissect.schema.error_codes import error_name
 
 _PRODUCER_FENCED = 90  # org.apache.kafka.common.protocol.Errors
 _OUT_OF_SEQUENCE = frozenset(map(error_name, SequenceGap.codes))
-_TOGETHER_NS = 5_000_000_000  # batches of one partition that were under way together
+_TOGETHER_NS = 5_000_000_000  # batches of one partition that were in flight together
 
 
 def another_producer_came(cause: FoundCause, seen: Evidence) -> str:
-    """Two producers use an id only if it was given to two. A producer is fenced after a timeout, too."""
+    """Return the objection that two producers use an id only if brokers assigned it to two.
+
+    A producer is fenced after a timeout, too.
+    """
     ids = named(cause, "id")
     for row in seen.producers["transactional_ids"]:
         if row["transactional_id"] in ids and overdue(row, cause.since_ns) is not None:
             return (
-                f"transactional id '{row['transactional_id']}' was given to one producer, whose"
+                f"transactional id '{row['transactional_id']}' belongs to one producer, whose"
                 " transaction was open for longer than its timeout"
             )
     fenced = {key.txn for key, _ in seen.gathering.log.errors.items() if key.code == _PRODUCER_FENCED}
@@ -32,14 +35,14 @@ def another_producer_came(cause: FoundCause, seen: Evidence) -> str:
     for row in rows:
         if row["taken"] <= 1 and len(users(row)) <= 1 and len(rows) == len(ids):
             return (
-                f"transactional id '{row['transactional_id']}' was given to one producer:"
-                " the epoch that it sends is not the one that it received last"
+                f"transactional id '{row['transactional_id']}' belongs to one producer: the epoch that "
+                "it sends is not the one that it received last"
             )
     return ""
 
 
 def leader_is_another(cause: FoundCause, seen: Evidence) -> str:
-    """Leaders moved only if another node leads afterwards."""
+    """Return leaders moved only if another node leads afterwards."""
     topics = named(cause, "topic")
     leaders: dict[tuple[object, ...], set[int]] = {}
     later = False
@@ -57,7 +60,7 @@ def leader_is_another(cause: FoundCause, seen: Evidence) -> str:
 
 
 def records_have_room(cause: FoundCause, seen: Evidence) -> str:
-    """Records are there twice only if there are offsets for the first ones."""
+    """Return the objection that records exist twice only if there are offsets for the first ones."""
     clients, topics = named(cause, "client"), named(cause, "topic")
     retries = [
         one
@@ -73,7 +76,8 @@ def records_have_room(cause: FoundCause, seen: Evidence) -> str:
 
 
 def batches_before_were_refused(cause: FoundCause, seen: Evidence) -> str:
-    """Batches that were sent together are refused together: those after a refused batch do not follow either.
+    """Return batches that were sent together are refused together: those after a refused batch do not follow
+    either.
 
     KIP-98: a broker accepts the next sequence of a partition only. The client sends all of them again.
     """
@@ -82,7 +86,7 @@ def batches_before_were_refused(cause: FoundCause, seen: Evidence) -> str:
     reasons: set[str] = set()
     for row in rows:
         if sum(row["event_counts"].values()) > len(row["events"]):
-            return ""  # not all are kept
+            return ""  # not all are stored
         for at, event in enumerate(row["events"]):
             if event["what"] != "refused" or event["seen"] not in _OUT_OF_SEQUENCE:
                 continue
@@ -100,7 +104,9 @@ def batches_before_were_refused(cause: FoundCause, seen: Evidence) -> str:
 
 
 def _refused_before(events: list[dict[str, Any]], event: dict[str, Any]) -> str:
-    """The error of a batch of the same partition that was refused for another reason just before."""
+    """Return the error of an earlier batch for the same partition that was refused for another reason just
+    before.
+    """
     for before in reversed(events):
         if event["time_ns"] - before["time_ns"] > _TOGETHER_NS:
             break

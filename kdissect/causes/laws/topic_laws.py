@@ -11,7 +11,7 @@ from kdissect.model.wording import plural
 
 
 def partitions_were_there(cause: FoundCause, seen: Evidence) -> str:
-    """A partition that was added in the capture is empty for that reason."""
+    """Return a partition that was added in the capture is empty for that reason."""
     for topic in sorted(named(cause, "topic")):
         listed: dict[int, int] = {}
         for known in seen.facts("LeaderFact.learned"):
@@ -28,7 +28,7 @@ def partitions_were_there(cause: FoundCause, seen: Evidence) -> str:
 
 
 def records_come(cause: FoundCause, seen: Evidence) -> str:
-    """A consumer that works off what was there when it came does not fall behind."""
+    """Return a consumer that works off what was there when it came does not fall behind."""
     topics = named(cause, "topic")
     writers = {
         (writer["client_id"] or "", writer["address"])
@@ -40,5 +40,5 @@ def records_come(cause: FoundCause, seen: Evidence) -> str:
         tally.last_ns or 0 for key, tally in seen.tallies if key[0] == "Produce" and key[1:3] in writers
     ]
     if wrote_ns and max(wrote_ns) <= cause.since_ns:
-        return "nobody wrote to its topics after it came"
+        return "no producer wrote to its topics after it came"
     return ""

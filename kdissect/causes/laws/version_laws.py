@@ -28,7 +28,7 @@ def version_is_offered(cause: FoundCause, seen: Evidence) -> str:
 
 
 def _asked(cause: FoundCause) -> Iterator[tuple[str, int]]:
-    """The APIs and versions of the requests that a cause shows."""
+    """Yield the APIs and versions of the requests that a cause shows."""
     for packets in cause.evidence:
         api, _, version = packets.what.rpartition(" v")
         if api and version.isdigit():

@@ -17,8 +17,8 @@ _OF_CLIENTS = frozenset({"client", "group", "topic", "id"})
 class Ledger:
     """Symptoms, each with the cause that claims it.
 
-    `is_poor`: so much is missing from the capture that limits of what is normal do not count if they need
-    the responses or requests after a symptom. `is_timed`: the times of the capture can be trusted.
+    `is_poor`: the capture lacks so much that limits of normal behavior do not count if they need the
+    responses or requests after a symptom. `is_timed`: the times of the capture can be trusted.
     """
 
     def __init__(self, symptoms: Iterable[Symptom], *, is_poor: bool = False, is_timed: bool = True) -> None:
@@ -32,8 +32,8 @@ class Ledger:
     ) -> None:
         """Give a cause the symptoms that it explains.
 
-        `own` are its claims about symptoms of its own parties. `also` are the claims of causes that
-        follow from it: they need a party in common of one of the kinds `by`.
+        `own` are its claims about symptoms of its own parties. `also` are the claims of causes that follow
+        from it: they need a common party whose kind is in `by`.
         """
         for number in self.claimable(cause, own, also, by):
             self.claimed.setdefault(number, cause)
@@ -41,7 +41,7 @@ class Ledger:
     def claimable(
         self, cause: FoundCause, own: Collection[Claim], also: Collection[Claim], by: Collection[str]
     ) -> list[int]:
-        """The numbers of the symptoms that a cause explains."""
+        """Return the numbers of the symptoms that a cause explains."""
         found = []
         names_clients = any(party.kind == "client" for party in cause.parties)
         for number, symptom in enumerate(self.symptoms):
@@ -55,7 +55,7 @@ class Ledger:
             # A cause of one client does not explain what others on the same host meet.
             is_of_host = symptom.client.client_id is None or not names_clients
             is_own = bool(common & _OF_CLIENTS) or (is_of_host and common >= {"host", "broker"})
-            # A host that cannot use one broker may have other trouble with another.
+            # A host that cannot use one broker may have other trouble with another one.
             kinds = common & set(by)
             is_effect = bool(kinds - {"host"}) or (bool(kinds) and "broker" in common)
             if (is_own and any(one.covers(symptom) for one in own)) or (
@@ -73,7 +73,7 @@ class Ledger:
                 yield cause
 
     def open(self, kind: SymptomKind) -> list[Symptom]:
-        """Symptoms of one kind that no cause claims and that are not normal."""
+        """Return symptoms of one kind that no cause claims and that are not normal."""
         return [
             symptom
             for number, symptom in enumerate(self.symptoms)
@@ -81,5 +81,5 @@ class Ledger:
         ]
 
     def reason_why_normal(self, symptom: Symptom) -> str | None:
-        """Why a symptom is normal in this capture; None if it is not."""
+        """Return why a symptom is normal in this capture; None if it is not."""
         return reason_why_normal(symptom, is_poor=self._is_poor, is_timed=self._is_timed)

@@ -1,6 +1,6 @@
 """Symptoms that are normal: one table, each row with its reason and the source of it.
 
-`why` says that nothing is wrong only if every symptom that is left is in this table.
+`why` reports the absence of trouble only if this table covers every remaining symptom.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _RETRY_NS = 100_000_000  # org.apache.kafka.clients.CommonClientConfigs#RETRY_BA
 class Normal(NamedTuple):
     """Symptoms of one kind that are normal. None: whatever it is.
 
-    `most` limits the occurrences for one client, `share` their part of the client's requests of that API.
+    `most` limits the occurrences for one client, `share` their part in the client's requests for that API.
     `span_ns` limits the time from the first to the last, `longest_ns` the longest wait, `sum_ns` all waits.
-    `goes_on`: only if the client received other responses later, or it happened `few` times at most: who is
-    asked to try again once, and does not, has ended.
+    `goes_on`: only if the client received other responses later, or it happened `few` times at most: a client
+    that a broker asks to try again once, and that does not, has ended.
     """
 
     kind: SymptomKind
@@ -46,7 +46,7 @@ class Normal(NamedTuple):
     few: int = 0
 
     def covers(self, symptom: Symptom, *, is_poor: bool = False, is_timed: bool = True) -> bool:
-        """Whether a symptom is one of these; of a poor capture, whether it may be.
+        """Return whether the entry covers a symptom, or may cover it in a poor capture.
 
         `is_timed`: the times of the capture can be trusted. If not, the number of retries limits a symptom.
         """
@@ -76,13 +76,13 @@ class Normal(NamedTuple):
 _ERRORS = "org.apache.kafka.common.protocol.Errors#"
 _ERROR, _CONNECTION, _UNANSWERED = SymptomKind.ERROR, SymptomKind.CONNECTION, SymptomKind.UNANSWERED
 
-# NON_EMPTY_GROUP, ELECTION_NOT_NEEDED, RESOURCE_NOT_FOUND and others: what a request is about is not there,
-# is there already, or needs no change (Errors).
+# NON_EMPTY_GROUP, ELECTION_NOT_NEEDED, RESOURCE_NOT_FOUND and further errors: the subject of a request is
+# missing, exists already, or needs no change (Errors).
 _NOTHING_TO_DO = frozenset(
     {3, 25, 36, 57, 61, 62, 64, 66, 68, 69, 84, 85, 86, 91, 92, 95, 96, 100, 102, 105, 116, 136}
 )
 
-# Requests of administrators, and those before a client works: not those whose wait holds up records.
+# Requests of administrators, and requests before a client works, without requests whose wait delays records.
 BEFORE_WORK = api_keys() - frozenset({0, 1, 2, 8, 9, 11, 12, 14, 24, 25, 26, 28, 68, 76, 78, 79, 88})
 
 # Metadata, FindCoordinator, ApiVersions, and heartbeats by which members join: brokers answer them at once.
@@ -128,7 +128,7 @@ NORMAL: tuple[Normal, ...] = (
         codes={6, 74, 75, 100}, most=10, share=0.5, goes_on=True,
     ),
     Normal(
-        _ERROR, "the leader of a partition has not taken it over yet: the client asks again",
+        _ERROR, "the leader of a partition does not lead it yet: the client asks again",
         (f"{_ERRORS}NOT_LEADER_OR_FOLLOWER",), codes={6}, most=10, span_ns=5 * _SECOND_NS, goes_on=True,
     ),
     Normal(
@@ -187,7 +187,8 @@ NORMAL: tuple[Normal, ...] = (
         ("spec/000 Network",), details={NOBODY}, longest_ns=5 * _SECOND_NS,
     ),
     Normal(
-        _UNANSWERED, "the broker serves others: the other packets of the connection may not be captured",
+        _UNANSWERED, "the broker serves other clients: the remaining packets of the connection may not "
+        "be captured",
         ("spec/000 Network",), apis=BEFORE_WORK, details={NOBODY}, most=1, goes_on=True,
     ),
     Normal(
@@ -249,14 +250,14 @@ NORMAL: tuple[Normal, ...] = (
 
 
 def reason_why_normal(symptom: Symptom, *, is_poor: bool = False, is_timed: bool = True) -> str | None:
-    """Why a symptom is normal; None if it is not."""
+    """Return why a symptom is normal; None if it is not."""
     return next(
         (row.reason for row in NORMAL if row.covers(symptom, is_poor=is_poor, is_timed=is_timed)), None
     )
 
 
 def normal_list() -> str:
-    """The table as Markdown, for docs/why.md."""
+    """Return the table as Markdown, for docs/why.md."""
     rows = [
         f"| {row.kind} | {_which(row)} | {_limits(row)} | {row.reason} | {'; '.join(row.cites)} |"
         for row in NORMAL
@@ -278,7 +279,7 @@ def _which(row: Normal) -> str:
 
 
 def _apis(keys: Collection[int]) -> str:
-    """APIs by name, or those that are left out if they are fewer."""
+    """Return APIs by name, or the missing APIs if they are fewer."""
     all_but = api_keys() - set(keys)
     is_most = len(all_but) < len(keys)
     names = ", ".join(api_name(key) or str(key) for key in sorted(all_but if is_most else keys))

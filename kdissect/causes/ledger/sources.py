@@ -27,10 +27,10 @@ Unanswered = Collection[tuple[UnansweredKey, Seen]]
 Late = Collection[tuple[LateKey, Seen]]
 GroupRow = dict[str, Any]
 
-# Requests that were sent on such a connection are among the unanswered ones.
+# Requests on such a connection are among the unanswered ones.
 _SENT_REQUESTS = frozenset({Reason.CLOSED_AT_ONCE, Reason.UNANSWERED})
 _WITHOUT_BYTES = _SENT_REQUESTS | {Reason.NO_ANSWER, Reason.PROBE}
-# What clients ask before they work.
+# Requests that clients send before they work.
 _PRELIMINARY = frozenset(
     {"ApiVersions", "SaslHandshake", "SaslAuthenticate", "Metadata", "FindCoordinator", "DescribeCluster"}
 )
@@ -61,7 +61,7 @@ def symptoms_of(
     yield from _refetched(gathering, groups)
 
 
-# What producers, consumers and members of groups send, besides what precedes it.
+# Requests of producers, consumers and members of groups, besides the preliminary ones.
 _WORK_KEYS = frozenset({0, 1, 11, 12, 14, 24, 25, 26, 28, 68, 76, 78, 79, 88})
 _ALSO_WORK_KEYS = frozenset(
     {2, 3, 8, 9, 10, 13, 17, 18, 22, 23, 36, 60, 71, 72}
@@ -70,13 +70,13 @@ _WORK = frozenset(filter(None, map(api_name, _WORK_KEYS)))
 
 _SOON_NS = 1_000_000_000  # before the capture ends
 _AGAIN_NS = 3_000_000_000  # clients try again within a second (retry.backoff.max.ms), and brokers take time
-_HALF = 0.5  # of the requests of an API
+_HALF = 0.5  # of the requests with an API
 _BUSY = 10  # requests of a client that a broker serves
 _PROMPT = frozenset({"Produce", "ListOffsets", "OffsetCommit", "OffsetFetch", "Heartbeat"})
 
 
 class _Work:
-    """What each client did: requests by API, and the last time that it received a response without error."""
+    """Work of each client: requests by API, and the last time that it received a response without error."""
 
     def __init__(self, tallies: Tallies, last_ns: int, *, is_poor: bool = False) -> None:
         self._is_poor = is_poor
@@ -101,27 +101,27 @@ class _Work:
                 self._last[key[1:]] = last_ns
 
     def sent(self, client: Client, api_key: int) -> int:
-        """Requests of an API that a client sent to any broker."""
+        """Return requests of an API that a client sent to any broker."""
         return self._sent.get((api_name(api_key) or "", client.client_id or "", client.address), 0)
 
     def administers(self, client: Client, api_key: int) -> bool:
-        """Whether a request is one of an administrator."""
+        """Return whether a request is one of an administrator."""
         if api_key in _WORK_KEYS:
             return False
         return api_key not in _ALSO_WORK_KEYS or (client.client_id or "", client.address) not in self._workers
 
     def goes_on(self, client: Client, api_key: int, seen: Seen) -> bool:
-        """Whether a client still worked after the last occurrence, or found what it asked for."""
+        """Return whether a client still worked after the last occurrence, or found what it asked for."""
         who = client.client_id or "", client.address
         asked_ns = self._asked.get((api_name(api_key) or "", *who), 0)
         if self._is_poor or max(self._last.get(who, 0), asked_ns) > seen.last_ns:
             return True  # in a poor capture the responses may be missing
-        is_last = self._end_ns - seen.last_ns < _SOON_NS  # nobody knows how it went on
+        is_last = self._end_ns - seen.last_ns < _SOON_NS  # the outcome is unknown
         is_new = self._end_ns - seen.first_ns < _AGAIN_NS
         return is_new or (is_last and seen.times < _HALF * self.sent(client, api_key))
 
     def is_served(self, client: Client, broker: str, seen: Seen) -> bool:
-        """Whether a broker served others later, if not this client."""
+        """Return whether a broker served others later, if not this client."""
         who = client.client_id or "", client.address
         return any(
             to == broker and by != who and last_ns > seen.last_ns + _SOON_NS
@@ -151,7 +151,7 @@ def _troubles(seen: Gathering, work: _Work) -> Iterator[Symptom]:
 
 
 def _connections(seen: Gathering, *, is_poor: bool) -> Iterator[Symptom]:
-    """Connections that failed; those on which a request waited are symptoms of that request.
+    """Yield connections that failed. If a request waited on one, it is a symptom of that request.
 
     A connection without a byte may have had some that a poor capture lacks.
     """
@@ -257,7 +257,7 @@ def _refetched(seen: Gathering, groups: Collection[GroupRow]) -> Iterator[Sympto
 
 
 def _serves_others(tallies: Tallies, broker: str, clients: set[tuple[str, str]], at: Seen) -> bool:
-    """Whether a client that did not wait was busy with a broker at that time."""
+    """Return whether a client that did not wait was busy with a broker at that time."""
     return any(
         to == broker
         and api in _PROMPT

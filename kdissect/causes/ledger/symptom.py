@@ -17,37 +17,36 @@ ADMINISTRATION = "administration"
 ALL_CLIENTS = "all clients"
 """`Symptom.detail` of late responses: the broker served no other client meanwhile."""
 CLIENT, BROKER, NOBODY = "client", "broker", "nobody"
-"""Who closed the connection of a request without a response (`Symptom.detail`)."""
+"""The end that closed the connection of a request without a response (`Symptom.detail`)."""
 
 
 # What members of a group receive when it rebalances, or when the coordinator forgot them
 # (org.apache.kafka.common.protocol.Errors).
 GROUP_ERRORS = frozenset({22, 25, 27, 82, 110, 111, 113})
-# What clients receive while a broker is away or leaders move.
+# Errors that clients receive while a broker is away or leaders move.
 MOVING_ERRORS = frozenset({3, 5, 6, 7, 8, 9, 13, 14, 15, 16, 19, 20, 41, 56, 74, 75, 78, 80, 83, 100, 103})
 
 
 class SymptomKind(StrEnum):
-    """What went wrong. Names are output."""
+    """Kind of a symptom. Names are output."""
 
     ERROR = "error"  # a response has an error code
     TROUBLE = "trouble"  # a response reports trouble in words, without an error code
-    UNANSWERED = "unanswered"  # no response came; detail: who closed the connection
-    CONNECTION = "connection"  # a connection failed; detail: the reason (`session.problem.Reason`)
-    BROKEN = "broken"  # bytes that the other end cannot read; detail: the rule of `check`
+    UNANSWERED = "unanswered"  # no response came (detail: which end closed the connection)
+    CONNECTION = "connection"  # a connection failed (detail: the reason, `session.problem.Reason`)
+    BROKEN = "broken"  # bytes that the other end cannot read (detail: the rule of `check`)
     LATE = "late"  # a response came late
-    REFETCHED = "refetched"  # an offset is fetched again although records came; detail: where
+    REFETCHED = "refetched"  # an offset is fetched again although records came (detail: where)
 
 
 class Symptom(NamedTuple):
     """Trouble of one kind. `seen` has how often, since when, the cost in time, and the first packets.
 
-    `code` is an error code or the number of a status. `message` is what the broker says, or what the packets
-    show. `total` counts the requests of the API that the client sent, of records that are fetched again their
-    bytes; 0: not known. `goes_on`: the client
-    received other responses after the last occurrence. `scope`: of the cluster (`session.identities`), where
-    names are concerned, or the capture set. `cluster` is empty if it is not known, or if no other one was
-    captured.
+    `code` is an error code or the number of a status. `message` is the broker's message, or a fact in the
+    packets. `total` counts the requests of the API that the client sent, of records that are fetched again
+    their bytes; 0: not known. `goes_on`: the client received other responses after the last occurrence.
+    `scope`: of the cluster (`session.identities`), where names are concerned, or the capture set. `cluster`
+    is empty if it is not known, or if no other one was captured.
     """
 
     kind: SymptomKind
@@ -100,7 +99,7 @@ class Claim(NamedTuple):
     details: Collection[str] | None = None
 
     def covers(self, symptom: Symptom) -> bool:
-        """Whether the claim is about a symptom."""
+        """Return whether the claim is about a symptom."""
         return (
             symptom.kind is self.kind
             and (self.codes is None or symptom.code in self.codes)
@@ -110,5 +109,5 @@ class Claim(NamedTuple):
 
 
 def errors(codes: Collection[int], apis: Collection[int] | None = None) -> Claim:
-    """A claim about error codes."""
+    """Return a claim about error codes."""
     return Claim(SymptomKind.ERROR, codes, apis)

@@ -34,7 +34,7 @@ class ConnectionChurn(Cause):
     cites = ("org.apache.kafka.clients.CommonClientConfigs#RECONNECT_BACKOFF_MS_CONFIG", "spec/000 Network")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client, at all brokers."""
+        """Yield each client, at all brokers."""
         found: dict[tuple[str | None, str], list[tuple[str, Link]]] = {}
         for key, link in seen.gathering.links.items():
             found.setdefault((key.client_id, key.host), []).append((key.broker, link))
@@ -67,6 +67,6 @@ class ConnectionChurn(Cause):
 
 
 def _goes_on(starts: list[int]) -> bool:
-    """Whether connections begin all the time, and not in bursts."""
+    """Return whether connections begin all the time, and not in bursts."""
     seconds = {(start - starts[0]) // SECOND_NS for start in starts}
     return len(seconds) > _SECONDS * (max(seconds) + 1)

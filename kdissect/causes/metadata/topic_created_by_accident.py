@@ -10,7 +10,7 @@ from kdissect.causes.evidence.seen import Seen
 from kdissect.model.cause import Cost, FoundCause, Party, Severity
 from kdissect.stats.client import Client
 
-_LENGTH = 5  # names: shorter ones are alike by chance
+_LENGTH = 5  # names: shorter ones are equal by chance
 
 
 class TopicCreatedByAccident(Cause):
@@ -30,7 +30,7 @@ class TopicCreatedByAccident(Cause):
     )
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each topic."""
+        """Yield each topic."""
         used = {
             row["topic"]: row for row in seen.topics if row["written"]["requests"] or row["read"]["requests"]
         }
@@ -67,7 +67,7 @@ def _near(topic: str, others: list[str | None]) -> str | None:
 
 
 def _is_swapped(one: str, other: str) -> bool:
-    """Whether two letters that stand together changed places."""
+    """Return whether two letters that stand together changed places."""
     if len(one) != len(other):
         return False
     at = [place for place, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]]
@@ -77,7 +77,7 @@ def _is_swapped(one: str, other: str) -> bool:
 
 
 def _without_one(one: str, other: str) -> bool:
-    """Whether the longer one is the other with one letter more, which is no digit or mark."""
+    """Return whether the longer one is the other with one letter more, which is no digit or mark."""
     shorter, longer = sorted((one, other), key=len)
     return any(
         longer[at].isalpha() and longer[:at] + longer[at + 1 :] == shorter for at in range(len(longer))

@@ -34,7 +34,7 @@ class TopicRecreated(ErrorCause):
     explains_by = frozenset({"topic"})
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """A topic."""
+        """Return a topic."""
         return key.topic
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
@@ -43,7 +43,7 @@ class TopicRecreated(ErrorCause):
         return any(topics.is_created_again(key.scope, key.topic) for key in errors.keys)
 
     def sentence(self, errors: Errors) -> str:
-        """Which topic, and whose requests failed."""
+        """Return which topic, and whose requests failed."""
         return (
             f"Topic {quoted(errors.names('topic'))} was deleted and created again: brokers gave two ids for"
             f" its name. Requests of {clients_text(errors.clients)} failed {times(errors.seen.times)}"
@@ -51,5 +51,5 @@ class TopicRecreated(ErrorCause):
         )
 
     def command(self, errors: Errors) -> str:
-        """What groups committed."""
+        """Return the command for commits of groups."""
         return "offsets {files} --table commits"

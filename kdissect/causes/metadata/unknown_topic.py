@@ -12,7 +12,7 @@ from kdissect.model.cause import Severity
 _UNKNOWN = frozenset({3, 100})  # UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (Errors)
 # Produce, Fetch, ListOffsets, Metadata, OffsetCommit, OffsetFetch, DescribeTopicPartitions
 _APIS = frozenset({0, 1, 2, 3, 8, 9, 75})
-_TIMES, _SPAN_NS = 5, 2 * SECOND_NS  # a topic that is being made is not known for a moment
+_TIMES, _SPAN_NS = 5, 2 * SECOND_NS  # a new topic is unknown for a moment
 
 _EXISTS = "the topic exists at another time of the capture: it may have been created late, or deleted"
 
@@ -28,13 +28,13 @@ class UnknownTopic(ErrorCause):
     help = (
         "Create the topic, or correct its name in the client. A topic that was deleted while somebody uses"
         " it looks the"
-        " same; so does one that the user may not describe."
+        " same, and so does one that the user may not describe."
     )
     cites = ("org.apache.kafka.common.protocol.Errors#UNKNOWN_TOPIC_OR_PARTITION", "KIP-361 Motivation")
     explains = ("metadata-storm",)
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """A client and a topic."""
+        """Return a client and a topic."""
         return key.client, key.topic
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
@@ -42,7 +42,7 @@ class UnknownTopic(ErrorCause):
         return errors.seen.times >= _TIMES and errors.seen.span_ns >= _SPAN_NS
 
     def sentence(self, errors: Errors) -> str:
-        """Who, and which topic."""
+        """Return who, and which topic."""
         return (
             f"{clients_text(errors.clients)} asked {times(errors.seen.times)} for topic"
             f" {quoted(errors.names('topic'))},"

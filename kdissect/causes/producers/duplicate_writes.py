@@ -26,7 +26,7 @@ class DuplicateWrites(Cause):
     title = "Records were written twice"
     severity = Severity.DATA
     help = (
-        "Turn on enable.idempotence, so that the broker knows a batch again; raise request.timeout.ms and"
+        "Turn on enable.idempotence, so that the broker knows a batch again. Raise request.timeout.ms and"
         " delivery.timeout.ms above what the broker takes at its slowest."
     )
     cites = (
@@ -37,7 +37,7 @@ class DuplicateWrites(Cause):
     claims = (Claim(SymptomKind.UNANSWERED, apis={PRODUCE}),)
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client."""
+        """Yield each client."""
         found: dict[Client, list[Resend]] = {}
         for one in seen.gathering.resends.retries:
             found.setdefault(one.client, []).append(one)
@@ -48,7 +48,8 @@ class DuplicateWrites(Cause):
                 )
                 found[one.client] = []
         for client, retries in found.items():
-            # Those that offsets exclude count only if there are no others: then a law refutes the cause.
+            # Retries that offsets exclude count only if there are no other ones: then a law refutes the
+            # cause.
             resends = [one for one in retries if not one.has_no_room] or retries
             if not resends:
                 continue
@@ -76,16 +77,15 @@ class DuplicateWrites(Cause):
             yield cause if is_sure else cause._replace(title=_MAYBE)
 
     def _unsafe(self, one: Resend, given_up: list[Resend]) -> FoundCause:
-        """Batches that nobody answered, and that are sent again without a mark."""
+        """Return unanswered batches that are sent again without a mark."""
         at = Seen()
         for each in given_up:
             at.add(each.first)
         topics = list(dict.fromkeys(each.topic for each in given_up))
         cause = self.found(
             f"{client_text(one.client)} gave up waiting {times(len(given_up))} for the answer to a batch for"
-            f" {quoted(topics)} that has no producer id: what the broker wrote all the same is written"
-            " again by a"
-            " retry.",
+            f" {quoted(topics)} that has no producer id: if the broker wrote the batch, a retry writes"
+            " it again.",
             f"readers of {quoted(topics)}",
             parties_of([one.client]) | {Party("topic", name) for name in topics},
             at,
@@ -98,7 +98,7 @@ class DuplicateWrites(Cause):
 
 
 def _excluded(retries: list[Resend], left: list[Resend]) -> str:
-    """Which retries the offsets exclude, and of which nobody knows, if there are both."""
+    """Return the retries that the offsets exclude, and the undecided ones, if there are both."""
     no_room = [one for one in retries if one.has_no_room]
     if not no_room or no_room == left:
         return ""

@@ -36,12 +36,12 @@ class EpochNotAdopted(FencedProducer):
         return is_alone and bool(_old_epochs(errors, seen))
 
     def not_surer(self, errors: Errors, seen: Evidence) -> str:
-        """The fact says whether packets may be missing."""
+        """Return the fact says whether packets may be missing."""
         is_sure = any(fact.sure for fact in _old_epochs(errors, seen))
         return "" if is_sure else "packets of the producer may be missing"
 
     def sentence(self, errors: Errors) -> str:
-        """Which id, and which requests fail."""
+        """Return which id, and which requests fail."""
         return (
             f"{clients_text(errors.clients)} goes on with the former epoch of its transactional id"
             f" {quoted(errors.names('txn'))}, though the response to its EndTxn gave it a new one:"
@@ -50,7 +50,7 @@ class EpochNotAdopted(FencedProducer):
 
 
 def _old_epochs(errors: Errors, seen: Evidence) -> list[Fact]:
-    """Requests of the id with a lower epoch than the response to EndTxn gave."""
+    """Return requests of the id with a lower epoch than the response to EndTxn gave."""
     ids = errors.names("txn")
     facts = [known.fact for known in seen.facts(*_OLD)]
     return [

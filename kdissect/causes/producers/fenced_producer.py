@@ -36,11 +36,11 @@ class FencedProducer(ErrorCause):
     explains = ("hanging-transaction", "sequence-gap", "unanswered-requests")
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """All of one id; a Produce names the id, too."""
+        """Return the key, which merges all errors with one id. A Produce names the id, too."""
         return key.txn or key.client
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
-        """A producer without a transactional id raises its epoch by itself.
+        """Return a producer without a transactional id raises its epoch by itself.
 
         A transaction that timed out is in another state, too: then another client has taken the id.
         """
@@ -51,7 +51,7 @@ class FencedProducer(ErrorCause):
         )
 
     def sentence(self, errors: Errors) -> str:
-        """Which id, and who was shut out."""
+        """Return which id, and who was shut out."""
         ids = errors.names("txn")
         named = f"transactional id {quoted(ids)}" if ids else "its transactional id"
         return (
@@ -61,18 +61,18 @@ class FencedProducer(ErrorCause):
         )
 
     def command(self, errors: Errors) -> str:
-        """The story of the id."""
+        """Return the story of the id."""
         ids = errors.names("txn")
         return f"producers {{files}} --producer '{ids[0]}'" if ids else "producers {files}"
 
 
 def users(row: Row) -> set[str]:
-    """The clients that use a transactional id; brokers verify transactions under its name, too."""
+    """Return the clients that use a transactional id. Brokers verify transactions under its name, too."""
     return {name for name in row["client_ids"] if not name.startswith(_OF_BROKERS)}
 
 
 def _is_taken(errors: Errors, seen: Evidence) -> bool:
-    """Whether the id was given to another client than those that were refused."""
+    """Return whether the broker assigned the id to another client than the refused ones."""
     refused, ids = {client.client_id for client in errors.clients}, errors.names("txn")
     rows = [row for row in seen.producers["transactional_ids"] if row["transactional_id"] in ids]
     return any(row["taken"] > 1 and users(row) - refused for row in rows)

@@ -12,7 +12,7 @@ from kdissect.model.wording import plural
 from kdissect.report.quantities import duration
 from kdissect.session.identities import plain_name
 
-_HELD_NS = 3 * SECOND_NS  # a transaction that takes less is nothing that anybody waits for
+_HELD_NS = 3 * SECOND_NS  # a shorter transaction does not delay readers noticeably
 
 
 class HangingTransaction(Cause):
@@ -23,8 +23,8 @@ class HangingTransaction(Cause):
     severity = Severity.STOPS
     help = (
         "See why its producer does not commit or abort. transaction.timeout.ms has the coordinator abort"
-        " it; one that no"
-        " coordinator knows any more is found and ended with kafka-transactions.sh find-hanging and abort."
+        " it. If no coordinator"
+        " knows it any more, find and end it with kafka-transactions.sh find-hanging and abort."
     )
     cites = (
         "KIP-664 Motivation",
@@ -34,7 +34,7 @@ class HangingTransaction(Cause):
     explains = ("lag-slow-consumer", "stuck-consumer", "spinning-consumer")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each partition whose readers are held."""
+        """Yield each partition whose readers wait."""
         for key, held in seen.gathering.log.held.items():
             at = held.seen
             if at.span_ns < _HELD_NS:
@@ -67,7 +67,7 @@ class HangingTransaction(Cause):
 
 
 def _open_at(seen: Evidence, partition: str, time_ns: int) -> list[Row]:
-    """Transactional ids with a transaction on a partition that was open then."""
+    """Return the transactional ids with a transaction on a partition that was open then."""
     found = []
     for row in seen.producers["transactional_ids"]:
         for one in row["transactions"]:

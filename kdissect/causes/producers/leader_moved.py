@@ -37,9 +37,10 @@ class LeaderMoved(ErrorCause):
     explains = ("sequence-gap", "duplicate-writes", "metadata-storm", "unanswered-requests")
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
-        """A topic that is being made moves once or twice; of one that is there another leader is told.
+        """Return whether a leader moved: for a new topic an error occurs once or twice, for an existing one a
+        response names another leader.
 
-        Where nobody names another leader, the errors of one client count: a tap on both sides of a NAT
+        If no response names another leader, the errors of one client count: a tap on both sides of a NAT
         captures each of them twice.
         """
         if _is_seen(seen):
@@ -54,19 +55,19 @@ class LeaderMoved(ErrorCause):
         return max(by_client.values()) >= LEAST
 
     def not_surer(self, errors: Errors, seen: Evidence) -> str:
-        """A partition whose leader is not elected yet has none that could move."""
+        """Return the doubt: a partition whose leader is not elected yet has no leader that could move."""
         if _is_seen(seen) or any(key.code == _FENCED for key in errors.keys):
             return ""
         return "the capture names no other leader: a topic that is being created looks the same"
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """One event moves many partitions."""
+        """Merge all partitions: one event moves many of them."""
         return None
 
     def sentence(self, errors: Errors) -> str:
-        """Which topics, and who noticed."""
+        """Return which topics, and who noticed."""
         return (
-            f"The leaders of partitions of {quoted(errors.names('topic'))} moved:"
+            f"Partition leaders of {quoted(errors.names('topic'))} moved:"
             f" {clients_text(errors.clients)} asked the former leader {times(errors.seen.times)} and was"
             " sent away."
         )
@@ -77,5 +78,5 @@ class LeaderMoved(ErrorCause):
 
 
 def _is_seen(seen: Evidence) -> bool:
-    """Whether brokers name another leader of a partition than before."""
+    """Return whether brokers name another leader of a partition than before."""
     return any(known.fact.sure for known in seen.facts("LeaderFact.changed"))

@@ -30,7 +30,7 @@ class MessageTooLarge(ErrorCause):
     )
 
     def sentence(self, errors: Errors) -> str:
-        """Which topic, and who."""
+        """Return which topic, and who."""
         return (
             f"The broker refused batches of {clients_text(errors.clients)} for topic"
             f" {quoted(errors.names('topic'))} {times(errors.seen.times)} as too large: as they were sent, or"

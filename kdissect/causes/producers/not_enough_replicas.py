@@ -7,7 +7,7 @@ from kdissect.causes.evidence.evidence import Errors
 from kdissect.causes.ledger.symptom import errors as errors_of
 from kdissect.model.cause import Cost, Severity
 
-# Too few before the append, and behind it (org.apache.kafka.common.protocol.Errors).
+# Too few before the append, and after it (org.apache.kafka.common.protocol.Errors).
 _TOO_FEW = frozenset({19, 20})
 
 
@@ -32,7 +32,7 @@ class NotEnoughReplicas(ErrorCause):
     explains_by = frozenset({"client"})
 
     def sentence(self, errors: Errors) -> str:
-        """Which topic, and who cannot write."""
+        """Return which topic, and who cannot write."""
         return (
             f"{clients_text(errors.clients)} could not write to topic {quoted(errors.names('topic'))}:"
             f" {times(errors.seen.times)} the broker refused because too few replicas were in sync."

@@ -33,11 +33,11 @@ class SequenceGap(ErrorCause):
     )
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """All topics of a client."""
+        """Return all topics of a client."""
         return key.client
 
     def sentence(self, errors: Errors) -> str:
-        """Who, and where."""
+        """Return who, and where."""
         return (
             f"{clients_text(errors.clients)} sent batches out of sequence: {times(errors.seen.times)} the"
             f" broker refused one for {quoted(errors.names('topic'))} because it does not follow what the"
@@ -49,5 +49,5 @@ class SequenceGap(ErrorCause):
         return Cost(errors=errors.seen.times, retries=errors.seen.times)
 
     def command(self, errors: Errors) -> str:
-        """What happened to producers."""
+        """Return the command for events of producers."""
         return "producers {files} --table events"

@@ -14,10 +14,10 @@ from kdissect.stats.client import Client
 from kdissect.stats.traffic import Tally
 
 _REQUESTS = 200
-_RATE = 60  # requests a second: of fewer nobody gains anything
+_RATE = 60  # requests a second: a lower rate leaves no gain
 _RECORDS = 2.0  # in a batch, on the mean
 _BYTES = 2_000  # of a batch: large records need no company
-_OVERHEAD = 120  # bytes of a request and its answer beside the records, about
+_OVERHEAD = 120  # bytes of a request and its response without the records, about
 
 
 class TinyBatches(Cause):
@@ -37,7 +37,7 @@ class TinyBatches(Cause):
     )
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each producer."""
+        """Yield each producer."""
         written: dict[Client, list[tuple[str, Row]]] = {}
         for topic in seen.topics:
             for row in topic["writers"]:

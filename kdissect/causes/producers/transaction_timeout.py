@@ -33,7 +33,7 @@ class TransactionTimeout(FencedProducer):
         return bool(self._overdue(errors, seen))
 
     def sentence(self, errors: Errors) -> str:
-        """Which id; `not_surer` says for how long."""
+        """Return which id; `not_surer` says for how long."""
         ids, names = quoted(errors.names("txn")), " and ".join(errors.times)
         return (
             f"{clients_text(errors.clients)} used transactional id {ids} in a transaction that was open for"
@@ -41,7 +41,7 @@ class TransactionTimeout(FencedProducer):
         )
 
     def not_surer(self, errors: Errors, seen: Evidence) -> str:
-        """The times."""
+        """Return the times."""
         open_ns, timeout_ns = self._overdue(errors, seen)[0]
         return (
             f"it was open for {duration(open_ns)} and its timeout is {duration(timeout_ns)}, but the packets"

@@ -31,7 +31,7 @@ class Uncompressed(Cause):
     cites = ("org.apache.kafka.clients.producer.ProducerConfig#COMPRESSION_TYPE_CONFIG", "KIP-110 Motivation")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each topic."""
+        """Yield each topic."""
         for row in seen.topics:
             written = row["written"]
             if (
@@ -51,7 +51,7 @@ class Uncompressed(Cause):
             at.times, at.last_ns = max(written["batches"], 1), seen.last_ns
             yield self.found(
                 f"{clients_text(clients)} wrote {byte_count(written['bytes'])} to topic '{name}' in"
-                f" {plural(written['batches'], 'batch', 'batches', spec=',')}, none of them compressed.",
+                f" {plural(written['batches'], 'batch', 'batches', spec=',')}, all of them uncompressed.",
                 clients_text(clients),
                 parties_of(clients) | {Party("topic", name)},
                 at,

@@ -27,14 +27,14 @@ class Late:
 
     @property
     def worst_clients(self) -> list[Client]:
-        """Who waited most, first."""
+        """The clients that waited, longest first."""
         return sorted(self.clients, key=lambda client: -self.clients[client])
 
 
 def late_by_broker(seen: Evidence) -> dict[tuple[str, str], Late]:
-    """Late answers by capture set and broker; of what is answered at once elsewhere.
+    """Return late responses by capture set and broker, of APIs with prompt responses elsewhere.
 
-    Not those to clients that were told to wait: a broker reads nothing of theirs meanwhile (KIP-219).
+    Responses to throttled clients do not count: a broker does not read their requests meanwhile (KIP-219).
     """
     throttled = seen.gathering.traffic.throttled
     found: dict[tuple[str, str], Late] = {}

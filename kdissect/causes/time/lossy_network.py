@@ -1,4 +1,4 @@
-"""`lossy-network`: packets are lost on the way, and what is behind them waits."""
+"""`lossy-network`: packets are lost on the network path, and packets after them wait."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LossyNetwork(Cause):
     explains_by = frozenset({"client", "broker"})
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client and broker."""
+        """Yield each client and broker."""
         for key, link in seen.gathering.links.items():
             again = link.retransmissions
             if again < _LEAST or again < _SHARE * link.packets or link.delayed_ns < _DELAYED_NS:
@@ -49,7 +49,7 @@ class LossyNetwork(Cause):
             yield self.found(
                 f"Between {client_text(client)} and broker {key.broker} {plural(again, 'packet')} of"
                 f" {link.packets} had to be"
-                f" sent again; what came behind them waited {duration(link.delayed_ns)} in all.",
+                f" sent again. The packets after them waited {duration(link.delayed_ns)} in all.",
                 client_text(client),
                 parties_of([client]) | {Party("broker", key.broker)},
                 at,

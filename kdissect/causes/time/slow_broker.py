@@ -17,7 +17,7 @@ from kdissect.stats.client import Client
 
 LEAST = 5  # answers
 SUM_NS = 2 * SECOND_NS  # that pass while at least one of them is at the broker
-_SHARE = 0.08  # of what it was asked
+_SHARE = 0.08  # of the requests that it received
 _ASKED = frozenset(filter(None, map(api_name, PROMPT)))
 _TIME_SHARE = 0.1  # from the first of them to the last: less is now and then
 _WINDOWS = 5  # that a broker closes
@@ -32,7 +32,7 @@ class SlowBroker(Cause):
     help = (
         "See what the broker waits for: its disks, its processors, garbage collection, other replicas"
         " (acks=all), its"
-        " request queue. The metrics RequestQueueTimeMs, LocalTimeMs and RemoteTimeMs tell them apart."
+        " request queue. The metrics RequestQueueTimeMs, LocalTimeMs and RemoteTimeMs distinguish them."
     )
     cites = (
         "org.apache.kafka.clients.producer.ProducerConfig#ACKS_CONFIG",
@@ -43,7 +43,7 @@ class SlowBroker(Cause):
     explains_by = frozenset({"client", "group", "topic", "id", "broker"})
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each broker."""
+        """Yield each broker."""
         for (_, broker), late in late_by_broker(seen).items():
             at = late.seen
             filled_ns, _, span_ns = at.filled_ns
@@ -59,7 +59,7 @@ class SlowBroker(Cause):
             yield self.found(
                 f"Broker {broker} took {duration(mean_ns)} on the mean, {duration(at.longest_ns)} at most,"
                 " for"
-                f" {plural(at.times, 'answer', spec=',')} ({names}); the network, time in line and waits for"
+                f" {plural(at.times, 'answer', spec=',')} ({names}). The network, time in line and waits for"
                 " records do not count.",
                 clients_text(late.worst_clients),
                 parties_of(late.worst_clients) | {Party("broker", broker)},
@@ -85,7 +85,7 @@ class BrokerDoesNotRead(Cause):
     explains_by = frozenset({"client"})
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client and broker."""
+        """Yield each client and broker."""
         for key, link in seen.gathering.links.items():
             count = link.zero_windows_of_broker
             if count < max(_WINDOWS, link.bytes // _BYTES):

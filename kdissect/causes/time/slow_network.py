@@ -31,7 +31,7 @@ class SlowNetwork(Cause):
     claims = (Claim(SymptomKind.LATE),)
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client and broker."""
+        """Yield each client and broker."""
         for key, link in seen.gathering.links.items():
             trip_ns = link.trip_ns
             if trip_ns is None or trip_ns < _TRIP_NS or link.exchanges < _EXCHANGES:

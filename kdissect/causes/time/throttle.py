@@ -1,4 +1,4 @@
-"""What causes about quotas have in common: throttle times in the answers of some APIs."""
+"""Common base of causes about quotas: throttle times in the responses of some APIs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kdissect.stats.client import Client
 PRODUCE, FETCH = 0, 1
 CONTROLLER = frozenset({19, 20, 37})  # CreateTopics, DeleteTopics, CreatePartitions
 HEARTBEAT = 12
-# The longest throttle of the quota of requests: one window, a second unless it is set otherwise
+# The longest throttle of the request quota: one window, a second unless configured
 # (ClientRequestQuotaManager#maxThrottleTimeMs). Quotas of bytes have no limit.
 _WINDOW_MS = 1_000
 _LIGHT = 300  # bytes of a question and its answer, on the mean
@@ -25,7 +25,8 @@ CITES = ("KIP-219 Motivation",)
 
 
 class Throttled(Cause):
-    """Clients that were told to wait, in answers of APIs that `concerns` takes. `what` they did too much.
+    """Clients that a broker throttled, in responses of APIs that `concerns` accepts. `what` they did too
+    much.
 
     `quota` is the name of the quota that holds them back.
     """
@@ -35,15 +36,15 @@ class Throttled(Cause):
     cites = CITES
     claims = (Claim(SymptomKind.LATE), Claim(SymptomKind.UNANSWERED))
     may_be_missing_packets = False
-    # A broker reads nothing of a client that has to wait: requests pile up, and clients give them up.
+    # A broker does not read requests of a throttled client: they pile up, and clients abandon them.
     explains = ("lag-slow-consumer", "unanswered-requests", "duplicate-writes", "slow-broker")
 
     @abstractmethod
     def concerns(self, api_key: int) -> bool:
-        """Whether answers of an API tell of this quota."""
+        """Return whether responses of an API may report this quota's throttle."""
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client."""
+        """Yield each client."""
         found: dict[Client, tuple[Seen, dict[str, None], set[str]]] = {}
         facts = seen.facts("ThrottleFact.throttled")
         by_requests = {client for fact, client, *_ in facts if is_of_requests(fact.evidence.api_key or 0)}
@@ -62,7 +63,7 @@ class Throttled(Cause):
                 scopes.add(scope)
         for client, (at, brokers, scopes) in found.items():
             yield self.found(
-                f"{client_text(client)} {self.what}: brokers told it {times(at.times)} to wait,"
+                f"{client_text(client)} {self.what}: brokers asked it {times(at.times)} to wait,"
                 f" {duration(at.time_ns)} in all,"
                 f" {duration(at.longest_ns)} at most.{self._which(seen, client, scopes, at.last_ns)}",
                 client_text(client),
@@ -73,7 +74,9 @@ class Throttled(Cause):
             )
 
     def _which(self, seen: Evidence, client: Client, scopes: set[str], at_ns: int) -> str:
-        """The quota that a client had at a time, as a sentence; empty if the capture shows none."""
+        """Return the quota that a client had at a time, as a sentence, or an empty text if the capture shows
+        none.
+        """
         apart = seen.gathering.topics.apart
         clusters = {apart(scope) for scope in scopes}
         found = seen.gathering.log.quotas.of(
@@ -83,12 +86,12 @@ class Throttled(Cause):
 
 
 def is_of_requests(api_key: int) -> bool:
-    """Whether a throttle in answers of an API can be that of the quota of requests alone."""
+    """Return whether a throttle in responses of an API can only come from the request quota."""
     return api_key not in (PRODUCE, FETCH) and api_key not in CONTROLLER
 
 
 def _is_light(seen: Evidence, client: Client) -> bool:
-    """Whether a client moves so little with each request that no quota of bytes can hold it back."""
+    """Return whether a client moves so little with each request that no quota of bytes can hold it back."""
     tallies = [
         tally
         for key, tally in seen.tallies

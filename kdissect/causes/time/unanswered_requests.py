@@ -37,7 +37,7 @@ class UnansweredRequests(Cause):
     explains = ("connection-churn", "sequence-gap")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each broker."""
+        """Yield each broker."""
         by_broker: dict[str, tuple[Seen, dict[Client, None], dict[str, None]]] = {}
         for key, times in seen.unanswered():
             is_given_up = (

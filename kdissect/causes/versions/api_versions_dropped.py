@@ -19,17 +19,20 @@ _LONG_KNOWN = 3  # since Kafka 2.4 (KIP-511)
 
 
 class ApiVersionsDropped(VersionNeverThere):
-    """Each ApiVersions of a client ends its connection. It is the first request: nothing else works."""
+    """Each ApiVersions of a client ends its connection.
+
+    It is the first request: the client cannot work without it.
+    """
 
     help = (
-        "Limit the client to an ApiVersions version that the broker has: franz-go: MaxVersions; librdkafka:"
-        " api.version.request=false with broker.version.fallback; Java: an older client. See also whether the"
+        "Limit the client to an ApiVersions version that the broker has: franz-go: MaxVersions, librdkafka:"
+        " api.version.request=false with broker.version.fallback, Java: an older client. See also whether the"
         " listener wants TLS (security.protocol)."
     )
     cites = ("KIP-511 Proposed Changes", "KIP-35 Motivation")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each client, broker and version, if the broker answers no ApiVersions at all."""
+        """Yield each client, broker and version, if the broker answers no ApiVersions at all."""
         silent = {one.connection.id for one in seen.problems(Reason.CLOSED_AT_ONCE)}
         for key, at in seen.unanswered():
             what = at.evidence[0].what

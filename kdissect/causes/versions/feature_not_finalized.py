@@ -41,11 +41,11 @@ class FeatureNotFinalized(ErrorCause):
     )
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """A client and the feature that it needs."""
+        """Return a client and the feature that it needs."""
         return key.client, _NEEDED[key.api_key]
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
-        """The broker offered the API before, and named its features without this one."""
+        """Return the broker offered the API before, and named its features without this one."""
         features = seen.gathering.features
         offers = [
             (
@@ -60,7 +60,7 @@ class FeatureNotFinalized(ErrorCause):
         )
 
     def sentence(self, errors: Errors) -> str:
-        """Who asked for what, and what the broker says of its features."""
+        """Return the client and its request, and the broker's features."""
         named = dict.fromkeys(api_name(key.api_key) or str(key.api_key) for key in errors.keys)
         feature = _NEEDED[errors.keys[0].api_key]
         return (

@@ -26,7 +26,7 @@ class OldClient(Cause):
     cites = ("KIP-896 Motivation", "KIP-724 Motivation")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """All of them together."""
+        """Yield all of them together."""
         at = Seen()
         kinds: dict[tuple[int, int], None] = {}
         clients = []

@@ -11,7 +11,7 @@ from kdissect.model.cause import Severity
 from kdissect.schema.protocol_messages import api_name
 
 _UNSUPPORTED_VERSION = 35  # org.apache.kafka.common.protocol.Errors
-_API_VERSIONS = 18  # what it refuses is asked for again in version 0 (KIP-511)
+_API_VERSIONS = 18  # a refused one is repeated in version 0 (KIP-511)
 HELP = (
     "Use a client that asks for versions (ApiVersions) and keeps to them, or a broker of a release that"
     " has what "
@@ -34,15 +34,15 @@ class VersionRefused(ErrorCause):
     )
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """A client and what it asks for."""
+        """Return a client and what it asks for."""
         return key.client, key.api_key == _API_VERSIONS
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
-        """The first question for versions may be refused: it is asked again."""
+        """Return whether another API is refused: a refused ApiVersions request is repeated."""
         return any(key.api_key != _API_VERSIONS for key in errors.keys)
 
     def sentence(self, errors: Errors) -> str:
-        """Who, and what."""
+        """Return who, and what."""
         apis = dict.fromkeys(api_name(key.api_key) or str(key.api_key) for key in errors.keys)
         return (
             f"{clients_text(errors.clients)} asked {times(errors.seen.times)} for {joined(list(apis))} in"

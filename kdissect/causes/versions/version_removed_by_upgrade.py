@@ -20,7 +20,7 @@ _NOT_SURE = "the broker says nothing: that it closes each time behind this reque
 
 
 class VersionRemoved(Cause):
-    """Requests behind which the broker closes the connection, of an API that it answered before."""
+    """Requests after which the broker closes the connection, for an API that it answered before."""
 
     has_worked: ClassVar[bool] = True
 
@@ -33,7 +33,7 @@ class VersionRemoved(Cause):
     explains = ("broker-closes", "connection-churn", "unanswered-requests", "metadata-storm", "old-client")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
-        """Each broker and API: the client cannot know, it is cut off."""
+        """Yield each broker and API: the client cannot know, it is cut off."""
         cut_off = [
             known
             for known in seen.facts(
@@ -48,7 +48,7 @@ class VersionRemoved(Cause):
             yield self.found(
                 f"{who} asks {found.broker} for {api_name(api) or api} version {version}, and the broker"
                 " closes the connection"
-                f" behind it without an answer ({times(found.seen.times)} in a row or more): it does not have"
+                f" after it without an answer ({times(found.seen.times)} in a row or more): it does not have"
                 " that version.",
                 who,
                 found.parties,
@@ -78,8 +78,8 @@ class VersionNeverThere(VersionRemoved):
                 continue
             yield self.found(
                 f"{client_text(client)} asks {broker} for {what}, which Kafka 4.0 dropped, and the broker"
-                f" closes the connection behind it without an answer ({times(at.times)})"
-                f"{'; a broker that dropped it writes none of the records' if kind[0] == PRODUCE else ''}.",
+                f" closes the connection after it without an answer ({times(at.times)})"
+                f"{'. A broker that dropped it does not write the records' if kind[0] == PRODUCE else ''}.",
                 client_text(client),
                 parties_of([client]) | {Party("broker", broker)},
                 at,
@@ -90,12 +90,12 @@ class VersionNeverThere(VersionRemoved):
 
 
 def _asked(fact: Fact) -> tuple[int, int]:
-    """The API key and version of the request."""
+    """Return the API key and version of the request."""
     return fact.evidence.api_key or 0, fact.evidence.api_version or 0
 
 
 def _has_worked(seen: Evidence, client: Client, api_key: int) -> bool:
-    """Whether requests of an API were answered to a client in the capture."""
+    """Return whether requests of an API were answered to a client in the capture."""
     return any(
         tally.exchanges > tally.failed
         for (api, client_id, host, _), tally in seen.tallies

@@ -1,10 +1,10 @@
 """The screen in a browser: textual-serve starts one `kdissect tui` for each page that is open.
 
-- It listens on loopback if no other address is asked for, and answers nobody without the token of the URL
-  that it prints: whoever reaches the page reads the captures. The token is exchanged for a cookie.
+- It listens on loopback unless the user names another address, and answers only with the token of the URL
+  that it prints: a program that reaches the page reads the captures. The token is exchanged for a cookie.
 - Other sites in the user's browser get 403: see `_Guard`.
 - The page of textual-serve takes no keys before a click, and loads a font from another host. Here keys count
-  from the first moment, and nothing is loaded from elsewhere.
+  from the first moment, and no resource comes from another host.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ from kdissect.model.http_access import (
 )
 
 _ELSEWHERE = re.compile(r'<link[^>]*href="https?://(?!127\.0\.0\.1)[^>]*>')
-# Keys are held until the screen has drawn something (the class -first-byte), and then typed into the hidden
-# text area of xterm.js: a character as an InputEvent, which it takes from scripts too, others as keydown.
+# Keys are buffered until the screen has drawn something (the class -first-byte), and then typed into the
+# hidden text area of xterm.js: a character as an InputEvent, which it accepts from scripts, too, other keys
+# as keydown.
 _KEYS = """<script>
 (function () {
   const held = [];
@@ -90,10 +91,10 @@ _IN_USE = (
 
 
 class _Guard:
-    """Decides who may use the server: whoever has the token, or the cookie that was given for it.
+    """Decides who may use the server: clients with the token, or with the cookie that they received for it.
 
-    The Host header must name the server, and the Origin header, where there is one, that same address. A
-    WebSocket needs an Origin: browsers send it, and only it tells one page from another.
+    The Host header must name the server, and an Origin header must name that address, too. A WebSocket needs
+    an Origin: browsers send it, and only it distinguishes pages.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -105,16 +106,16 @@ class _Guard:
         self._cookie = f"kdissect_{port}"
 
     def browser_of(self, request: web.Request) -> str | None:
-        """The number of the browser that a valid cookie names; None without one."""
+        """Return the number of the browser that a valid cookie names; None without one."""
         number, _, code = request.cookies.get(self._cookie, "").partition(".")
         return number if is_equal(code, self._code(number)) else None
 
     def is_from_elsewhere(self, request: web.Request) -> bool:
-        """Whether a page of another site asks, or one by another address."""
+        """Return whether a page of another site asks, or one by another address."""
         local = request.transport.get_extra_info("sockname")[0] if request.transport is not None else ""
         if not names_server(request.headers.get("Host"), self._host, self._port, local):
             return True
-        # Which of two counts, or an address that is asked for as from a proxy, is for each program another.
+        # Programs differ on which of two headers counts, and on addresses in a proxy's form.
         is_plain = all(len(request.headers.getall(name, ())) < 2 for name in ("Origin", "Sec-Fetch-Site"))
         if not is_plain or not request.raw_path.startswith("/"):
             return True
@@ -128,7 +129,7 @@ class _Guard:
         return is_own_site(request.headers.get("Sec-Fetch-Site")) or self.has_token(request)
 
     def has_token(self, request: web.Request) -> bool:
-        """Whether it is the URL that was printed."""
+        """Return whether it is the URL that was printed."""
         given = request.query.get(_TOKEN)
         return request.path == "/" and given is not None and is_equal(given, self.token)
 
@@ -146,7 +147,7 @@ class _Guard:
 
 
 class PageServer(Server):
-    """The server of textual-serve, with another page, for those who have the token.
+    """The server of textual-serve, with another page, for clients with the token.
 
     At most `sessions` pages are open. One more of the same browser takes the place of its first.
     """
@@ -170,7 +171,7 @@ class PageServer(Server):
         logging.basicConfig(level=logging.WARNING, format="%(message)s")
 
     async def on_startup(self, app: web.Application) -> None:
-        """Print where it is."""
+        """Print the URL."""
         sys.stdout.write(f"kdissect is at {self.url}\nCtrl+C ends it\n")
         sys.stdout.flush()
 
@@ -206,7 +207,10 @@ class PageServer(Server):
         return len(self._open) < self._most or browser in self._open.values()
 
     async def handle_index(self, request: web.Request) -> web.StreamResponse:
-        """The page. Its links lead to the address by which it is asked for: the cookie is valid there."""
+        """Return the page.
+
+        Its links use the address in the request: the cookie is valid there.
+        """
         self.public_url = f"http://{request.host}"
         response = await super().handle_index(request)
         assert isinstance(response, web.Response)
@@ -214,7 +218,7 @@ class PageServer(Server):
         return response
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-        """A page that is open, until it is closed."""
+        """Return a page that is open, until it is closed."""
         browser, task = self.guard.browser_of(request), asyncio.current_task()
         assert browser is not None
         assert task is not None
@@ -234,14 +238,14 @@ def _is_upgrade(request: web.Request) -> bool:
 
 
 def mended(page: str) -> str:
-    """The page as it is served."""
+    """Return the page as it is served."""
     return _ELSEWHERE.sub("", page).replace("</body>", f"{_KEYS}</body>")
 
 
 def serve(arguments: Sequence[str], host: str, port: int, sessions: int) -> None:
-    """Serve until Ctrl-C. `arguments` are those of `kdissect tui` without `--web`.
+    """Serve until Ctrl-C. `arguments` are the arguments of `kdissect tui` without `--web`.
 
-    Raises OSError if the address and port cannot be had.
+    Raises OSError if the address and port are not available.
     """
     _check(host, port)
     # textual-serve asks a shell. Without `exec` a process would outlive the shell that is killed for it.
@@ -251,7 +255,7 @@ def serve(arguments: Sequence[str], host: str, port: int, sessions: int) -> None
 
 
 def _check(host: str, port: int) -> None:
-    """Whether the port can be had: textual-serve itself would print a traceback."""
+    """Raise OSError unless the port is available: textual-serve itself would print a traceback."""
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     with socket.socket(family) as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

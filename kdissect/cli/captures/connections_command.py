@@ -48,8 +48,8 @@ DEFAULT_COLUMNS = tuple(
     for field in CONNECTION_FIELDS
     if "struct" not in field.type and field.name not in ("start_ns", "capture_set")
 )
-# What differs between connections of one SYN, in the order of a row, and what stands there in a pattern: text
-# and numbers that no format escapes, and none of which is part of another.
+# Values that differ between connections of one SYN, in the order of a row, with placeholders for a pattern:
+# text and numbers that no format escapes, and that do not contain each other.
 _VARYING = {
     "number": 7_310_582_946_173_058_261,
     "connection": "7310582946173058262",
@@ -63,7 +63,7 @@ _PATTERNS_KEPT = 1000
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the connections of the captures; gives the exit code."""
+    """Print the connections of the captures and return the exit code."""
     parser = command_parser(
         "connections", "One line for each TCP connection, in the order in which they end."
     )
@@ -72,7 +72,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--problems",
         action="store_true",
-        help="only connections that came to nothing, with the reason and the packets, at the end",
+        help="only failed connections, with the reason and the packets, at the end",
     )
     parser.add_argument(
         "--one-way",
@@ -184,7 +184,7 @@ def _table_columns(dissection: Dissection, options: Namespace) -> Callable[[], l
 class ConnectionLines:
     """Makes lines in a format. It is `delimited` where a line is that of one row, whatever came before.
 
-    `made` tells what of a connection is in no row, for those of `-e`.
+    `made` computes the columns of `-e` that rows do not have.
     """
 
     def __init__(self, form: Format, delimited: bool, made: FieldValues | None = None) -> None:
@@ -194,7 +194,7 @@ class ConnectionLines:
         self._patterns: dict[tuple[str, CloseKind], str] = {}
 
     def line(self, number: int, info: ConnectionInfo) -> bytes:
-        """The line of a connection that is over."""
+        """Return the line of a connection that is over."""
         # Hot: a row of a connection costs ten times what its line from a pattern does.
         if self._made is not None:
             return self._form.line(self._made.of_connection(info) | _row(number, info))
@@ -216,15 +216,19 @@ class ConnectionLines:
 
 
 def _row(number: int, info: ConnectionInfo) -> Row:
-    """The row of a connection, with its cluster as soon as the capture set is known to have several."""
+    """Return the row of a connection, with its cluster as soon as the capture set is known to have
+    several.
+    """
     return connection_row(number, info) | cluster_fact(info)
 
 
-_NONE = "%"  # no pattern: one sign of those that are doubled in each
+_NONE = "%"  # not a pattern: patterns double this sign
 
 
 def _pattern_of(line: str) -> str:
-    """A line with its varying values as `%s`, all of them in their order; those it has not show nothing."""
+    """Return a line with its varying values as `%s`, all of them in their order. Missing values print no
+    text.
+    """
     pattern, at = line.replace("%", "%%"), 0
     for mark in map(str, _VARYING.values()):
         found = pattern.find(mark)

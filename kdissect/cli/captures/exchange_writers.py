@@ -1,4 +1,4 @@
-"""What makes lines of exchanges, by the options of the list."""
+"""Writers of exchange lines, by the options of the list."""
 
 from argparse import Namespace
 from typing import Protocol
@@ -7,7 +7,7 @@ from kdissect.api import Dissection
 from kdissect.cli.output import Output
 from kdissect.session.exchange import Exchange
 
-# One line an exchange for scripts; `-e` chooses others.
+# One line an exchange for scripts, unless `-e` chooses columns.
 _DEFAULT_COLUMNS = (
     "number", "request.time", "client", "broker", "client_id", "api_key", "api", "api_version",
     "correlation_id",
@@ -20,21 +20,21 @@ class Writer(Protocol):
     """Turns exchanges into bytes."""
 
     def head(self) -> bytes:
-        """What comes before the first exchange."""
+        """Return the bytes before the first exchange."""
 
     def skip(self) -> None:
         """One exchange is left out, and counted."""
 
     def line(self, exchange: Exchange) -> bytes:
-        """One exchange; may be held back and come with a later one."""
+        """Return one exchange, which the writer may also delay until a later one."""
 
     def tail(self) -> bytes:
-        """What was held back."""
+        """Return the delayed bytes."""
 
 
 def writer_of(dissection: Dissection, options: Namespace, output: Output) -> Writer:
-    """What makes bytes of the exchanges that are listed."""
-    # at first use: start-up; each way to write loads much that the others do without
+    """Return the writer of the listed exchanges."""
+    # at first use, for start-up: each writer loads modules that other writers do not need
     is_plain = not (options.fields or options.order or output.is_terminal or options.schemas)
     if options.format == "jsonl" and is_plain:
         return _lines(dissection, options)
@@ -52,7 +52,7 @@ def writer_of(dissection: Dissection, options: Namespace, output: Output) -> Wri
 
 
 def _lines(dissection: Dissection, options: Namespace) -> Writer:
-    """Lines of JSON of all that there is, without rows in between."""
+    """Return a writer of JSON lines with all fields, without rows in between."""
     files, topics_of = dissection.file_names, dissection.topics.topics_of
     if not options.bodies:
         from kdissect.cli.formats.json_lines.fast_lines import FastLines  # start-up: other formats need none

@@ -34,14 +34,16 @@ _WHOLE_PACKETS = 65535
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the facts of the captures; gives the exit code."""
-    parser = command_parser("info", "What captures hold: files, connections, APIs, gaps, anomalies.")
+    """Print the facts of the captures and return the exit code."""
+    parser = command_parser(
+        "info", "List the content of captures: files, connections, APIs, gaps, anomalies."
+    )
     add_inputs(parser, live=True)
     add_filter(parser, "count only exchanges for which EXPR holds, and their connections")
     parser.add_argument(
         "--deep",
         action="store_true",
-        help="decode every body, check every batch's CRC, tell what does not fit",
+        help="decode every body, check every batch's CRC, report what does not fit",
     )
     parser.add_argument(
         "--records",
@@ -94,7 +96,7 @@ def _read(dissection: Dissection, options: Namespace, overview: Overview) -> Non
 
 
 def _facts(dissection: Dissection, overview: Overview) -> Facts:
-    """Everything `info` reports."""
+    """Return everything `info` reports."""
     _add_anomalies_below(overview, dissection)
     return {
         "files": [
@@ -194,7 +196,7 @@ def _ranked(counts: Counter[str]) -> dict[str, int]:
 
 # The facts of `kdissect info` as text for people.
 def info_text(facts: Facts) -> str:
-    """All facts, a section each; sections without content are left out."""
+    """Return all facts, a section each, without empty sections."""
     sections = [_file_text(file) for file in facts["files"]]
     sections += [
         _packets_text(facts["packets"]),
@@ -239,7 +241,7 @@ def _times_text(file: Facts) -> Iterator[str]:
 
 
 def _interfaces_text(interfaces: list[Facts]) -> Iterator[str]:
-    """A line for each interface of which the file says more than a link type."""
+    """Yield a line for each interface of which the file says more than a link type."""
     for number, one in enumerate(interfaces):
         length = one["snapshot_length"]
         is_cut = length is not None and length < _WHOLE_PACKETS
@@ -276,7 +278,7 @@ def _copies(copies: Facts) -> Iterator[str]:
 def _problems(problems: dict[str, int]) -> Iterator[str]:
     if problems:
         reasons = ", ".join(f"{count} {reason}" for reason, count in problems.items())
-        yield f"came to nothing  {sum(problems.values())}: {reasons} (kdissect connections --problems)"
+        yield f"failed connections {sum(problems.values())}: {reasons} (kdissect connections --problems)"
 
 
 def _tls(tls: Facts) -> Iterator[str]:

@@ -20,7 +20,7 @@ from kdissect.session.exchange import Exchange
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the exchanges of the captures; gives the exit code."""
+    """Print the exchanges of the captures and return the exit code."""
     parser, options = inspect_options(arguments)
     if options.jobs > 1 and (options.output or not os.isatty(1)):  # a terminal is not what is waited for
         from kdissect.cli.jobs.parallel_listing import list_in_jobs  # start-up: processes
@@ -34,7 +34,7 @@ def list_exchanges(
     options: Namespace,
     counting: Callable[[Namespace, Dissection], AbstractContextManager[None]] | None = None,
 ) -> int:
-    """Print the exchanges of the inputs, within `counting`; gives the exit code. Also for `live`."""
+    """Print the exchanges of the inputs, within `counting`, and return the exit code. Also for `live`."""
     dissection = open_filtered(parser, options)
 
     def body(output: Output) -> None:
@@ -95,7 +95,7 @@ def _copy(
 def _copy_held(
     dissection: Dissection, output: Output, filler: native.LineFiller, tick: Callable[[], None] | None
 ) -> None:
-    """The same of all exchanges with a filler that holds lines, as many as the output would."""
+    """Copy all exchanges with a filler that buffers lines, up to the output's own limit."""
     hold, take, most = filler.hold, filler.take, output.most_held
 
     def fill(events: Events) -> None:

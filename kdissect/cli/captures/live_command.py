@@ -13,7 +13,7 @@ from kdissect.cli.options.live.metrics_options import add_metrics, metering
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Capture and print until the capture ends; gives the exit code."""
+    """Capture and print until the capture ends, and return the exit code."""
     parser = command_parser(
         "live",
         "Capture, and list the exchanges as they complete. With - the packets come from standard input: "

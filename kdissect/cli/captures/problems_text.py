@@ -1,4 +1,4 @@
-"""`kdissect connections --problems`: why connections came to nothing."""
+"""`kdissect connections --problems`: why connections failed."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def print_problems(dissection: Dissection, options: Namespace, output: Output) -
     keep(diagnosis.finish())
     _write(dissection, options, output, sorted(found, key=_when))
     if more:
-        say(f"left out: {plural(more, 'more connection')} that came to nothing")
+        say(f"left out: {plural(more, 'more connection')} that failed")
     elif not found:
-        say(f"none of {plural(connections, 'connection')} came to nothing")
+        say(f"{plural(connections, 'connection')}, and no failed one")
     reading.over()
 
 
@@ -80,15 +80,16 @@ def _when(found: ConnectionProblem) -> tuple[int, str]:
     return found.connection.start_ns, found.connection.id
 
 
-MAX_PROBLEM_PACKETS = 100  # of one connection: those that came to nothing have a dozen
-FLOWS_KEPT = 100_000  # of which is known whether they are asked for, 200 bytes each; past it, found out again
+MAX_PROBLEM_PACKETS = 100  # of one connection: a failed one has a dozen
+# flows whose relevance is cached, 200 bytes each. Past this number it is determined again
+FLOWS_KEPT = 100_000
 
 Found = Mapping[str, Sequence[int]]
 _Wanted = list[tuple[ConnectionProblem, list[int]]]
 
 
 def packets_of(dissection: Dissection, problems: Iterable[ConnectionProblem]) -> Found:
-    """References of packets by connection; of inputs that cannot be read again there are none."""
+    """Return references of packets by connection, without inputs that cannot be read again."""
     by_ends: dict[tuple[str, frozenset[str]], _Wanted] = {}
     found: dict[str, list[int]] = {}
     for problem in problems:

@@ -14,17 +14,17 @@ from kdissect.model.anomaly import Anomaly
 from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 
-# Characters that `printables` tells of at once, as native/src/records/cells.rs asks.
+# Number of characters that one call of `printables` covers, as in native/src/records/cells.rs.
 _BLOCK = 256
-# What rows of JSON have only where Python makes them.
+# Columns of JSON rows that only Python creates.
 _OF_PYTHON = SCHEMA_COLUMNS | {"acquired", "delivery_count", "decoded"}
 
 
 class CompiledLines:
     """Lines of a `style` with these columns (none: all of JSON), each piece some of them.
 
-    `rows` and `form` make those of fields that are left to Python, and `report` gets what does not fit there;
-    the rest is that of `CompiledRecords`. `forms` are those of key and value.
+    `rows` and `form` format fields that are left to Python, and `report` receives their faults. The other
+    parameters are those of `CompiledRecords`. `forms` are the forms of key and value.
     """
 
     def __init__(
@@ -68,13 +68,13 @@ class CompiledLines:
 
 
 def printables(block: int) -> bytes:
-    """For each of 256 characters 1 where it may be shown as it is, else 0."""
+    """Return 1 for each of 256 characters that may be printed unchanged, else 0."""
     first = block * _BLOCK
     return bytes(chr(code).isprintable() for code in range(first, first + _BLOCK))
 
 
 def first_lines(pieces: Iterator[bytes], most: int) -> Iterator[bytes]:
-    """The first `most` lines of pieces that end with a line each."""
+    """Yield the first `most` lines of pieces that end with a line each."""
     left = most
     for piece in pieces:
         lines = piece.splitlines(keepends=True) if piece.count(b"\n") > left else ()

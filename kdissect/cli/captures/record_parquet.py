@@ -30,7 +30,7 @@ _COMPRESSION = "lz4"
 
 
 class Sink:
-    """What the writer needs of a file."""
+    """The part of a file's interface that the writer needs."""
 
     closed = False
 
@@ -46,7 +46,7 @@ class Sink:
         return len(content)
 
     def tell(self) -> int:
-        """Bytes so far."""
+        """Return bytes so far."""
         return self._written
 
     def flush(self) -> None:
@@ -96,7 +96,9 @@ def write_parquet(output: Output, schema: Any, tables: Iterable[Any], options: N
 
 
 def _writer() -> Any:
-    """The class that writes; that of pyarrow.parquet does no more here, but imports file systems and ssl."""
+    """Return the writer class. The class in pyarrow.parquet has no advantage here, but imports file systems
+    and ssl.
+    """
     try:
         from pyarrow._parquet import ParquetWriter  # an extra
     except ImportError:

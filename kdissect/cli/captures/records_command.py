@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 _Made = TypeVar("_Made")
 _FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet")
-# One line a record for scripts; `-e` chooses others.
+# One line a record for scripts, unless `-e` chooses columns.
 _DEFAULT_COLUMNS = (
     "number", "time", "direction", "topic", "topic_id", "partition", "offset", "raw_offset", "timestamp",
     "key", "value", "headers", "producer_id", "producer_epoch", "sequence", "codec", "control", "connection",
@@ -76,7 +76,7 @@ _ANOMALIES_SHOWN = 50
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the records of the captures; gives the exit code."""
+    """Print the records of the captures and return the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
     dissection = open_filtered(parser, options)
@@ -158,7 +158,7 @@ def _write(
 
 
 def _is_by_record(options: Namespace) -> bool:
-    """Whether the filter chooses among the records of an exchange."""
+    """Return whether the filter chooses among the records of an exchange."""
     return options.filter is not None and options.filter.needs_records
 
 
@@ -180,7 +180,7 @@ def _lines(
     faults: _FaultReport,
     form: Format,
 ) -> Iterator[bytes]:
-    """The lines of the records; none where a table holds them back."""
+    """Return the lines of the records, or no lines while a table buffers them."""
     forms = (options.key_format or "text", options.value_format or "text")
     topic_name = dissection.topics.of_records
     values = _record_values(options, faults.pills)
@@ -212,14 +212,16 @@ def _lines(
         style, columns, forms, dissection.file_names, rows, form, faults.anomalies, dissection.guard.note,
         topic_name, _topic_chooser(options),
     )  # fmt: skip
-    # Who reads along, or wants few, waits for no others.
+    # A user who follows a live capture, or limits the number of records, need not wait for further ones.
     at_once = is_live(dissection) or options.limit is not None
     pieces = _compiled(dissection, options, progress, compiled.records, at_once)
     return pieces if options.limit is None else first_lines(pieces, options.limit)
 
 
 def _record_values(options: Namespace, pills: PoisonPills) -> RecordValues | None:
-    """What works out the columns about schemas; None without `--schemas` where no column names one."""
+    """Return the decoder for columns about schemas; None without `--schemas` unless a column names
+    a schema.
+    """
     named = [*options.columns, *([] if options.order is None else [options.order.column])]
     if options.schemas or any(column.first in SCHEMA_COLUMNS for column in named):
         return values_of(options, pills)
@@ -266,7 +268,7 @@ def _made(
     make: Callable[[Row], _Made],
     extra: FieldValues | None = None,
 ) -> Iterator[_Made]:
-    """What `make` gives for each row, with what `extra` tells of its exchange."""
+    """Yield the results of `make` for each row, with the columns that `extra` computes from its exchange."""
     accepts, by_record = selected_records(options, dissection)
     for records in _selected_sets(dissection, options, progress, accepts):
         anomalies: list[Anomaly] = []
@@ -286,7 +288,9 @@ def _selected_sets(
     progress: Progress | None,
     accepts: Callable[[Exchange], bool] | None,
 ) -> Iterator[RecordSet]:
-    """The records fields of the exchanges that were asked for; `--topic` chooses among those of one too."""
+    """Yield the records fields of the selected exchanges; `--topic` also chooses among the fields of one
+    exchange.
+    """
     is_wanted = _chooser(dissection, options)
     is_selected = _selector(dissection, _counted(accepts))
     for exchange in dissection:
@@ -307,7 +311,7 @@ def _compiled(
     compiled: CompiledRecords[_Made],
     at_once: bool = False,
 ) -> Iterator[_Made]:
-    """What the compiled part makes of the same records: without an object each, but for what goes by rows.
+    """Yield the same records by the native engine, without an object for each, except for rows.
 
     Nor is there an object for each exchange, but for who waits for none (`at_once`).
     """
@@ -341,7 +345,10 @@ def _taking_blocks(
     compiled: CompiledRecords[_Made],
     choice: native.RecordChoice | None,
 ) -> Iterator[Exchange | None]:
-    """The exchanges that are not taken in blocks: without a choice all. None where enough was taken."""
+    """Yield the exchanges that are not taken in blocks, or all without a choice.
+
+    Yield None when enough records were taken.
+    """
     for events in dissection.batches():
         if progress is not None:
             progress.tick()
@@ -401,7 +408,7 @@ def _chooser(dissection: Dissection, options: Namespace) -> Callable[[RecordSet]
 
 
 def _counted(accepts: Callable[[Exchange], bool] | None) -> Callable[[Exchange], bool]:
-    """The same choice, of traffic that was captured twice once."""
+    """Return the same choice, of traffic that was captured twice once."""
 
     def is_counted(exchange: Exchange) -> bool:
         return exchange.connection.same_as is None and (accepts is None or accepts(exchange))
@@ -412,7 +419,9 @@ def _counted(accepts: Callable[[Exchange], bool] | None) -> Callable[[Exchange],
 def _selector(
     dissection: Dissection, accepts: Callable[[Exchange], bool] | None
 ) -> Callable[[Exchange], bool]:
-    """Says of exchanges whether they were asked for; names of topics are learned from all it is given."""
+    """Return a test whether an exchange is selected, which also records names of topics from all
+    exchanges.
+    """
     pass_by = dissection.topics.pass_by
 
     def is_selected(exchange: Exchange) -> bool:
@@ -427,7 +436,7 @@ def _selector(
 
 
 class _FaultReport:
-    """Prints the first anomalies and counts the others. `files` are the inputs' names by file index."""
+    """Prints the first anomalies and counts further ones. `files` are the inputs' names by file index."""
 
     def __init__(self, files: Sequence[str]) -> None:
         self._files = files

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Do what is asked; gives the exit code."""
+    """Run the tap, and return the exit code."""
     words = list(arguments)
     at = words.index("--") if "--" in words else len(words)
     parser = _parser()
@@ -41,7 +41,7 @@ def run(arguments: Sequence[str]) -> int:
     options.command = words[at + 1 :]
     _check(parser, options)
     if sys.platform != "linux":
-        say("tap needs Linux here; the agent alone works elsewhere (docs/tap.md)")
+        say("tap needs Linux here. The agent alone works elsewhere (docs/tap.md)")
         return UNREADABLE
     try:
         return _done(options)
@@ -60,8 +60,8 @@ def _parser() -> ArgumentParser:
         "Write what a JVM reads from and writes to Kafka connections, in plaintext, as a capture: of TLS, "
         "too, and of connections that are open. "
         "kdissect tap PID -w FILE, or kdissect tap -w FILE -- java ... "
-        "Without -w, or with -Y, it lists the exchanges, as kdissect live -i tap:PID does; "
-        "other commands take -i tap:PID, too.",
+        "Without -w, or with -Y, it lists the exchanges, as kdissect live -i tap:PID does. Other"
+        "commands accept -i tap:PID, too.",
     )
     parser.add_argument("pid", metavar="PID", nargs="?", type=int, help="the process to tap")
     parser.add_argument("-w", "--write", metavar="FILE", help="where to (pcapng); -: standard output")
@@ -70,7 +70,7 @@ def _parser() -> ArgumentParser:
         "--capture-filter",
         metavar="BPF",
         default="",
-        help="write only these packets, such as 'tcp port 9093' (pcap-filter; needs libpcap)",
+        help="write only these packets, such as 'tcp port 9093' (pcap-filter, requires libpcap)",
     )
     add_filter(parser, "list only exchanges for which EXPR holds; -w has all")
     parser.add_argument(
@@ -90,7 +90,7 @@ def _check(parser: ArgumentParser, options: Namespace) -> None:
     if options.list or options.print_agent:
         return
     if (options.pid is None) == (not options.command):
-        parser.error("name one JVM: PID, or -- and the command that starts it; --list lists those that run")
+        parser.error("name one JVM: PID, or -- and the command that starts it. --list lists running JVMs")
     if options.detach and options.command:
         parser.error("--detach needs PID")
     if options.command and _is_listing(options):
@@ -155,7 +155,7 @@ def _record(options: Namespace) -> int:
                 os.unlink(options.write)  # noqa: PTH108  nothing is in it
             raise
         if stat.S_ISREG(os.fstat(out.fileno()).st_mode) and options.write != "-":
-            out.truncate(0)  # what was there is kept until something takes its place
+            out.truncate(0)  # the old content stays until new content replaces it
         _end_by_signals(source, process)
         say(f"tapping {source.name}, to {options.write}; Ctrl-C ends")
         try:
@@ -181,7 +181,9 @@ def _begun(options: Namespace) -> tuple[TapSource, subprocess.Popen[bytes] | Non
 
 
 def _copy(source: ByteSource, out: BinaryIO) -> tuple[int, int, int]:
-    """Until the source ends; gives the numbers of bytes, of packets, and of those that the JVM dropped."""
+    """Copy until the source ends, and return the numbers of bytes, of packets, and of packets that the JVM
+    dropped.
+    """
     size, packets, cutter = 0, 0, BlockCutter("")
     while data := source.read():
         out.write(data)
@@ -197,14 +199,17 @@ def _after(duration: float, source: TapSource) -> None:
 
 
 def _opened(path: str) -> BinaryIO:
-    """A file that nobody else may read: it holds what was encrypted on its way."""
+    """Return a file that only the user may read: it contains plaintext of encrypted traffic."""
     if path == "-":
         return open(os.dup(sys.stdout.fileno()), "wb", buffering=0)  # noqa: PTH123
     return open(shared_folders.open_private(path), "wb", buffering=0)  # noqa: PTH123
 
 
 def _end_by_signals(source: TapSource, process: subprocess.Popen[bytes] | None) -> None:
-    """A signal ends the tap; where the JVM was started here it is passed on, and its end is waited for."""
+    """End the tap on a signal.
+
+    If kdissect started the JVM, it forwards the signal and waits for the end of the JVM.
+    """
 
     def end(number: int, _frame: object) -> None:
         if process is None:

@@ -28,7 +28,7 @@ _MAX_SESSIONS = 64
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Open the screen; gives the exit code."""
+    """Open the screen and return the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
     check_inputs(parser, options)
@@ -40,8 +40,8 @@ def run(arguments: Sequence[str]) -> int:
     if options.web:
         return _web(parser, options, arguments)
     if not sys.stdout.isatty() and _DRIVER not in os.environ:
-        parser.error("it needs a terminal; kdissect inspect prints")
-    from kdissect.tui.session import Session, terminal_for_keys  # start-up of --help and of --web
+        parser.error("it needs a terminal: kdissect inspect prints")
+    from kdissect.tui.session import Session, terminal_for_keys  # for the start-up of --help and --web
 
     order = _order(parser, options)
     if "-" in options.paths:
@@ -72,12 +72,12 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _nothing_opens(paths: Sequence[str]) -> list[str]:
-    """Why there is nothing to show, a line for each input; empty where one can be opened."""
+    """Return why no input can be shown, a line for each input, or no lines if one can be opened."""
     troubles = []
     files = find_inputs(paths)
     log = without_packets(files)
     if log is not None:
-        return [f"{log.path} is a request log, which the screen does not show; kdissect inspect prints it"]
+        return [f"{log.path} is a request log, which the screen does not show: kdissect inspect prints it"]
     for file in files:
         error = refusal(file)
         if error is None:

@@ -10,12 +10,12 @@ from kdissect.cli.diagnostics import NOTHING, OK, say
 def add_allow_unread(add: Callable[..., object]) -> None:
     """Add the option to a parser or group."""
     add("--allow-unread", action=BooleanOptionalAction, help=(
-        "exit with 0 also where TLS connections or link types could not be read; default: with 4"
+        "exit with 0 even if TLS connections or link types could not be read (default: with 4)"
     ))  # fmt: skip
 
 
 def green(options: Namespace, dissection: Dissection) -> int:
-    """The exit code where nothing was found in what could be read."""
+    """Return the exit code if the readable inputs have no finding."""
     unread = dissection.unread()
     if unread.is_whole or options.allow_unread:
         return OK

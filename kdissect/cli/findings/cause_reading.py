@@ -33,7 +33,7 @@ def read_causes(
 
 
 class CausesOfReport:
-    """Looks for causes beside the judge, for a report of `check` that has them."""
+    """Looks for causes while the judge runs, for a report of `check` that includes them."""
 
     def __init__(self, dissection: Dissection, wants: Callable[[Exchange], bool] | None) -> None:
         self._dissection = dissection
@@ -50,5 +50,5 @@ class CausesOfReport:
 
 
 def with_path(options: Namespace, path: str) -> Namespace:
-    """The options of a command for one input alone."""
+    """Return the options of a command for one input alone."""
     return Namespace(**{**vars(options), "paths": [path]})

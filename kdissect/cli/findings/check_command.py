@@ -46,7 +46,7 @@ Test = Callable[[Exchange], bool]
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Judge the captures and print the report; gives the exit code."""
+    """Judge the captures, print the report and return the exit code."""
     parser = _parser()
     options = parse_options(parser, arguments)
     who = None if options.judge == "both" else Who(options.judge)
@@ -97,7 +97,7 @@ def run(arguments: Sequence[str]) -> int:
     with reports:
         wrote, read = written_and_read(parser, options, dissection, body)
     failed = max(wrote, *evidence)
-    if failed or not verdicts:  # what was found does not stand where it was asked for
+    if failed or not verdicts:  # a report could not be written
         return failed or UNREADABLE
     if dissection.guard.has_faults:
         return read or UNREADABLE  # not all of it can be trusted
@@ -107,7 +107,7 @@ def run(arguments: Sequence[str]) -> int:
 def _causes_of_report(
     options: CheckOptions, dissection: Dissection, accepts: Test | None
 ) -> CausesOfReport | None:
-    """What looks for causes; None where no report has them."""
+    """Return the search for causes; None if no report includes them."""
     if HTML not in (options.format, *(name for name, _ in options.report)):
         return None
     from kdissect.cli.findings.cause_reading import CausesOfReport  # start-up: all causes
@@ -147,18 +147,18 @@ def _parser() -> ArgumentParser:
         "only these: codes, beginnings of codes, or names"
     ))  # fmt: skip
     rules("--ignore", metavar="RULE,...", type=_words, action="extend", default=[], help="all but these")
-    rules("--judge", choices=("client", "broker", "both"), default="both", help="whose bytes; default: both")
+    rules("--judge", choices=("client", "broker", "both"), default="both", help="whose bytes (default: both)")
     rules("--strict", action=BooleanOptionalAction, help="a broken should is an error")
     verdict = parser.add_argument_group("what fails").add_argument
     verdict("--fail-on", choices=("error", "warning", "never"), default="error", help="default: error")
-    verdict("--exit-zero", action=BooleanOptionalAction, help="exit with 0 whatever is found")
+    verdict("--exit-zero", action=BooleanOptionalAction, help="exit with 0 even if there are findings")
     add_allow_unread(verdict)
     _add_baseline(verdict)
     _add_evidence(verdict)
     add_metrics(parser)
     report = parser.add_argument_group("the report").add_argument
     report("--report", metavar="FORMAT=FILE", type=report_option, action="append", default=[], help=(
-        "write another report to FILE, which is complete or absent; may be repeated"
+        "write another report to FILE, which is complete or absent (may be repeated)"
     ))  # fmt: skip
     report("--schema", action=PrintSchema, nargs=0, help="print the JSON Schema of the JSON report, and exit")
     report("--statistics", action=BooleanOptionalAction, help="count the findings of each rule")
@@ -207,7 +207,7 @@ def _read(
 def _verdict(
     dissection: Dissection, judge: Judge, options: CheckOptions, baseline: Baseline | None, is_stopped: bool
 ) -> Verdict:
-    """What it found."""
+    """Return the verdict of the judge."""
     files = dissection.captures.files
     cut = sum(any(a.kind is AnomalyKind.CUT_CAPTURE for a in file.anomalies) for file in files)
     quality = quality_of(judge.coverage, cut, sum(file.drops or 0 for file in files), is_stopped)
@@ -239,7 +239,7 @@ def _taken(judge: Judge, accepts: Test | None) -> TakenExchanges | None:
 
 
 def _exit_code(verdict: Verdict, options: CheckOptions, reading: int, dissection: Dissection) -> int:
-    """Findings first: they stand whatever else could not be read. What was not read is not green."""
+    """Return findings first: they stand whatever else could not be read. Unread inputs are not green."""
     if options.write_baseline and was_read(dissection):
         return _write_baseline(options.write_baseline, verdict) or reading
     if options.exit_zero:
@@ -276,7 +276,7 @@ def _add_baseline(add: Callable[..., object]) -> None:
 
 
 def _read_baseline(options: Namespace) -> Baseline | None:
-    """The baseline, None without one. Leaves with exit code 2 where it cannot be used."""
+    """Return the baseline, None without one. Leaves with exit code 2 where it cannot be used."""
     path = options.baseline
     if path is None or (options.write_baseline and not os.path.exists(path)):  # noqa: PTH110  about to be made
         return None
@@ -292,7 +292,7 @@ def _read_baseline(options: Namespace) -> Baseline | None:
 
 
 def _write_baseline(path: str, verdict: Verdict) -> int:
-    """Record the findings; gives the exit code."""
+    """Record the findings and return the exit code."""
     try:
         with WholeFile(path) as file:
             file.write(baseline_text(verdict.findings).encode())
@@ -328,7 +328,7 @@ class TakenExchanges:
         self._orphans.pop(connection, None)
 
     def holds(self, connection: str, ordinal: int) -> bool:
-        """Whether the test took an exchange; -1: any of the connection."""
+        """Return whether the test took an exchange; -1: any of the connection."""
         if ordinal < 0:
             return connection in self._requests or connection in self._orphans
         table, index = self._place(ordinal)
@@ -342,7 +342,7 @@ class TakenExchanges:
 
 
 class TakenFindings(FindingLog):
-    """Keeps findings about exchanges that were taken, and about connections of which one was."""
+    """Stores findings about exchanges that the filter took, and about connections with such an exchange."""
 
     def __init__(self, taken: TakenExchanges) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
 """The options of `check`: from the command line, and from the project's configuration file below it.
 
 Rules:
-- A key of the file is an option without its dashes. What an option takes, its key takes: nothing is listed
-  twice but which options have keys.
+- A key of the file is an option without its dashes. A key takes the values of its option: this module only
+  lists which options have keys.
 - The command line wins: an option given there replaces the file's key. `--select` replaces `select` and
   `ignore` together, or the file's `ignore` would silence what was just asked for.
 - Paths are relative to the file they stand in.
@@ -32,7 +32,7 @@ from kdissect.config.suppression import Suppression, parse_suppressions
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule_selection import fits, no_such_rule
 
-# Secrets are shown and files overwritten because somebody typed so, not because a file says so.
+# Options that show secrets or overwrite files must be typed, and are not read from a file.
 KEYS = (
     "select", "ignore", "judge", "strict", "fail-on", "exit-zero", "allow-unread", "format", "statistics",
     "label", "report", "port", "only-port", "baseline", "evidence",
@@ -44,7 +44,7 @@ _LISTS = ("select", "ignore", "label", "report", "port", "only-port")
 
 
 class CheckOptions(Namespace):
-    """What the command line and the file came to. `suppressions` come from the file alone."""
+    """Options from the command line and the file. `suppressions` come from the file alone."""
 
     suppressions: Sequence[Suppression] = ()
 
@@ -54,13 +54,13 @@ def add_config(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("configuration (docs/configuration.md)")
     which = group.add_mutually_exclusive_group().add_argument
     which("--config", metavar="FILE", help=(
-        "kdissect.toml or pyproject.toml to use; default: the nearest, from here upwards"
+        "kdissect.toml or pyproject.toml to use (default: the nearest, from here upwards)"
     ))  # fmt: skip
     which("--no-config", action="store_true", help="use no configuration file")
 
 
 def parse_options(parser: ArgumentParser, arguments: Sequence[str]) -> CheckOptions:
-    """Options of a run. Leaves with exit code 2 where the command line or the file is wrong."""
+    """Return options of a run. Leaves with exit code 2 where the command line or the file is wrong."""
     given = parser.parse_args(arguments, CheckOptions())
     if given.no_config:
         return given
@@ -93,7 +93,7 @@ def _merged(
 
 
 def _values(parser: ArgumentParser, file: ConfigFile) -> dict[str, Any]:
-    """What the file says, in the form in which the parser has it."""
+    """Return the file's values, in the form of the parser."""
     options = {
         text.removeprefix("--"): action
         for action in parser._actions  # noqa: SLF001  argparse has no other way to ask
@@ -136,7 +136,7 @@ def _entry(file: ConfigFile, key: str, name: str, value: Any, action: Action) ->
 
 
 def _converted(file: ConfigFile, path: tuple[str, ...], value: Any, action: Action) -> Any:
-    """A value as the option's own parser has it."""
+    """Return a value as the option's own parser has it."""
     convert = action.type
     if not callable(convert):
         return value
@@ -163,7 +163,7 @@ def _meant(key: str, known: Sequence[str]) -> str:
 
 
 def _suppressions(file: ConfigFile) -> list[Suppression]:
-    """The file's suppressions; each must name a rule there is."""
+    """Return the file's suppressions, each of which must name an existing rule."""
     for key in ("select", "ignore"):
         for at, name in enumerate(file.table.get(key, ())):
             if not any(fits(word, rule) for word in str(name).split(",") if word for rule in ALL_RULES):

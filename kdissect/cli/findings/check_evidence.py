@@ -23,7 +23,7 @@ _OURS = re.compile(r"[A-Z]{3}\d{3}-\d{3,}\.pcapng")
 def write_evidence(
     options: Namespace, dissection: Dissection, verdict: Verdict, judge: Callable[[], Judge]
 ) -> int:
-    """Write the files; gives the exit code. They take the place of those of an earlier run, all or none."""
+    """Write the files and return the exit code. They replace the files of an earlier run, all or none."""
     findings = verdict.findings
     made = collect_evidence(findings, lambda: open_again(options, dissection), judge, options.show_secrets)
     names = dict(zip(map(id, findings), file_names(findings), strict=True))
@@ -44,7 +44,7 @@ def write_evidence(
 
 
 def file_names(findings: Sequence[Finding]) -> list[str]:
-    """`BDY003-001.pcapng`: the rule, and the number of the finding among those of the rule."""
+    """Return `BDY003-001.pcapng`: the rule, and the number of the finding within its rule."""
     count: Counter[str] = Counter()
     names = []
     for finding in findings:

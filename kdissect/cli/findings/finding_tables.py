@@ -1,4 +1,4 @@
-"""The findings of `check` as rows: each of them, or together those of a rule about one software."""
+"""The findings of `check` as rows: single findings, or one row for each rule and software."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kdissect.report.json import finding_row
 from kdissect.report.printable import whole_text
 from kdissect.report.verdict import Verdict
 
-# Of the JSON of a finding (docs/reports.md), as columns; those that matter most come first.
+# Columns from the JSON of a finding (docs/reports.md), the most important ones first.
 _COLUMNS = (
     "severity", "code", "name", "count", "who.role", "who.software", "who.version", "where.api",
     "where.api_version", "where.path", "expected", "seen", "known", "who.client_id", "who.address",
@@ -18,7 +18,7 @@ _COLUMNS = (
 
 
 def finding_tables(verdict: Verdict) -> list[RowTable]:
-    """Those that `--table` can name."""
+    """Return the tables that `--table` can name."""
     findings = verdict.findings
     return [
         RowTable("findings", lambda: (whole_text(finding_row(one, verdict)) for one in findings), _COLUMNS),
@@ -27,7 +27,9 @@ def finding_tables(verdict: Verdict) -> list[RowTable]:
 
 
 def _fold_row(fold: Fold) -> Facts:
-    """How often a rule was broken by one software and version, in how many forms, and by how many ends."""
+    """Return how often a rule was broken by one software and version, in how many forms, and by how many
+    ends.
+    """
     first, every = fold.first, (fold.first, *fold.others)
     return {
         "severity": first.severity,

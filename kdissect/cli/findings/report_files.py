@@ -17,7 +17,7 @@ from kdissect.report.json import report_schema
 from kdissect.report.verdict import Verdict
 
 HTML = "html"
-"""The format that also tells causes, for which all is looked at as `why` does."""
+"""The format that also contains causes, which requires the analysis of `why`."""
 # Name -> module and function. A module is imported when its format is asked for.
 _WRITERS = {
     "text": ("kdissect.report.text", "report_text"),
@@ -30,11 +30,14 @@ _WRITERS = {
 }
 FORMATS = tuple(_WRITERS)
 STATISTICS = "stats"
-"""Made from tables alone, beside `FORMATS`: what `stats --format json` prints."""
+"""Made from tables alone, besides `FORMATS`: what `stats --format json` prints."""
 
 
 def render(name: str, verdict: Verdict, statistics: bool = False, causes: Diagnosis | None = None) -> bytes:
-    """A report as UTF-8. `statistics` adds a table of counts to text, `causes` a first section to HTML."""
+    """Return a report as UTF-8.
+
+    `statistics` adds a table of counts to text, `causes` a first section to HTML.
+    """
     module, function = _WRITERS[name]
     writer: Callable[..., str] = getattr(import_module(module), function)
     more: dict[str, tuple[object, ...]] = {"text": (statistics,), HTML: (causes,)}
@@ -46,7 +49,7 @@ def report_option(text: str) -> tuple[str, str]:
     """`FORMAT=FILE` as (format, file). Raises ArgumentTypeError."""
     name, equals, path = text.partition("=")
     if name not in FORMATS:
-        raise ArgumentTypeError(f"{name!r} is no format; there are {', '.join(FORMATS)}")
+        raise ArgumentTypeError(f"{name!r} is no format. Formats are {', '.join(FORMATS)}")
     if not equals or not path:
         raise ArgumentTypeError(f"{text!r} is no FORMAT=FILE")
     return name, path
@@ -62,7 +65,7 @@ class PrintSchema(Action):
 
 
 class ReportFiles:
-    """The files of `--report`, open from the start; those that `write` did not complete are removed.
+    """The files of `--report`, open from the start. Files that `write` did not complete are removed.
 
     Raises OutputError where a file cannot be written, or would replace an input or another report.
     """

@@ -27,7 +27,7 @@ from kdissect.stats.blind_spots import BlindSpots
 from kdissect.stats.by_software import uses_by_software
 from kdissect.stats.upgrade_audit import UpgradeAudit, upgrade_facts
 
-# What fails, by the choice of --fail-on.
+# Failing outcomes, by the choice of --fail-on.
 _FAILING = {
     "breaks": ("breaks",),
     "may-break": ("breaks", "may_break"),
@@ -37,7 +37,7 @@ _FAILING = {
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the audit; gives the exit code: 1 where something breaks."""
+    """Print the audit and return the exit code: 1 if a client breaks."""
     options = (parser := _parser()).parse_args(arguments)
     dissection = open_filtered(parser, options)
     found: list[dict[str, Any]] = []
@@ -90,7 +90,7 @@ def _parser() -> ArgumentParser:
     add_filter(parser, "judge only exchanges for which EXPR holds")
     add = parser.add_argument_group("what is judged").add_argument
     add("--target", metavar="RELEASE", type=_release, required=True, help="the release: 4.0, 3.9, 2.8.1 ...")
-    add("--fail-on", choices=tuple(_FAILING), default="breaks", help="exit with 1; default: breaks")
+    add("--fail-on", choices=tuple(_FAILING), default="breaks", help="exit with 1 (default: breaks)")
     add_allow_unread(add)
     add("--all", action="store_true", help="also what goes on working")
     add_tables(parser, "uses", "software")
@@ -105,7 +105,10 @@ def _release(text: str) -> str:
 
 
 def _exit_code(facts: dict[str, Any], options: Namespace, reading: int, dissection: Dissection) -> int:
-    """What breaks comes first: it stands whatever else could not be read. What was not read is not green."""
+    """Return the code for breaking clients first: it is valid whatever else could not be read.
+
+    Unread inputs are not green.
+    """
     if any(facts["outcomes"][outcome] for outcome in _FAILING[options.fail_on]):
         return FINDINGS
     if reading != OK:
@@ -152,7 +155,7 @@ def _columns() -> list[TableColumn]:
 
 
 def _folded(uses: Iterable[Facts]) -> list[Facts]:
-    """A row for all clients of one software and version that use the same and fare the same."""
+    """Return a row for all clients of one software and version with equal APIs and equal outcomes."""
     rows: dict[tuple[Any, ...], Facts] = {}
     for use in uses:
         api = use["api_key"], use["api_version"]
@@ -172,14 +175,14 @@ def _addresses(row: Facts) -> Cell:
 
 
 def _some(names: Sequence[str], more: int = 0) -> str:
-    """The first two, and how many more there are."""
+    """Return the first two, and how many more there are."""
     more += max(len(names) - 2, 0)
     return printable(", ".join(names[:2]) + (f" and {more} more" if more else ""))
 
 
 def _why(row: Facts) -> Cell:
     taken = row["target_takes"]
-    takes = "the API is not taken" if taken is None else f"v{taken[0]}-{taken[1]} are taken"
+    takes = "the API is not accepted" if taken is None else f"v{taken[0]}-{taken[1]} are taken"
     takes += ", but are off by default" if row["off_by_default"] else ""
     return Cell(_WHY[row["fate"]].format(release=row["release"], takes=takes) + _limit(row))
 

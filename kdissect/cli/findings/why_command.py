@@ -24,7 +24,7 @@ from kdissect.model.cause import CAUSES_SHOWN, Diagnosis, Party
 from kdissect.report.causes.explanation import explanation_text
 from kdissect.report.causes.json import causes_schema
 
-# Name -> module and function. A module is imported when its format is asked for.
+# Name -> module and function. A module is imported when its format is used.
 _WRITERS = {
     "text": ("kdissect.report.causes.text", "causes_text"),
     "json": ("kdissect.report.causes.json", "causes_json"),
@@ -45,7 +45,7 @@ class _PrintSchema(Action):
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print what is wrong in the captures; gives the exit code."""
+    """Print the causes in the captures and return the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
     good = None if options.against is None else _good(parser, options)
@@ -78,7 +78,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> ArgumentParser:
-    parser = command_parser("why", "What is wrong in these captures, in order, with evidence.")
+    parser = command_parser("why", "List what is wrong in these captures, in order, with evidence.")
     add_inputs(parser, live=True)
     add_topic_ids(parser)
     add_filter(parser, "only what exchanges show for which EXPR holds")
@@ -89,13 +89,13 @@ def _parser() -> ArgumentParser:
             " repeated"
         ))  # fmt: skip
     about("--against", metavar="GOOD", help=(
-        "only causes that are not in this capture, or cost twice as much as there"
+        "only causes that are not in this capture, or cost at least double"
     ))  # fmt: skip
     about("--explain", metavar="ID", help=(
         "print the evidence for and against one cause as text, also if the cause is not printed"
     ))  # fmt: skip
     report = parser.add_argument_group("the page").add_argument
-    report("--all", action="store_true", help=f"all causes; default: the first {CAUSES_SHOWN}")
+    report("--all", action="store_true", help=f"all causes (default: the first {CAUSES_SHOWN})")
     report("--format", choices=FORMATS, help="default: what -o FILE ends with, else text")
     report("--json", dest="format", action="store_const", const="json", help="short for --format json")
     report("--schema", action=_PrintSchema, nargs=0, help="print the JSON Schema of the page, and exit")
@@ -105,7 +105,10 @@ def _parser() -> ArgumentParser:
 
 
 def _good(parser: ArgumentParser, options: Namespace) -> Diagnosis:
-    """What is wrong in the capture of `--against`. Leaves with an exit code where it cannot be read."""
+    """Return the causes in the capture of `--against`.
+
+    Leaves with an exit code where it cannot be read.
+    """
     of_good = with_path(options, options.against)
     dissection = open_filtered(parser, of_good)
     gathering = Gathering(dissection.topics, filter_of(of_good, dissection))
@@ -118,7 +121,7 @@ def _good(parser: ArgumentParser, options: Namespace) -> Diagnosis:
 
 
 def _wanted(options: Namespace) -> Callable[[frozenset[Party]], bool] | None:
-    """Whether a cause concerns who was asked for; None where nobody was."""
+    """Return a test whether a cause concerns the named parties; None if the options name no party."""
     asked = {
         name: globs(getattr(options, name)) for name in ("client", "group", "topic") if getattr(options, name)
     }

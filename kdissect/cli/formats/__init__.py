@@ -1,4 +1,4 @@
-"""Output formats: rows to bytes. Each is a `Format`; the module of one is imported when it is asked for."""
+"""Output formats: rows to bytes. Each is a `Format`, whose module is imported when the format is used."""
 
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
@@ -16,17 +16,17 @@ class Format(Protocol):
     """Turns rows into bytes, one after the other: `head()`, `line(row)` for each, `tail()`."""
 
     def head(self) -> bytes:
-        """What comes before the first row."""
+        """Return the bytes before the first row."""
 
     def line(self, row: dict[str, Any]) -> bytes:
-        """One row; may be held back and come with a later one."""
+        """Return one row, which the format may also delay until a later one."""
 
     def tail(self) -> bytes:
-        """What was held back."""
+        """Return the delayed bytes."""
 
 
 class ColumnFormat(Format, Protocol):
-    """A format whose lines are cells one behind another, so that what many lines share is made once."""
+    """A format whose lines are cells one after another, so that common parts of many lines are built once."""
 
     end: bytes
     """Of a line."""
@@ -38,14 +38,14 @@ class ColumnFormat(Format, Protocol):
         """The value of a row that each column shows; None before columns are known, and for whole rows."""
 
     def cell(self, at: int, row: dict[str, Any]) -> bytes:
-        """The cell of a column as it stands in a line, with what separates it from the one before."""
+        """Return the cell of a column as in a line, with the separator before it."""
 
     def room(self, at: int, row: dict[str, Any]) -> "Room":
-        """What stands around the text of a column, as in the line of a row."""
+        """Return the text around a column's value, as in the line of a row."""
 
 
 def format_name(options: Namespace, output: Output) -> str:
-    """What the user asked for: else a table on a terminal, TSV otherwise."""
+    """Return the user's format, or a table on a terminal, or TSV."""
     chosen: str | None = options.format
     return chosen or ("table" if output.is_terminal else "tsv")
 
@@ -58,7 +58,7 @@ def format_of(
     live: bool = False,
     types: "Mapping[str, str] | None" = None,
 ) -> ColumnFormat:
-    """The format that the user asked for. `types` are those of fields, for Parquet.
+    """Return the format that the user asked for. `types` are the fields' types, for Parquet.
 
     `-e` chooses the columns. Without it TSV and CSV have `columns`, JSON lines have whole rows, and a table
     has `table_columns()`. A `live` table shows each row at once.
@@ -97,8 +97,10 @@ def _format_of(
 def delimited(
     name: str, columns: "Sequence[str | Column]", header: bool, for_terminal: bool, and_rows: bool = False
 ) -> ColumnFormat:
-    """The format `tsv`, `csv`, `json` or `jsonl` with these columns; JSON `and_rows`: behind whole rows."""
-    # at first use: start-up; csv and orjson import many modules
+    """Return the format `tsv`, `csv`, `json` or `jsonl` with these columns; JSON `and_rows`: behind whole
+    rows.
+    """
+    # at first use, for start-up: csv and orjson import many modules
     if name == "csv":
         from kdissect.cli.formats.csv import CsvFormat  # start-up: csv
 

@@ -1,4 +1,6 @@
-"""Times in tables, as `--time` says: of the day, in UTC or here; since the first packet, or the row above."""
+"""Times in tables, by `--time`: the time of day, in UTC or in the local zone, or the time since the first
+packet or the row above.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ class Clock:
         self._before: int | None = None
 
     def title(self, column: str) -> str:
-        """What a column of such times is called that is called `column`: with the zone."""
+        """Return the title of a time column, with the zone."""
         if self.kind == RELATIVE:
             return "since start"
         if self.kind == DELTA:
@@ -34,7 +36,7 @@ class Clock:
         return f"{column} ({zone})"
 
     def text(self, time_ns: int) -> str:
-        """A time of day, or a number of seconds."""
+        """Return a time of day, or a number of seconds."""
         if self.kind == RELATIVE:
             return _seconds(time_ns - self._start_ns())
         if self.kind == DELTA:
@@ -63,14 +65,14 @@ def _seconds(span_ns: int) -> str:
 def clocked(
     columns: Sequence[TableColumn], title: str, time_ns: Callable[[Row], int], clock: Clock
 ) -> list[TableColumn]:
-    """The columns, that of a time by this title as the clock shows it."""
+    """Return the columns, that of a time by this title as the clock shows it."""
     return [_clocked(column, time_ns, clock) if column.title == title else column for column in columns]
 
 
 def clocked_report(
     columns: Sequence[TableColumn], kind: str, start_ns: Callable[[], int]
 ) -> list[TableColumn]:
-    """The columns of a report, its times as `kind` says, and their headings with the zone."""
+    """Return the columns of a report, its times as `kind` says, and their headings with the zone."""
     return [_of_report(column, Clock(kind, start_ns)) if column.moment else column for column in columns]
 
 

@@ -13,8 +13,8 @@ from kdissect.report.printable import printable
 
 
 class CsvFormat:
-    """Strings are printable, quoted where needed. What is not printable is escaped in files as well: they are
-    looked at with `cat` and `less`, where it would act.
+    """Strings are printable, quoted where needed. Unprintable characters are escaped in files as well: users
+    read them with `cat` and `less`, on which they would act.
     """
 
     end = b"\n"
@@ -28,23 +28,23 @@ class CsvFormat:
         self._writer = csv.writer(self._text, lineterminator="\n")
 
     def head(self) -> bytes:
-        """The names of the columns."""
+        """Return the names of the columns."""
         return self._record(column.name for column in self._columns) if self._header else b""
 
     def line(self, row: dict[str, Any]) -> bytes:
-        """One row."""
+        """Return one row."""
         return self._record(self._shown(column, row) for column in self._columns)
 
     def cell(self, at: int, row: dict[str, Any]) -> bytes:
-        """The cell of a column, behind a comma."""
+        """Return the cell of a column, after a comma."""
         text = self._shown(self._columns[at], row)
         alone = len(self._columns) == 1
-        # What is alone in a record is quoted where it is empty.
+        # A lone cell is quoted if it is empty.
         record = self._record([text] if alone else [text, ""])
         return self.room(at, row).before + record.removesuffix(b"\n" if alone else b",\n")
 
     def room(self, at: int, row: dict[str, Any]) -> Room:
-        """Nothing but the comma."""
+        """Return the comma."""
         return Room(b"," if at else b"")
 
     def tail(self) -> bytes:

@@ -25,11 +25,11 @@ from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo
 
 _INDENT = "  "
-_MARGIN = _INDENT * 2  # of the lines of a frame
+_MARGIN = _INDENT * 2  # of a frame's lines
 
 
 class TreeWriter:
-    """Writes exchanges as trees. Offsets count from behind the frame's 4-byte size."""
+    """Writes exchanges as trees. Offsets count from the end of the frame's 4-byte size."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class TreeWriter:
         return b""
 
     def line(self, exchange: Exchange) -> bytes:
-        """The lines of one exchange, an empty one behind them."""
+        """Return the lines of one exchange, and an empty one after them."""
         row = self._row(exchange)
         anomalies = [f"{_INDENT}! {each['kind']}: {printable(each['detail'])}" for each in row["anomalies"]]
         parts = [_bytes([self._title(row), *(self._paint(line, "odd") for line in anomalies)])]
@@ -85,7 +85,7 @@ class TreeWriter:
         return _INDENT.join(part for part in parts if part)
 
     def _frame(self, exchange: Exchange, side: str, frame: Frame) -> bytes:
-        """The lines of a frame, from the compiled part where nothing about it is special."""
+        """Return the lines of a frame, from the native engine if the frame is ordinary."""
         key, version, facts = exchange.api_key, exchange.api_version, payload_facts(exchange, side)
         is_plain = not facts and not self._records and frame.logged is None
         if is_plain and key is not None and version is not None:
@@ -130,7 +130,7 @@ def _bytes(lines: Iterable[str]) -> bytes:
 
 
 def _phases(logged: Logged) -> str:
-    """The broker's own times, and who asked."""
+    """Return the broker's own times, and who asked."""
     times = {
         "queue": logged.queue_ns, "local": logged.local_ns, "remote": logged.remote_ns,
         "response queue": logged.response_queue_ns, "send": logged.send_ns, "throttle": logged.throttle_ns,

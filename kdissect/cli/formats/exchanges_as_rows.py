@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from kdissect.report.cells import TableColumn
 
 
-# What of a row belongs to the connection, and to the bodies; what all exchanges of a template have.
+# Columns that belong to the connection, columns that belong to the bodies, and columns that are equal within
+# a template.
 _OF_CONNECTION = (
     "connection", "capture_set", "client", "broker", "client_proxied", "processes", "software", "principal"
 )  # fmt: skip
@@ -46,9 +47,10 @@ _OF_FILES = tuple(f"{side}.{part}" for side in ("request", "response")
 
 
 class RowWriter(FilledLines):
-    """Makes rows and formats them. `files` are the inputs' names; rows with bodies fill no templates.
+    """Makes rows and formats them. `files` are the inputs' names. Rows with bodies do not use templates.
 
-    `made` gives what rows have only where `-e` asks for it, `color_of` a colour; such rows fill none either.
+    `made` returns columns that exist only for `-e`, `color_of` a colour. Such rows do not use templates,
+    either.
     """
 
     def __init__(
@@ -73,14 +75,14 @@ class RowWriter(FilledLines):
         self.tail = form.tail
 
     def line_of(self, exchange: Exchange, number: int) -> bytes:
-        """The row of this number; a table holds the first ones back."""
+        """Return the row of this number. A table delays the first rows."""
         row = self._rows.numbered(exchange, number)
         if self._color_of is not None:
             row[ROW_COLOR] = self._color_of(exchange)
         return self._form.line(row if self._made is None else row | self._made(exchange))
 
     def parts_of(self, exchange: Exchange) -> tuple[list[LinePart], bool] | None:
-        """Cells that such exchanges share, as they stand in a line, and room for the others."""
+        """Return cells that such exchanges share, as in a line, and placeholders for other cells."""
         form, names = self._form, self._form.values
         if names is None:
             return None
@@ -103,14 +105,14 @@ class RowWriter(FilledLines):
         return [*parts, form.end], form.is_stripped
 
     def connection_texts(self, connection: ConnectionInfo) -> tuple[bytes, ...]:
-        """Cells that belong to a connection."""
+        """Return cells that belong to a connection."""
         row = {"connection": connection.id, **ends_row(connection), **who_row(connection)}
         return self._cells(row, _OF_CONNECTION)
 
     def body_texts(
         self, exchange: Exchange, asked: Summary, answered: Summary, is_learning: bool
     ) -> tuple[bytes, ...]:
-        """Cells that belong to the bodies."""
+        """Return cells that belong to the bodies."""
         names = self._rows.names(exchange, asked, answered)
         return self._cells({"state": exchange.state, "closed": None, "anomalies": [], **names}, _OF_BODIES)
 
@@ -130,7 +132,9 @@ class RowWriter(FilledLines):
 def row_writer(
     dissection: Dissection, options: Namespace, output: Output, columns: Sequence[str]
 ) -> RowWriter:
-    """A writer for `table`, `tsv`, `csv` or `jsonl`; `columns` are those of TSV and CSV without `-e`."""
+    """Return a writer for `table`, `tsv`, `csv` or `jsonl`; `columns` are the default ones of TSV and CSV
+    without `-e`.
+    """
     bodies = options.bodies or needs_bodies(options.columns)
     files, topics_of = dissection.file_names, dissection.topics.topics_of
     nest = nest_of(dissection, options) if options.records else None
@@ -145,7 +149,7 @@ def row_writer(
 
 
 def _types(options: Namespace) -> dict[str, str]:
-    """Of all fields, and for Parquet of those that `-e` chose."""
+    """Return the types of all fields, and for Parquet also of the columns that `-e` chose."""
     if options.format != "parquet":
         return TYPES
     from kdissect.query.fields.field_table import type_of_column  # start-up: the filter language
@@ -154,7 +158,9 @@ def _types(options: Namespace) -> dict[str, str]:
 
 
 def _colors(dissection: Dissection, options: Namespace, output: Output) -> ColorOf | None:
-    """What colours the rows of a table; None without coloring rules, or without colours."""
+    """Return the function that colours the rows of a table; None without coloring rules, or without
+    colours.
+    """
     is_table = format_name(options, output) == "table" and wants_colour(options.color, output.is_terminal)
     rules = getattr(options, "coloring", ())
     if not rules or not is_table:
@@ -168,7 +174,7 @@ def _colors(dissection: Dissection, options: Namespace, output: Output) -> Color
 
 
 def made_of(dissection: Dissection, options: Namespace) -> FieldValues | None:
-    """What works out the columns that rows do not have by themselves; None where there are none."""
+    """Return the function that computes columns which rows lack; None without such columns."""
     order = [] if options.order is None else [options.order.column]
     if not any(column.is_made for column in (*options.columns, *order)):
         return None
@@ -178,7 +184,9 @@ def made_of(dissection: Dissection, options: Namespace) -> FieldValues | None:
 
 
 def _is_leaf(field: RowField, bodies: bool) -> bool:
-    """Whether Parquet has a column for it: structs are those of their fields, but for bodies and lists."""
+    """Return whether Parquet has a column for it: structs become their fields, except for bodies
+    and lists.
+    """
     if field.name.endswith((".body", ".error")):
         return bodies
     return field.type != "struct" and not field.name.startswith(("processes.", "anomalies."))
@@ -202,7 +210,7 @@ def _time_of(row: Row) -> int:
 
 
 def nest_of(dissection: Dissection, options: Namespace) -> Nest:
-    """What puts records into the bodies of rows."""
+    """Return the function that puts records into the bodies of rows."""
     from kdissect.engine.records.nested_records import nest_batches  # start-up: few ask for records
 
     topic_name = dissection.topics.of_records
@@ -211,7 +219,7 @@ def nest_of(dissection: Dissection, options: Namespace) -> Nest:
 
 
 def tree_writer(dissection: Dissection, options: Namespace, output: Output) -> TreeWriter:
-    """A writer of trees."""
+    """Return a writer of trees."""
     from kdissect.cli.formats.exchange_tree import TreeWriter  # start-up: the tree decoder
 
     rows = ListedRows(dissection.file_names, topics_of=dissection.topics.topics_of)

@@ -1,4 +1,4 @@
-"""Rows that are held, in any format: which rows, in what order, how many, which columns."""
+"""Buffered rows, in any format: which rows, in what order, how many, which columns."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def write_rows(table: RowTable, style: str, options: Namespace, output: Output) 
 
 
 def _names_of(rows: Sequence[Facts]) -> list[str]:
-    """Of the fields of rows those that are no rows themselves."""
+    """Return the fields of rows that do not contain rows themselves."""
     names: dict[str, bool] = {}
     for row in rows:
         for name, value in row.items():
@@ -64,9 +64,9 @@ def _names_of(rows: Sequence[Facts]) -> list[str]:
 
 
 def _column(name: str, rows: Sequence[Facts]) -> Column:
-    """The column of a name, as rows or filters (`-Y`) spell it.
+    """Return the column of a name, as rows or filters (`-Y`) spell it.
 
-    Raises UsageError for a name that is in none of the rows.
+    Raises UsageError for a name that is missing in all rows.
     """
     if not rows or any(_has(row, name.split(".")) for row in rows):
         return Column(name)
@@ -97,13 +97,13 @@ def _paths(row: Facts, before: str = "") -> Iterable[str]:
 
 
 def split_way(wanted: str) -> tuple[str, str]:
-    """`--sort NAME:desc` as name and way; no way where that is left to the values."""
+    """Return `--sort NAME:desc` as name and direction, or no direction if the values decide it."""
     name = wanted.removesuffix(ASCENDING).removesuffix(DESCENDING)
     return name, wanted[len(name) :]
 
 
 class Order:
-    """How the rows of a list are sorted; `most` of them are held, `is_asked` where the user said so many.
+    """Order of a list's rows; `most` of them are buffered, and `is_asked` if the user named that number.
 
     `is_shown`: the rows that are printed have its column.
     """
@@ -116,7 +116,7 @@ class Order:
         self.is_asked = is_asked
 
     def over(self, form: Format) -> SortedFormat:
-        """The format, with its rows in this order."""
+        """Return the format, with its rows in this order."""
         return SortedFormat(form, self)
 
 
@@ -143,11 +143,11 @@ class SortedFormat:
         return b""
 
     def tail(self) -> bytes:
-        """The rows; says how many there was no room for."""
+        """Return the rows, and report the number of rows beyond the limit."""
         rows, most = self._first(), self._order.most
         if self._seen > most and not self._order.is_asked:
             left = self._seen - most
-            say(f"--sort holds {most} rows: {left} behind them are left out (--limits sorted_rows=N)")
+            say(f"--sort holds {most} rows: {left} more are left out (--limits sorted_rows=N)")
         if not self._order.is_shown:
             for row in rows:
                 row.pop(self._order.column.name)
@@ -166,7 +166,7 @@ class SortedFormat:
 
 
 def _sorted(rows: list[Facts], column: Column, way: str) -> list[Facts]:
-    """Numbers: the largest first; texts: in their order; what has none comes last."""
+    """Return numbers with the largest first, texts in their order, and rows without a value last."""
     filled = [row for row in rows if column.value(row) not in (None, "", [])]
     is_number = all(isinstance(column.value(row), int | float) for row in filled)
     is_reversed = way == DESCENDING or (is_number and way != ASCENDING)
@@ -180,7 +180,7 @@ def _sorted(rows: list[Facts], column: Column, way: str) -> list[Facts]:
 
 
 def _types_of(columns: Sequence[Column], rows: Sequence[Facts]) -> dict[str, str]:
-    """The types of columns, as `ParquetFormat` has them, by the values that are there."""
+    """Return the types of columns, as `ParquetFormat` has them, by the values that are there."""
     found = {}
     for column in columns:
         values = [value for row in rows if (value := column.value(row)) is not None]

@@ -17,10 +17,10 @@ class JsonDocumentFormat(JsonFormat):
         self._before = b'%b,"rows":[\n' % json_bytes(versioned({})).removesuffix(b"}")
 
     def line(self, row: dict[str, Any]) -> bytes:
-        """One row, after a comma if it is not the first; the first opens the object."""
+        """Return one row, after a comma if it is not the first. The first row opens the object."""
         before, self._before = self._before, b",\n"
         return before + super().line(row).removesuffix(b"\n")
 
     def tail(self) -> bytes:
-        """The end of the object."""
+        """Return the end of the object."""
         return b"\n]}\n" if self._before == b",\n" else self._before.removesuffix(b"\n") + b"]}\n"

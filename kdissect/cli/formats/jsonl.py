@@ -9,13 +9,13 @@ from kdissect.cli.formats.named_fields import Room, as_columns
 from kdissect.engine.row_columns import Column
 from kdissect.report.printable import inert_json, terminal_json
 
-_TEXTS = ("request.time", "response.time")  # which have quotes, of those that are the same on no two lines
+_TEXTS = ("request.time", "response.time")  # which have quotes, among the values that differ on all lines
 # Keys of bodies are strings; StrEnum values are written as their strings.
 _OPTIONS = orjson.OPT_APPEND_NEWLINE
 
 
 class JsonFormat:
-    """Rows as they are, or only `columns` under their dotted names; with `and_rows` behind the rows."""
+    """Rows unchanged, or only `columns` under their dotted names, with `and_rows` after the rows."""
 
     end = b"}\n"
     is_stripped = False
@@ -31,7 +31,7 @@ class JsonFormat:
         return b""
 
     def line(self, row: dict[str, Any]) -> bytes:
-        """One row."""
+        """Return one row."""
         if self._columns:
             chosen = {column.name: column.value(row) for column in self._columns}
             row = row | chosen if self._and_rows else chosen
@@ -42,7 +42,7 @@ class JsonFormat:
         return self._name(at) + self._shown(json_bytes(self._columns[at].value(row)))
 
     def room(self, at: int, row: dict[str, Any]) -> Room:
-        """The name before a number, or a text in quotes."""
+        """Return the name before a number, or a text in quotes."""
         if self._columns[at].name in _TEXTS:
             return Room(self._name(at) + b'"', b'"')
         return Room(self._name(at))
@@ -59,10 +59,10 @@ class JsonFormat:
 
 
 def json_bytes(value: Any, option: int | None = None) -> bytes:
-    """A value as compact JSON, inert; of orjson's options, `option` is that of a new line or None."""
+    """Return a value as compact JSON, inert; `option` is orjson's option for a new line, or None."""
     try:
         text = orjson.dumps(value, option=option)
-    except TypeError:  # an integer over 64 bits: the difference of two times of a damaged capture
+    except TypeError:  # an integer over 64 bits: a difference between two times in a damaged capture
         text = _slow(value) + (b"\n" if option else b"")
     return text if text.isascii() else inert_json(text.decode()).encode()
 

@@ -1,4 +1,4 @@
-"""What `-e` and `--sort` ask for and rows do not have by themselves."""
+"""Values for `-e` and `--sort` that rows do not have."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kdissect.query.fields.printed_fields import FieldValues
 
 
 def made_values(dissection: Dissection, options: Namespace) -> FieldValues | None:
-    """What works out those columns; None where there are none."""
+    """Return the function that computes those columns; None without such columns."""
     order = [] if options.order is None else [options.order.column]
     names = [column.name for column in (*options.columns, *order) if column.is_made]
     if not names:

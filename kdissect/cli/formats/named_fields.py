@@ -21,10 +21,10 @@ def split_names(options: Iterable[str]) -> list[str]:
 
 
 def columns_of(names: Sequence[str], fields: Sequence[RowField], behind: str) -> list[Column]:
-    """The columns of names as `-e` or a filter (`-Y`) spells them; anything inside a body is allowed.
+    """Return the columns of names as `-e` or a filter (`-Y`) spells them, including any field inside a body.
 
-    `behind` is a `query.fields.printed_fields.Behind`: what more can be told of such rows. Raises ValueError
-    for a name that no row has.
+    `behind` is a `query.fields.printed_fields.Behind`: the source of further values for such rows. Raises
+    ValueError for a name that no row has.
     """
     known = [field.name for field in fields]
     return [_column(name, known, behind) for name in names]
@@ -46,18 +46,18 @@ def _column(name: str, known: Sequence[str], behind: str) -> Column:
 
 
 def split_more(names: Sequence[str]) -> tuple[list[str], bool]:
-    """The names of `-e`, and whether they come behind the usual columns: one has a plus before it."""
+    """Return the names of `-e`, and whether they come behind the usual columns: one has a plus before it."""
     return [name.removeprefix(_MORE) for name in names], any(name.startswith(_MORE) for name in names)
 
 
 def needs_bodies(columns: Iterable[Column]) -> bool:
-    """Whether a column shows something that only decoded bodies have."""
+    """Return whether a column shows something that only decoded bodies have."""
     return any(part in ("body", "error") for column in columns for part in column.keys[1:2])
 
 
 class Room(NamedTuple):
-    """Where the text of a cell goes: text before and behind, the width that it is brought to (0 for none),
-    on which side the text is then (-1 left, 1 right, 0 where it is cut only).
+    """Place of a cell's text: text before and after it, the width to which it is padded (0 for none), and on
+    which side the text is then (-1 left, 1 right, 0 if it is only cut).
     """
 
     before: bytes
@@ -67,5 +67,5 @@ class Room(NamedTuple):
 
 
 def as_columns(names: Sequence[str | Column]) -> list[Column]:
-    """Names of fields as columns, and columns as they are."""
+    """Return names of fields as columns, and columns as they are."""
     return [name if isinstance(name, Column) else Column(name) for name in names]

@@ -24,7 +24,7 @@ _HALF = 1 << 63  # what an int64 is below
 
 
 class ParquetFormat:
-    """Columns of one type each: `types` by the names of `RowField`; others are text, as TSV has it."""
+    """Columns of one type each: `types` by the names of `RowField`. Other columns are text, as in TSV."""
 
     end = b""
     is_stripped = False
@@ -48,7 +48,7 @@ class ParquetFormat:
         return b""
 
     def line(self, row: dict[str, Any]) -> bytes:
-        """One row, held back until there are enough."""
+        """Return one row, held back until there are enough."""
         self._rows.append(
             [
                 _value(column.value(row), type_)
@@ -58,7 +58,7 @@ class ParquetFormat:
         return b"" if len(self._rows) < _ROWS_AT_ONCE else self._written()
 
     def tail(self) -> bytes:
-        """The rows held back, and the end of the file."""
+        """Return the rows held back, and the end of the file."""
         first = self._written()
         self._writer.close()
         return first + self._taken()
@@ -100,7 +100,7 @@ def _value(value: Any, type_: str) -> Any:
 
 
 class _Sink(io.RawIOBase):
-    """Holds what is written until it is taken."""
+    """Buffers written bytes until they are taken."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -114,7 +114,7 @@ class _Sink(io.RawIOBase):
         return len(content)
 
     def tell(self) -> int:
-        """Bytes so far."""
+        """Return bytes so far."""
         return self._written
 
     def writable(self) -> bool:
@@ -122,7 +122,7 @@ class _Sink(io.RawIOBase):
         return True
 
     def take(self) -> bytes:
-        """What is held, which then is not any longer."""
+        """Return the buffered bytes, and clear the buffer."""
         data = b"".join(self._parts)
         self._parts.clear()
         return data

@@ -9,8 +9,8 @@ Facts = dict[str, Any]
 class RowTable(NamedTuple):
     """One table of a command.
 
-    `columns` are the usual ones, by their dotted names; without them they are what its rows have, but for
-    lists of other rows.
+    `columns` are the default ones, by their dotted names. Without them the table has the columns of its rows,
+    except lists of rows.
     """
 
     name: str

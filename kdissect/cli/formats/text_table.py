@@ -1,4 +1,4 @@
-"""A table for people, row by row: widths come from the first rows, and only those are held in memory."""
+"""A table for people, row by row: widths come from the first rows, and only the first rows are buffered."""
 
 import shutil
 from argparse import Namespace
@@ -13,8 +13,8 @@ from kdissect.cli.output import Output, folded
 from kdissect.engine.row_columns import Column
 from kdissect.report.cells import Cell, TableColumn, cell
 
-# Widths are those of the first rows; a live capture shows each row at once, with the widths of the
-# headings' minimum.
+# Rows that determine the widths. A live capture shows each row at once, with the minimum widths of the
+# headings.
 _SAMPLE_ROWS = 200
 _DAY = len("2026-11-22")
 _MAX_WIDTH = 48  # of any column but the last
@@ -41,21 +41,22 @@ class TableFormat:
         self._left_out: list[str] = []
         self._widths: list[int] | None = None
         self.values: list[str] | None = None
-        """What each column shows, once the widths are known."""
+        """The text of each column, once the widths are known."""
 
     def head(self) -> bytes:
         """Nothing yet: the widths are not known."""
         return b""
 
     def line(self, row: dict[str, Any]) -> bytes:
-        """One row, held back while widths are being found."""
+        """Return one row, held back while widths are being found."""
         if self._widths is not None:
             return self._print(_cells(row, self._columns))
         self._held.append(row)
         return b"" if len(self._held) < self._sample else self._release()
 
     def tail(self) -> bytes:
-        """The rows held back, if there were fewer than the sample; headings also of an empty table.
+        """Return the delayed rows, if there were fewer than the sample, and the headings, also for an empty
+        table.
 
         Then what there was no room for.
         """
@@ -93,7 +94,7 @@ class TableFormat:
         return b"".join(map(self._print, lines))
 
     def _kept(self, widths: list[int]) -> list[int]:
-        """Indexes of the columns that fit; the last one may be cut down to its heading."""
+        """Return indexes of the columns that fit. The last one may be cut down to its heading."""
         kept = list(range(len(widths)))
         while self._width is not None and self._least(kept, widths) > self._width:
             rank, index = max((self._columns[i].rank, i) for i in kept)
@@ -103,7 +104,7 @@ class TableFormat:
         return kept
 
     def _shrink(self, kept: list[int], widths: list[int]) -> None:
-        """Cut the widest columns down, where those that stay do not fit."""
+        """Cut the widest columns down, if the remaining ones do not fit."""
         while self._width is not None and (excess := self._least(kept, widths) - self._width) > 0:
             widest = max(kept[:-1], key=widths.__getitem__, default=-1)
             if widest < 0 or widths[widest] <= _NARROWEST:
@@ -119,12 +120,12 @@ class TableFormat:
         return sum(widths[i] for i in kept[:-1]) + len(_GAP) * (len(kept) - 1) + last
 
     def cell(self, at: int, row: dict[str, Any]) -> bytes:
-        """The cell of a column in its width, behind a gap."""
+        """Return the cell of a column in its width, after a gap."""
         gap = _GAP if at else ""
         return (gap + self._sized(at, self._columns[at].cell(row))).encode("utf-8", "replace")
 
     def room(self, at: int, row: dict[str, Any]) -> Room:
-        """The width of a column, and its style."""
+        """Return the width of a column, and its style."""
         gap, style = _GAP if at else "", self._columns[at].cell(row).style
         before, behind = paint("\0", style).split("\0") if self._colour else ("", "")
         side = 0 if at == len(self._columns) - 1 else 1 if self._columns[at].right else -1
@@ -143,7 +144,9 @@ class TableFormat:
         return paint(text, shown.style) if self._colour else text
 
     def _width_of(self, at: int) -> int:
-        """The width of a column; of the last one what is left of the terminal, 0 for no end."""
+        """Return the width of a column; for the last one the remaining width of the terminal, 0 for
+        no limit.
+        """
         widths, last = self._widths, len(self._columns) - 1
         assert widths is not None
         if at < last:
@@ -160,7 +163,7 @@ def _cells(row: dict[str, Any], columns: Sequence[TableColumn]) -> list[Cell]:
 
 
 def _of_days(column: TableColumn, rows: Sequence[dict[str, Any]]) -> TableColumn:
-    """The column with dates, where the rows are of several days."""
+    """Return the column with dates, where the rows are of several days."""
     if column.dated is None:
         return column
     texts = (column.dated(row).text for row in rows)
@@ -183,7 +186,7 @@ def _cut(text: str, width: int) -> str:
 
 
 def table(columns: Sequence[TableColumn], options: Namespace, output: Output, live: bool) -> TableFormat:
-    """A table as the user and the output want it."""
+    """Return a table as the user and the output want it."""
     colour = wants_colour(options.color, output.is_terminal)
     is_narrow = output.is_terminal and not getattr(options, "wide", False)
     width = shutil.get_terminal_size().columns if is_narrow else None
@@ -191,7 +194,7 @@ def table(columns: Sequence[TableColumn], options: Namespace, output: Output, li
 
 
 def chosen_columns(columns: Sequence[str | Column]) -> list[TableColumn]:
-    """Columns for `-e`: every one is shown, however narrow the terminal."""
+    """Return columns for `-e`: all of them appear, however narrow the terminal."""
     return [TableColumn(column.name, _chosen(column), value=column.place) for column in as_columns(columns)]
 
 

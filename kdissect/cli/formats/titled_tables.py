@@ -27,11 +27,10 @@ def add_tables(
     reports: Iterable[str] = (),
     times: bool = False,
 ) -> None:
-    """Add the options of rows that are held: `--format`, `--table`, `-e`, `--sort`, `--limit` and their like.
+    """Add the options of buffered rows: `--format`, `--table`, `-e`, `--sort`, `--limit` and similar ones.
 
-    `names` are those of the tables, `text` is what the form for people is called, `orders` are what
-    completion offers for `--sort`, `reports` are formats that have more than rows; with `times` there is
-    `--time`.
+    `names` are the tables' names, `text` is the name of the form for people, `orders` are completions for
+    `--sort`, `reports` are formats with more than rows. With `times` there is `--time`.
     """
     add = parser.add_argument_group("how to print them").add_argument
     formats = tuple(dict.fromkeys((text, *reports, "table", *ROW_FORMATS)))
@@ -40,10 +39,11 @@ def add_tables(
     add("--no-header", dest="header", action="store_false", help="no line with the names of the columns")
     if len(names) > 1:
         add(
-            "--table", choices=names, help=f"one table alone; default of tsv, csv, jsonl, parquet: {names[0]}"
+            "--table", choices=names, help=f"one table alone. Default of tsv, csv, jsonl, parquet: {names[0]}"
         )
     add("-e", dest="fields", metavar="FIELD,...", action="append", default=[], help=(
-        "columns of that table: names of its JSON by their dotted names; +FIELD: the usual ones, and this one"
+        "columns of that table: names of its JSON by their dotted names. +FIELD: the default columns, "
+        "and this one"
     ))  # fmt: skip
     action = add("--sort", metavar="FIELD", help=(
         f"{sort}: numbers the largest first, texts in their order; FIELD:asc, FIELD:desc"
@@ -64,7 +64,7 @@ def write_tables(
     tables: Sequence[RowTable],
     write_text: Callable[[], None],
 ) -> None:
-    """Write in the format that was asked for: all of it as `write_text` does, or as JSON; else one table."""
+    """Write in the chosen format: everything with `write_text` or as JSON, or one table."""
     is_all = not (options.fields or options.table or options.sort or options.limit)
     style = options.format or ("table" if is_all or output.is_terminal else "tsv")
     if is_all and style == "json":
@@ -105,9 +105,9 @@ class Tables:
         self._begun = True
 
     def left_out(self, facts: Facts) -> None:
-        """A line where more was seen than is kept."""
+        """Write a line if there was more than the limits allow."""
         if facts["forgotten"]:
-            self.line(f"{facts['forgotten']} more are left out: there are more than can be kept", "odd")
+            self.line(f"{facts['forgotten']} more are left out: there are more than fit", "odd")
 
     def heading(self, text: str) -> None:
         """The heading of what follows."""
@@ -116,13 +116,13 @@ class Tables:
         self.line(text, "bold")
 
     def section(self, title: str, columns: Sequence[TableColumn], rows: Sequence[Facts]) -> None:
-        """A table under a heading; nothing where there are no rows."""
+        """Write a table under a heading, if there are rows."""
         if rows:
             self.heading(title)
             self.table(columns, rows)
 
     def table(self, columns: Sequence[TableColumn], rows: Iterable[Facts]) -> None:
-        """A table of rows; nothing where there are none."""
+        """Write a table of rows, if there are rows."""
         held = list(rows)
         if not held:
             return
@@ -142,5 +142,5 @@ class Tables:
 
 
 def used(columns: Sequence[TableColumn], rows: Sequence[Facts]) -> list[TableColumn]:
-    """The columns in which any row has something."""
+    """Return the columns in which any row has something."""
     return [column for column in columns if any(column.cell(row).text for row in rows)]

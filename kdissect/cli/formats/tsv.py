@@ -25,13 +25,13 @@ class TsvFormat:
         self.values: list[str] | None = [column.place for column in self._columns]
 
     def head(self) -> bytes:
-        """The names of the columns."""
+        """Return the names of the columns."""
         if not self._header:
             return b""
         return ("\t".join(column.name for column in self._columns) + "\n").encode()
 
     def line(self, row: dict[str, Any]) -> bytes:
-        """One row."""
+        """Return one row."""
         # Hot, for each cell of a million connections: most of what can be null is.
         cells = [
             "" if value is None else _text(column.inside(value))
@@ -40,11 +40,11 @@ class TsvFormat:
         return ("\t".join(cells) + "\n").encode()
 
     def cell(self, at: int, row: dict[str, Any]) -> bytes:
-        """The cell of a column, behind a tab."""
+        """Return the cell of a column, after a tab."""
         return self.room(at, row).before + _text(self._columns[at].value(row)).encode("utf-8", "replace")
 
     def room(self, at: int, row: dict[str, Any]) -> Room:
-        """Nothing but the tab."""
+        """Return the tab."""
         return Room(b"\t" if at else b"")
 
     def tail(self) -> bytes:

@@ -1,7 +1,7 @@
 """Lines of several processes, put in the order of their keys and numbered.
 
-A process sends lines without numbers, and beside them rows: of each line its key (`engine.shards`), of which
-all have `KEY_BYTES`, and its length.
+A process sends lines without numbers, and next to them rows: the key of each line (`engine.shards`), which
+has `KEY_BYTES`, and the line's length.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _ROW_BYTES = KEY_BYTES + 4
 
 
 def behind_number(line: bytes) -> bytes:
-    """A line of JSON without its first field, the number."""
+    """Return a line of JSON without its first field, the number."""
     return line.partition(b",")[2]
 
 
 def line_row(key: EventKey, line: bytes) -> bytes:
-    """The row of a line; its key has `KEY_BYTES`."""
+    """Return the row of a line, whose key has `KEY_BYTES`."""
     return key + len(line).to_bytes(4)
 
 
@@ -37,11 +37,11 @@ class LineMerge(Protocol):
         """Take what a process sent, which is behind what it sent before."""
 
     def take(self, until: bytes, most: int, /) -> tuple[bytes, int]:
-        """The lines with keys before `until`, at most so many; how many they are."""
+        """Return the lines with keys before `until`, at most `most`, and their number."""
 
 
 def line_merge(processes: int) -> LineMerge:
-    """A merge of what so many processes send."""
+    """Return a merge of the lines from this number of processes."""
     return native.LineMerge(processes) if is_compiled else _LineMerge(processes)
 
 

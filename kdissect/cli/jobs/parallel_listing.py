@@ -39,7 +39,7 @@ def _check_jobs(parser: ArgumentParser, options: Namespace) -> None:
 
 
 def list_in_jobs(parser: ArgumentParser, options: Namespace, arguments: Sequence[str]) -> int:
-    """Print the exchanges of the inputs as one process does; gives the exit code."""
+    """Print the exchanges of the inputs as one process does, and return the exit code."""
     _check_jobs(parser, options)
     dissection = open_filtered(parser, options)
     if is_live(dissection):
@@ -65,7 +65,7 @@ def list_in_jobs(parser: ArgumentParser, options: Namespace, arguments: Sequence
 
 
 class _Listing:
-    """Finishes lines. The dissection is read by nobody, but for names of topic ids that it may look for."""
+    """Finishes lines. Only the search for names of topic ids reads the dissection."""
 
     def __init__(self, dissection: Dissection, options: Namespace) -> None:
         self._at_start = states_of(dissection, options)
@@ -110,7 +110,7 @@ class _Listing:
 
     @property
     def states(self) -> InputStates:
-        """What is known of the inputs."""
+        """State of the inputs."""
         states = joined_states(self._states_of.values()) if self._states_of else self._at_start
         dropped = self._dissection.topics.dropped
         return states._replace(names_dropped=dropped, is_over=states.is_over and not self._is_stopped)

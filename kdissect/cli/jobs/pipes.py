@@ -1,6 +1,7 @@
-"""Messages from workers: a marshalled value and bytes beside it, each behind its length.
+"""Messages from workers: a marshalled value and bytes next to it, each after its length.
 
-Lines go beside the value: marshalled they would be copied twice more, and they are nearly all of the bytes.
+Lines are outside of the value: marshalled they would be copied twice more, and they are nearly all of the
+bytes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from struct import Struct
 from typing import Any
 
 _HEAD = Struct(">QQ")
-# Of a pipe, where that can be asked for (Linux: F_SETPIPE_SZ, fcntl(2)): each time it is full both ends stop.
+# Size of a pipe, if the system can change it (Linux: F_SETPIPE_SZ, fcntl(2)): each time it is full both ends
+# stop.
 _PIPE_BYTES = 1 << 20
 _F_SETPIPE_SZ = 1031
 
@@ -28,7 +30,7 @@ def widen(pipe: int) -> None:
 
 
 def send(pipe: int, value: Any, parts: Sequence[bytes]) -> None:
-    """Write one message: a value of plain types, and bytes. Raises BrokenPipeError where nobody listens."""
+    """Write one message: a value of plain types, and bytes. Raises BrokenPipeError without a reader."""
     data = marshal.dumps(value)
     size = sum(map(len, parts))
     rest = memoryview(b"".join((_HEAD.pack(len(data), size), data, *parts)))
@@ -37,9 +39,9 @@ def send(pipe: int, value: Any, parts: Sequence[bytes]) -> None:
 
 
 def receive(pipe: int) -> tuple[Any, memoryview]:
-    """The next message. Raises EOFError where the other end is gone."""
+    """Return the next message. Raises EOFError if the other end is closed."""
     size, beside = _HEAD.unpack(_read(pipe, _HEAD.size))
-    value = marshal.loads(_read(pipe, size))  # of a process of our own
+    value = marshal.loads(_read(pipe, size))  # from a worker process
     return value, _read(pipe, beside).toreadonly()
 
 

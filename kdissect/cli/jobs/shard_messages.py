@@ -1,11 +1,11 @@
-"""What a worker sends of an exchange: its line, as far as one shard knows it.
+"""Messages of a worker about an exchange: its line, as far as one shard knows it.
 
 Rules:
 - A line lacks its number, and the names of topic ids where the exchange has some: what an id is called
-  depends on what all connections showed before. Where only names are missing, the parent asks for them;
-  where an exchange may itself name ids, the parent gets the exchange and makes the line.
-- Records of Kafka's own topics are decoded. Those of an id without a name are taken for records of users if
-  their keys cannot be Kafka's; the parent checks that against the name.
+  depends on what all connections showed before. If only names are missing, the parent looks them up. If an
+  exchange may itself name ids, the parent gets the exchange and creates the line.
+- Records of Kafka's own topics are decoded. Records with an unnamed topic id count as users' records if their
+  keys cannot be Kafka's. The parent checks that against the name.
 """
 
 from __future__ import annotations
@@ -42,30 +42,32 @@ class UnnumberedLines(FastLines):
     """`FastLines` without numbers."""
 
     def line_of(self, exchange: Exchange, number: int) -> bytes:
-        """The exchange as a line of JSON."""
+        """Return the exchange as a line of JSON."""
         return behind_number(super().line_of(exchange, number))
 
     def parts_of(self, exchange: Exchange) -> tuple[list[LinePart], bool]:
-        """The line of a paired exchange, or of one to which no response belongs."""
+        """Return the line of a paired exchange, or of one to which no response belongs."""
         parts, is_stripped = super().parts_of(exchange)
         return [b'"connection":"', *parts[_NUMBER:]], is_stripped
 
 
 class LinesOfBlocks(UnnumberedLines):
-    """Those of blocks. An exchange with topic ids, or that may tell names of them, has none (`hold_rows`)."""
+    """Those of blocks. An exchange with topic ids, or that may contain their names, has none
+    (`hold_rows`).
+    """
 
     def facts_of(
         self, exchange: Exchange, asked: Summary, answered: Summary | None
     ) -> tuple[tuple[bytes, ...], bool]:
-        """Errors and topics, and whether there are any that hold for the same summaries."""
+        """Return errors and topics, and whether there are any that hold for the same summaries."""
         if learns(exchange, asked, answered or NO_SUMMARY):
             return (), False
         return super().facts_of(exchange, asked, answered)
 
 
-# Kinds, behind the place, with bytes: LINE has its text; NAMED text, where in it the names of topics stand
-# (-1: nowhere), capture set, broker, topics, ids, and pairs (id over records, whether there are any) of what
-# was taken for records of users; WHOLE and PASSED have a pickled exchange, SKIPPED nothing.
+# Kinds, after the place, with bytes. LINE has its text. NAMED has text, the offset of the topics' names in it
+# (-1: none), capture set, broker, topics, ids, and pairs (id over records, whether there are any) for records
+# that count as users' ones. WHOLE and PASSED have a pickled exchange, SKIPPED no bytes.
 LINE, NAMED, WHOLE, PASSED, SKIPPED = range(5)
 Message = tuple[Any, ...]
 
@@ -75,14 +77,14 @@ class _NeedsAllError(Exception):
 
 
 class _NamesLater(TopicNames):
-    """Says a mark instead of the names of topic ids, and remembers what to ask for."""
+    """Returns a mark instead of the names of topic ids, and remembers the needed names."""
 
     def __init__(self, known: TopicNames) -> None:
         super().__init__(known.given)
         self.mark = os.urandom(16).hex()  # not to be guessed by who writes captures
         self.question: tuple[str, str, tuple[str, ...], tuple[bytes, ...]] | None = None
         self.asked: list[bytes | None] = []
-        """Ids over records fields, one for each field; None where nobody need be asked."""
+        """Ids over records fields, one for each field; None if no filter needs them."""
 
     def begin(self) -> None:
         """Another exchange."""
@@ -90,7 +92,7 @@ class _NamesLater(TopicNames):
         self.asked.clear()
 
     def topics_of(self, exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:
-        """The names on the wire, or the mark. Raises _NeedsAllError."""
+        """Return the names on the wire, or the mark. Raises _NeedsAllError."""
         topics = union(asked.topics, answered.topics)
         ids = union(asked.topic_ids, answered.topic_ids)
         if not ids:
@@ -104,7 +106,7 @@ class _NamesLater(TopicNames):
         return (self.mark,)
 
     def name(self, connection: ConnectionInfo, topic_id: bytes) -> str | None:
-        """The name that the user gave to an id; None for others, which are then asked about."""
+        """Return the user's name for an id; None for other ids, which the parent then looks up."""
         given = self.given.get(topic_id)
         self.asked.append(topic_id if given is None else None)
         return given
@@ -124,7 +126,7 @@ class MessageMaker:
         self._taken: list[tuple[bytes, bool]] = []
 
     def _writer(self, dissection: Dissection) -> Any:
-        # at first use: start-up; each way to write loads much that the others do without
+        # at first use, for start-up: each writer loads modules that other writers do not need
         options, names = self._options, self._names
         if not options.bodies:
             self.filler = LinesOfBlocks(dissection.file_names, names.topics_of).filler
@@ -137,7 +139,7 @@ class MessageMaker:
         return BodyLines(files, names.topics_of, show_secrets, self._nest, _ask).line
 
     def listed(self, exchange: Exchange) -> Message:
-        """The message of an exchange that is listed."""
+        """Return the message of an exchange that is listed."""
         names = self._names
         names.begin()
         self._taken.clear()
@@ -149,7 +151,7 @@ class MessageMaker:
             line = behind_number(line)
         if names.question is None and not self._taken:
             return LINE, line
-        if names.question is None:  # ids of zeros: nothing but their records
+        if names.question is None:  # ids of zeros: only their records matter
             info = exchange.connection
             names.question = info.capture_set, info.broker_address, (), ()
             at = -1
@@ -159,7 +161,7 @@ class MessageMaker:
         return NAMED, line, at, *names.question, tuple(self._taken)
 
     def pass_by(self, exchange: Exchange) -> Message:
-        """The message of one that is counted only."""
+        """Return the message of one that is counted only."""
         if exchange.api_key in ANNOUNCING or exchange.api_key == FETCH_SNAPSHOT:
             return PASSED, _pickled(exchange)
         return (SKIPPED,)
@@ -192,12 +194,15 @@ def _ask(_connection: ConnectionInfo, _topic_id: bytes) -> str | None:
 
 
 def _first_key(batch: dict[str, Any]) -> list[Any]:
-    """The key of the first record of a batch as it is printed. Control records are alike in every topic."""
+    """Return the key of a batch's first record in its printed form.
+
+    Control records are equal in every topic.
+    """
     return [] if batch.get("control") else [record["key"] for record in batch["records"][:1]]
 
 
 def _may_be_own(key: Any) -> bool:
-    """Whether a key may be that of a record in one of Kafka's own topics.
+    """Return whether a key may be that of a record in one of Kafka's own topics.
 
     Those begin with an int16, the type of the record, of which there are less than 256.
     """

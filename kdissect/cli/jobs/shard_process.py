@@ -1,9 +1,8 @@
 """A worker process: `python -m kdissect.cli.jobs.shard_process INDEX COUNT PIPE ARGUMENT...`.
 
-It reads the inputs that the arguments of `kdissect inspect` name, and writes what it finds into PIPE:
-messages (batch that was come to, messages with their keys, rows of lines as `line_merge` has them), and
-beside them the lines, of which both have the lengths: first those of the messages with keys. It ends when
-nobody reads them.
+It reads the inputs in the arguments of `kdissect inspect`, and writes its results into PIPE: messages (the
+current batch, messages with their keys, rows of lines as `line_merge` has them), and next to them the lines,
+whose lengths both contain: first the lines of messages with keys. It ends when the pipe has no reader.
 """
 
 from __future__ import annotations
@@ -35,9 +34,10 @@ from kdissect.session.exchange import Exchange
 
 # Sent at once. Larger messages keep others waiting, smaller ones cost more than what is in them.
 MESSAGE_BYTES = 1 << 18
-# A worker that has nothing to send says how far it came after so many batches: the others' lines wait for it.
+# A worker without results reports its progress after this number of batches: the other workers' lines wait
+# for it.
 MESSAGE_BATCHES = 16
-# What a message takes beside its bytes.
+# Size of a message without its bytes.
 _EACH = 100
 OVER = LAST_BATCH + 1
 
@@ -94,7 +94,7 @@ class Worker:
             at = self._hold_rows(block, at + 1, batch)
 
     def _hold_rows(self, block: native.ExchangeBlock, start: int, batch: int) -> int:
-        """Hold lines of exchanges from one on; gives the next one that is for `_take`."""
+        """Buffer lines of exchanges from one on, and return the number of the next one for `_take`."""
         if self._filler is None:
             return start
         at, held = self._filler.hold_rows(block, start, batch)
@@ -149,12 +149,12 @@ class Worker:
 
 
 FILES = -1
-"""Sent beside the kinds of `worker_messages`: what is wrong with the inputs."""
+"""Sent besides the kinds of `worker_messages`: what is wrong with the inputs."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Work; gives the exit code."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # nobody reads: end at once, silently
+    """Run the worker and return the exit code."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # without a reader, end at once, silently
     gc.set_threshold(COLLECT_EVERY)
     bound_faults(arguments)
     index, count, pipe = map(int, arguments[:3])
@@ -170,9 +170,9 @@ def main(arguments: Sequence[str]) -> int:
     return OK
 
 
-# The dissection of one of several processes: the connections of its shard, events with their places.
+# The dissection in one of several processes: the connections of its shard, events with their places.
 class ShardDissection(Dissection):
-    """`placed()` gives the events of a shard."""
+    """`placed()` yields the events of a shard."""
 
     analyzer: ShardAnalyzer
 
@@ -180,7 +180,7 @@ class ShardDissection(Dissection):
         super().__init__(*arguments, **(named | {"shard": shard}))
 
     def placed(self) -> Iterator[Iterator[KeyedEvents]]:
-        """The events of the shard with their keys, for the packets that are read together."""
+        """Yield the events of the shard with their keys, for the packets that are read together."""
         analyzer = self.analyzer
         for packets in self.captures.batches():
             yield analyzer.placed(self.guard.fed(packets, analyzer))

@@ -15,16 +15,18 @@ from kdissect.cli.jobs.pipes import receive, widen
 from kdissect.cli.jobs.shard_process import OVER
 from kdissect.engine.shards import before_batch
 
-# Instead of the kind of a thing (`worker_messages`): all with keys before this one were given.
+# Instead of a message's kind (`worker_messages`): all messages with keys before this one were yielded.
 UNTIL = -2
 
 
 class JobError(Exception):
-    """A worker is gone, or one process alone can do this; the message says which."""
+    """A worker ended, or the command needs a single process. The message says which."""
 
 
 class Workers:
-    """`count` workers for the arguments of `kdissect inspect`. Within it they run; behind it none does."""
+    """`count` workers for the arguments of `kdissect inspect`. They run within the context, and end
+    with it.
+    """
 
     def __init__(self, count: int, arguments: Sequence[str]) -> None:
         self._pipes: list[int] = []
@@ -47,8 +49,8 @@ class Workers:
         self._end()
 
     def received(self, merge: LineMerge) -> Iterator[tuple[Any, ...]]:
-        """What all of them send, in the order of the keys, as far as all have come; rows and their lines go
-        to `merge`, and an UNTIL says how far those are all there. Raises JobError.
+        """Yield the messages of all workers, in the order of the keys, as far as all have come. Rows and
+        their lines go to `merge`, and an UNTIL says up to which key these are complete. Raises JobError.
         """
         held: list[list[tuple[Any, ...]]] = [[] for _ in self._pipes]
         reached = [0] * self._count
@@ -115,7 +117,7 @@ class Workers:
 def opened(
     message: tuple[int, list[tuple[Any, ...]], bytes], lines: memoryview
 ) -> tuple[int, list[tuple[Any, ...]], bytes, bytes]:
-    """What a worker sent: things with their bytes instead of the lengths of these, rows with their lines."""
+    """Return a worker's message with bytes instead of their lengths, and rows with their lines."""
     reached, sized, rows = message
     things, at = [], 0
     for key, kind, size, *more in sized:

@@ -1,4 +1,4 @@
-"""What is wrong with the files of a command that reads files one after the other."""
+"""Faults of the files for a command that reads files one after the other."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -24,11 +24,11 @@ class FileErrors:
         self.code = UNREADABLE
 
     def report_error(self, error: OSError) -> None:
-        """What the system says of a file."""
+        """Report an error of the system about a file."""
         self.report(f"{error.filename}: {error.strerror}")
 
     def bounded(self, path: str, rows: Iterable[Row]) -> Iterator[Row]:
-        """The rows of a file, up to where it cannot be read, or where kdissect itself fails."""
+        """Yield the rows of a file, up to where it cannot be read, or where kdissect itself fails."""
         try:
             yield from rows
         except OSError as error:
@@ -37,6 +37,6 @@ class FileErrors:
             self.report(f"{path}: {fault_text(error)}")
 
     def report_some(self, path: str, faults: Iterable[str]) -> None:
-        """A line for each of the first faults of a file."""
+        """Report a line for each of a file's first faults."""
         for fault in islice(faults, MAX_LINES):
             self.report(f"{path}: {fault}")

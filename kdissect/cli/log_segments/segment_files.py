@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 
 from kdissect.engine.segments.index_kinds import KINDS, SNAPSHOT
 
-# In one read: more than most batches, so that few are joined from two reads.
+# Bytes of one read: more than most batches, so that few batches are joined from two reads.
 CHUNK = 4 << 20
-# What a broker puts behind the names of files it is about to delete or to swap in (kafka.log.LocalLog).
+# Suffixes that a broker adds to the names of files it is about to delete or to swap in (kafka.log.LocalLog).
 _PASSING = (".deleted", ".cleaned", ".swap")
-# Names of files with batches; folders are looked through for them.
+# Names of files with batches, for which folders are searched.
 _SUFFIXES = (".log", ".checkpoint", *(f".log{passing}" for passing in _PASSING))
 _MAX_INDEX = 64 << 20  # segment.index.bytes is 10 MiB; a larger file is no index
 _MAX_OFFSET = (1 << 63) - 1
@@ -17,7 +17,7 @@ _MAX_DIGITS = 100  # names have 20; Python refuses numbers of 4300
 
 
 def find_segments(paths: list[str], cannot: Callable[[OSError], None]) -> Iterator[str]:
-    """The files named, and the segments and snapshots in the folders named, sorted.
+    """Yield the files named, and the segments and snapshots in the folders named, sorted.
 
     `cannot` gets the errors of folders that cannot be searched.
     """
@@ -35,7 +35,7 @@ def _inside(path: str, cannot: Callable[[OSError], None]) -> Iterator[str]:
 
 
 def chunks(path: str) -> Iterator[bytes]:
-    """The bytes of a file. Raises OSError."""
+    """Yield the bytes of a file. Raises OSError."""
     with open(path, "rb", buffering=0) as file:  # noqa: PTH123
         while data := file.read(CHUNK):
             yield data
@@ -49,8 +49,8 @@ def index_suffix(path: str) -> str | None:
 
 
 def beside(path: str, suffix: str, other: str) -> str:
-    """The path of the file of ending `other` beside one of ending `suffix`: `5.log` to `5.index`; empty
-    where the file has another ending.
+    """Return the path of the file with ending `other` next to a file with ending `suffix`: `5.log` to
+    `5.index`; empty if the file has another ending.
     """
     folder, name = os.path.split(path)
     stem, found, passing = name.rpartition(suffix)
@@ -58,13 +58,15 @@ def beside(path: str, suffix: str, other: str) -> str:
 
 
 def content(path: str) -> bytes:
-    """What an index or producer snapshot holds. Raises OSError."""
+    """Return the content of an index or producer snapshot. Raises OSError."""
     with open(path, "rb") as file:  # noqa: PTH123
         return file.read(_MAX_INDEX)
 
 
 def producer_snapshots(folder: str) -> list[tuple[int, str]]:
-    """Offset and path of the producer snapshots in a folder, sorted; none where it cannot be read."""
+    """Return the offset and path of the producer snapshots in a folder, sorted, or none if it
+    cannot be read.
+    """
     try:
         names = [name for name in os.listdir(folder or ".") if name.endswith(SNAPSHOT)]  # noqa: PTH208
     except OSError:
@@ -73,7 +75,7 @@ def producer_snapshots(folder: str) -> list[tuple[int, str]]:
 
 
 def base_offset(path: str) -> int:
-    """The offset in a file's name; 0 where it has none."""
+    """Return the offset in a file's name; 0 where it has none."""
     name = os.path.basename(path).split(".")[0].split("-")[0]  # noqa: PTH119
     offset = int(name) if name.isascii() and name.isdigit() and len(name) < _MAX_DIGITS else 0
     return offset if offset <= _MAX_OFFSET else 0

@@ -1,4 +1,4 @@
-"""What `kdissect segments` lists: batches, records, or the entries of one kind of index."""
+"""Kinds of lists of `kdissect segments`: batches, records, or the entries of one kind of index."""
 
 from abc import ABC, abstractmethod
 from argparse import Namespace
@@ -34,11 +34,11 @@ class SegmentKind(ABC):
 
     @abstractmethod
     def table_columns(self) -> "list[TableColumn]":
-        """The columns of the table on a terminal."""
+        """Return the columns of the table on a terminal."""
 
     @abstractmethod
     def rows(self, options: Namespace, errors: FileErrors) -> Iterator[Row]:
-        """The rows of all files named."""
+        """Return the rows of all files named."""
 
 
 class _Batches(SegmentKind):
@@ -48,11 +48,11 @@ class _Batches(SegmentKind):
     columns: tuple[str, ...] = tuple(field.name for field in SEGMENT_BATCH_FIELDS)
 
     def table_columns(self) -> "list[TableColumn]":
-        """The columns of the table on a terminal."""
+        """Return the columns of the table on a terminal."""
         return batch_columns()
 
     def rows(self, options: Namespace, errors: FileErrors) -> Iterator[Row]:
-        """The rows of all files named."""
+        """Return the rows of all files named."""
         return SegmentWalk(options, errors).rows()
 
 
@@ -63,7 +63,7 @@ class _Records(_Batches):
     columns = _RECORD_COLUMNS
 
     def table_columns(self) -> "list[TableColumn]":
-        """The columns of the table on a terminal."""
+        """Return the columns of the table on a terminal."""
         return record_columns()
 
 
@@ -76,16 +76,16 @@ class _Entries(SegmentKind):
         self.columns = tuple(field.name for field in self.fields)
 
     def table_columns(self) -> "list[TableColumn]":
-        """The columns of the table on a terminal."""
+        """Return the columns of the table on a terminal."""
         return entry_columns([field.name for field in self.fields[len(ENTRY_PLACE) :]])
 
     def rows(self, options: Namespace, errors: FileErrors) -> Iterator[Row]:
-        """The rows of all files named."""
+        """Return the rows of all files named."""
         return IndexWalk(options, self._suffix, errors).rows()
 
 
 def kind_of(options: Namespace) -> SegmentKind:
-    """The kind that the paths and `--records` ask for.
+    """Return the kind that the paths and `--records` ask for.
 
     Raises ValueError for files of different kinds: one table has the columns of one.
     """
@@ -101,9 +101,9 @@ def kind_of(options: Namespace) -> SegmentKind:
     return _Entries(suffix)
 
 
-# The columns of the tables of segments.
+# The columns of segment tables.
 def batch_columns() -> list[TableColumn]:
-    """Where a batch is, what it holds, whether it is whole."""
+    """Return where a batch is, what it holds, whether it is whole."""
     return [
         TableColumn("file", _file, 8, 1),
         TableColumn("position", lambda row: Cell(str(row["position"]), "dim"), 8, right=True),
@@ -120,7 +120,7 @@ def batch_columns() -> list[TableColumn]:
 
 
 def record_columns() -> list[TableColumn]:
-    """The columns of records, with the place in the file instead of the exchange."""
+    """Return the columns of records, with the place in the file instead of the exchange."""
     gone = ("#", "time", "direction", "topic", "part")
     place = [
         TableColumn("file", _file, 8, 1),
@@ -130,7 +130,7 @@ def record_columns() -> list[TableColumn]:
 
 
 def entry_columns(names: list[str]) -> list[TableColumn]:
-    """The columns of indexes and producer snapshots: all fields but `faults` as they are."""
+    """Return the columns of indexes and producer snapshots: all fields but `faults` as they are."""
     file = TableColumn("file", _file, 8, 1)
     entry = TableColumn("entry", lambda row: Cell(str(row["entry"]), "dim"), 5, 3, right=True)
     own = [_entry_column(name) for name in names if name not in ("faults", *_TEXT_TIMES)]

@@ -29,7 +29,7 @@ _LOG = ".log"
 
 
 class SegmentWalk:
-    """`rows()` of all files; what is wrong goes to `errors`."""
+    """Yields the `rows()` of all files, and reports faults to `errors`."""
 
     def __init__(self, options: Namespace, errors: FileErrors) -> None:
         self._errors = errors
@@ -46,7 +46,7 @@ class SegmentWalk:
         self._first: tuple[int, str] | None = None
 
     def rows(self) -> Iterator[Row]:
-        """The rows of all files."""
+        """Yield the rows of all files."""
         for path in find_segments(self._options.paths, self._errors.report_error):
             yield from self._errors.bounded(path, self._file(path))
         self._checks.close()
@@ -89,9 +89,9 @@ class SegmentWalk:
             self._errors.report(f"{path}: first corrupt byte {position}: {why}")
 
 
-# Holds the files beside segments against the segments, while these are read.
+# Compares the files next to segments with the segments, while these are read.
 def _index_faults(index: IndexFile, places: SegmentPlaces | None) -> Iterator[str]:
-    """All that is wrong with an index, a line each."""
+    """Yield all that is wrong with an index, a line each."""
     yield from index.faults
     for entry in index.entries(places):
         yield from entry.told()
@@ -132,14 +132,14 @@ class IndexChecks:
         self._next = batch.last_offset + 1
 
     def end(self, path: str, places: SegmentPlaces) -> None:
-        """The file is over: check the indexes beside it."""
+        """End the file: check the indexes next to it."""
         for suffix, kind in KINDS.items():
             name = beside(path, _LOG, suffix)
             if suffix != SNAPSHOT and os.path.isfile(name):  # noqa: PTH113
                 self._check(name, kind, places)
 
     def close(self) -> None:
-        """No more segments of this folder; snapshots behind the last one read are not looked at."""
+        """End the folder: snapshots after the last segment are not compared."""
         self._compare_until(self._next)
         self._snapshots = []
 
@@ -171,7 +171,7 @@ class IndexChecks:
 
 # Goes through index files and producer snapshots that were named, for `kdissect segments`.
 class IndexWalk:
-    """`rows()` of files of one kind; what is wrong goes to `errors`."""
+    """Yields the `rows()` of index files, and reports faults to `errors`."""
 
     def __init__(self, options: Namespace, suffix: str, errors: FileErrors) -> None:
         self._options = options
@@ -181,7 +181,7 @@ class IndexWalk:
         self._number = 0
 
     def rows(self) -> Iterator[Row]:
-        """A row for each entry."""
+        """Yield a row for each entry."""
         for path in self._options.paths:
             yield from self._errors.bounded(path, self._entries(path))
 
@@ -203,7 +203,7 @@ class IndexWalk:
 
 
 def _places(segment: str) -> SegmentPlaces | None:
-    """What the segment beside an index holds; None where there is none to read."""
+    """Return the content of the segment next to an index; None if it cannot be read."""
     places = SegmentPlaces(base_offset(segment))
     states = ProducerStates()
     try:

@@ -6,7 +6,7 @@ from kdissect.schema.types import Api
 
 
 def api_of(text: str) -> Api:
-    """The API of a name or key. Raises ValueError, with a likely name, where there is none."""
+    """Return the API of a name or key. Raises ValueError, with a likely name, for an unknown one."""
     found = api(int(text)) if text.isdecimal() else api_by_name(text)
     if found is None:
         raise ValueError(f"no API {text!r}{_hint(text)}; `kdissect schema` lists all")
@@ -14,7 +14,7 @@ def api_of(text: str) -> Api:
 
 
 def api_key_of(text: str) -> int:
-    """The key of an API by name, or any number: somebody may send a key that Kafka never had."""
+    """Return the key of an API by name, or any number: somebody may send a key that Kafka never had."""
     return int(text) if text.removeprefix("-").isdecimal() else api_of(text).key
 
 

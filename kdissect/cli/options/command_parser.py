@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Hidden: has a command show its parser, for the completion of shells (`cli.reference.completion_command`).
 SHOW_PARSER = "--show-parser"
-# Parsed before all others, wherever it stands: what others mean, and may be, depends on it.
+# Parsed before all other options, wherever it appears: it changes what other options mean and allow.
 EARLY_OPTION = "--limits"
 _PROFILE = "--profile"
 CONFIG, NO_CONFIG = "--config", "--no-config"  # of `check`
@@ -29,7 +29,7 @@ CONFIG_VARIABLE = "KDISSECT_CONFIG"
 
 
 class ParserShownError(Exception):
-    """A command was run with `SHOW_PARSER`; nothing of it ran but the making of `parser`."""
+    """A command was run with `SHOW_PARSER`, and only created its `parser`."""
 
     def __init__(self, parser: ArgumentParser) -> None:
         super().__init__(parser.prog)
@@ -49,7 +49,7 @@ class _Formatter(HelpFormatter):
 
 
 class _Parser(ArgumentParser):
-    """Takes `EARLY_OPTION` first, where the command has it. What cannot be printed is an error."""
+    """Takes `EARLY_OPTION` first, where the command has it. Unprintable words are an error."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """As in argparse."""
@@ -72,7 +72,7 @@ class _Parser(ArgumentParser):
         return found, rest
 
     def _file_defaults(self, words: list[str]) -> Defaults | None:
-        """What the configuration file says, None without one."""
+        """Return the defaults in the configuration file, None without one."""
         if NO_CONFIG in words:
             return None
         profile = _value_of(words, _PROFILE)
@@ -92,7 +92,7 @@ class _Parser(ArgumentParser):
             raise SystemExit(USAGE) from None
 
     def error(self, message: str) -> NoReturn:
-        """What is wrong, then where help is; exit code 2."""
+        """Print the error, then where help is, and exit with code 2."""
         from kdissect.cli.options.usage_hints import hinted  # start-up: only where something is wrong
 
         help_line = f"for the options, run '{self.prog} --help'\n"
@@ -114,7 +114,7 @@ class _Parser(ArgumentParser):
 
 
 def _value_of(words: list[str], option: str) -> str | None:
-    """What is given for an option, by a look at the words."""
+    """Return the value of an option, by a look at the words."""
     for at, word in enumerate(words):
         if word == "--":
             break
@@ -126,7 +126,8 @@ def _value_of(words: list[str], option: str) -> str | None:
 
 
 def config_path() -> str | None:
-    """The file that has options of commands: what `KDISSECT_CONFIG` names, or the nearest from here upwards.
+    """Return the file that has options of commands: what `KDISSECT_CONFIG` names, or the nearest from here
+    upwards.
 
     An empty `KDISSECT_CONFIG` means none.
     """
@@ -149,7 +150,7 @@ def _early_first(words: list[str]) -> list[str]:
 
 
 def command_parser(name: str, description: str) -> ArgumentParser:
-    """The parser of `kdissect NAME`.
+    """Return the parser of `kdissect NAME`.
 
     Options are spelled out: an abbreviation would break when an option is added.
     """
@@ -158,15 +159,15 @@ def command_parser(name: str, description: str) -> ArgumentParser:
             prog=f"kdissect {name}", description=description, formatter_class=_Formatter, allow_abbrev=False
         )
     parser.add_argument(SHOW_PARSER, action=_ShowParser, nargs=0, help=SUPPRESS)
-    parser.add_argument(_PROFILE, metavar="NAME", help="options of this profile of the configuration file")
+    parser.add_argument(_PROFILE, metavar="NAME", help="options of this profile in the configuration file")
     parser.add_argument(DEBUG, action="store_true", help="show where kdissect itself fails, if it does")
     return parser
 
 
 @contextmanager
 def _untranslated() -> Iterator[None]:
-    """argparse asks gettext for its headings, which imports locale and looks for files that nobody has: 1 ms,
-    a fiftieth of a small capture.
+    """argparse asks gettext for its headings, which imports locale and looks for missing files: 1 ms, a
+    fiftieth of a small capture.
     """
     names = vars(argparse)
     translate = names.get("_", str)
@@ -185,9 +186,9 @@ def _width() -> int:
     return max(columns or 80, 40) - 2
 
 
-# `--limits`: other bounds than the usual ones, for this process and those it starts.
+# `--limits`: other bounds than the default ones, for this process and its children.
 def add_limits(parser: ArgumentParser) -> None:
-    """Add the option. What it says holds from the parsing on: filters are parsed behind it."""
+    """Add the option. Its limits apply from the parsing on: filters are parsed after it."""
     parser.add_argument(
         EARLY_OPTION,
         metavar="NAME=VALUE,...",

@@ -1,7 +1,7 @@
 """Options of every command from the configuration file: `[command.NAME]`, `[command.all]`, `[profile.NAME]`;
 coloring rules.
 
-What an option takes, its key takes. The command line wins. What is wrong is an error with file and line.
+A key takes the values of its option. The command line wins. A fault is an error with file and line.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ KEYS = {
     "key-format": "--key-format", "value-format": "--value-format", "snaplen": "--snaplen",
     "capture-filter": "--capture-filter",
 }  # fmt: skip
-# What commands with a verdict judge is typed, as a filter or a profile.
+# The traffic that a verdict covers must be typed, as a filter or a profile.
 _CHOOSING = ("filter", "capture-filter")
 _VERDICTS = ("check", "upgrade")
-# What makes rows of a report: not what `all` says of lists.
+# Options for rows, which for a report do not come from `all`.
 _OF_ROWS, _REPORT = ("columns", "sort", "limit"), "check"
 # Commands whose lines are exchanges.
 _COLORED = ("inspect", "live", "tui")
@@ -36,7 +36,7 @@ _HOSTS_VARIABLE = "KDISSECT_HOSTS"  # goes before the file
 
 
 class Defaults:
-    """What a file says for one command: `before` the arguments are parsed, and `behind` for lists."""
+    """Values of a file for one command: `before` the arguments are parsed, and `behind` for lists."""
 
     def __init__(self, parser: ArgumentParser, file: ConfigFile, profile: str | None) -> None:
         self._parser = parser
@@ -72,7 +72,9 @@ class Defaults:
                 raise self._file.error(where, f"unknown key {spelled!r}; {hint}")
             is_typed = key in _CHOOSING and path[0] == COMMAND and self._command in _VERDICTS
             if is_typed and is_own:
-                raise self._file.error(where, f"what {self._command} judges is typed, not said by a file")
+                raise self._file.error(
+                    where, f"what {self._command} judges comes from the command line, not from a file"
+                )
             is_of_rows = key in _OF_ROWS and self._command == _REPORT
             is_left = is_typed or (is_of_rows and path == (COMMAND, ALL))
             action = None if is_left else actions.get(KEYS[key])
@@ -117,7 +119,9 @@ class Defaults:
 
 
 def _sections(file: ConfigFile, command: str, profile: str | None) -> Iterator[tuple[tuple[str, ...], bool]]:
-    """The tables that count for a command, each before those that it gives way to; whether it is its own."""
+    """Yield the tables that apply to a command, each before tables that override it, and whether it is the
+    command's own.
+    """
     commands = _table(file, (COMMAND,))
     if ALL in commands:
         yield (COMMAND, ALL), False

@@ -27,7 +27,7 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("errors by number", "info a.pcapng --table errors --format tsv"),
     ),
     "connections": (
-        ("why nobody can connect", "connections a.pcapng --problems"),
+        ("why no client can connect", "connections a.pcapng --problems"),
         (
             "each way by itself, captured at both ends with one clock",
             "connections client.pcapng broker.pcapng --one-way --clocks-within 0ms",
@@ -69,7 +69,7 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "logins": (
         ("who cannot log in", "logins a.pcapng"),
         (
-            "each login that came to nothing",
+            "each login that failed",
             "logins a.pcapng --table logins --sort outcome:desc --format csv",
         ),
     ),
@@ -104,7 +104,7 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("all rules as rows", "rules --format csv"),
     ),
     "fields": (
-        ("fields of the bodies of requests", "fields request.acks"),
+        ("fields of request bodies", "fields request.acks"),
         ("as JSON", "fields --json"),
     ),
     "limits": (("the bounds, largest first", "limits --sort default"),),
@@ -121,7 +121,7 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 def examples_of(prog: str) -> str:
-    """The examples of `kdissect NAME`, as lines; nothing for a parser inside a command."""
+    """Return the examples of `kdissect NAME`, as lines, or no lines for a parser inside a command."""
     examples = _EXAMPLES.get(prog.removeprefix("kdissect "), ())
     if not examples:
         return ""

@@ -22,7 +22,7 @@ Test = Callable[[Exchange], bool]
 
 
 def add_selection(parser: ArgumentParser) -> None:
-    """Add the options; several of them must all hold, several values of one are alternatives."""
+    """Add the options. Several options must all hold, and several values of one are alternatives."""
     group = parser.add_argument_group("which exchanges")
     add = group.add_argument
     add("--api", metavar="NAME,...", type=_api_keys, action="extend", help="names or keys of APIs")
@@ -52,15 +52,20 @@ def add_times(add: Callable[..., object]) -> None:
         type=_moment,
         help="RFC 3339 (2024-05-01T10:00:00Z), time of day, epoch seconds, or since the first packet (+10s)",
     )
-    add("--until", metavar="TIME", type=_moment, help="the same; a request's time is that of its first byte")
+    add(
+        "--until",
+        metavar="TIME",
+        type=_moment,
+        help="exchanges before this time. A request's time is the time of its first byte",
+    )
 
 
 def selection_of(
     options: Namespace, start_ns: Callable[[], int], topics_of: TopicsOf = wire_topics
 ) -> Test | None:
-    """One test for all options given; None if there is none.
+    """Return one test for all options given; None if there is none.
 
-    `start_ns` gives the time of the first packet, `topics_of` the topics of an exchange.
+    `start_ns` returns the time of the first packet, `topics_of` the topics of an exchange.
     """
     tests: list[Test] = []
     watches = list(_watches(options, topics_of))
@@ -87,7 +92,9 @@ def selection_of(
 
 
 def is_selection_by_kind(options: Namespace) -> bool:
-    """Whether the test answers the same for exchanges of one connection, API, version and client id."""
+    """Return whether the test answers the same for exchanges of one connection, API, version and client
+    id.
+    """
     return not (options.exchange or options.since or options.until or options.topic or options.errors)
 
 
@@ -95,7 +102,7 @@ _Watch = Callable[[Exchange], None]
 
 
 def _watching(watches: list[_Watch], tests: list[Test]) -> Test:
-    """All tests, behind those who look out for names in every exchange."""
+    """Return all tests, after the watches for names in every exchange."""
 
     def test(exchange: Exchange) -> bool:
         for watch in watches:
@@ -106,7 +113,7 @@ def _watching(watches: list[_Watch], tests: list[Test]) -> Test:
 
 
 def _watches(options: Namespace, topics_of: TopicsOf) -> Iterator[_Watch]:
-    """What looks out for names that the options ask for: the command says at its end which occur nowhere."""
+    """Yield the watches for names in the options: at its end the command reports names that do not occur."""
     if not (options.api or options.client_id or options.topic or options.host or options.exchange):
         return
     if options.api:
@@ -153,16 +160,18 @@ def _see_topics(topics: WantedNames, exchange: Exchange, topics_of: TopicsOf) ->
 
 
 def _went_wrong(exchange: Exchange) -> bool:
-    """Error codes in the response, no response, no request, or a body or header that cannot be decoded."""
+    """Return error codes in the response, no response, no request, or a body or header that cannot be
+    decoded.
+    """
     if exchange.state in (State.UNANSWERED, State.INCOMPLETE, State.ORPHAN_RESPONSE):
         return True
     return bool(exchange.response_summary().errors) or not is_decodable(exchange)
 
 
 def is_decodable(exchange: Exchange) -> bool:
-    """Whether both bodies fit the schema.
+    """Return whether both bodies fit the schema.
 
-    SASL tokens have none; a frame that was captured in part is not judged.
+    SASL tokens have none. A frame that was captured in part is not judged.
     """
     if exchange.kind != ExchangeKind.KAFKA:
         return True
@@ -195,16 +204,17 @@ def _place(text: str) -> tuple[str, int]:
 
 
 def globs(patterns: list[str]) -> Callable[[str], object]:
-    """A test that is true of texts that match one of the patterns."""
+    """Return a test that is true of texts that match one of the patterns."""
     return re.compile("|".join(map(translate, patterns))).match
 
 
 def name_test(
     options: Namespace, option: str, what: str, patterns: list[str] | None
 ) -> Callable[[str], object] | None:
-    """`globs` of an option that chooses rows by name; the command says at its end what matches no row.
+    """Return `globs` of an option that chooses rows by name. At its end the command reports patterns without
+    a matching row.
 
-    None without patterns. With a filter rows may be missing for its sake: nothing is said.
+    None without patterns. With a filter, rows may be missing because of it: the command does not report that.
     """
     if not patterns:
         return None
@@ -222,7 +232,7 @@ def name_test(
 
 def _host(text: str) -> Endpoint:
     """`ip`, `ip:port`, `[ip6]:port`; port 0 stands for any."""
-    from ipaddress import ip_address  # only where a host was given: it costs a millisecond or two
+    from ipaddress import ip_address  # only if the user named a host: it costs a millisecond or two
 
     host, port = text, "0"
     if text.startswith("["):

@@ -47,7 +47,7 @@ def add_filter(
 
 
 def add_filters(parser: ArgumentParser, what: str) -> None:
-    """The same for several inputs: `options.filters` are as many Predicates as were given."""
+    """Add `-Y` for several inputs: `options.filters` has one Predicate for each `-Y`."""
     _add(parser, what, "append", "filters")
     add_times(parser.add_argument)
     parser.set_defaults(times_filter=True, filters=[])
@@ -61,7 +61,7 @@ def _add(parser: ArgumentParser, what: str, action: str, dest: str) -> None:
         action=action,
         dest=dest,
         type=_predicate,
-        help=f"{what}, such as 'api == Produce and latency > 50ms' (docs/filter.md; see: kdissect fields)",
+        help=f"{what}, such as 'api == Produce and latency > 50ms' (docs/filter.md, kdissect fields)",
     )
 
 
@@ -92,7 +92,7 @@ def _with_times(options: Namespace) -> None:
 
 
 def _written(moment: Moment) -> str:
-    """A moment as a filter has it."""
+    """Return a moment as a filter has it."""
     if moment.since == "start":
         return f"+{moment.ns}ns"
     if not moment.since:
@@ -102,7 +102,7 @@ def _written(moment: Moment) -> str:
 
 
 def _predicate(text: str) -> Predicate:
-    from kdissect.query import FilterError, compile_filter  # only where a filter was given
+    from kdissect.query import FilterError, compile_filter  # only with a filter
 
     try:
         return compile_filter(text)
@@ -133,13 +133,13 @@ def open_filtered(
 
 
 def filter_of(options: Namespace, dissection: Dissection) -> Test | None:
-    """The test of the filter, None where there is none. May read the inputs once, for the findings."""
+    """Return the test of the filter, or None without a filter. May read the inputs once, for the findings."""
     predicate: Predicate | None = options.filter
     return None if predicate is None else predicate.bind(_context(options, dissection))
 
 
 def _context(options: Namespace, dissection: Dissection) -> Context:
-    from kdissect.cli.options.schema_option import values_of  # start-up: where no filter was given
+    from kdissect.cli.options.schema_option import values_of  # start-up: without a filter
     from kdissect.query import Context  # start-up: the same
 
     return Context(
@@ -153,7 +153,7 @@ def _context(options: Namespace, dissection: Dissection) -> Context:
 
 
 def reporting_filter(options: Namespace, dissection: Dissection) -> Test | None:
-    """`filter_of` for tables of what is left: that nothing is has the command say so at its end."""
+    """Return `filter_of` for tables: at its end the command reports a filter that takes no exchange."""
     accepts = filter_of(options, dissection)
     if accepts is None:
         return None
@@ -169,12 +169,12 @@ def reporting_filter(options: Namespace, dissection: Dissection) -> Test | None:
 
 
 def takes(accepts: Test | None, event: Event) -> bool:
-    """Whether an event is an exchange that the filter takes. Without a filter all are."""
+    """Return whether an event is an exchange that the filter takes. Without a filter all are."""
     return isinstance(event, Exchange) and (accepts is None or accepts(event))
 
 
 def selected(options: Namespace, dissection: Dissection) -> Test | None:
-    """The filter and the other options that select exchanges, as one test; None if there are none."""
+    """Return the filter and the other options that select exchanges, as one test; None if there are none."""
     accepts = filter_of(options, dissection)
     chosen = selection_of(options, lambda: start_ns(dissection), dissection.topics.topics_of)
     if accepts is None or chosen is None:
@@ -185,7 +185,7 @@ def selected(options: Namespace, dissection: Dissection) -> Test | None:
 
 
 def selected_records(options: Namespace, dissection: Dissection) -> tuple[Test | None, RecordTest | None]:
-    """`selected`, and a test of the records of each exchange where the filter asks for records."""
+    """Return `selected`, and a test of each exchange's records if the filter is about records."""
     predicate: Predicate | None = options.filter
     if predicate is None or not predicate.needs_records:
         return selected(options, dissection), None
@@ -195,12 +195,14 @@ def selected_records(options: Namespace, dissection: Dissection) -> tuple[Test |
 
 
 def is_by_kind(options: Namespace) -> bool:
-    """Whether `selected` answers the same for exchanges of one connection, API, version and client id."""
+    """Return whether `selected` answers the same for exchanges of one connection, API, version and
+    client id.
+    """
     return (options.filter is None or options.filter.is_by_kind) and is_selection_by_kind(options)
 
 
 def findings_of(options: Namespace) -> Callable[[Exchange], Collection[str]]:
-    """Codes of the findings about an exchange. Reads the inputs once, and judges them."""
+    """Return codes of the findings about an exchange. Reads the inputs once, and judges them."""
     from kdissect.stages.codes_by_exchange import MAX_EXCHANGES, codes_by_exchange  # start-up: the rules
 
     found = codes_by_exchange(open_inputs(options))
@@ -217,7 +219,7 @@ class EventFilter:
         self._connections: set[str] = set()
 
     def __call__(self, event: Event) -> bool:
-        """Whether an event is let through."""
+        """Return whether an event is let through."""
         if isinstance(event, Exchange):
             taken = self._test(event)
             if taken:

@@ -10,8 +10,8 @@ from kdissect.cli.diagnostics import say
 from kdissect.cli.options.command_parser import add_limits
 from kdissect.model.wording import plural
 
-# What live capture and files of names need is imported at first use, for the sake of start-up.
-# Names a file for every command, so that it need not be given each time; -n leaves it out.
+# Modules for live capture and files of names are imported at first use, because of start-up. Names a file for
+# every command, so that the option is not needed each time; -n disables it.
 HOSTS_VARIABLE = "KDISSECT_HOSTS"
 
 
@@ -21,10 +21,10 @@ def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
         "paths",
         metavar="PATH",
         nargs="*",
-        help="capture file (pcap, pcapng; also gzip, zstd, lz4), directory, glob, or - for standard input",
+        help="capture file (pcap, pcapng, also gzip, zstd, lz4), directory, glob, or - for standard input",
     )
     parser.add_argument("-r", dest="read_files", metavar="FILE", action="append", default=[], help=(
-        "the same; may be repeated"
+        "the same (may be repeated)"
     ))  # fmt: skip
     parser.add_argument(
         "--port",
@@ -32,7 +32,7 @@ def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
         type=port,
         action="append",
         default=[],
-        help="take this port for a Kafka broker without looking at the content; may be repeated",
+        help="take this port for a Kafka broker without looking at the content (may be repeated)",
     )
     parser.add_argument(
         "--only-port",
@@ -40,7 +40,7 @@ def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
         type=port,
         action="append",
         default=[],
-        help="look only at connections from or to this port; may be repeated",
+        help="look only at connections from or to this port (may be repeated)",
     )
     parser.add_argument(
         "--keylog",
@@ -48,7 +48,7 @@ def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
         type=_key_log,
         action="append",
         default=[],
-        help="secrets of TLS sessions (SSLKEYLOGFILE), to read encrypted connections; may be repeated",
+        help="secrets of TLS sessions (SSLKEYLOGFILE), to read encrypted connections (may be repeated)",
     )
     _add_hosts(parser)
     add_limits(parser)
@@ -67,8 +67,8 @@ def _add_hosts(parser: ArgumentParser) -> None:
         metavar="FILE",
         type=_hosts,
         default=os.environ.get(HOSTS_VARIABLE),
-        help="names for addresses: lines 'ADDRESS NAME' as in /etc/hosts, CSV, or JSON of kubectl get; "
-        f"default: ${HOSTS_VARIABLE}",
+        help="names for addresses: lines 'ADDRESS NAME' as in /etc/hosts, CSV, or JSON of kubectl get "
+        f"(default: ${HOSTS_VARIABLE})",
     )
     parser.add_argument(
         "-n", dest="numeric", action="store_true", help="no names: print addresses as they are"
@@ -81,7 +81,7 @@ def add_topic_ids(parser: ArgumentParser) -> None:
         "--topic-ids",
         metavar="FILE",
         type=_topic_ids,
-        help="names of topic ids that the captures do not tell: lines 'ID NAME', JSON, or what kafka-topics "
+        help="names of topic ids that the captures do not name: lines 'ID NAME', JSON, or what kafka-topics "
         "--describe prints",
     )
 
@@ -106,7 +106,7 @@ def open_inputs(options: Namespace, make: Callable[..., Dissection] = Dissection
 
 
 def open_again(options: Namespace, first: Dissection) -> Dissection:
-    """The same, to be read a second time, without what the first reading gave up."""
+    """Return the inputs for a second reading, without the inputs that the first one stopped."""
     again = open_inputs(options)
     given_up = {first.captures.files[index].path for index in first.guard.given_up}
     for file in again.captures.files:
@@ -116,12 +116,12 @@ def open_again(options: Namespace, first: Dissection) -> Dissection:
 
 
 def wants_live(options: Namespace) -> bool:
-    """Whether the input is to be captured now."""
+    """Return whether the input is to be captured now."""
     return bool(getattr(options, "interfaces", None) or getattr(options, "live", False))
 
 
 def check_inputs(parser: ArgumentParser, options: Namespace) -> None:
-    """Leave with exit code 2 where no input is named, or two kinds of it."""
+    """Exit with code 2 if the options name no input, or two kinds of inputs."""
     if not hasattr(options, "interfaces") or getattr(options, "live", False):
         return
     if not options.paths and not options.interfaces:
@@ -135,23 +135,23 @@ def check_inputs(parser: ArgumentParser, options: Namespace) -> None:
 
 
 def is_live(dissection: Dissection) -> bool:
-    """Whether an input is a stream that may still be written."""
+    """Return whether an input is a stream that may still be written."""
     return dissection.captures.is_live
 
 
 def start_ns(dissection: Dissection) -> int:
-    """Time of the earliest packet read so far; 0 before the first."""
+    """Return the time of the earliest packet read so far; 0 before the first."""
     times = [file.first_time_ns for file in dissection.captures.files if file.first_time_ns is not None]
     return min(times, default=0)
 
 
 def was_read(dissection: Dissection) -> bool:
-    """Whether any input could be opened so far, and is a capture: else there is nothing to write."""
+    """Return whether any input could be opened so far, and is a capture: otherwise there is no output."""
     return is_live(dissection) or any(file.format is not None for file in dissection.captures.files)
 
 
 def is_input(dissection: Dissection, path: str) -> bool:
-    """Whether a path is one of the files to be read: writing to it would destroy it."""
+    """Return whether a path is one of the files to be read: writing to it would destroy it."""
     for file in dissection.captures.files:
         try:
             if os.path.samefile(file.path, path):  # noqa: PTH121  paths stay strings here
@@ -195,7 +195,7 @@ def _key_log(path: str) -> str:
 
 
 def port(text: str) -> int:
-    """The number of a port, for argparse."""
+    """Return the number of a port, for argparse."""
     if not text.isdigit() or not 0 < int(text) < 65536:
         raise ArgumentTypeError(f"{text!r} is no port")
     return int(text)

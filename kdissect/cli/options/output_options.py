@@ -1,4 +1,4 @@
-"""What commands share that print rows: `--format`, `-o`, `--color`, and what a failing output does."""
+"""Options of commands that print rows: `--format`, `-o`, `--color`, and the handling of a failing output."""
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
@@ -15,21 +15,21 @@ from kdissect.model.limits import in_force
 _FORMS = ("text", "hex", "json", "base64")
 UNSORTED = "parquet of records is written as they are read: --sort goes with other formats"
 CLOCKS = ("utc", "local", "relative", "delta")
-# What `query.fields.printed_fields.Behind` calls what stands behind a row.
+# Names in `query.fields.printed_fields.Behind` for the source of a row.
 OF_NOTHING, OF_CONNECTIONS, OF_RECORDS, OF_EXCHANGES = (
     "nothing", "connection", "exchange of a record", "exchange",
 )  # fmt: skip
 
 
 def add_fields(parser: ArgumentParser, help_text: str) -> None:
-    """Add `-e`; `choose_columns` makes columns of what is given."""
+    """Add `-e`; `choose_columns` turns its values into columns."""
     parser.add_argument(
         "-e",
         dest="fields",
         metavar="FIELD,...",
         action="append",
         default=[],
-        help=f"{help_text}; +FIELD: the usual ones, and this one",
+        help=f"{help_text}. +FIELD: the default columns, and this one",
     )
     parser.set_defaults(columns=(), and_usual=False)
 
@@ -76,7 +76,7 @@ def add_time(parser: ArgumentParser) -> None:
     """Add `--time`."""
     parser.add_argument("--time", choices=CLOCKS, default=CLOCKS[0], help=(
         "times in a table: of the day in UTC (default) or in the zone of this machine, with the date where "
-        "days differ; seconds since the first packet, or since the row before"
+        "days differ. Or seconds since the first packet, or since the row before"
     ))  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def add_output(add: Callable[..., object]) -> None:
 def printing(
     parser: ArgumentParser, options: Namespace, dissection: Dissection, body: Callable[[Output], None]
 ) -> int:
-    """Run `body` with the output open, then say what was wrong with the inputs; gives the exit code."""
+    """Run `body` with the output open, report the inputs' faults and return the exit code."""
     wrote, read = written_and_read(parser, options, dissection, body)
     return wrote or read
 
@@ -100,7 +100,7 @@ def printing(
 def written_and_read(
     parser: ArgumentParser, options: Namespace, dissection: Dissection, body: Callable[[Output], None]
 ) -> tuple[int, int]:
-    """The same; gives the exit codes of the output and of the inputs apart."""
+    """Do `printing`, and return the exit codes of the output and of the inputs separately."""
     if options.output and is_input(dissection, options.output):
         parser.error(f"{options.output} is one of the captures to be read")
 
@@ -120,7 +120,7 @@ def written_and_read(
 def writing(
     parser: ArgumentParser, options: Namespace, body: Callable[[Output], None], live: bool = False
 ) -> int:
-    """Run `body` with the output open; gives the exit code."""
+    """Run `body` with the output open and return the exit code."""
     settle_format(parser, options)
     try:
         output = Output(None if options.output == "-" else options.output, live)
@@ -144,16 +144,16 @@ def add_forms(parser: ArgumentParser) -> None:
         parser.add_argument(
             f"--{part}-format",
             choices=_FORMS,
-            help=f"how to print {part}s; default: text (parquet: the bytes themselves)",
+            help=f"how to print {part}s (default: text, parquet: the bytes)",
         )
 
 
 def add_limit(parser: ArgumentParser) -> None:
     """Add `--limit` and `--sort`."""
-    parser.add_argument("--limit", metavar="N", type=positive, help="stop after N lines; sorted: the first N")
+    parser.add_argument("--limit", metavar="N", type=positive, help="stop after N lines. Sorted: the first N")
     parser.add_argument("--sort", metavar="FIELD", help=(
-        "hold the lines until the end, and print those that come first: numbers the largest first, texts in "
-        "their order; FIELD:asc, FIELD:desc"
+        "sort the lines at the end: the largest number first, texts in ascending order. Or FIELD:asc, "
+        "FIELD:desc"
     ))  # fmt: skip
     parser.set_defaults(order=None)
 
@@ -161,7 +161,7 @@ def add_limit(parser: ArgumentParser) -> None:
 def settle_format(parser: ArgumentParser, options: Namespace) -> None:
     """Without `--format` the name of `-o FILE` says it, where it ends like a format. May be called again.
 
-    Leaves with exit code 2 where Parquet was asked for and cannot be written.
+    Exits with code 2 if Parquet is chosen and cannot be written.
     """
     if getattr(options, "format", "") is None and options.output:
         if options.output in options.formats:  # as `kubectl -o json`
@@ -176,7 +176,7 @@ def settle_format(parser: ArgumentParser, options: Namespace) -> None:
 
 
 def check_parquet(options: Namespace) -> None:
-    """Raises ValueError where Parquet was asked for and cannot be written."""
+    """Raise ValueError if Parquet is chosen and cannot be written."""
     if getattr(options, "format", None) != "parquet":
         return
     if options.output in (None, "-"):
@@ -186,7 +186,7 @@ def check_parquet(options: Namespace) -> None:
 
 
 def positive(text: str) -> int:
-    """A number of lines, 1 or more, for argparse."""
+    """Return a number of lines, 1 or more, for argparse."""
     if not text.isdigit() or int(text) < 1:
-        raise ArgumentTypeError(f"{text!r} is no number of lines")
+        raise ArgumentTypeError(f"{text!r} is not a line count")
     return int(text)

@@ -18,7 +18,7 @@ _PILLS_SHOWN = 20
 
 
 def schemas_of(options: Namespace) -> Schemas | None:
-    """The schemas that were given, read once; None without. Raises ValueError."""
+    """Return the user's schemas, read once; None without `--schemas`. Raises ValueError."""
     if not getattr(options, "schemas", None):
         return None
     if options.loaded_schemas is None:
@@ -34,7 +34,7 @@ def schemas_of(options: Namespace) -> Schemas | None:
 
 
 def check_schemas(parser: ArgumentParser, options: Namespace) -> None:
-    """Read the schemas that were given. Exit with a usage error if they cannot be read."""
+    """Read the user's schemas. Exit with a usage error if they cannot be read."""
     try:
         schemas_of(options)
     except ValueError as error:
@@ -42,8 +42,10 @@ def check_schemas(parser: ArgumentParser, options: Namespace) -> None:
 
 
 def values_of(options: Namespace, pills: PoisonPills | None = None) -> RecordValues:
-    """What decodes records for filters and rows; `pills` gets those that do not fit their schema."""
-    from kdissect.engine.records.record_values import RecordValues  # start-up: of filters and of columns
+    """Return the decoder of records for filters and rows; `pills` receives values that do not fit their
+    schema.
+    """
+    from kdissect.engine.records.record_values import RecordValues  # start-up: for filters and columns
 
     return RecordValues(schemas_of(options), pills)
 

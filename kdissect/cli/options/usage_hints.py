@@ -1,4 +1,4 @@
-"""What a user may have meant who typed something that a command does not take."""
+"""Hints for a user who typed something that a command does not accept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kdissect.cli.options.wanted_names import near_names
 
 _UNKNOWN = re.compile(r"unrecognized arguments: (\S+)")
 _CHOICE = re.compile(r"argument ([^:]+): invalid choice: '([^']*)'")
-# What options of other commands, and of other tools, are called here.
+# Names here of options in other commands, and in other tools.
 _INSTEAD = {
     ("inspect", "-i"): "kdissect live -i captures",
     ("inspect", "--interface"): "kdissect live -i captures",
@@ -29,7 +29,7 @@ _INSTEAD = {
 
 
 def hinted(parser: ArgumentParser, message: str) -> str:
-    """The message of argparse, with what was meant, where something is near."""
+    """Return the message of argparse, with what was meant, where something is near."""
     if found := _UNKNOWN.match(message):
         return f"{message}{_of_option(parser, found[1])}"
     if found := _CHOICE.match(message):
@@ -57,7 +57,7 @@ def _of_option(parser: ArgumentParser, word: str) -> str:
 
 
 def _choices(parser: ArgumentParser, argument: str) -> list[str]:
-    """The values that an argument takes, which argparse calls by its options or its place."""
+    """Return the values that an argument takes, which argparse calls by its options or its place."""
     for action in parser._actions:  # noqa: SLF001  as above
         names = (*action.option_strings, action.metavar, action.dest)
         if action.choices is not None and (argument in names or "/".join(action.option_strings) == argument):

@@ -1,4 +1,4 @@
-"""Names that options ask for (`--topic`, `--group`, `--api` ...): the command says which occur nowhere."""
+"""Names in options (`--topic`, `--group`, `--api` ...): the command reports the ones that do not occur."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import translate
 from typing import NamedTuple
 
-# Names that are kept to find those that are near, and how many of them are shown.
+# Number of names that are stored to find similar ones, and how many of these are printed.
 _NAMES_KEPT = 1000
 _NAMES_SHOWN = 3
-# What a filter asks for: it has no name that others could be near.
+# The name of a filter's target, which has no similar names.
 EXCHANGE = "exchange of a filter"
 
 
 class WantedState(NamedTuple):
-    """What an option asks for (`what`: topic, group ...) and did not meet, and the names that there are."""
+    """State of an option (`what`: topic, group ...): the names that it did not meet, and the
+    existing names.
+    """
 
     option: str
     what: str
@@ -25,9 +27,9 @@ class WantedState(NamedTuple):
 
 
 class WantedNames:
-    """The names or globs of one option; with `exact` names alone.
+    """The names or globs of one option, with `exact` only names.
 
-    `see()` it every name that occurs, whatever else is asked for.
+    `see()` it every name that occurs, whatever other options say.
     """
 
     def __init__(self, option: str, what: str, wanted: Sequence[str], exact: bool = False) -> None:
@@ -52,7 +54,7 @@ class WantedNames:
             del self._missing[pattern]
 
     def state(self) -> WantedState:
-        """What is known by now."""
+        """Return the current state."""
         return WantedState(self._option, self._what, tuple(self._missing), tuple(self._names))
 
 
@@ -67,7 +69,7 @@ def watch_for(
 
 
 def joined_names(one: Sequence[WantedState], other: Sequence[WantedState]) -> tuple[WantedState, ...]:
-    """What two parts of one reading know together."""
+    """Return the combined state of two parts of one reading."""
     return tuple(
         mine._replace(
             missing=tuple(name for name in mine.missing if name in its.missing),
@@ -78,7 +80,7 @@ def joined_names(one: Sequence[WantedState], other: Sequence[WantedState]) -> tu
 
 
 def missing_lines(found: Iterable[WantedState]) -> Iterator[str]:
-    """A line for each name that occurs nowhere, with those that are near."""
+    """Yield a line for each name that does not occur, with similar names."""
     for option, what, missing, names in found:
         for name in missing:
             others = "" if what == EXCHANGE else f"; {_others(name, what, names)}"
@@ -97,7 +99,7 @@ def _others(name: str, what: str, names: Sequence[str]) -> str:
 
 
 def near_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:
-    """Those of the known names that the user may have meant, the nearest first."""
+    """Return the known names that the user may have meant, the nearest first."""
     from difflib import get_close_matches  # start-up: only where a name is wrong
 
     return get_close_matches(name, list(known), most)

@@ -1,1 +1,1 @@
-"""Commands that write Parquet tables, `tables` and `pipeline`, and those that look after written ones."""
+"""Commands that write Parquet tables, `tables` and `pipeline`, and commands that maintain written tables."""

@@ -27,15 +27,15 @@ INSTALL = f"this needs the extra arrow: {how_to_install('arrow')}"
 
 
 def run_files(arguments: Sequence[str]) -> int:
-    """List committed files; gives the exit code."""
+    """List committed files and return the exit code."""
     parser = command_parser(
         "pipeline files",
         "List the files that belong to tables, in the order of their rows (docs/tables-at-rest.md).",
     )
     _add_directory(parser)
-    parser.add_argument("--table", metavar="NAME", help="only those of one table")
+    parser.add_argument("--table", metavar="NAME", help="only the files of one table")
     parser.add_argument("--format", choices=("text", "json"), default="text", help=(
-        "text: path, rows, bytes, batch, with tabs between them; json: one document; default: text"
+        "text: path, rows, bytes, batch, with tabs between them. json: one document (default: text)"
     ))  # fmt: skip
     options = parser.parse_args(arguments)
 
@@ -67,7 +67,7 @@ def _facts(directory: str, entries: Iterable[Entry], tables: StreamDirectory) ->
 
 
 def run_compact(arguments: Sequence[str]) -> int:
-    """Join small files; gives the exit code."""
+    """Join small files and return the exit code."""
     parser = command_parser(
         "pipeline compact",
         "Join the small files of tables, also while `pipeline watch` writes there (docs/tables-at-rest.md).",
@@ -91,7 +91,7 @@ def run_compact(arguments: Sequence[str]) -> int:
 
 
 def run_retain(arguments: Sequence[str]) -> int:
-    """Delete old days; gives the exit code."""
+    """Delete old days and return the exit code."""
     parser = command_parser(
         "pipeline retain",
         "Delete rows of old days from tables: whole partitions where days have their own, else the files are "
@@ -123,7 +123,7 @@ def run_retain(arguments: Sequence[str]) -> int:
 
 
 def first_day(options: Namespace, today: date) -> date:
-    """The first day that is kept."""
+    """Return the first remaining day."""
     found: date | None = options.before
     return found or today - timedelta(days=options.days - 1)
 
@@ -136,9 +136,9 @@ def _day(text: str) -> date:
 
 
 def _count(text: str) -> int:
-    # As many as `date` has; people who mean more keep everything.
+    # The number of days that `date` supports. A larger number means all days.
     if not (text.isascii() and text.isdigit() and 0 < int(text[:8]) < 700_000):
-        raise ArgumentTypeError(f"{text!r} is no number of days")
+        raise ArgumentTypeError(f"{text!r} is not a day count")
     return int(text)
 
 
@@ -150,14 +150,14 @@ def _add_directory(parser: ArgumentParser) -> None:
 def add_grace(parser: ArgumentParser) -> None:
     """Add `--grace`."""
     parser.add_argument("--grace", metavar="SECONDS", type=seconds, default=300.0, help=(
-        "how long files that are no longer part of the tables stay for who is reading them; default: 300"
+        "how long files that are no longer part of the tables stay for readers (default: 300)"
     ))  # fmt: skip
 
 
 def _with_tables(directory: str, grace_s: float, act: Callable[[StreamDirectory], None]) -> int:
-    """Do something with the tables of a directory; gives the exit code.
+    """Do something with the tables of a directory and return the exit code.
 
-    What is wrong with the directory, or goes wrong, is said on stderr.
+    Faults of the directory, and errors, go to stderr.
     """
     if not are_installed("pyarrow"):
         say(INSTALL)

@@ -36,13 +36,13 @@ from kdissect.pipeline.task_setup import Setup
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Below so many bytes of captures one process is done before Spark has started, which takes 8 s of CPU.
+# Below this number of bytes of captures, one process ends before Spark has started, which takes 8 s of CPU.
 AUTO_BYTES = 200 * 10**6
 _HOSTS_SHOWN = 5
 
 
 def run_pipeline(options: Namespace) -> int:
-    """Run the pipeline; gives the exit code. Raises ValueError for options that make no sense."""
+    """Run the pipeline and return the exit code. Raises ValueError for options that make no sense."""
     tables = wanted_tables(options)
     if STDIN in options.paths:
         raise ValueError("the pipeline reads files, not standard input")
@@ -73,7 +73,7 @@ def run_pipeline(options: Namespace) -> int:
 
 
 def takes_local_engine(options: Namespace, inputs: Inputs) -> bool:
-    """Whether this process makes the tables. Raises ValueError for options that do not go together."""
+    """Return whether this process makes the tables. Raises ValueError for options that do not go together."""
     asks_for_spark = options.master != LOCAL or options.conf or options.partitions
     if options.engine == "local" and asks_for_spark:
         raise ValueError("--engine local runs without Spark: --master, --conf and --partitions are of Spark")
@@ -107,7 +107,7 @@ def _run(session: SparkSession, job: Job) -> int:
 
 
 def spark_session(options: Namespace, conf: Mapping[str, str]) -> SparkSession | None:
-    """The Spark session; None, after a word about it, where there is no Java for it.
+    """Return the Spark session; None, after a line about it, without a suitable Java.
 
     `conf` are settings that the user's go before.
     """
@@ -126,7 +126,7 @@ def spark_session(options: Namespace, conf: Mapping[str, str]) -> SparkSession |
 
 
 def report_run(summary: Summary) -> int:
-    """The summary on stdout, what could not be read on stderr; gives the exit code."""
+    """Print the summary on stdout and unreadable inputs on stderr, and return the exit code."""
     print_counts(summary.files)
     for row in summary.unread:
         say(f"{row.file}: {row.why}")

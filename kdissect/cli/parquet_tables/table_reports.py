@@ -34,7 +34,10 @@ def write_reports(filesystem: Any, root: str, wanted: Iterable[tuple[str, str]])
 
 
 def statistics(directory: Any, by: Sequence[str]) -> bytes:
-    """What `stats --format json` prints, by the names of `--by` that tables have. Raises ValueError."""
+    """Return the output of `stats --format json`, by the names of `--by` that tables have.
+
+    Raises ValueError.
+    """
     facts = traffic_facts(directory.traffic(by), by, None, POINTS_IN_JSON)
     return json_document(facts)
 

@@ -1,4 +1,4 @@
-"""`kdissect tables`: everything captures tell as Parquet tables, by one process."""
+"""`kdissect tables`: all facts in captures as Parquet tables, by one process."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from kdissect.engine.tables.all_tables import TABLES, tables_page
 from kdissect.model.extras import are_installed, how_to_install
 
 INSTALL = f"kdissect tables needs the extra arrow: {how_to_install('arrow')}"
-# Made when named. Records are as large as everything else together, and seldom what is looked for; causes
-# take half as much time again as all tables.
+# Made when named. Records are as large as everything else together, and seldom wanted. Causes take half the
+# time of all tables in addition.
 _NOT_BY_DEFAULT = frozenset({"records", "causes"})
 _EVERY_TABLE = "all"
-# What reports are made from.
+# Tables that reports read.
 NEEDED = frozenset({"files", "findings", "coverage", "latencies", "rates"})
 OF_HTML = frozenset({"causes"})
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Write the tables of the captures; gives the exit code."""
+    """Write the tables of the captures and return the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
     if not are_installed("pyarrow"):
@@ -41,7 +41,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def wanted_tables(options: Namespace) -> frozenset[str]:
-    """The tables that options ask for."""
+    """Return the tables that options ask for."""
     wanted: frozenset[str] = options.tables
     if options.fields:
         wanted |= {"fields"}
@@ -52,7 +52,7 @@ def wanted_tables(options: Namespace) -> frozenset[str]:
 
 def _parser() -> ArgumentParser:
     parser = command_parser(
-        "tables", "Write what captures tell as Parquet tables (docs/tables.md), by one process."
+        "tables", "Write the facts of captures as Parquet tables (docs/tables.md), by one process."
     )
     add_inputs(parser)
     add_topic_ids(parser)
@@ -89,8 +89,8 @@ def add_tables(add: Callable[..., object]) -> None:
 def add_partitions(add: Callable[..., object], default: tuple[str, ...] = ()) -> None:
     """Add `--partition-by`."""
     add("--partition-by", metavar="COLUMN,...", type=_columns, default=default, help=(
-        f"columns that make directories, such as day,broker; none: no directories; "
-        f"default: {','.join(default) or 'none'}"
+        "columns that make directories, such as day,broker, or none "
+        f"(default: {','.join(default) or 'none'})"
     ))  # fmt: skip
 
 
@@ -109,7 +109,7 @@ def add_table_directory(add: Callable[..., object]) -> None:
 
 
 def _fields(text: str) -> tuple[str, ...]:
-    """Names of fields. Raises ArgumentTypeError."""
+    """Return names of fields. Raises ArgumentTypeError."""
     # start-up: the filter language
     from kdissect.cli.formats.named_fields import columns_of, split_names
     from kdissect.engine.listed_rows import LISTED_FIELDS

@@ -33,11 +33,13 @@ from kdissect.pipeline.streaming.watch import STREAM_CONF, Pace, Watch, follow
 from kdissect.report.printable import printable
 from kdissect.stages.per_flow import OF_CAUSES
 
-# The first signal asks the run to end well; a second one ends it at once.
+# The first signal asks the run to end well, and a second one ends it at once.
 
 
 def watch(options: Namespace) -> int:
-    """Watch until it is over; gives the exit code. Raises OSError, ValueError for options without sense."""
+    """Watch until it is over, and return the exit code. Raises OSError, ValueError for options
+    without sense.
+    """
     if STDIN in options.paths:
         raise ValueError("watch follows directories and files, not standard input")
     if OF_CAUSES & options.tables:
@@ -47,7 +49,7 @@ def watch(options: Namespace) -> int:
     if options.master.startswith(CONNECT):
         raise ValueError("watch commits batches in its own process: it does not run over Spark Connect")
     for place in filter(is_url, options.paths):
-        objects_at(place, options.recursive)  # what is wrong with a URL is told at the start
+        objects_at(place, options.recursive)  # faults of a URL are reported at the start
     settings = _settings(options)
     with pledged(settings) as found:
         if found.orphans:
@@ -84,7 +86,7 @@ def _settings(options: Namespace) -> Settings:
 
 
 def _cores(master: str) -> int:
-    """Cores of `local[N]`, of this machine for `local[*]`; some for a cluster."""
+    """Return cores of `local[N]`, of this machine for `local[*]`; some for a cluster."""
     inside = master.partition("[")[2].rstrip("]")
     return int(inside) if inside.isdigit() else (os.cpu_count() or 2) if master.startswith("local") else 8
 
@@ -118,7 +120,7 @@ class _StopSignals:
         self._before: dict[int, Any] = {}
 
     def came(self) -> bool:
-        """Whether to end."""
+        """Return whether to end."""
         return self._came
 
     def __enter__(self) -> _StopSignals:
@@ -141,7 +143,7 @@ class _StopSignals:
 class _WatchLine:
     """A line for each batch, which a terminal shows in one place.
 
-    `batch` and `progress` may be called from different threads; each writes whole lines.
+    Different threads may call `batch` and `progress`, each of which writes whole lines.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -161,7 +163,7 @@ class _WatchLine:
                 self._taps.add(name)
                 self.warn(
                     f"warning: {name} is a capture of kdissect tap: its connections count twice if another "
-                    "capture set contains them; kdissect pipeline run recognises them (docs/streaming.md)"
+                    "capture set contains them. kdissect pipeline run recognises them (docs/streaming.md)"
                 )
         self._write(_line_of(done, committing_s, time.time_ns()))
 
@@ -187,7 +189,7 @@ class _WatchLine:
 
 
 def _line_of(done: Done, committing_s: float, now_ns: int) -> str:
-    """The line of a batch."""
+    """Return the line of a batch."""
     exchanges = done.rows.get("exchanges", 0)
     behind = [(now_ns - last_ns) / 1e9 for last_ns in done.last_ns.values()]
     lag = f"  newest packet {_age(min(behind))} old" if behind else ""

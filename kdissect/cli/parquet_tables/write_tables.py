@@ -25,7 +25,7 @@ from kdissect.stages.rows.table_rows import batch_of
 
 
 def write_and_report(dissection: Dissection, options: Namespace, wanted: frozenset[str]) -> int:
-    """Write tables and reports, and say what was written and what was not read; gives the exit code."""
+    """Write tables and reports, report what was written and what was not read, and return the exit code."""
     try:
         files = _write(dissection, options, wanted)
     except OSError as error:
@@ -39,8 +39,8 @@ def write_and_report(dissection: Dissection, options: Namespace, wanted: frozens
 
 
 def _write(dissection: Dissection, options: Namespace, wanted: frozenset[str]) -> list[WrittenFile] | None:
-    """The files that were written, none where no input could be opened; None where there are tables already.
-    Raises OSError.
+    """Return the written files, none if no input could be opened; None if there are tables already. Raises
+    OSError.
     """
     filesystem, root = filesystem_of(options.output)
     directory = OutputDirectory(filesystem, root)
@@ -55,7 +55,7 @@ def _write(dissection: Dissection, options: Namespace, wanted: frozenset[str]) -
             _produce(dissection, wanted, options, parts)
             files = parts.close()
         except KeyboardInterrupt:
-            what = f"nothing was written to {options.output}: {how_far(dissection)}"
+            what = f"kdissect wrote no tables to {options.output}: {how_far(dissection)}"
             raise KeyboardInterrupt(what) from None
         if not was_read(dissection):
             return []

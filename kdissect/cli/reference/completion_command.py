@@ -1,7 +1,7 @@
 """`kdissect completion`: scripts by which shells complete the command line.
 
-A script asks for each word: `kdissect completion --for SHELL WORD...` prints what the last word could become,
-a line each, with a tab and its meaning behind it. So a script stays right when kdissect is updated.
+A script calls it for each word: `kdissect completion --for SHELL WORD...` prints completions of the last
+word, a line each, with a tab and its meaning after it. So a script stays right when kdissect is updated.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ complete -o bashdefault -o default -F _kdissect kdissect
 """
 _ZSH = """\
 #compdef kdissect
-# Completion of kdissect for zsh, in ~/.zshrc behind compinit: source <(kdissect completion zsh)
+# Completion of kdissect for zsh, in ~/.zshrc after compinit: source <(kdissect completion zsh)
 _kdissect() {
     local line
     local -a values meanings
@@ -67,7 +67,7 @@ Candidate = tuple[str, str]
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print a script, or what a word could become; gives the exit code."""
+    """Print a script, or the completions of a word, and return the exit code."""
     parser = command_parser(
         "completion", "A script by which a shell completes commands, options and filters (-Y)."
     )
@@ -88,15 +88,15 @@ def _answer(shell: str, words: Sequence[str]) -> str:
     return "".join(f"{text}\t{meaning}\n" for text, meaning in completions(shell, words))
 
 
-# What the last word of a command line could become: commands, options, their values, filters.
+# Completions for the last word of a command line: commands, options, their values, filters.
 """What the word could be, and what that means."""
 
-# What values are there is imported where a word is completed to one: start-up, once for every press of a key.
+# Values are imported when a word is completed to one: start-up, once for every press of a key.
 _BEGINNINGS = {"--help": "the commands", "--version": "the version"}
 
 
 def completions(shell: str, words: Sequence[str]) -> list[Candidate]:
-    """What the last of the words behind `kdissect` could become; nothing where it may be a file.
+    """Return completions for the last word after `kdissect`, or no completions if it may be a file.
 
     `shell`: bash has the words as they were typed, with quotes, and wants the answer so.
     """
@@ -128,7 +128,7 @@ def _candidates(before: Sequence[str], word: str) -> Iterable[Candidate]:
 
 
 def _action(before: Sequence[str]) -> Sequence[str]:
-    """The word that says what a command does and which options there are, if it has such a word."""
+    """Return the word that says what a command does and which options there are, if it has such a word."""
     if before[0] != "pipeline":
         return ()
     from kdissect.cli.parquet_tables.pipeline_command import ACTIONS  # start-up
@@ -137,7 +137,7 @@ def _action(before: Sequence[str]) -> Sequence[str]:
 
 
 def parser_of(command: str, *action: str) -> ArgumentParser:
-    """The parser of a command, or of what it calls an action; neither is run."""
+    """Return the parser of a command or of its action, without running either."""
     try:
         command_of(command).run([*action, SHOW_PARSER])
     except ParserShownError as shown:
@@ -158,7 +158,7 @@ def _options(parser: ArgumentParser, word: str) -> Iterator[Candidate]:
 
 
 def _positionals(parser: ArgumentParser, word: str) -> Iterable[Candidate]:
-    """Values of the command's first argument; none where that is a file."""
+    """Return values for the command's first argument, or no values if it is a file."""
     for action in parser._actions:  # noqa: SLF001
         if not action.option_strings:
             return _values(action, word)
@@ -182,7 +182,7 @@ def _filters(word: str) -> Iterator[Candidate]:
 
 
 def _listed(names: Callable[[], Iterable[Candidate]]) -> Callable[[str], Iterator[Candidate]]:
-    """The last of several names with commas between them."""
+    """Return the last of several names with commas between them."""
 
     def values(word: str) -> Iterator[Candidate]:
         begun = word[: word.rfind(",") + 1]
@@ -231,12 +231,12 @@ _VALUES: dict[str, Callable[[str], Iterable[Candidate]]] = {
 
 
 def _meaning(action: Action) -> str:
-    """The first words of an option's help, in one line."""
+    """Return the first words of an option's help, in one line."""
     return " ".join((action.help or "").replace("%%", "%").split())
 
 
 def _unquoted(word: str) -> tuple[str, str]:
-    """A word without the quoting of the shell, and the quote that it begins with."""
+    """Return a word without the quoting of the shell, and the quote that it begins with."""
     quote = word[:1] if word[:1] in ("'", '"') else ""
     if not quote:
         return re.sub(r"\\(.)", r"\1", word), ""
@@ -245,7 +245,7 @@ def _unquoted(word: str) -> tuple[str, str]:
 
 
 def _quoted(text: str, quote: str) -> str:
-    """What bash puts in place of a word: inside the quote that is open, or with backslashes."""
+    """Return bash's replacement for a word: inside the open quote, or with backslashes."""
     if quote == "'":
         return text.replace("'", "'\\''")
     if quote:

@@ -32,7 +32,7 @@ from kdissect.schema.types import Primitive
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the tree; gives the exit code: 3 where bytes do not fit, after printing what does."""
+    """Print the tree and return the exit code: 3 if bytes do not fit, after printing the part that does."""
     parser = _parser()
     options = parser.parse_args(arguments)
     _check(parser, options)
@@ -76,7 +76,7 @@ def _parser() -> ArgumentParser:
 def _check(parser: ArgumentParser, options: Namespace) -> None:
     named = options.api is not None and options.api_version is not None
     if (options.response or options.body) and not named:
-        parser.error("--response and --body need --api and --api-version: the bytes do not tell them")
+        parser.error("--response and --body need --api and --api-version: the bytes do not contain them")
     if options.api is not None:
         try:
             options.api = api_key_of(options.api)
@@ -99,7 +99,7 @@ def _dissect(data: bytes, options: Namespace) -> Node:
 
 
 def _may_hold_credentials(data: bytes, options: Namespace) -> bool:
-    """Return whether the records may be of the metadata log; also true if the header does not decode."""
+    """Return whether the records may belong to the metadata log. Also true if the header does not decode."""
     key, version, offset = options.api, options.api_version, 0
     try:
         if not options.body:
@@ -142,7 +142,7 @@ def _lines(node: Node, data: bytes, show_secrets: bool, colour: bool) -> Iterato
 def _report(node: Node) -> int:
     """Say what does not fit.
 
-    A wrong size alone is a warning: the rest was decoded all the same.
+    A wrong size alone is a warning: the other bytes were decoded all the same.
     """
     code = OK
     for error in _errors(node):
@@ -186,7 +186,7 @@ def _node(node: Node, secret: frozenset[int]) -> dict[str, Any]:
 
 
 def _stands_alone(child: Node) -> bool:
-    """Whether a node without a field says something: the lengths and contents of a string do not."""
+    """Return whether a node without a field says something: the lengths and contents of a string do not."""
     return child.name not in ("length", "count", "content", "marker")
 
 
@@ -194,7 +194,7 @@ def _value(node: Node) -> Any:
     value = node.value
     if isinstance(value, bytes | memoryview):
         kind = None if node.field is None else node.field.type
-        if kind is Primitive.RECORDS:  # as in bodies; records of Kafka's own logs hold secrets
+        if kind is Primitive.RECORDS:  # as in bodies: records of Kafka's own logs contain secrets
             return {"bytes": len(value)}
         return uuid_text(bytes(value)) if kind is Primitive.UUID else bytes_value(value)
     if isinstance(value, float):

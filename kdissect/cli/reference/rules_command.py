@@ -21,10 +21,10 @@ from kdissect.rules.rule import Rule
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the rules; gives the exit code."""
-    parser = command_parser("rules", "What `kdissect check` holds traffic to.")
+    """Print the rules and return the exit code."""
+    parser = command_parser("rules", "List the rules that `kdissect check` applies.")
     parser.add_argument("rule", metavar="RULE", nargs="?", help="code or name of a rule to explain")
-    parser.add_argument("--cost", metavar="FILE", help="what each rule is shown of a capture, and takes")
+    parser.add_argument("--cost", metavar="FILE", help="what each rule receives of a capture, and its cost")
     add_tables(parser, "rules", text="text")
     options = parser.parse_args(arguments)
     if options.cost is not None:
@@ -77,7 +77,7 @@ def _cost(parser: ArgumentParser, options: Namespace) -> int:
 
 
 def _facts(rule: Rule) -> Facts:
-    """What the list says of a rule."""
+    """Return the list's facts about a rule."""
     return {
         "rule": rule.code, "name": rule.name, "severity": rule.effective_severity(), "level": rule.level,
         "claim": rule.claim, "who": rule.who or "both",

@@ -23,7 +23,7 @@ _ERRORS = "error"
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Write the plugin; gives the exit code."""
+    """Write the plugin and return the exit code."""
     parser = command_parser(
         "wireshark-plugin",
         "A Lua plugin by which Wireshark and tshark read every Kafka message, under our names.",
@@ -38,7 +38,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def plugin_text() -> str:
-    """The plugin: tables and walker, in Lua."""
+    """Return the plugin: tables and walker, in Lua."""
     return "\n".join((
         f"-- Kafka for Wireshark and tshark, by every message that kdissect {__version__} knows.",
         "-- Made by `kdissect wireshark-plugin`: do not edit it.",

@@ -1,4 +1,4 @@
-"""What the capture could not see, in lines."""
+"""Blind spots of the capture, in lines."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,7 @@ Facts = dict[str, Any]
 
 
 def blind_spots_lines(facts: Facts) -> Iterator[str]:
-    """A line for each thing that was in the way; none where nothing was."""
+    """Yield a line for each blind spot, or no lines."""
     opaque = facts["opaque_connections"]
     if opaque:
         kinds = ", ".join(f"{count} {kind}" for kind, count in opaque.items())

@@ -37,7 +37,7 @@ _ALL = 1_000  # causes
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print what differs, most telling first; gives the exit code."""
+    """Print the differences, most significant first, and return the exit code."""
     parser = command_parser(
         "diff",
         "What clients and brokers do otherwise in BAD than in GOOD, most telling first: outcomes, software, "
@@ -45,7 +45,7 @@ def run(arguments: Sequence[str]) -> int:
     )
     add_inputs(parser)
     add_topic_ids(parser)
-    add_filters(parser, "only exchanges for which EXPR holds; given twice: of GOOD, and of BAD")
+    add_filters(parser, "only exchanges for which EXPR holds. Given twice: of GOOD, and of BAD")
     parser.add_argument("--exit-code", action="store_true", help="exit with 1 where anything differs")
     add_tables(parser, *_TABLES)
     options = parser.parse_args(arguments)
@@ -70,7 +70,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _sides(parser: ArgumentParser, options: Namespace) -> list[Namespace]:
-    """The options of either side: its path, and its filter."""
+    """Return the options of either side: its path, and its filter."""
     paths, filters = options.paths, options.filters
     if len(paths) == 1 and len(filters) == 2:
         paths = [*paths, *paths]

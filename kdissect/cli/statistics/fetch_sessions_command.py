@@ -20,7 +20,7 @@ from kdissect.stats.by_fetcher.fetch_session_traffic import FetchSessionTraffic,
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the fetch sessions of the captures; gives the exit code."""
+    """Print the fetch sessions of the captures and return the exit code."""
     parser = command_parser(
         "fetch-sessions",
         "Incremental fetch sessions (KIP-227): how often they are rebuilt and why, empty polls. The new name "
@@ -36,7 +36,7 @@ def run(arguments: Sequence[str]) -> int:
 def print_fetch_sessions(
     parser: ArgumentParser, options: Namespace, dissection: Dissection, table: str
 ) -> int:
-    """Print the fetch sessions of the captures; return the exit code.
+    """Print the fetch sessions of the captures and return the exit code.
 
     `table` is the name of the table for `--table`.
     """

@@ -33,13 +33,13 @@ from kdissect.stats.by_group.group_rows import group_facts
 from kdissect.stats.by_group.group_traffic import GroupTraffic
 from kdissect.stats.by_software import members_by_software
 
-# What belongs to one group each, as its JSON calls it.
+# Parts of a single group, with their names in its JSON.
 _PARTS = ("members", "rebalances", "failures", "rejoins", "partitions")
 _FETCH_SESSIONS = "fetch_sessions"
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the groups of the captures; gives the exit code."""
+    """Print the groups of the captures and return the exit code."""
     parser = command_parser(
         "groups",
         "Groups of every type: rebalances and why, and with --group members, assignments and lag. "
@@ -90,16 +90,14 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _write_tables(groups: list[Facts], forgotten: int, options: Namespace, output: Output) -> None:
-    """Write the table of groups and their rebalances; with `--group` members and partitions too.
+    """Write the table of groups and their rebalances, with `--group` also members and partitions.
 
-    `forgotten` groups were too many to be kept.
+    `forgotten` is the number of groups beyond the limit.
     """
     tables = Tables(options, output)
     tables.table(group_columns(), groups)
     if forgotten:
-        tables.line(
-            f"{plural(forgotten, 'group is', 'groups are')} left out: there are more than can be kept", "odd"
-        )
+        tables.line(f"{plural(forgotten, 'group is', 'groups are')} left out: there are more than fit", "odd")
     if options.group:
         tables.section("members", member_columns(), rows_of(groups, "members"))
     tables.section("rebalances", rebalance_columns(), rows_of(groups, "rebalances"))

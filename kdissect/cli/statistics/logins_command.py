@@ -19,9 +19,9 @@ from kdissect.stats.by_login.login_traffic import LoginTraffic
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the logins of the captures; gives the exit code."""
+    """Print the logins of the captures and return the exit code."""
     parser = command_parser(
-        "logins", "Who tried which SASL mechanism as whom, what came of it, and how long it took."
+        "logins", "List who tried which SASL mechanism as whom, the result, and its duration."
     )
     add_inputs(parser, live=True)
     add_filter(parser, "only logins with an exchange for which EXPR holds")
@@ -44,7 +44,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
-    """Write a line for those alike, and the logins that came to nothing."""
+    """Write one line for equal logins, and the failed logins."""
     tables = Tables(options, output)
     if not facts["who"]:
         tables.line("no login by SASL was seen", "dim")

@@ -27,7 +27,7 @@ from kdissect.stats.by_producer.producer_traffic import ProducerTraffic
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the producers of the captures; gives the exit code."""
+    """Print the producers of the captures and return the exit code."""
     parser = command_parser(
         "producers", "Idempotent and transactional producers: what became of their batches and transactions."
     )

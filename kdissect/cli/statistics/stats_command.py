@@ -69,7 +69,7 @@ _EIGHTHS = ("", *(chr(ord("\N{LEFT ONE EIGHTH BLOCK}") - more) for more in range
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the statistics of the captures; gives the exit code."""
+    """Print the statistics of the captures and return the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
     dissection = open_filtered(parser, options)
@@ -91,17 +91,19 @@ def _parser() -> ArgumentParser:
     add_filter(parser, "count only exchanges for which EXPR holds", times=False)
     add = parser.add_argument_group("what to count").add_argument
     add("--by", metavar="NAME,...", type=_names, default=["api"], help=(
-        f"what rows are grouped by: {', '.join(DIMENSIONS)}; default: api"
+        f"what rows are grouped by: {', '.join(DIMENSIONS)} (default: api)"
     ))  # fmt: skip
-    add("--top", metavar="N", type=positive, help=f"as --limit; default: {DEFAULT_TOP}, in other formats all")
+    add(
+        "--top", metavar="N", type=positive, help=f"as --limit (default: {DEFAULT_TOP}, in other formats all)"
+    )
     add("--over-time", action="store_true", help="also rates in one interval after the other")
     add("--split", action="store_true", help=(
-        "also where the time went: network, retransmissions, broker, throttle, client; and stalls of brokers"
+        "also where the time went: network, retransmissions, broker, throttle, client. Also stalls of brokers"
     ))  # fmt: skip
     add_clocks(parser)
     add_metrics(parser)
     add_tables(parser, _ROWS, "errors", "over_time", *_SPLIT_TABLES, _TOLD, _STALLS, sort=(
-        f"what rows come first; short: {', '.join(ORDERS)} (broker: its p99, throttle: all of it)"
+        f"order of the rows. Short: {', '.join(ORDERS)} (broker: its p99, throttle: all of it)"
     ), orders=ORDERS, times=True)  # fmt: skip
     return parser
 
@@ -194,7 +196,7 @@ def count_blocks(
     stalls: Stalls | None = None,
     test: Callable[[Exchange], bool] | None = None,
 ) -> None:
-    """Have a counter count what it can, and `take` take the rest. Compiled only.
+    """Have a counter count the events that it can, and `take` take further ones. Compiled only.
 
     Requests that `test` takes wait for `stalls`.
     """
@@ -215,7 +217,7 @@ def count_blocks(
 
 
 def _waiting(stalls: Stalls, test: Callable[[Exchange], bool] | None) -> BlockTaker:
-    """What takes blocks for the stalls; requests wait that a test takes."""
+    """Return the taker of blocks for the stalls, in which the requests wait that a test takes."""
 
     def add(exchange: Exchange) -> None:
         stalls.add_exchange(exchange, test is None or test(exchange))
@@ -224,7 +226,7 @@ def _waiting(stalls: Stalls, test: Callable[[Exchange], bool] | None) -> BlockTa
 
 
 def _splitting(take: Callable[[Event], object], split: TimeSplit) -> Callable[[Event], None]:
-    """What takes the events of all captures: what several have counts in one of them."""
+    """Return the taker of all captures' events, in which a connection in several captures counts once."""
     one_way = split.one_way
 
     def take_event(event: Event) -> None:
@@ -284,7 +286,7 @@ def _write_tables(facts: Facts, span_ns: int, options: Namespace, output: Output
         tables.table(error_columns(), errors)
     _write_stalls(tables, facts.get("stalls", []))
     if told := _told(facts):
-        tables.heading("told to read from another replica")
+        tables.heading("asked to read from another replica")
         tables.table(told_columns(), told)
     unknown = list(rack_lines(facts.get("racks")))
     if unknown:
@@ -309,26 +311,26 @@ def _write_tables(facts: Facts, span_ns: int, options: Namespace, output: Output
 
 
 def _one_way(facts: Facts) -> list[Facts]:
-    """The ways between two captures; nothing where one alone was read."""
+    """Return the paths between two captures, or none if only one was read."""
     found: list[Facts] = (facts["split"]["one_way"] or {}).get("rows", [])
     return found
 
 
 def _told(facts: Facts) -> list[Facts]:
-    """Who was told to read from another replica; nothing where racks were not asked for."""
+    """Return the clients that a broker sent to another replica, or none if racks were not requested."""
     found: list[Facts] = facts.get("racks", {}).get(_TOLD, [])
     return found
 
 
 def _points(over_time: Facts) -> list[Facts]:
-    """The intervals with their bars."""
+    """Return the intervals with their bars."""
     rows = time_rows(over_time)
     drawn = _bars([row["exchanges"] for row in rows])
     return [row | {"bar": bar} for row, bar in zip(rows, drawn, strict=True)]
 
 
 def _bars(values: Sequence[float], width: int = _BAR_WIDTH) -> list[str]:
-    """A bar for each value, the largest `width` cells long, in eighths of a cell."""
+    """Return a bar for each value, the largest `width` cells long, in eighths of a cell."""
     largest = max(values, default=0) or 1
     drawn = []
     for value in values:

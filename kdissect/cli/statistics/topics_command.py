@@ -37,7 +37,7 @@ from kdissect.stats.by_topic.topic_traffic import TopicTraffic
 if TYPE_CHECKING:
     from kdissect.stats.by_topic.savings import Savings
 
-_BATCH_SIZE, _LINGER_MS = 1 << 16, 100  # enough to see what there is to gain; a producer has 16 KB and 5 ms
+_BATCH_SIZE, _LINGER_MS = 1 << 16, 100  # enough to see the possible gain, while a producer has 16 KB and 5 ms
 _COLUMNS = (
     "topic", "topic_id", "partition_count",
     *(f"{use}.{part}" for use in ("written", "read") for part in ("requests", "batches", "records", "bytes")),
@@ -47,9 +47,9 @@ _COLUMNS = (
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the topics of the captures; gives the exit code."""
+    """Print the topics of the captures and return the exit code."""
     parser = command_parser(
-        "topics", "Who writes and who reads each topic, how much, in what batches, and who was denied."
+        "topics", "List who writes and reads each topic, how much, in what batches, and who was denied."
     )
     add_inputs(parser, live=True)
     add_topic_ids(parser)
@@ -61,10 +61,10 @@ def run(arguments: Sequence[str]) -> int:
         "also what zstd and larger batches would save: compresses and merges a sample of what was produced"
     ))  # fmt: skip
     add("--batch-size", metavar="BYTES", type=positive, default=_BATCH_SIZE, help=(
-        f"the producers' batch.size, for --savings; default: {_BATCH_SIZE}"
+        f"the producers' batch.size, for --savings (default: {_BATCH_SIZE})"
     ))  # fmt: skip
     add("--linger", metavar="MS", type=positive, default=_LINGER_MS, help=(
-        f"the producers' linger.ms, for --savings; default: {_LINGER_MS}"
+        f"the producers' linger.ms, for --savings (default: {_LINGER_MS})"
     ))  # fmt: skip
     add_tables(parser, "topics", "users", "savings")
     options = parser.parse_args(arguments)
@@ -141,7 +141,7 @@ def _write_savings(rows: list[Facts], options: Namespace, tables: Tables) -> Non
 
 
 def _user(row: Facts) -> Facts:
-    """Who uses a topic, with its name."""
+    """Return a topic's user, with the topic's name."""
     topic = row["of"]
     named = {"topic": topic["topic"], "topic_id": topic["topic_id"], "does": row["does"]}
     return named | {name: value for name, value in row.items() if name not in ("of", "does")}

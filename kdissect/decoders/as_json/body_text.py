@@ -1,7 +1,8 @@
-"""Bodies as JSON text, compiled: what orjson makes of the dicts of `json_bodies`.
+"""Bodies as JSON text in the native engine, equal to orjson's output for the dicts of `json_bodies`.
 
-The compiled reader goes by the layout that all of them share (`native_layout`). It says nothing about bodies
-that do not fit, are not UTF-8 where they should be, hold payloads or floats, or have tags out of order.
+The native reader follows the layout that all native readers share (`native_layout`). It says nothing about
+bodies that do not fit, are not UTF-8 where they should be, hold payloads or floats, or have tags out of
+order.
 """
 
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from kdissect.schema.secrets import may_hold_secrets
 from kdissect.schema.types import Message
 
 NameOfId = Callable[[bytes], str | None]
-"""The topic of an id, None if nobody knows. Raises ValueError where the general path must be taken."""
+"""The topic of an id, None if it is not known. Raises ValueError if the caller must take the general path."""
 FieldText = Callable[[bytes, int, int, str | None], bytes]
 """The text of a records field, from start to end of the data, of a topic: one that takes the slow path.
 
@@ -31,7 +32,9 @@ Raises ValueError as above.
 
 @lru_cache(maxsize=CACHE_SIZE)
 def body_text(api_key: int, api_version: int, is_response: bool) -> "native.BodyText | None":
-    """What writes such a body; None where nothing is compiled, and for what is no `plain_body`."""
+    """Return the native writer of such a body; None without the native engine, and for a body that is not a
+    `plain_body`.
+    """
     message = plain_body(api_key, api_version, is_response)
     if not is_compiled or message is None:
         return None
@@ -40,7 +43,7 @@ def body_text(api_key: int, api_version: int, is_response: bool) -> "native.Body
 
 
 def plain_body(api_key: int, api_version: int, is_response: bool) -> Message | None:
-    """The schema of a body that shows what it has as it is, but for payloads.
+    """Return the schema of a body that shows what it has as it is, but for payloads.
 
     None for bodies that may hold secrets, for pieces of snapshots, and for what the schema does not know.
     """
@@ -49,7 +52,7 @@ def plain_body(api_key: int, api_version: int, is_response: bool) -> Message | N
 
 
 def foreign_start(api_key: int, is_response: bool) -> bytes:
-    """What bodies begin with whose version the bytes decide; empty where that cannot be."""
+    """Return the bytes that begin a body whose version depends on its bytes; empty if no such body exists."""
     return UNSUPPORTED_START if is_response and may_answer_in_other_version(api_key) else b""
 
 
@@ -60,7 +63,10 @@ def _batches() -> "native.BatchText":
 
 
 def _inflated(codec: int, content: bytes) -> bytes | None:
-    """What a batch holds, decompressed; None where that fails or is much. Raises nothing."""
+    """Return the decompressed content of a batch; None if decompression fails or the content is large.
+
+    Raises nothing.
+    """
     try:
         data = decompress_usual(codec, content)
     except (DecodeError, KeyError, ValueError, IndexError, StructError):

@@ -1,6 +1,6 @@
 """Bodies as dicts for JSON, quirks and payloads included.
 
-Apart from `bodies`, which the list of exchanges needs, and which loads none of this.
+This module is separate from `bodies`, which the list of exchanges needs and which does not load it.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,8 @@ from kdissect.schema.types import Message
 class JsonBody(NamedTuple):
     """A body as a dict for JSON.
 
-    `end` is `len(data)` unless bytes are left over. `problems` tell which payloads do not fit, a line each.
+    `end` is `len(data)` unless bytes are left over. `problems` name the payloads that do not fit, a line
+    each.
     """
 
     body: dict[str, Any]
@@ -40,7 +41,7 @@ def request_to_jsonable(
     show_secrets: bool = False,
     facts: Mapping[str, Any] = _NO_FACTS,
 ) -> JsonBody:
-    """The request body as a dict for JSON. `facts` help to decode payloads (`payloads.scope`).
+    """Return the request body as a dict for JSON. `facts` help to decode payloads (`payloads.scope`).
 
     Raises DecodeError.
     """
@@ -59,7 +60,7 @@ def response_to_jsonable(
     show_secrets: bool = False,
     facts: Mapping[str, Any] = _NO_FACTS,
 ) -> JsonBody:
-    """The response body as a dict for JSON, like `request_to_jsonable`."""
+    """Return the response body as a dict for JSON, like `request_to_jsonable`."""
     version = quirks.response_body_version(api_key, api_version, data, offset)
     message = body_message(api_key, version, True, offset)
     found = _json_body(message, version, data, offset, show_secrets, facts)
@@ -69,7 +70,9 @@ def response_to_jsonable(
 def _judged(
     found: JsonBody, api_key: int, size: int, show_secrets: bool, facts: Mapping[str, Any]
 ) -> JsonBody:
-    """Near secrets nothing is shown that is not where it belongs, as in trees (`masking.conceal_misread`)."""
+    """Near secrets, blank each value that is not where it belongs, as trees do
+    (`masking.conceal_misread`).
+    """
     near = facts.get(NEAR_SECRETS)
     if show_secrets or not (near or is_secretive(api_key)):
         return found
@@ -80,7 +83,7 @@ def _judged(
 
 @lru_cache(maxsize=CACHE_SIZE)
 def json_reader(api_key: int, api_version: int, is_response: bool, show_secrets: bool) -> Decoder | None:
-    """What `request_to_jsonable` or `response_to_jsonable` comes to for nearly all bodies.
+    """Return a decoder equal to `request_to_jsonable` or `response_to_jsonable` for nearly all bodies.
 
     `(data, offset) -> (dict, end)`, which raises DecodeError. None for bodies with payloads, that may be in
     another version, or that the schema does not know.

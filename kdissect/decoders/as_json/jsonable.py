@@ -1,9 +1,9 @@
 """Values as JSON can hold them.
 
-What is not on the wire is left out; null is null on the wire; integers stay exact; NaN and infinities are
-strings; a string that is not UTF-8 and every bytes field is `{"base64": ...}`; a uuid is written as Kafka
-prints it; records are `{"bytes": n}`; unknown tags stand under `_tags`; secrets are masked. Beside a bytes
-field `x` that holds a known payload stands `x_decoded`.
+Fields that are not on the wire are left out. Null is null on the wire. Integers stay exact. NaN and
+infinities are strings. A string that is not UTF-8 and every bytes field is `{"base64": ...}`. A uuid is
+written as Kafka prints it. Records are `{"bytes": n}`. Unknown tags are under `_tags`. Secrets are masked.
+Next to a bytes field `x` that contains a known payload there is `x_decoded`.
 """
 
 from binascii import b2a_base64
@@ -23,13 +23,18 @@ _UUID_CACHE = 4096  # topic ids repeat in every request: a few thousand topics, 
 
 
 PAYLOAD_SUFFIX = "_decoded"
-TAGS = "_tags"  # those that the schema does not know, by their number
+TAGS = "_tags"  # tags that the schema does not know, by their number
 Expand = Callable[[Field, bytes, tuple[Value, ...]], dict[str, Any] | None]
-"""`(field, bytes, structs around it, outermost first)`: what the bytes hold; None where nobody knows."""
+"""`(field, bytes, structs around it, outermost first)`: the decoded content of the bytes, or None if it is
+not known.
+"""
 
 
 def to_jsonable(value: Value, show_secrets: bool = False, expand: Expand | None = None) -> dict[str, Any]:
-    """A decoded value as a dict for `json.dumps`; `expand` decodes what bytes fields hold. Raises nothing."""
+    """Return a decoded value as a dict for `json.dumps`; `expand` decodes what bytes fields hold.
+
+    Raises nothing.
+    """
     return Jsonable(show_secrets, expand).struct(value)
 
 
@@ -48,7 +53,7 @@ class Jsonable:
         self._fields: dict[type[Value], tuple[tuple[Field, ...], bool]] = {}
 
     def struct(self, value: Value, around: tuple[Value, ...] = ()) -> dict[str, Any]:
-        """A struct in those around it, outermost first."""
+        """Return a struct in those around it, outermost first."""
         out: dict[str, Any] = {}
         chain = (*around, value)
         fields, is_config = self._fields_of(value)
@@ -75,7 +80,7 @@ class Jsonable:
         return out
 
     def _fields_of(self, value: Value) -> tuple[tuple[Field, ...], bool]:
-        """The fields of a struct, and whether it is a config."""
+        """Return the fields of a struct, and whether it is a config."""
         found = self._fields.get(value.__class__)
         if found is None:
             fields, layout = value.struct_fields, self._layout
@@ -104,24 +109,24 @@ def _binary(of: Type, item: Bytes) -> Any:
 
 @lru_cache(maxsize=_UUID_CACHE)
 def uuid_text(value: bytes) -> str:
-    """A uuid as Kafka prints it: base64url without padding, 22 characters."""
+    """Return a uuid as Kafka prints it: base64url without padding, 22 characters."""
     return b2a_base64(value, newline=False).translate(_URL_SAFE)[:_UUID_TEXT].decode("ascii")
 
 
 def bytes_value(value: Bytes) -> dict[str, str]:
-    """Bytes as standard base64."""
+    """Return bytes as standard base64."""
     return {"base64": b2a_base64(value, newline=False).decode("ascii")}
 
 
 def float_value(value: float) -> float | str:
-    """A float, or `NaN`, `Infinity`, `-Infinity`, which JSON numbers cannot say."""
+    """Return a float, or `NaN`, `Infinity`, `-Infinity`, which JSON numbers cannot say."""
     if isfinite(value):
         return value
     return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
 
 
 def text_or_bytes(value: bytes) -> str | bytes:
-    """A str, or the bytes themselves where they are not UTF-8."""
+    """Return a str, or the bytes themselves if they are not UTF-8."""
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -129,7 +134,7 @@ def text_or_bytes(value: bytes) -> str | bytes:
 
 
 def text_value(value: bytes) -> str | dict[str, str]:
-    """A str, or base64 where it is not UTF-8."""
+    """Return a str, or base64 if the bytes are not UTF-8."""
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -137,8 +142,8 @@ def text_value(value: bytes) -> str | dict[str, str]:
 
 
 def may_be_misread(told: Any) -> bool:
-    """Whether a value for JSON has tags that the schema does not know, or a number beyond reason, at any
-    depth.
+    """Return whether a value for JSON has tags that the schema does not know, or a number beyond reason, at
+    any depth.
     """
     if isinstance(told, dict):
         return TAGS in told or any(map(may_be_misread, told.values()))
@@ -146,7 +151,7 @@ def may_be_misread(told: Any) -> bool:
 
 
 def blanked(told: Any) -> Any:
-    """A value for JSON with all masked that may be a piece of a secret."""
+    """Return a value for JSON with all masked that may be a piece of a secret."""
     if isinstance(told, dict):
         return MASK if told.keys() == {"base64"} else {name: blanked(item) for name, item in told.items()}
     if isinstance(told, list):

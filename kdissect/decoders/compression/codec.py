@@ -25,12 +25,12 @@ def decompress(
     magic: int = 2,
     captured: int | None = None,
 ) -> bytes:
-    """`data` decompressed, at most `limit` bytes (None: `Limits.batch_bytes` of the process), what
-    `Limits.batch_ratio` allows, and what is left of the run's (`model.run_budget`); `magic` is that of the
-    batch it stands in, `captured` how many bytes of the capture it is, unless all.
+    """Return `data` decompressed: at most `limit` bytes (None: `Limits.batch_bytes` of the process), within
+    `Limits.batch_ratio` and the remaining budget of the run (`model.run_budget`). `magic` is the magic of its
+    batch, `captured` the number of its bytes in the capture, unless all.
 
     Raises OutputLimitError where there would be more, and DecodeError for codecs that do not exist (5 to 7)
-    and bytes that are not what the codec writes. Whatever the bytes, it takes about `limit` of memory.
+    and bytes that are not what the codec writes. It uses about `limit` of memory for any bytes.
     """
     run = _decompressor(codec)
     size = len(data) if captured is None else captured
@@ -52,32 +52,37 @@ def decompress(
 
 
 def decompress_usual(codec: int, data: bytes | memoryview) -> bytes:
-    """`data` decompressed, where it grows no more than is usual (`model.run_budget`): nothing is counted.
+    """Return `data` decompressed if it grows by no more than the usual ratio (`model.run_budget`), without
+    counting it.
 
-    Raises OutputLimitError for all else, and DecodeError as `decompress` does.
+    Raises OutputLimitError for larger output, and DecodeError as `decompress` does.
     """
     return decompress_within(codec, data, min(_most(len(data), None), in_force().run_ratio * len(data)))
 
 
 def decompress_within(codec: int, data: bytes | memoryview, most: int) -> bytes:
-    """`data` decompressed to at most so many bytes; nothing is counted. Raises as `decompress_usual`."""
+    """Return `data` decompressed to at most `most` bytes, without counting it. Raises as
+    `decompress_usual`.
+    """
     return _decompressor(codec)(memoryview(data), most, False)
 
 
 def usual_growth() -> tuple[int, int]:
-    """What a byte decompresses to at most where it is usual, and how many records."""
+    """Return the usual maximum of decompressed bytes for each byte, and of records."""
     limits = in_force()
     return limits.run_ratio, limits.run_record_ratio
 
 
 def _most(size: int, limit: int | None) -> int:
-    """What a batch of so many compressed bytes may become, whatever else the run has."""
+    """Return the maximum decompressed size of a batch of `size` bytes, regardless of the run's budget."""
     most, free, ratio = growth()
     return min(most if limit is None else limit, max(free, ratio * size))
 
 
 def growth() -> tuple[int, int, int]:
-    """What a batch may grow to at most, in any case, and how many times its size, by the process's limits."""
+    """Return the maximum size of a decompressed batch, the size that is always allowed, and the maximum
+    ratio, by the process's limits.
+    """
     limits = in_force()
     return limits.batch_bytes, FREE_OUTPUT, limits.batch_ratio
 

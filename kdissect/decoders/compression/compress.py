@@ -19,7 +19,7 @@ _BLOCK = 1 << 15
 def compress(codec: int, content: bytes, model: bytes, magic: int) -> bytes | None:
     """`content` in the codec, framed as `model` is; None where that cannot be done.
 
-    What comes out was decompressed again to see that it is right.
+    The output is decompressed again to check it.
     """
     made = _COMPRESSORS[codec](content, model) if codec in _COMPRESSORS else None
     if made is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from kdissect.model.errors import DecodeError, OutputLimitError
 
-_GZIP_FORMAT = 16 + zlib.MAX_WBITS  # zlib's way to ask for the format of RFC 1952 instead of RFC 1950
+_GZIP_FORMAT = 16 + zlib.MAX_WBITS  # this makes zlib use the format of RFC 1952 instead of RFC 1950
 # isal takes 2 us longer to set up a stream and is 2 to 3 times as fast in it: it wins from about here on.
 _ISAL_FROM = 2048
 # Bytes given at once to a member that is not the first: what follows a member is copied, and a stream may
@@ -28,9 +28,10 @@ def faster_from() -> int:
 
 
 def decompress_gzip(data: memoryview, limit: int) -> bytes:
-    """All members of the stream, one behind the other. Raises DecodeError, OutputLimitError.
+    """Return all members of the stream, one behind the other. Raises DecodeError, OutputLimitError.
 
-    Bytes behind the last member that start no other one are ignored, as java.util.zip.GZIPInputStream does.
+    Bytes after the last member that do not start another member are ignored, as java.util.zip.GZIPInputStream
+    does.
     """
     parts: list[bytes] = []
     left = limit
@@ -45,7 +46,7 @@ def decompress_gzip(data: memoryview, limit: int) -> bytes:
 
 
 def _member(data: memoryview, limit: int, first: int) -> tuple[bytes, memoryview]:
-    """One member, given in two parts of which one has `first` bytes, and what follows it."""
+    """Return one member, given in two parts of which one has `first` bytes, and what follows it."""
     library: Any = _fast if _fast is not None and len(data) > _ISAL_FROM else zlib
     stream = library.decompressobj(_GZIP_FORMAT)
     try:

@@ -10,8 +10,8 @@ from kdissect.model.wording import plural
 _MAGIC = b"\x04\x22\x4d\x18"
 _FLAGS = 4  # offset of FLG; BD, content size (8), dictionary id (4), header checksum (1) follow
 _CONTENT_SIZE, _CONTENT_CHECKSUM, _DICTIONARY_ID = 0x08, 0x04, 0x01  # bits of FLG
-_CHECKSUM_SIZE = 4  # of the content's, behind the last block
-# A match length byte of 255 stands for 255 bytes, and nothing is tighter (lz4_Block_format.md).
+_CHECKSUM_SIZE = 4  # of the content's checksum, after the last block
+# A match length byte of 255 stands for 255 bytes, and no other encoding is tighter (lz4_Block_format.md).
 _MAX_RATIO = 255
 # xxhash_spec.md, "XXH32 Algorithm Description"
 _MAX_INPUT = 15  # of bytes: below the 16 from which on XXH32 has lanes
@@ -21,12 +21,12 @@ _MASK = 0xFFFFFFFF
 
 
 def decompress_lz4(data: memoryview, limit: int, is_legacy: bool) -> bytes:
-    """The content of one frame. Raises DecodeError, OutputLimitError.
+    """Return the content of one frame. Raises DecodeError, OutputLimitError.
 
     A frame with a wrong content checksum, or with the header checksum of early clients, raises
-    BrokenFrameError: Kafka's own readers do not look at the one, other readers not at the other.
-    `is_legacy`: magic 0, where clients computed the header's checksum over the frame's magic number too
-    (KAFKA-3160; KIP-57 put it right with magic 1). Both sums are taken there.
+    BrokenFrameError: Kafka's own readers do not look at the one, other readers not at the other. `is_legacy`:
+    magic 0, where clients computed the header's checksum over the frame's magic number too (KAFKA-3160;
+    KIP-57 put it right with magic 1). That magic accepts both checksums.
     """
     frame = _with_right_checksum(data) if is_legacy else data
     claimed = _claimed_size(frame)
@@ -47,7 +47,7 @@ def decompress_lz4(data: memoryview, limit: int, is_legacy: bool) -> bytes:
 
 
 def _content(frame: bytes | memoryview, limit: int) -> bytes:
-    # A stream costs 40 us to set up; so it is used only where the arithmetic does not bound the output.
+    # A stream costs 40 us to set up. It is used only if the arithmetic does not bound the output.
     if len(frame) * _MAX_RATIO <= limit:
         content: bytes = lz4.frame.decompress(frame)
         return content
@@ -73,7 +73,7 @@ def _without_checksums(frame: bytes | memoryview) -> Iterator[tuple[bytes | memo
 
 
 def _claimed_size(frame: bytes | memoryview) -> int:
-    """The content size that a frame's header tells, 0 where it tells none."""
+    """Return the content size in a frame's header, or 0 without one."""
     start = _FLAGS + 2
     if len(frame) < start + 8 or frame[:_FLAGS] != _MAGIC or not frame[_FLAGS] & _CONTENT_SIZE:
         return 0
@@ -91,13 +91,17 @@ def _bounded(frame: bytes | memoryview, limit: int) -> bytes:
 
 
 def has_right_checksum(data: memoryview) -> bool | None:
-    """Whether a frame's header has the checksum of the frame format; None where the bytes are no frame."""
+    """Return whether a frame's header has the checksum of the frame format; None where the bytes are no
+    frame.
+    """
     found = _checksum(data)
     return None if found is None else data[found[0]] == found[1]
 
 
 def _with_right_checksum(data: memoryview) -> bytes | memoryview:
-    """The frame with the checksum its header should have; the frame itself where it is no frame."""
+    """Return the frame with the checksum that its header should have, or `data` itself if it is not a
+    frame.
+    """
     found = _checksum(data)
     if found is None or data[found[0]] == found[1]:
         return data
@@ -127,7 +131,7 @@ def _rotate(value: int, bits: int) -> int:
 
 
 def _checksum(data: memoryview) -> tuple[int, int] | None:
-    """Where the header's checksum stands, and what it should be."""
+    """Return where the header's checksum stands, and what it should be."""
     if len(data) < 7 or data[:_FLAGS] != _MAGIC:
         return None
     flags = data[_FLAGS]
@@ -136,5 +140,5 @@ def _checksum(data: memoryview) -> tuple[int, int] | None:
 
 
 def _second_byte(data: bytes) -> int:
-    """What a frame's header has of the XXH32 of its descriptor."""
+    """Return the second byte of the descriptor's XXH32, which a frame's header contains."""
     return xxh32(data) >> 8 & 0xFF

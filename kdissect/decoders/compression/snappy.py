@@ -9,8 +9,9 @@ import cramjam
 from kdissect.model.errors import BrokenFrameError, DecodeError, OutputLimitError
 from kdissect.model.wording import plural
 
-# org.xerial.snappy.SnappyCodec: magic, version, lowest compatible version; then blocks of int32 length and
-# that many bytes of raw snappy. Kafka's Java clients write it; others write one raw block; brokers take both.
+# org.xerial.snappy.SnappyCodec: magic, version, lowest compatible version, then blocks of an int32 length and
+# raw snappy of that length. Kafka's Java clients write it, and other clients write one raw block. Brokers
+# accept both.
 XERIAL_MAGIC = b"\x82SNAPPY\x00"
 XERIAL_HEADER = len(XERIAL_MAGIC) + 8
 _LENGTH = 4
@@ -23,7 +24,7 @@ _MAX_PREAMBLE = 5  # a uvarint of 32 bits (format_description.txt section 1)
 
 
 def decompress_snappy(data: memoryview, limit: int) -> bytes:
-    """The bytes of a raw block or of all blocks of a stream. Raises DecodeError, OutputLimitError.
+    """Return the content of a raw block or a stream of blocks. Raises DecodeError, OutputLimitError.
 
     A stream whose header has little-endian numbers raises BrokenFrameError: readers that look at the numbers
     refuse it, others read it.

@@ -23,7 +23,7 @@ _own = _Own()
 
 
 def decompress_zstd(data: memoryview, limit: int) -> bytes:
-    """The content of all frames. Raises DecodeError, OutputLimitError."""
+    """Return the content of all frames. Raises DecodeError, OutputLimitError."""
     try:
         if 0 < zstandard.frame_content_size(data) <= limit:
             return _at_once(data, limit)
@@ -35,12 +35,13 @@ def decompress_zstd(data: memoryview, limit: int) -> bytes:
 def _at_once(data: memoryview, limit: int) -> bytes:
     try:
         return _own.zstd.decompress(data, allow_extra_data=False)
-    except zstandard.ZstdError:  # a second frame behind the first, or broken: the stream tells
+    # a second frame after the first, or a broken one: the stream reader finds out
+    except zstandard.ZstdError:
         return _streamed(data, limit)
 
 
 def _streamed(data: memoryview, limit: int) -> bytes:
-    """Step by step, as a frame may claim any size, or none."""
+    """Return the step by step, as a frame may claim any size, or none."""
     parts: list[bytes] = []
     total = at = 0
     while at < len(data):

@@ -1,9 +1,9 @@
-"""Bodies in the form that writers give them: decoded in one pass, all others are left to slower readers.
+"""Bodies in the form that writers use are decoded in one pass, other bodies are left to slower readers.
 
-Canonical means: shortest varints, strings of UTF-8 and of a length they may have, booleans of 0 and 1, the
-markers of structs that Kafka writes, and tags that the schema knows in this version, once each, in ascending
-order, and not with their defaults. Bytes that do not fit are not canonical either. The tree decoder shows
-every other form and costs hundred times what this does; nearly all bodies are canonical.
+Canonical means: shortest varints, UTF-8 strings of an allowed length, booleans of 0 and 1, the struct markers
+that Kafka writes, and tags that the schema knows in this version, once each, in ascending order, and not with
+their defaults. Bytes that do not fit are not canonical either. The tree decoder shows every other form and
+costs a hundred times more. Nearly all bodies are canonical.
 """
 
 from collections.abc import Callable
@@ -29,22 +29,22 @@ from kdissect.schema.types import Field, Message, Primitive, Struct
 
 _LONGEST_STRING = 0x7FFF  # the length of a classic string is an int16
 CanonicalDecoder = Callable[[bytes, int], Decoded | None]
-_CACHE_SIZE = 1024  # bodies of the schema that are asked for
+_CACHE_SIZE = 1024  # bodies of the schema in use
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def canonical_decoder(message: Message, version: int) -> CanonicalDecoder:
     """`(data, offset) -> Decoded` for one version of a message; None for a body that is not canonical.
 
-    The value is what `compiled.decoder` gives, its records fields those of `records.records_fields`. The
-    decoder raises nothing.
+    The value is equal to the result of `compiled.decoder`, its records fields to that of
+    `records.records_fields`. The decoder raises nothing.
     """
     layout = Layout(message, version)
     return _compiled(layout) or emitted_decoder(layout)
 
 
 def _compiled(layout: Layout) -> CanonicalDecoder | None:
-    """The compiled one, where there is one that knows all that stands in the body."""
+    """Return the native decoder, if it supports all fields of the body."""
     message, version = layout.message, layout.version
     if not is_compiled or has_pieces(message):
         return None
@@ -121,21 +121,21 @@ class _CanonicalSink(ObjectSink):
         self.records_fields = RecordsFieldPlaces() if has_records(layout.message) else None
 
     def begin(self, emitter: Emitter, of: Struct, target: str | None) -> str:
-        """A new object."""
+        """Return a new object."""
         name = super().begin(emitter, of, target)
         if self.records_fields:
             self.records_fields.begin(name, of)
         return name
 
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
-        """The object's slot."""
+        """Return the object's slot."""
         target = super().target(emitter, owner, field)
         if self.records_fields and target:
             self.records_fields.note(owner, field, target)
         return target
 
     def blob(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
-        """Bytes; of records also the place."""
+        """Assign the bytes; note the position, too, if they are records."""
         super().blob(emitter, field, target, start, stop)
         if self.records_fields and field.type is Primitive.RECORDS:
             emitter.names |= RECORDS_FIELD_NAMES

@@ -1,6 +1,6 @@
 """Fast decoders, compiled from the schema at first use and kept: one per version of a message.
 
-They take `bytes` (no memoryview) and an offset. Bytes behind the body are no error: compare the end with
+They take `bytes` (no memoryview) and an offset. Bytes after the body are not an error: compare the end with
 `len(data)`. Anything that does not fit raises DecodeError, whose path and offset `tree_decoder` finds by
 going over the same bytes again.
 """
@@ -20,7 +20,8 @@ Decoder = Callable[[bytes, int], tuple[Any, int]]
 # Name in the emitted code of what it raises on bytes that do not fit. UnicodeDecodeError is a ValueError too.
 FAULTS = "FAULTS"
 _FAULTS = (ValueError, IndexError, StructError)
-# Sources whose code is kept, some 5 KB each: a capture has some hundred, and those that are alike come soon.
+# Number of sources whose code is cached, some 5 KB each: a capture has some hundred, and equal sources come
+# soon after each other.
 _KEPT_CODES = 256
 
 _OBJECT, _QUIETLY = "objects", "objects, quietly"
@@ -37,9 +38,9 @@ def decoder(message: Message, version: int) -> Decoder:
 
 
 def fits(message: Message, version: int, data: bytes, offset: int) -> bool:
-    """Whether the bytes from `offset` on are exactly one body. Raises nothing.
+    """Return whether the bytes from `offset` on are exactly one body. Raises nothing.
 
-    Nobody asks why they are not: to find that out takes several times as long.
+    No caller asks for the reason, which would take several times as long to find.
     """
     try:
         return _cached(message, version, _QUIETLY)(data, offset)[1] == len(data)
@@ -85,21 +86,24 @@ def _build(message: Message, version: int, form: str, lenient: bool) -> Decoder:
 
 
 def compile_function(lines: list[str], names: dict[str, Any], title: str) -> Any:
-    """The one function that `lines` define, with `names` as its globals. `title` stands in tracebacks."""
+    """Return the one function that `lines` define, with `names` as its globals.
+
+    `title` appears in tracebacks.
+    """
     names[FAULTS] = _FAULTS
     return FunctionType(_code("\n".join(lines)).replace(co_filename=title), names)
 
 
 @lru_cache(maxsize=_KEPT_CODES)
 def _code(source: str) -> CodeType:
-    """The code of the one function in a source.
+    """Return the code of the one function in a source.
 
-    Compiling is most of what a kind of body costs at first use, and one in four has the source of another:
-    of versions that are the same on the wire, of messages that have nothing a summary wants.
+    Compiling is the largest part of a body's cost at first use, and one in four shares its source with
+    another: versions that are the same on the wire, or messages without a field that a summary wants.
     """
     # Not `compile`, whose first call makes the hundred classes of syntax trees: 4 % of a small capture.
     made: dict[str, Any] = {}
-    exec(source, made)  # emitted from the schema; it is one `def`, and nothing else runs
+    exec(source, made)  # emitted from the schema. It is one `def`, and no other code runs
     code: CodeType = made.popitem()[1].__code__
     return code
 

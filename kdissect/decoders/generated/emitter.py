@@ -1,11 +1,11 @@
 """Python source of a decoder for one version of one message.
 
-The emitter knows the wire; a `Sink` knows what becomes of the values: objects, JSON dicts, or nothing but
-the few fields a summary wants. What makes the code fast:
+The emitter knows the wire. A `Sink` knows how to use the values: objects, JSON dicts, or only the few fields
+that a summary wants. These points make the code fast:
 
-- Adjacent fixed-width fields, and the length of the variable field behind them, come from one `unpack_from`.
-- `p` is a position known at run time, `self.delta` what has been read behind it so far, known while
-  emitting: offsets fold into constants, and fixed-width fields nobody wants cost nothing.
+- Adjacent fixed-width fields, and the length of the variable field after them, come from one `unpack_from`.
+- `p` is a position known at run time, `self.delta` the number of bytes read after it so far, known while
+  emitting: offsets fold into constants, and fixed-width fields that are not wanted cost no code.
 - Bounds are not checked field by field: a length only ever moves `p` forward, an `unpack_from` or index
   past the end raises by itself, and the last line checks `p`. Only counts are checked at once, before a
   loop.
@@ -25,7 +25,7 @@ from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 
 class Sink:
-    """What becomes of the values; what is here skips them all. Targets are expressions to be assigned to.
+    """Consumer of the values; this one skips them all. Targets are expressions to be assigned to.
 
     A plain base class: importing a Protocol of this size takes 5 ms.
     """
@@ -34,18 +34,18 @@ class Sink:
     """Whether elements of an array are wanted though not all are there: each reads a byte, or raises."""
 
     def begin(self, emitter: "Emitter", of: Struct, target: str | None) -> str:
-        """Emit the birth of a struct, assigned to `target` too if there is one; its name."""
+        """Emit the start of a struct, also assigned to `target` if there is one, and return its name."""
         return "skipped"
 
     def end(self, emitter: "Emitter", of: Struct, owner: str) -> None:
-        """Emit what follows behind the last field of a struct; call `flush` before."""
+        """Emit the code after the last field of a struct; call `flush` before."""
 
     def target(self, emitter: "Emitter", owner: str, field: Field) -> str | None:
-        """Where the value of a field goes, None to skip it."""
+        """Return where the value of a field goes, None to skip it."""
         return None
 
     def wants(self, of: Type) -> bool:
-        """Whether anything in the elements of an array that has a target is wanted."""
+        """Return whether anything in the elements of an array that has a target is wanted."""
         return True
 
     def fixed(self, emitter: "Emitter", field: Field, target: str) -> None:
@@ -66,20 +66,22 @@ class Sink:
         return "skipped"
 
     def item(self, emitter: "Emitter", array: str) -> str:
-        """Target of one more string of a list."""
+        """Return the target of the next string in a list."""
         return "skipped"
 
     def append(self, emitter: "Emitter", array: str, item: str) -> None:
         """Emit the addition of `item` to a list."""
 
     def items(self, emitter: "Emitter", field: Field, target: str, count: str, start: str) -> None:
-        """Emit the use of an array of `count` fixed-width values from `start` on."""
+        """Emit the use of `count` fixed-width values from `start` on."""
 
     def unknown_tag(self, emitter: "Emitter", owner: str) -> None:
         """Emit the use of the unknown tag `t` at `b[p:p + k]`."""
 
     def all_tags(self, emitter: "Emitter", owner: str, start: str) -> str:
-        """A statement that uses a section of unknown tags, its count at `start`, and moves `p` behind it."""
+        """Return a statement that uses a section of unknown tags, its count at `start`, and moves `p` to its
+        end.
+        """
         emitter.names["skip_tags"] = skip_tags
         return f"p = skip_tags(b, {start})"
 
@@ -114,12 +116,12 @@ class Emitter:
         self.lines.append("    " * self._depth + line)
 
     def fresh(self, prefix: str) -> str:
-        """A name not used yet."""
+        """Return a name not used yet."""
         self._serial += 1
         return f"{prefix}{self._serial}"
 
     def constant(self, prefix: str, value: object) -> str:
-        """A name the emitted code can use for `value`."""
+        """Return a name the emitted code can use for `value`."""
         name = self.fresh(prefix)
         self.names[name] = value
         return name
@@ -127,7 +129,7 @@ class Emitter:
     # Positions.
 
     def at(self, extra: int = 0) -> str:
-        """The present position, `extra` bytes on, as an expression."""
+        """Return the present position, `extra` bytes on, as an expression."""
         delta = self.delta + extra
         return "p" if not delta else f"p + {delta}" if delta > 0 else f"p - {-delta}"
 
@@ -172,7 +174,9 @@ class Emitter:
         self.emit(f"{left} = {name}(b, {self.at(skipped)})")
 
     def _length(self, code: str, width: int, compact: bool, often_long: bool = False) -> None:
-        """Emit the reading of a length or count into `n`, behind the pending run; compact ones stay n + 1."""
+        """Emit the reading of a length or count into `n`, after the pending run. Compact ones remain n +
+        1.
+        """
         if not compact:
             self._add(code, width, "n")
             self.flush()
@@ -277,7 +281,7 @@ class Emitter:
         self._depth -= 1
 
     def _marker(self, tagged: bool) -> None:
-        """Emit the refusal of the marker `n` of a struct; any is taken."""
+        """Emit the check of a struct's marker `n`; any marker is accepted here."""
 
     # Arrays.
 
@@ -296,7 +300,7 @@ class Emitter:
             self._depth -= 1
 
     def _check_count(self, element: Primitive | Struct) -> None:
-        """Emit the refusal of counts of more elements than there can be, before anything is made of them."""
+        """Emit the check that refuses counts of too large arrays, before elements are allocated."""
         if self.sink.enters and element not in FIXED:
             self.emit("if n < 0: raise ValueError")
             return
@@ -304,7 +308,7 @@ class Emitter:
         self.emit(f"if n < 0 or n * {least} > end - p: raise ValueError")
 
     def _null_if(self, condition: str, target: str | None) -> None:
-        """What is done for a null; what follows, one deeper, is done for anything else."""
+        """Emit the code for a null; the code that follows, one level deeper, is for other values."""
         self.emit(f"if {condition}:")
         self._depth += 1
         if target:

@@ -1,7 +1,7 @@
-"""Names that stand beside topic ids in a body, and the id of the cluster, without decoding the rest.
+"""Names that are next to topic ids in a body, and the cluster's id, without decoding the other fields.
 
-The same emitter as `compiled`: a struct that has both a topic's name and its id gives a pair, whatever the
-message.
+It uses the emitter of `compiled`: a struct that has both a topic's name and its id returns a pair, whatever
+the message.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 
 class Naming(NamedTuple):
-    """What a body says about names: topic ids and their names, the id of the cluster that answered."""
+    """Names in a body: topic ids and their names, and the cluster id of the broker that responded."""
 
     names: dict[bytes, str]
     cluster_id: str | None
@@ -29,7 +29,7 @@ Reader = Callable[[bytes, int], Naming]
 
 
 def naming_of(data: bytes, offset: int, api_key: int, api_version: int, is_response: bool) -> Naming:
-    """What the body at `offset` says, as far as its bytes go. Raises nothing."""
+    """Return the names in the body at `offset`, as far as its bytes go. Raises nothing."""
     try:
         message = body_message(api_key, api_version, is_response, offset)
     except DecodeError:
@@ -52,7 +52,7 @@ def naming_reader(message: Message, version: int) -> Reader:
 
 
 class _NamingSink(Sink):
-    """Locals `name` and `topic_id` hold those of the struct around; no struct with both holds another one."""
+    """Locals `name` and `topic_id` belong to the struct around. No struct with both contains another one."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -66,13 +66,13 @@ class _NamingSink(Sink):
         return "root" if of is self._layout.message.root else "inner"
 
     def end(self, emitter: Emitter, of: Struct, owner: str) -> None:
-        """A struct with both tells a name."""
+        """Emit the pair of a struct with both."""
         if self._is_pair(of):
             emitter.flush()
             emitter.emit("if name and topic_id and topic_id != NO_TOPIC_ID: found[topic_id] = name")
 
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
-        """A local for what is wanted. A container is wanted if anything in it is."""
+        """Return a local for what is wanted. A container is wanted if anything in it is."""
         if isinstance(field.type, Array | Struct):
             return "inner" if self._holds(field.type) else None
         if owner == "pair":
@@ -80,7 +80,7 @@ class _NamingSink(Sink):
         return "cluster" if owner == "root" and _is_cluster(field) else None
 
     def wants(self, of: Type) -> bool:
-        """Whether there are pairs below."""
+        """Return whether there are pairs below."""
         return self._holds(of)
 
     def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:

@@ -1,5 +1,5 @@
-"""One version of a message as plain tuples: what the compiled readers of bodies know of it
-(native/src/bodies/plan.rs). Those are summaries, bodies as text, plain bodies and the way to records.
+"""One version of a message as plain tuples, for the native readers of bodies (native/src/bodies/plan.rs).
+Those are summaries, bodies as text, plain bodies and the way to records.
 """
 
 from functools import lru_cache
@@ -18,13 +18,13 @@ POSITION = "position"
 _PARTITION = frozenset({"index", "partition", "partition_index"})
 
 
-"""Its name, its kind or that of its elements, its role, whether it is an array, may be null; its tag, and the
-bytes of its default in that tag (`Layout.default_bytes`).
+"""Its name, its kind or that of its elements, its role, whether it is an array, may be null. Then its tag,
+and the bytes of its default in that tag (`Layout.default_bytes`).
 """
 StructRow = tuple[bool, list[FieldRow], list[FieldRow]]
-"""Whether it holds records, its fields in the order of the wire, those that may stand among its tags."""
+"""Whether it holds records, its fields in the order of the wire, the fields that may be among its tags."""
 NativeLayout = tuple["native.Layout", list[Struct], list[list[Field]]]
-"""What the library knows; the structs in its order; of each the fields that have no tag."""
+"""The library's plan, the structs in its order, and for each the fields without a tag."""
 
 _TOPICS: dict[tuple[Primitive | Struct, str], str] = {
     (Primitive.STRING, "topicName"): "topic",
@@ -34,15 +34,15 @@ _TOPICS: dict[tuple[Primitive | Struct, str], str] = {
 
 @lru_cache(maxsize=CACHE_SIZE)
 def native_layout(message: Message, version: int) -> NativeLayout:
-    """The layout of a body. Compiled only."""
+    """Return the layout of a body. Compiled only."""
     rows, structs, fields = layout_rows(Layout(message, version))
     return native.Layout(message.is_flexible(version), rows), structs, fields
 
 
 def layout_rows(layout: Layout) -> tuple[list[StructRow], list[Struct], list[list[Field]]]:
-    """The structs of a message, the root first, the others in the order of the fields that have them.
+    """Return the structs of a message, the root first, then in the order of the fields that have them.
 
-    One struct twice where it stands in two places: so none stands before the one that it is in.
+    A struct that occurs in two places is listed twice, so that each comes after its parent.
     """
     rows: list[StructRow] = []
     plain: list[list[Field]] = []
@@ -70,7 +70,7 @@ def _row(layout: Layout, of: Struct, field: Field, structs: list[Struct]) -> Fie
 
 
 def _role(message: Message, of: Struct, field: Field, kind: Primitive | Struct) -> str:
-    """What a reader may look for in a field: as `summary` and `records.records_fields` have it."""
+    """Return the role of a field for a reader: as `summary` and `records.records_fields` have it."""
     if field.is_error:
         return "error"
     if field.payload is not None:
@@ -86,7 +86,7 @@ def _role(message: Message, of: Struct, field: Field, kind: Primitive | Struct) 
 
 # Which fields of a body say where its records are, and whose: `records_fields`, without what it needs.
 def part_of(field: Field) -> str | None:
-    """Which part of a records field a field of a fixed width, a text or a blob is."""
+    """Return which part of a records field a field of a fixed width, a text or a blob is."""
     if field.type is Primitive.RECORDS:
         return "records"
     if field.entity == "topicName":

@@ -1,7 +1,7 @@
-"""A few fields of a body by their paths, without decoding the rest.
+"""A few fields of a body by their paths, without decoding the other fields.
 
-The same emitter as `compiled`, with a sink that collects what stands at the paths wanted. Which bytes fit is
-judged as there. Of a body that does not fit its values tell (`collected`), as far as they go.
+It uses the emitter of `compiled`, with a sink that collects the values at the wanted paths. Which bytes fit
+is judged as there. If a body does not fit, `collected` reads its values as far as they go.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,10 +15,10 @@ from kdissect.decoders.generated.values import CutRecords, Value, present
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 Path = tuple[str, ...]
-"""Names of fields from the root on; arrays have no step of their own."""
+"""Names of fields from the root on. Arrays have no step of their own."""
 
 Values = tuple[Sequence[Any], ...]
-"""For each slot what was found, in the order of the wire; null is None."""
+"""For each slot what was found, in the order of the wire. Null is None."""
 
 Projector = Callable[[bytes, int], Values | None]
 _ROOT = "/"
@@ -27,9 +27,9 @@ _ROOT = "/"
 def projector(message: Message, version: int, wanted: Mapping[Path, Sequence[int]], slots: int) -> Projector:
     """`(data, offset) -> values` for one version; `wanted` says which slots the values of a path go to.
 
-    Numbers and truth values stand for themselves, texts are `str` (bytes that are not UTF-8 as `\\\\xNN`),
-    uuids 16 bytes, bytes fields bytes, records their length; structs and elements of an array of structs are
-    True each. The projector gives None where the bytes do not fit, and raises nothing.
+    Numbers and truth values are themselves, texts are `str` (bytes that are not UTF-8 as `\\\\xNN`), uuids 16
+    bytes, bytes fields bytes, records their length. Structs and elements of struct arrays are True each. The
+    projector returns None if the bytes do not fit, and raises nothing.
     """
     sink = _Collector(wanted)
     emitter = Emitter(message, version, sink)
@@ -57,7 +57,7 @@ class _Collector(Sink):
         self.used: set[int] = set()
 
     def begin(self, emitter: Emitter, of: Struct, target: str | None) -> str:
-        """The struct's path."""
+        """Return the struct's path."""
         element, self._element = self._element, None
         if of is emitter.layout.message.root:
             return _ROOT
@@ -67,7 +67,7 @@ class _Collector(Sink):
         return element or "skipped"
 
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
-        """The field's path, or a local for its value, if it or anything in it is wanted."""
+        """Return the field's path, or a local for its value, if it or anything in it is wanted."""
         if owner == "skipped":
             return None
         path = owner + field.name if owner == _ROOT else f"{owner}/{field.name}"
@@ -91,7 +91,7 @@ class _Collector(Sink):
         self._append(emitter, target, f'b[{start}:{stop}].decode("utf-8", "backslashreplace")')
 
     def blob(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
-        """The bytes; of records their number."""
+        """Emit the bytes, or the length of records."""
         is_records = field.type is Primitive.RECORDS
         self._append(emitter, target, f"{stop} - ({start})" if is_records else f"b[{start}:{stop}]")
 
@@ -101,7 +101,7 @@ class _Collector(Sink):
         self._append(emitter, target, "None")
 
     def array(self, emitter: Emitter, field: Field, target: str) -> str:
-        """The elements' path. Elements that are structs count as True each."""
+        """Return the elements' path. Elements that are structs count as True each."""
         if isinstance(field.type, Array) and isinstance(field.type.element, Struct):
             self._element = target
             for slot in self._wanted.get(target, ()):
@@ -113,7 +113,7 @@ class _Collector(Sink):
         return array
 
     def items(self, emitter: Emitter, field: Field, target: str, count: str, start: str) -> None:
-        """Numbers at once; uuids as 16 bytes each."""
+        """Emit all numbers at once, or uuids as 16 bytes each."""
         assert isinstance(field.type, Array)
         assert isinstance(field.type.element, Primitive)
         if field.type.element is Primitive.UUID:
@@ -130,7 +130,7 @@ class _Collector(Sink):
 
 
 def collected(value: Value, wanted: Mapping[Path, Sequence[int]], slots: int) -> Values:
-    """What a projector gives of the bytes of a decoded body. Raises nothing."""
+    """Return the values that a projector returns for the bytes of a decoded body. Raises nothing."""
     found: list[list[Any]] = [[] for _ in range(slots)]
     inner = {path[:i] for path in wanted for i in range(len(path))}
 
@@ -153,7 +153,7 @@ def collected(value: Value, wanted: Mapping[Path, Sequence[int]], slots: int) ->
 
 
 def _plain(item: Any, of: Type) -> Any:
-    """A value as a projector has it."""
+    """Return a value as a projector has it."""
     if isinstance(item, Value):
         return True
     if of is Primitive.RECORDS and item is not None:

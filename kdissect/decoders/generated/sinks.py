@@ -1,4 +1,4 @@
-"""What becomes of decoded values: objects."""
+"""Sinks that turn decoded values into objects."""
 
 from functools import cache
 from struct import Struct as Format
@@ -17,12 +17,12 @@ FEW = 9
 
 @cache
 def _few(code: str) -> tuple[Any, ...]:
-    """Unpackers of 0, 1, 2 ... values."""
+    """Return unpackers of 0, 1, 2 ... values."""
     return tuple(Format(f">{count}{code}").unpack_from for count in range(FEW))
 
 
 def element_of(field: Field) -> Primitive:
-    """Element type of an array of primitives."""
+    """Return the primitive type of an array's elements."""
     assert isinstance(field.type, Array)
     assert isinstance(field.type.element, Primitive)
     return field.type.element
@@ -35,14 +35,14 @@ class ObjectSink(Sink):
         self.lenient = lenient
 
     def begin(self, emitter: Emitter, of: Struct, target: str | None) -> str:
-        """A new object."""
+        """Return a new object."""
         name = emitter.fresh("o")
         kind = emitter.constant("T", value_class(emitter.layout.message, of))
         emitter.emit(f"{target + ' = ' if target else ''}{name} = {kind}()")
         return name
 
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
-        """The object's slot."""
+        """Return the object's slot."""
         return f"{owner}.{field.name}"
 
     def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
@@ -58,7 +58,7 @@ class ObjectSink(Sink):
         return f"text(b[{start}:{stop}])"
 
     def blob(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
-        """Bytes; records, which are large, as a view of the frame."""
+        """Emit the bytes, or, for records, which are large, a view of the frame."""
         buffer = "m" if field.type is Primitive.RECORDS else "b"
         emitter.emit(f"{target} = {buffer}[{start}:{stop}]")
 
@@ -67,13 +67,13 @@ class ObjectSink(Sink):
         emitter.emit(f"{target} = None")
 
     def array(self, emitter: Emitter, field: Field, target: str) -> str:
-        """An empty list."""
+        """Return an empty list."""
         name = emitter.fresh("x")
         emitter.emit(f"{target} = {name} = []")
         return name
 
     def item(self, emitter: Emitter, array: str) -> str:
-        """A local, to append."""
+        """Return a local, to append."""
         return "v"
 
     def append(self, emitter: Emitter, array: str, item: str) -> None:

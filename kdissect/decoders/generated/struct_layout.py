@@ -24,7 +24,8 @@ FIXED: dict[Primitive, tuple[str, int]] = {
     Primitive.UUID: ("16s", 16),
 }
 
-# An element that takes no byte would let a count of 2^31 loop for free; no shipped schema has one.
+# An element that takes no byte would let a count of 2^31 loop for free. No shipped schema has such an
+# element.
 MIN_ELEMENT = 1
 
 
@@ -52,34 +53,36 @@ class Layout:
         return found
 
     def plain_of(self, fields: Iterable[Field]) -> list[Field]:
-        """`plain_fields` among those of a struct."""
+        """Return the `plain_fields` among some fields of a struct."""
         return [f for f in fields if self.version in f.versions and not self.is_tagged(f)]
 
     def tagged_fields(self, struct: Struct) -> list[Field]:
-        """Fields that may stand in the struct's tag section, by ascending tag."""
+        """Return fields that may stand in the struct's tag section, by ascending tag."""
         found = self._tagged.get(struct)
         if found is None:
             found = self._tagged[struct] = self.tagged_of(struct.fields)
         return found
 
     def tagged_of(self, fields: Iterable[Field]) -> list[Field]:
-        """`tagged_fields` among those of a struct."""
+        """Return the `tagged_fields` among some fields of a struct."""
         return sorted(filter(self.is_tagged, fields), key=lambda f: f.tag or 0)
 
     def is_tagged(self, field: Field) -> bool:
-        """Whether `field` travels in the tag section in this version."""
+        """Return whether `field` travels in the tag section in this version."""
         return field.tag is not None and self.flexible and self.version in field.tagged
 
     def is_nullable(self, field: Field) -> bool:
-        """Whether null is allowed for `field` in this version."""
+        """Return whether null is allowed for `field` in this version."""
         return self.version in field.nullable
 
     def is_compact(self, field: Field) -> bool:
-        """Whether the length of `field` is a uvarint of n + 1."""
+        """Return whether the length of `field` is a uvarint of n + 1."""
         return self.flexible and not is_never_compact(self.message, field)
 
     def type_name(self, field: Field, of: Type) -> str:
-        """The type of a field, or of its elements, for people: `int16`, `compact string`, `[]FetchTopic`."""
+        """Return the type of a field, or of its elements, for people: `int16`, `compact string`,
+        `[]FetchTopic`.
+        """
         if isinstance(of, Struct):
             return of.name
         if isinstance(of, Array):
@@ -89,7 +92,7 @@ class Layout:
         return f"compact {of}" if compact else str(of)
 
     def fixed_size(self, of: Type) -> int | None:
-        """Bytes every value of a type takes, or None where it varies."""
+        """Return bytes every value of a type takes, or None where it varies."""
         if isinstance(of, Primitive):
             return FIXED[of][1] if of in FIXED else None
         if isinstance(of, Array) or self.flexible:
@@ -103,8 +106,8 @@ class Layout:
         return total or None
 
     def min_element(self, of: Type) -> int:
-        """Fewest bytes an array element can take: what a count is checked against before anything is
-        allocated.
+        """Return the fewest bytes an array element can take: what a count is checked against before anything
+        is allocated.
         """
         found = self._least.get(of)
         if found is None:
@@ -122,8 +125,8 @@ class Layout:
         return total
 
     def default_bytes(self, field: Field) -> bytes:
-        """What a field of a flexible version takes if it holds its default, which writers leave out in a tag
-        (KIP-482 Proposed Changes).
+        """Return the bytes of a field in a flexible version if it has its default, which writers leave out in
+        a tag (KIP-482 Proposed Changes).
         """
         kind, default = field.type, field.default
         if isinstance(kind, Struct) and not self.is_nullable(field):

@@ -1,4 +1,4 @@
-"""The few facts of a body that a list of exchanges shows, without decoding the rest.
+"""The few facts of a body that a list of exchanges shows, without decoding the other fields.
 
 The same emitter as `compiled`, with a sink that skips what it does not want: most fields cost nothing,
 arrays of fixed-width elements one multiplication.
@@ -18,13 +18,13 @@ NO_TOPIC_ID = bytes(16)  # org.apache.kafka.common.Uuid#ZERO_UUID: the topic has
 
 
 class Summary(NamedTuple):
-    """What one body tells: distinct values, in order of appearance.
+    """Facts of one body: distinct values, in order of appearance.
 
     `errors` are the non-zero error codes, `topics` the topic names (bytes that are not UTF-8 as `\\\\xNN`),
     `topic_ids` the non-zero ids of 16 bytes, `acks` what a Produce request asks for. `complete` is False
     where the body is cut, or where what a summary looks at does not fit: then these are the facts that stand
-    before that. Fields that it passes over are not looked at: a body may be `complete` here and yet not fit
-    (`decode_request` tells). `fits` says of a complete one whether it ends where the data ends.
+    before that. Fields that it skips are not checked: a body may be `complete` here and yet not fit
+    (`decode_request` decides). `fits` says of a complete one whether it ends where the data ends.
 
     `groups`, `throttle_ms` and `rack` are known only where a list asks for them. A throttle time other than 0
     counts only in a body that fits.
@@ -79,7 +79,7 @@ class SummarySink(Sink):
         self.used: dict[str, None] = {}
 
     def result(self, complete: bool) -> str:
-        """The expression that makes the summary."""
+        """Return the expression that makes the summary."""
         sets = [
             f"tuple({name}) if {name} else ()" if name in self.used else "()"
             for name in ("errors", "topics", "topic_ids", "groups")
@@ -89,11 +89,11 @@ class SummarySink(Sink):
         return f"new(Summary, ({', '.join(sets[:3])}, acks, {complete}, {fits}, {sets[3]}, {throttle}, rack))"
 
     def begin(self, emitter: Emitter, of: Struct, target: str | None) -> str:
-        """Structs have no value; the name tells the root, where acks are."""
+        """Structs have no value; the name identifies the root, which has acks."""
         return "root" if of is self._root else "inner"
 
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
-        """A local for what is wanted. A container is wanted if anything in it is."""
+        """Return a local for what is wanted. A container is wanted if anything in it is."""
         if isinstance(field.type, Array | Struct):
             return "inner" if self.wants_field(field) else None
         if owner == "root" and self.is_acks(field):
@@ -104,7 +104,7 @@ class SummarySink(Sink):
         return emitter.fresh("v") if field.is_error or listed or _is_topic(field) else None
 
     def wants(self, of: Type) -> bool:
-        """Whether a struct has a wanted field. Primitives: what `target` let through is wanted."""
+        """Return whether a struct has a wanted field. Primitives: what `target` let through is wanted."""
         if isinstance(of, Array):
             return self.wants(of.element)
         if isinstance(of, Primitive):
@@ -116,11 +116,11 @@ class SummarySink(Sink):
         return self._wanted[of]
 
     def is_acks(self, field: Field) -> bool:
-        """Whether a field of the root says how many acknowledgements are asked for."""
+        """Return whether a field of the root is the number of requested acknowledgements."""
         return field.name == "acks" and quirks.has_acks(self._layout.message)
 
     def wants_field(self, field: Field) -> bool:
-        """Whether a field is wanted, or anything in it."""
+        """Return whether a field is wanted, or anything in it."""
         inner = field.type.element if isinstance(field.type, Array) else field.type
         if isinstance(inner, Struct):
             return self.wants(inner)

@@ -1,7 +1,7 @@
-"""Validating bodies: whether the bytes are the body and nothing else, its error codes, its batches.
+"""Validate bodies: whether the bytes are exactly the body, its error codes, its batches.
 
-For counts over whole captures, which need no values. The compiled hot path walks each body; without it code
-from the same emitter as `compiled`, with a sink that skips what it does not want, does the same.
+For counts over whole captures, which need no values. The native engine walks each body. Without it, code from
+the emitter of `compiled` does so, with a sink that skips unwanted fields.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from kdissect.schema.types import Field, Message, MessageKind, Type
 
 
 class Validation(NamedTuple):
-    """What validating a body tells: that it fits to the last byte, and this.
+    """Results of validating a body that fits to the last byte.
 
     `errors` are the distinct error codes that are not zero, in order of appearance; `batches` counts batches
     of records, all of them right.
@@ -38,11 +38,11 @@ Validator = Callable[[bytes, int], Validation | None]
 
 @lru_cache(maxsize=CACHE_SIZE)
 def validator(api_key: int, api_version: int, is_response: bool) -> Validator:
-    """`(data, offset) -> Validation` for bodies of an API's version; raises nothing.
+    """Return `(data, offset) -> Validation` for bodies of an API's version, which raises nothing.
 
-    None where more is needed than that: bytes that do not fit or are left over, batches with anything
-    wrong, payloads inside the body, APIs and versions that the schema does not know; without the compiled
-    part also tagged fields.
+    It returns None if more is needed: for bytes that do not fit or are left over, faulty batches, payloads
+    inside the body, and APIs and versions that the schema does not know. Without the native engine also for
+    tagged fields.
     """
     message = known_body(api_key, api_version, is_response)
     if message is None or has_pieces(message):
@@ -52,7 +52,7 @@ def validator(api_key: int, api_version: int, is_response: bool) -> Validator:
 
 
 def unclear(_data: bytes, _offset: int) -> None:
-    """Validating does not tell."""
+    """Return None: validation cannot decide."""
 
 
 def _of_one_version(look: Validator) -> Validator:
@@ -92,7 +92,7 @@ class _ValidationSink(Sink):
         self._may_be_cut = message.kind is MessageKind.RESPONSE
 
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
-        """A local for what is wanted, and for containers of it; tagged fields deserve a closer look."""
+        """Return a local for a wanted value or a container of one. Tagged fields need a slower check."""
         if emitter.layout.is_tagged(field):
             return None
         if field.is_error:
@@ -100,7 +100,7 @@ class _ValidationSink(Sink):
         return "inner" if self.wants(field.type) else None
 
     def wants(self, of: Type) -> bool:
-        """Whether there are error codes or records below."""
+        """Return whether there are error codes or records below."""
         return has_errors(of) or holds_records(of)
 
     def fixed(self, emitter: Emitter, field: Field, target: str) -> None:
@@ -113,5 +113,5 @@ class _ValidationSink(Sink):
         emitter.emit(f"count += count_batches(b, {start}, {stop}, {self._may_be_cut})")
 
     def all_tags(self, emitter: Emitter, owner: str, start: str) -> str:
-        """What stands in them may not fit."""
+        """Return a statement that raises, because the values of unknown tags may not fit."""
         return "raise ValueError"

@@ -1,7 +1,8 @@
 """Decoded values: one slotted object type per struct, for all versions.
 
 A field that is not on the wire in the version decoded is an unset slot: absent is not null. Reading it raises
-AttributeError. Tagged fields that were not sent stay unset too; tags the schema does not know are in `_tags`.
+AttributeError. Tagged fields that were not sent stay unset, too. Tags that the schema does not know are in
+`_tags`.
 """
 
 from collections.abc import Iterator
@@ -24,9 +25,8 @@ class CutRecords(bytes):
 class Value:
     """Base of all decoded structs.
 
-    Strings are `str`, or `bytes` where they were not UTF-8; `uuid` is 16 raw bytes; `bytes` fields are
-    `bytes`; records are a `memoryview` of the frame (compares equal to bytes; pickling turns it into
-    bytes).
+    Strings are `str`, or `bytes` if they were not UTF-8. `uuid` is 16 raw bytes, and `bytes` fields are
+    `bytes`. Records are a `memoryview` of the frame (compares equal to bytes; pickling turns it into bytes).
     """
 
     __slots__ = ("_tags",)
@@ -71,7 +71,7 @@ class Value:
 class AbsentFieldError(AttributeError):
     """A slot that is unset, or none at all; `args` are the type and the name.
 
-    Its text is made only when somebody reads it: `getattr` with a default and `hasattr` throw it away.
+    Its text is built only on access: `getattr` with a default and `hasattr` drop it.
     """
 
     def __str__(self) -> str:
@@ -84,13 +84,13 @@ class AbsentFieldError(AttributeError):
 
 
 def items(value: Value) -> Iterator[tuple[str, Any]]:
-    """Names and values of the fields that were on the wire, in the schema's order, `_tags` left out."""
+    """Yield names and values of the fields that were on the wire, in the schema's order, `_tags` left out."""
     for _, name, item in present(value):
         yield name, item
 
 
 def present(value: Value) -> Iterator[tuple[Field, str, Any]]:
-    """Fields that were on the wire, with name and value, in the schema's order."""
+    """Yield fields that were on the wire, with name and value, in the schema's order."""
     for field in value.struct_fields:
         try:
             item = object.__getattribute__(value, field.name)
@@ -100,7 +100,7 @@ def present(value: Value) -> Iterator[tuple[Field, str, Any]]:
 
 
 def structs(value: Value, at: str = "") -> Iterator[tuple[str, Value]]:
-    """A struct and all below it, each with the path before its fields (`topics[2].`)."""
+    """Yield a struct and all below it, each with the path before its fields (`topics[2].`)."""
     yield at, value
     for name, item in items(value):
         if isinstance(item, Value):
@@ -112,9 +112,10 @@ def structs(value: Value, at: str = "") -> Iterator[tuple[str, Value]]:
 
 
 def sent(value: Any, name: str, default: Any = None) -> Any:
-    """A field's value, or `default` where it was not on the wire, or `value` is None.
+    """Return a field's value, or `default` where it was not on the wire, or `value` is None.
 
-    As `getattr` with a default, in a tenth of the time where there is nothing: no message is made in vain.
+    Does the same as `getattr` with a default, in a tenth of the time if the field is unset, because it builds
+    no message.
     """
     try:
         return object.__getattribute__(value, name)
@@ -123,7 +124,7 @@ def sent(value: Any, name: str, default: Any = None) -> Any:
 
 
 def holds_password(value: Value) -> bool:
-    """Whether a value is a config that is a password."""
+    """Return whether a value is a config that is a password."""
     return has_config_values(value.struct_fields) and is_sensitive(dict(items(value)))
 
 
@@ -143,7 +144,7 @@ _classes: dict[Struct, type[Value]] = {}
 
 
 def value_class(message: Message, struct: Struct) -> type[Value]:
-    """The object type of a struct of `message`; always the same one."""
+    """Return the object type of a struct of `message`, always the same type."""
     known = _classes.get(struct)
     if known is None:
         known = _classes[struct] = _make_class(message, struct)

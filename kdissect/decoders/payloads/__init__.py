@@ -1,1 +1,1 @@
-"""What bytes fields and records hold: group protocols, SASL tokens, telemetry, Kafka's own logs."""
+"""Contents of bytes fields and records: group protocols, SASL tokens, telemetry, Kafka's own logs."""

@@ -1,6 +1,6 @@
 """A broker's Envelope to the controller (KIP-590): a request of a client, forwarded whole, and its answer.
 
-Both fields are secret as they stand: the request inside may hold any secret. What is decoded of it is masked
+Both fields are secret as they stand: the request inside may hold any secret. The decoded parts are masked
 field by field.
 """
 
@@ -21,7 +21,7 @@ class InnerRequest(NamedTuple):
     scope: Scope
 
     def decode(self, data: bytes, end: int) -> Payload:
-        """Header and body."""
+        """Return the header and body."""
         try:
             header, body = decode_request(data[:end], size_prefixed=False)
         except DecodeError as error:
@@ -36,7 +36,7 @@ class InnerRequest(NamedTuple):
         return Payload("Request", header.api_version, {"header": told, "body": body})
 
     def dissect(self, data: bytes, start: int, end: int, nest: Nest) -> Node:
-        """The request's tree."""
+        """Return the request's tree."""
         return request_tree(data[:end], start, self.scope, nest)
 
 
@@ -48,7 +48,7 @@ class InnerResponse(NamedTuple):
     scope: Scope
 
     def decode(self, data: bytes, end: int) -> Payload:
-        """Header and body."""
+        """Return the header and body."""
         try:
             found = decode_response(data[:end], self.api_key, self.api_version, size_prefixed=False)
         except DecodeError as error:
@@ -57,23 +57,23 @@ class InnerResponse(NamedTuple):
         return Payload("Response", found.version, value)
 
     def dissect(self, data: bytes, start: int, end: int, nest: Nest) -> Node:
-        """The response's tree."""
+        """Return the response's tree."""
         return response_tree(data[:end], self.api_key, self.api_version, start, self.scope, nest)
 
 
 def request(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
-    """The request inside."""
+    """Return the request inside."""
     return InnerRequest(Scope(depth=scope.depth))
 
 
 def response(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
-    """The response inside, where the request was seen (`inner_api` of the facts)."""
+    """Return the response inside, where the request was seen (`inner_api` of the facts)."""
     inner = scope.facts.get("inner_api")
     return None if inner is None else InnerResponse(inner[0], inner[1], Scope(depth=scope.depth))
 
 
 def inner_api(data: bytes) -> tuple[int, int] | None:
-    """Key and version of the request inside, for the response's sake."""
+    """Return the key and version of the request inside, for the response's sake."""
     if len(data) < 4:
         return None
     return int.from_bytes(data[:2], signed=True), int.from_bytes(data[2:4], signed=True)

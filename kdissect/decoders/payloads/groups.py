@@ -1,4 +1,4 @@
-"""What members of a group tell each other through the coordinator, who does not look into it.
+"""Data that members of a group exchange through the coordinator, which does not read it.
 
 The group's protocol type says which format it is: `consumer`, `connect`, `sr` (Schema Registry). Messages
 that do not repeat the type (SyncGroup before version 5, older JoinGroup responses) are recognised by bytes
@@ -19,13 +19,13 @@ _NO_TOPIC = 8  # an empty sticky layout: count and generation, both int32
 
 
 def metadata(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
-    """What a member that joins says of itself."""
+    """Return the metadata of a member that joins."""
     names = "ConsumerProtocolSubscription", "ConnectProtocolMetadata", "SchemaRegistryMetadata"
     return _of_group(names, data, start, end, scope)
 
 
 def assignment(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
-    """What the leader gives a member."""
+    """Return the leader's assignment for a member."""
     names = "ConsumerProtocolAssignment", "ConnectProtocolAssignment", "SchemaRegistryAssignment"
     return _of_group(names, data, start, end, scope)
 
@@ -43,7 +43,7 @@ def _of_group(names: tuple[str, str, str], data: bytes, start: int, end: int, sc
 
 
 def _guess(names: tuple[str, str, str], data: bytes, start: int, end: int, scope: Scope) -> str | None:
-    if scope.message.startswith("ConsumerGroup"):  # a classic member of a group of the new protocol
+    if scope.message.startswith("ConsumerGroup"):  # a classic member in a group with the new protocol
         return CONSUMER
     for kind, name in ((CONSUMER, names[0]), (CONNECT, names[1])):
         if is_exactly(name, data, start, end):
@@ -52,12 +52,12 @@ def _guess(names: tuple[str, str, str], data: bytes, start: int, end: int, scope
 
 
 def connect_assignment(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
-    """The assignment a Connect worker holds, within its metadata."""
+    """Return the assignment a Connect worker holds, within its metadata."""
     return versioned("ConnectProtocolAssignment", data, start, end, tolerant=True)
 
 
 def subscription_user_data(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
-    """What an assignor adds to a subscription; only those of Apache Kafka are known."""
+    """Return the user data of an assignor in a subscription. Only Apache Kafka's assignors are known."""
     name = scope.find(*_PROTOCOL)
     if name == STREAMS:
         return _streams("SubscriptionInfoData", data, start, end)
@@ -67,9 +67,10 @@ def subscription_user_data(data: bytes, start: int, end: int, scope: Scope) -> F
 
 
 def assignment_user_data(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
-    """What the leader's assignor adds to an assignment: Kafka Streams does, and librdkafka's sticky ones.
+    """Return the assignor's user data in an assignment, which Kafka Streams and librdkafka's sticky assignors
+    have.
 
-    SyncGroup does not say the protocol before version 5: then bytes that fit exactly are taken for it.
+    SyncGroup does not name the protocol before version 5: bytes that fit exactly are accepted then.
     """
     name = scope.find(*_PROTOCOL)
     if name == STREAMS:
@@ -87,7 +88,7 @@ def assignment_user_data(data: bytes, start: int, end: int, scope: Scope) -> Fou
 def _streams(name: str, data: bytes, start: int, end: int) -> Found:
     """Kafka Streams: the first int32 is the version, and the layout's first field too.
 
-    Later versions are not laid out like the last one known: only the version is told.
+    Later versions have another layout than the last one known: the result is the version only.
     """
     message = protocol_messages.payload(name)
     version = int.from_bytes(data[start : min(start + 4, end)], signed=True)
@@ -97,10 +98,11 @@ def _streams(name: str, data: bytes, start: int, end: int) -> Found:
 
 
 def _sticky(name: str, data: bytes, start: int, end: int) -> Found | None:
-    """The sticky assignors write no version: try the newer layout, then the older, as StickyAssignor does.
+    """Return the sticky assignors write no version: try the newer layout, then the older, as StickyAssignor
+    does.
 
-    librdkafka writes the sticky layout under `cooperative-sticky` too, Java one int32. kafka-python 3 puts
-    the version before it all the same, as an int16.
+    librdkafka writes the sticky layout under `cooperative-sticky` too, Java one int32. kafka-python 3
+    nevertheless writes the version before it, as an int16.
     """
     if name == COOPERATIVE_STICKY and end - start == _COOPERATIVE_SIZE:
         return Layout(protocol_messages.payload("CooperativeStickyAssignorUserData"), 0, start)

@@ -15,7 +15,7 @@ from kdissect.model.record_batch import CONTROL, Header, Record
 
 TopicName = Callable[[bytes], str | None]
 PartValue = Callable[[str | None, Record, bool], tuple[str, Any] | None]
-"""The schema of the value (False) or key (True) of a record of a topic, and what it holds; None without."""
+"""The schema of the value (False) or key (True) of a topic's record, and its content, or None."""
 # Types of nodes, as `records.spans` names them.
 _BATCH, _RECORD, _MESSAGE = "record batch", "record", "message"
 _INT32, _INT32_SIZE = "int32", 4  # the length of a message's parts (spec/001 "5.3.3 Old Message Format")
@@ -24,9 +24,9 @@ _INT32, _INT32_SIZE = "int32", 4  # the length of a message's parts (spec/001 "5
 def nest_record_payloads(
     root: Node, data: bytes, topic_name: TopicName, part_value: PartValue | None = None
 ) -> None:
-    """Put trees of keys and values below the records of a message's tree, also of compressed ones.
+    """Put trees of keys and values below the records of a message's tree, also of compressed records.
 
-    `topic_name` names topic ids, `part_value` decodes what is none of Kafka's own. Raises nothing.
+    `topic_name` names topic ids, `part_value` decodes values that are not Kafka's own. Raises nothing.
     """
     _walk(root, data, topic_name, None, part_value)
 
@@ -100,7 +100,7 @@ def _is_part(node: Node) -> bool:
 
 
 def _records_of(node: Node, data: bytes) -> Iterator[tuple[Node, bytes]]:
-    """The records of a batch that fit, or the message itself, with the buffer they count in."""
+    """Yield the records of a batch that fit, or the message itself, with the buffer they count in."""
     inside = [child for child in node.walk() if isinstance(child, Decompressed)]
     if not inside and node.type == _MESSAGE:
         yield node, data
@@ -113,7 +113,7 @@ def _records_of(node: Node, data: bytes) -> Iterator[tuple[Node, bytes]]:
 
 
 def _content(node: Node, data: bytes, kind: str) -> Bytes | None:
-    """The bytes behind the length, which is of a `kind`; None for null."""
+    """Return the bytes behind the length, which is of a `kind`; None for null."""
     if kind == _INT32:
         begin = node.start + _INT32_SIZE
         length = int.from_bytes(data[node.start : begin], signed=True)

@@ -13,7 +13,7 @@ _FRAME_VERSIONS = (
     0,
     1,
 )  # 0 in Kafka 2.8 (org.apache.kafka.server.common.serialization.AbstractApiMessageSerde)
-_MARKERS = frozenset({0, 1})  # abort and commit: a version stands before their value
+_MARKERS = frozenset({0, 1})  # abort and commit: a version precedes their value
 _CONTROL_KEY = "ControlRecordTypeSchema"
 
 Bytes = tuple[bytes, int, int]
@@ -21,7 +21,7 @@ Bytes = tuple[bytes, int, int]
 
 
 class RecordPayloads(NamedTuple):
-    """What key and value of a record hold; None where the log has no format for it, or where it is null."""
+    """Contents of a record's key and value; None if the log has no format for it, or for null."""
 
     key: Payload | None
     value: Payload | None
@@ -38,14 +38,17 @@ NOTHING = FoundRecord(None, None)
 
 
 def record_log(topic: str | None, is_control: bool = False) -> Log | None:
-    """The log whose formats a record has, None for records of users."""
+    """Return the log whose formats a record has, None for records of users."""
     return log(CONTROL) if is_control else None if topic is None else log(topic)
 
 
 def decode_record(
     topic: str | None, key: bytes | None, value: bytes | None, is_control: bool = False
 ) -> RecordPayloads:
-    """Key and value of a record decoded. Raises nothing: what does not fit stands in `error` of each."""
+    """Return the key and value of a record decoded.
+
+    Raises nothing: `error` of each describes what does not fit.
+    """
     found = find_record(
         topic,
         None if key is None else (key, 0, len(key)),
@@ -61,7 +64,10 @@ def decode_record(
 def find_record(
     topic: str | None, key: Bytes | None, value: Bytes | None, is_control: bool = False
 ) -> FoundRecord:
-    """How key and value are laid out, for decoding or dissecting them where they stand. Raises nothing."""
+    """Return how key and value are laid out, for decoding or dissecting them where they stand.
+
+    Raises nothing.
+    """
     logged = record_log(topic, is_control)
     if logged is None:
         return NOTHING
@@ -116,7 +122,10 @@ def _control(logged: Log, key: Bytes, value: Bytes | None) -> FoundRecord:
 
 
 def _control_value(name: str, is_marker: bool, data: bytes, start: int, end: int) -> Found:
-    """Values of markers have a version before them; of the others the version is the first field."""
+    """Return the layout of a control value.
+
+    In markers a version precedes the value; in other records it is the first field.
+    """
     if is_marker:
         return versioned(name, data, start, end)
     message = protocol_messages.payload(name)

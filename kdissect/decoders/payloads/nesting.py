@@ -1,4 +1,4 @@
-"""Payloads where they stand: in the JSON of a body, beside their bytes; in its tree, within them."""
+"""Add payloads in their places: in the JSON of a body, next to their bytes; in its tree, within them."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -66,12 +66,14 @@ def _plain(value: Any, show_secrets: bool, expand: Expander | None) -> Any:
 def jsonable_body(
     value: Value, show_secrets: bool, facts: Mapping[str, Any], problems: list[str]
 ) -> dict[str, Any]:
-    """A decoded body as a dict for JSON, with the payloads in it decoded. Raises nothing."""
+    """Return a decoded body as a dict for JSON, with the payloads in it decoded. Raises nothing."""
     return to_jsonable(value, show_secrets, Expander(Scope(facts), show_secrets, problems))
 
 
 def token_jsonable(data: bytes, facts: Mapping[str, Any], show_secrets: bool) -> dict[str, Any]:
-    """A bare SASL token (behind SaslHandshake version 0) in the form of a body with the one field `token`."""
+    """Return a bare SASL token (behind SaslHandshake version 0) in the form of a body with the one field
+    `token`.
+    """
     told: dict[str, Any] = {"token": bytes_value(data) if show_secrets or not data else MASK}
     found = find("saslToken", data, 0, len(data), Scope(facts))
     if found is not None:
@@ -80,7 +82,7 @@ def token_jsonable(data: bytes, facts: Mapping[str, Any], show_secrets: bool) ->
 
 
 def token_node(data: bytes, facts: Mapping[str, Any]) -> Node:
-    """A bare SASL token as a tree: a masked field, what it holds below it."""
+    """Return a bare SASL token as a tree: a masked field, what it holds below it."""
     node = Node("token", "bytes", 0)
     node.end = len(data)
     node.value = data
@@ -92,7 +94,7 @@ def token_node(data: bytes, facts: Mapping[str, Any]) -> Node:
 
 
 def nest(root: Node, data: bytes, scope: Scope) -> None:
-    """Put trees of payloads in the place of the contents of the bytes fields of a tree. Raises nothing."""
+    """Replace the contents of a tree's bytes fields by trees of their payloads. Raises nothing."""
     _nest(root, data, scope, ())
 
 
@@ -115,7 +117,7 @@ def _replace_content(node: Node, place: str, data: bytes, scope: Scope) -> None:
     if found is None:
         return
     tree = found.dissect(data, content.start, content.end, nest)
-    if tree.end < content.end:  # an error, or bytes behind it
+    if tree.end < content.end:  # an error, or bytes after it
         content.start = tree.end
         content.value = data[tree.end : content.end]
         content.name = "rest"
@@ -126,7 +128,7 @@ def _replace_content(node: Node, place: str, data: bytes, scope: Scope) -> None:
 
 
 class _TooDeep(NamedTuple):
-    """A payload that stands in more others than the limits allow: it is reported, and stays undecoded.
+    """A payload that is nested deeper than the limits allow: it is reported, and stays undecoded.
 
     `place` is its name in the schema, `most` how many payloads may stand in each other.
     """
@@ -139,7 +141,7 @@ class _TooDeep(NamedTuple):
         return Payload(self.place, None, None, self._error(0))
 
     def dissect(self, data: bytes, start: int, end: int, nest: Nest) -> Node:
-        """One node. Nobody looked what its bytes hold: they count as secret."""
+        """Return one node. Its bytes were not decoded, so they count as secret."""
         node = Node(self.place, "payload", start)
         node.end = end
         node.is_secret = True
@@ -151,7 +153,7 @@ class _TooDeep(NamedTuple):
 
 
 def _principal(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
-    """A principal as DefaultKafkaPrincipalBuilder writes it; custom builders differ."""
+    """Return a principal as DefaultKafkaPrincipalBuilder writes it. Custom builders differ."""
     return versioned("DefaultPrincipalData", data, start, end)
 
 
@@ -172,7 +174,7 @@ FINDERS: dict[str, Finder] = {
 
 
 def find(place: str, data: bytes, start: int, end: int, scope: Scope) -> Found | None:
-    """What the bytes `start` to `end` of a place are; None where nobody knows, or where there are none.
+    """Return the format of the bytes `start` to `end` of a place; None if it is unknown, or without bytes.
 
     Raises nothing.
     """

@@ -19,8 +19,8 @@ class Payload(NamedTuple):
     """A decoded payload.
 
     `name` is that of its format (`ConsumerProtocolSubscription`), `version` what its bytes say, None for
-    formats without one. `value` is an object of `values`, or plain JSON values; None where nothing could
-    be decoded. `error` tells what does not fit; then `value` may still be there.
+    formats without one. `value` is an object of `values`, or plain JSON values; None if no value could be
+    decoded. `error` describes what does not fit. `value` may then still be set.
     """
 
     name: str
@@ -32,8 +32,8 @@ class Payload(NamedTuple):
 class Layout(NamedTuple):
     """A payload that the schema describes: `version` of `message` from `offset` on.
 
-    `said` is the version its bytes say. `odd` tells why the layout is not the one they say. `may_trail`:
-    bytes behind it are legal.
+    `said` is the version its bytes say. `odd` is the reason why the layout differs from the one they name.
+    `may_trail`: bytes after it are legal.
     """
 
     message: Message
@@ -44,7 +44,7 @@ class Layout(NamedTuple):
     may_trail: bool = False
 
     def decode(self, data: bytes, end: int) -> Payload:
-        """The value of the bytes up to `end`. Raises nothing."""
+        """Return the value of the bytes up to `end`. Raises nothing."""
         name = self.message.name
         try:
             value, stop = decoder(self.message, self.version)(data[:end], self.offset)
@@ -53,7 +53,7 @@ class Layout(NamedTuple):
         return Payload(name, self.said, value, self._fault(stop, end))
 
     def dissect(self, data: bytes, start: int, end: int, nest: Nest) -> Node:
-        """The tree of the bytes `start` to `end`. Raises nothing."""
+        """Return the tree of the bytes `start` to `end`. Raises nothing."""
         root = Node(self.message.name, "payload", start)
         if self.offset > start:
             head = Node("version", "prefix", start)
@@ -80,7 +80,7 @@ class Layout(NamedTuple):
 
 
 def fits(message: Message, version: int, data: bytes, offset: int, end: int) -> bool:
-    """Whether the bytes `offset` to `end` are exactly one value of a version. Raises nothing."""
+    """Return whether the bytes `offset` to `end` are exactly one value of a version. Raises nothing."""
     try:
         return decoder(message, version)(data[offset:end], 0)[1] == end - offset
     except DecodeError:
@@ -100,7 +100,7 @@ def _move(root: Node, by: int) -> None:
 
 
 def close(root: Node, data: bytes, end: int) -> Node:
-    """Make a tree fill its bytes: what no child covers stands in a last one."""
+    """Make a tree fill its bytes: a last child covers the bytes that no child covers."""
     if root.end < end:
         rest = Node("rest", "bytes", root.end)
         rest.end = end
@@ -116,11 +116,11 @@ class Tree(NamedTuple):
     root: Node
 
     def decode(self, data: bytes, end: int) -> Payload:
-        """The value."""
+        """Return the value."""
         return Payload(self.root.name, None, self.root.value, self.root.error)
 
     def dissect(self, data: bytes, start: int, end: int, nest: Nest) -> Node:
-        """The tree."""
+        """Return the tree."""
         return close(self.root, data, end)
 
 
@@ -132,11 +132,11 @@ class Plain(NamedTuple):
     error: DecodeError | None = None
 
     def decode(self, data: bytes, end: int) -> Payload:
-        """The value."""
+        """Return the value."""
         return Payload(self.name, None, self.value, self.error)
 
     def dissect(self, data: bytes, start: int, end: int, nest: Nest) -> Node:
-        """One node."""
+        """Return one node."""
         node = Node(self.name, "payload", start)
         node.end = end
         node.value, node.error = self.value, self.error
@@ -144,14 +144,17 @@ class Plain(NamedTuple):
 
 
 class Found(Protocol):
-    """What the bytes of a payload are, found before they are decoded."""
+    """Format of a payload's bytes, found before they are decoded."""
 
     def decode(self, data: bytes, end: int) -> Payload:
-        """The value of the bytes up to `end`. Raises nothing."""
+        """Return the value of the bytes up to `end`. Raises nothing."""
 
     def dissect(self, data: bytes, start: int, end: int, nest: Nest) -> Node:
-        """The tree of the bytes `start` to `end`; payloads in a frame come from `nest`. Raises nothing."""
+        """Return the tree of the bytes `start` to `end`; payloads in a frame come from `nest`.
+
+        Raises nothing.
+        """
 
 
 Finder = Callable[[bytes, int, int, Scope], Found | None]
-"""`(data, start, end, scope)`: what the bytes are; None where nobody knows. Raises nothing."""
+"""`(data, start, end, scope)`: the meaning of the bytes, or None if it is not known. Raises nothing."""

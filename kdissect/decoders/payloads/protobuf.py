@@ -10,7 +10,7 @@ from kdissect.decoders.trees.node import Node
 from kdissect.model.errors import DecodeError
 from kdissect.model.wording import plural
 
-MAX_NESTING = 32  # AnyValue nests in itself; protobuf's own readers stop at 100
+MAX_NESTING = 32  # AnyValue nests in itself, and protobuf's own readers stop at 100
 MAX_VARINT = 10  # bytes of 64 bits, 7 at a time
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # wire types
 _WIDTH = {_FIXED64: 8, _FIXED32: 4}
@@ -30,7 +30,7 @@ Messages = dict[str, dict[int, Part]]
 
 
 class Reader:
-    """Reads messages of one table out of one buffer."""
+    """Reads messages of one table from one buffer."""
 
     def __init__(self, messages: Messages, data: bytes) -> None:
         self._messages = messages
@@ -39,7 +39,8 @@ class Reader:
     def message(
         self, name: str, start: int, end: int, node: Node | None = None, depth: int = 0
     ) -> dict[str, Any]:
-        """The message at `start` to `end` as a dict by field name; fills `node` with its fields if given.
+        """Return the message at `start` to `end` as a dict by field name, and fill `node` with its fields if
+        given.
 
         Fields the table does not know are left out. Raises DecodeError.
         """
@@ -66,7 +67,7 @@ class Reader:
         return out
 
     def _content(self, wire: int, at: int, end: int) -> tuple[slice, int]:
-        """Where the content of a field stands, and where the next field begins."""
+        """Return where the content of a field stands, and where the next field begins."""
         if wire == _VARINT:
             stop = self._varint(at, end)[1]
             return slice(at, stop), stop

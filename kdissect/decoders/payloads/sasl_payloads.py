@@ -1,7 +1,7 @@
 """SASL tokens: SaslAuthenticate's `auth_bytes`, and the bare frames behind SaslHandshake version 0.
 
-Only what identifies is shown: the schema marks passwords, salts, proofs and tokens as secret. A token that
-does not fit its mechanism stays masked as a whole.
+Only identifying fields are visible: the schema marks passwords, salts, proofs and tokens as secret. A token
+that does not fit its mechanism stays masked as a whole.
 """
 
 from kdissect.decoders.payloads.payload import Found, Payload
@@ -22,13 +22,15 @@ _BEARER = b"bearer "  # the scheme's name has no case (RFC 7235 section 2.1)
 
 
 def token(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
-    """One token. Without a known mechanism (`scope.facts`) the token's own form decides."""
+    """Return one token. Without a known mechanism (`scope.facts`) the token's own form decides."""
     from_client = scope.facts.get("from_client", _CLIENTS.get(scope.message, True))
     return _found(scope.facts.get("mechanism"), data, start, end, from_client)
 
 
 def token_value(mechanism: str | None, data: bytes, from_client: bool) -> Payload | None:
-    """The value of one token of a known mechanism, secrets and all; None where it is of another form."""
+    """Return the value of one token of a known mechanism, including its secrets; None if it has
+    another form.
+    """
     found = _found(mechanism, data, 0, len(data), from_client) if mechanism else None
     return None if found is None else found.decode(data, len(data))
 
@@ -69,7 +71,7 @@ def plain(data: bytes, start: int, end: int) -> Found | None:
 
 # GSSAPI: what is visible of its tokens without keys, which is little.
 def gssapi(data: bytes, start: int, end: int) -> Found | None:
-    """The mechanism of a first token, the kind of a Kerberos token; None for anything else."""
+    """Return the mechanism of a first token, the kind of a Kerberos token; None for anything else."""
     parts = Parts("SaslGssapi", data, start)
     if end - start >= 2 and int.from_bytes(data[start : start + 2]) in _TOKEN_IDS:
         return _kerberos(parts, data, start, end)
@@ -92,7 +94,7 @@ def _kerberos(parts: Parts, data: bytes, at: int, end: int) -> Found:
 
 
 def _behind_length(data: bytes, at: int, end: int) -> int | None:
-    """Offset behind the length at `at` (ITU-T X.690 section 8.1.3)."""
+    """Return the offset behind the length at `at` (ITU-T X.690 section 8.1.3)."""
     if at >= end:
         return None
     if data[at] < _LONG:
@@ -118,11 +120,13 @@ def _object_identifier(content: bytes) -> str:
 
 # OAUTHBEARER: RFC 7628 section 3.1 with the extensions of KIP-342.
 def oauthbearer(data: bytes, start: int, end: int, from_client: bool) -> Found | None:
-    """The client's first message, its answer to an error, or the server's error as JSON (section 3.2.2)."""
+    """Return the client's first message, its answer to an error, or the server's error as JSON (section
+    3.2.2).
+    """
     if not from_client:
         is_json = data[start : start + 1] == b"{"
         return json_text("SaslOauthbearerError", data, start, end) if is_json else None
-    if data[start:end] == _END:  # section 3.2.3: the client gives up
+    if data[start:end] == _END:  # section 3.2.3: the client aborts
         parts = Parts("SaslOauthbearer", data, start)
         parts.skip(end)
         return parts.tree()
@@ -149,7 +153,7 @@ def _initial(data: bytes, start: int, end: int) -> Found | None:
             parts.text("token", stop + 1, slice(equals + 1 + (len(_BEARER) if bearer else 0), stop))
             has_token = True
         elif bearer:
-            return None  # a token where none belongs
+            return None  # a token in a wrong place
         else:
             parts.extension(stop + 1, slice(at, equals), slice(equals + 1, stop))
         at = stop + 1

@@ -1,4 +1,4 @@
-"""What is known around a payload: the structs it stands in, and facts that other frames told."""
+"""Context of a payload: the structs around it, and facts from other frames."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from kdissect.schema.secrets import is_secretive
 NEAR_SECRETS = "near_secrets"
 GUESSED = "guessed"  # its value where the API is a guess
 Facts = Mapping[str, Any]
-"""What other frames told (`Scope`)."""
+"""Facts from other frames (`Scope`)."""
 _NO_FACTS: Facts = {}
 
 
@@ -29,11 +29,13 @@ class Scope:
         self.depth = depth
 
     def inside(self, chain: tuple[Value, ...]) -> "Scope":
-        """The scope of a payload within structs that stand inside of this scope."""
+        """Return the scope of a payload within structs that stand inside of this scope."""
         return Scope(self.facts, self.chain + chain, self.depth + 1)
 
     def find(self, *names: str) -> Any:
-        """The value of the innermost field that has one of these names, else a fact; None without either."""
+        """Return the value of the innermost field that has one of these names, else a fact; None without
+        either.
+        """
         for value in reversed(self.chain):
             for name in names:
                 found = _get(value, name)
@@ -51,9 +53,9 @@ class Scope:
 
 
 def may_hold_secrets(api_key: int, facts: Facts) -> bool:
-    """Whether secrets may stand in a frame of an API where none belongs.
+    """Return whether a frame of an API may contain secrets in fields that should have none.
 
-    Then nothing is told of arrays with more elements than there can be: their numbers may be pieces of one.
+    Arrays with more elements than are possible are not decoded then: their numbers may be pieces of a secret.
     """
     return bool(facts.get(NEAR_SECRETS)) or is_secretive(api_key)
 

@@ -10,8 +10,8 @@ from kdissect.decoders.payloads.payload import Found
 from kdissect.decoders.payloads.text_parts import Parts
 
 _CLIENT_FIRST = {b"n": "username", b"r": "nonce"}
-# The first attribute of each other message, in the order of the exchange, and the names of all it has. One
-# that lacks any is of another form: a damaged comma puts the secret behind it into the nonce.
+# The first attribute of each other message, in the order of the exchange, and the names of all it has. A
+# message that lacks any is of another form: a damaged comma puts the secret after it into the nonce.
 _OTHERS: dict[bytes, tuple[str, dict[bytes, str]]] = {
     b"r": ("SaslScramServerFirst", {b"r": "nonce", b"s": "salt", b"i": "iterations"}),
     b"c": ("SaslScramClientFinal", {b"c": "channel_binding", b"r": "nonce", b"p": "proof"}),
@@ -24,7 +24,7 @@ _GS2_FLAGS = (b"n,", b"y,", b"p=")  # RFC 5802 section 7, gs2-cbind-flag
 
 
 class Attribute(NamedTuple):
-    """`name=content` in `data[start:end]`, a comma behind it included in `end`."""
+    """`name=content` in `data[start:end]`, a comma after it included in `end`."""
 
     name: bytes
     start: int
@@ -33,7 +33,7 @@ class Attribute(NamedTuple):
 
 
 def scram(data: bytes, start: int, end: int) -> Found | None:
-    """One message of SCRAM; None for anything else."""
+    """Return one message of SCRAM; None for anything else."""
     if data[start : start + 2] in _GS2_FLAGS:
         return _client_first(data, start, end)
     known = _OTHERS.get(data[start : start + 1])
@@ -74,19 +74,19 @@ def _attributes(parts: Parts, names: dict[bytes, str], data: bytes, start: int, 
             parts.text(known, attribute.end, attribute.content)
             continue
         if attribute.name != _TOKEN_AUTH and not _is_extension(attribute.name):
-            return None  # a secret may stand where none belongs
+            return None  # a secret may be in a wrong place
         key = slice(attribute.start, attribute.start + len(attribute.name))
         parts.extension(attribute.end, key, attribute.content)
     return parts.tree()
 
 
 def _is_extension(name: bytes) -> bool:
-    """Whether an attribute may be called so: a letter (RFC 5802 section 5.1, attr-val)."""
+    """Return whether an attribute may be called so: a letter (RFC 5802 section 5.1, attr-val)."""
     return len(name) == 1 and name.isalpha() and name[0] not in _RESERVED
 
 
 def _is_sound(name: str, value: bytes) -> bool:
-    """Whether a value is of the form that RFC 5802 section 7 gives it; a user's name is any text."""
+    """Return whether a value has the form of RFC 5802 section 7. A user's name is any text."""
     if name == "iterations":
         return value.isdigit()
     return name == "username" or (value.isascii() and value.decode("ascii", "replace").isprintable())

@@ -11,8 +11,8 @@ from kdissect.decoders.trees.node import Node
 from kdissect.model.errors import DecodeError, OutputLimitError
 
 NAME = "MetricsData"
-# A broker takes 1 MiB of compressed metrics (telemetry.max.bytes,
-# org.apache.kafka.server.metrics.ClientMetricsConfigs); metrics compress by a factor of 4 to 10.
+# A broker accepts 1 MiB of compressed metrics (telemetry.max.bytes,
+# org.apache.kafka.server.metrics.ClientMetricsConfigs). Metrics compress by a factor of 4 to 10.
 MAX_METRICS = 16 << 20
 _POINT = {2: Part("start_time_unix_nano", "fixed64"), 3: Part("time_unix_nano", "fixed64")}
 _ATTRIBUTES = Part("attributes", "KeyValue", True)
@@ -128,7 +128,7 @@ MESSAGES: Messages = {
 
 
 def telemetry(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
-    """The metrics a client pushed."""
+    """Return the metrics a client pushed."""
     codec = int(scope.find("compression_type") or 0)
     try:
         if codec:
@@ -141,7 +141,7 @@ def telemetry(data: bytes, start: int, end: int, scope: Scope) -> Found | None:
 
 
 def metrics_fault(data: bytes, codec: int) -> str | None:
-    """Why bytes are no metrics compressed with a codec; None if they are. Raises nothing."""
+    """Return why bytes are no metrics compressed with a codec; None if they are. Raises nothing."""
     try:
         plain = decompress(codec, data, MAX_METRICS) if codec else data
         metrics(plain, 0, len(plain))

@@ -10,7 +10,7 @@ _HEX_GROUP = 2  # bytes in a group of an IPv6 address
 
 
 def text(data: bytes, start: int, end: int, scope: Scope) -> Plain | None:
-    """UTF-8 text, None for other bytes."""
+    """Return UTF-8 text, None for other bytes."""
     try:
         return Plain("Text", data[start:end].decode())
     except UnicodeDecodeError:
@@ -18,7 +18,7 @@ def text(data: bytes, start: int, end: int, scope: Scope) -> Plain | None:
 
 
 def json_text(name: str, data: bytes, start: int, end: int) -> Plain:
-    """A JSON document."""
+    """Return a JSON document."""
     try:
         return Plain(name, json_value(data[start:end]))
     except (ValueError, RecursionError):
@@ -26,14 +26,14 @@ def json_text(name: str, data: bytes, start: int, end: int) -> Plain:
 
 
 def json_value(data: bytes) -> Any:
-    """The value of a JSON document. Raises ValueError and RecursionError."""
+    """Return the value of a JSON document. Raises ValueError and RecursionError."""
     import json  # costs 10 ms at start-up, and few captures need it
 
     return json.loads(data)
 
 
 def address(data: bytes, start: int, end: int, scope: Scope) -> Plain | None:
-    """The raw bytes of an IPv4 or IPv6 address (java.net.InetAddress#getAddress)."""
+    """Return the raw bytes of an IPv4 or IPv6 address (java.net.InetAddress#getAddress)."""
     raw = data[start:end]
     if len(raw) == 4:  # RFC 791 section 3.1
         return Plain("Address", ".".join(map(str, raw)))

@@ -13,7 +13,7 @@ _EXTENSIONS = "extensions"
 
 
 class Parts:
-    """Takes the parts of a `text` message of the schema in the order of the bytes.
+    """Takes the parts of a `text` message in the order of the bytes.
 
     A part's span begins where the last one ended: separators belong to the parts.
     """
@@ -67,12 +67,12 @@ class Parts:
         return next(field for field in self._message.root.fields if field.name == name)
 
     def tree(self) -> Tree:
-        """What was cut."""
+        """Return the tree of the parts."""
         return Tree(self._root)
 
 
 def _node(parent: Node, name: str, kind: str, end: int, field: Field | None = None) -> Node:
-    """A child from the end of the last one to `end`."""
+    """Return a child from the end of the last one to `end`."""
     node = Node(name, kind, parent.end, field)
     node.end = parent.end = end
     parent.children.append(node)

@@ -8,11 +8,12 @@ VERSION_SIZE = 2  # int16 (ConsumerProtocol, ConnectProtocol, DefaultKafkaPrinci
 
 
 def versioned(name: str, data: bytes, start: int, end: int, *, tolerant: bool = False) -> Layout | Plain:
-    """The layout of a payload that begins with its version.
+    """Return the layout of a payload that begins with its version.
 
-    A version newer than the schema's is read as the newest, and may go on behind it (ConsumerProtocol). One
-    that does not fit, but fits an older layout whole, is that with a note: clients exist that write version 1
-    without its field. `tolerant`: that is legal (Connect takes missing fields for defaults).
+    A version newer than the schema's is read as the newest, and may have more bytes after it
+    (ConsumerProtocol). One that does not fit, but fits an older layout whole, is that with a note: clients
+    exist that write version 1 without its field. `tolerant`: that is legal (Connect takes missing fields for
+    defaults).
     """
     message = protocol_messages.payload(name)
     body = start + VERSION_SIZE
@@ -32,7 +33,9 @@ def versioned(name: str, data: bytes, start: int, end: int, *, tolerant: bool = 
 
 
 def is_exactly(name: str, data: bytes, start: int, end: int) -> bool:
-    """Whether the bytes are exactly such a payload, in the version that they say: to recognise it unasked."""
+    """Return whether the bytes are exactly such a payload, in the version that they say: to recognise it
+    unasked.
+    """
     if end - start < VERSION_SIZE:
         return False
     message = protocol_messages.payload(name)

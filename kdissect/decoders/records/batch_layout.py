@@ -19,6 +19,6 @@ ATTRIBUTES_AT = 21  # the CRC covers everything from here on
 HEADER_V0 = struct.Struct(">qiIbb")
 HEADER_V1 = struct.Struct(">qiIbbq")
 
-# Fewest bytes of a batch of each magic: header (61), or header with the two lengths of a null key and value.
+# Minimum size of a batch by magic: header (61), or header with the two lengths of a null key and value.
 MIN_SIZE = (HEADER_V0.size + 8, HEADER_V1.size + 8, HEADER_V2.size)
 CURRENT_MAGIC = 2  # spec/001 "5.3.1 Record Batch"

@@ -2,9 +2,9 @@
 
 Rules:
 - Batches stand one behind the other without a count. `batchLength` says where the next one begins.
-- A batch whose length leads nowhere costs only itself: the next bytes that are a batch by their checksum are
-  looked for (`search`).
-- A Fetch response may end in a cut batch (spec/001 "Reads"); elsewhere that is a fault.
+- A batch with a wrong length costs only itself: the reader looks for the next bytes that are a batch by their
+  checksum (`search`).
+- A Fetch response may end in a cut batch (spec/001 "Reads"). Elsewhere that is a fault.
 """
 
 import zlib
@@ -33,8 +33,8 @@ _blank = object.__new__
 
 
 class BatchList(NamedTuple):
-    """The batches of a records field; `faults` are those of bytes that are no batch, with `batches[n]` in
-    their path; those of a batch stand in the batch. `cut` counts the bytes of a last, incomplete batch.
+    """The batches of a records field. `faults` belong to bytes that are not a batch, with `batches[n]` in
+    their path; each batch has its own faults. `cut` counts the bytes of a last, incomplete batch.
     """
 
     batches: list[RecordBatch]
@@ -43,7 +43,7 @@ class BatchList(NamedTuple):
 
 
 def split_batches(data: bytes, start: int, end: int, *, may_be_cut: bool = False) -> BatchList:
-    """The batches in `data[start:end]`, headers read and checksums computed. Raises nothing.
+    """Return the batches in `data[start:end]`, headers read and checksums computed. Raises nothing.
 
     `may_be_cut`: bytes of an incomplete batch at the end are no fault (Fetch).
     """
@@ -63,7 +63,7 @@ def split_batches(data: bytes, start: int, end: int, *, may_be_cut: bool = False
 
 
 def _only_batch(data: bytes, start: int, end: int) -> RecordBatch | None:
-    """The batch, if the bytes are one of magic 2 by its length: nearly all records fields are."""
+    """Return the batch, if the bytes are one of magic 2 by its length: nearly all records fields are."""
     if end - start < HEADER_V2.size:
         return None
     header = HEADER_V2.unpack_from(data, start)
@@ -75,7 +75,8 @@ def _only_batch(data: bytes, start: int, end: int) -> RecordBatch | None:
 def iter_batches(
     data: bytes, start: int, end: int, faults: list[RecordFault], *, may_be_cut: bool = False, first: int = 0
 ) -> Generator[RecordBatch, None, int]:
-    """The batches one after the other; the generator's value is the number of bytes cut. Raises nothing.
+    """Yield the batches one after the other. The generator's value is the number of bytes cut. Raises
+    nothing.
 
     `first` is the number of the first one, for faults.
     """
@@ -101,9 +102,9 @@ def iter_batches(
 
 
 def _next_batch(data: bytes, at: int, end: int, is_legal_cut: bool, effort: Effort) -> int | None:
-    """Offset of the next batch behind bytes that are none.
+    """Return the offset of the next batch behind bytes that are none.
 
-    The end of a Fetch response is nearly always just cut, and the old formats, made of zeros and ones, are
+    A Fetch response nearly always just ends in a cut batch, and the old formats, made of zeros and ones, are
     slow to search.
     """
     if not is_legal_cut:
@@ -114,7 +115,9 @@ def _next_batch(data: bytes, at: int, end: int, is_legal_cut: bool, effort: Effo
 
 
 def _behind(batch: RecordBatch, end: int, effort: Effort) -> int:
-    """Where the next batch begins: at this one's end, unless its checksum says that it swallowed another."""
+    """Return where the next batch begins: at this one's end, unless its checksum shows that it swallowed
+    another one.
+    """
     if batch.crc_is_right or batch.end == end or batch_fault(batch.data, batch.end, end) is None:
         return batch.end
     found = find_batch(batch.data, batch.start + MIN_SIZE[batch.magic], end, effort=effort)
@@ -141,7 +144,7 @@ def _place_of(fault: RecordFault) -> int:
 
 
 def batch_fault(data: bytes, at: int, end: int) -> RecordFault | None:
-    """Why the bytes from `at` on cannot be a whole batch; None if they can."""
+    """Return why the bytes from `at` on cannot be a whole batch; None if they can."""
     left = end - at
     if left <= MAGIC_AT:
         return RecordFault(AnomalyKind.CUT_BATCH, "", at, f"{plural(left, 'byte is', 'bytes are')} no batch")
@@ -159,7 +162,7 @@ def batch_fault(data: bytes, at: int, end: int) -> RecordFault | None:
 
 
 def read_batch(data: bytes, at: int) -> RecordBatch:
-    """The batch at `at`, for which `batch_fault` has nothing to say."""
+    """Return the batch at `at`, which has no `batch_fault`."""
     return _read_v2(data, at) if data[at + MAGIC_AT] == CURRENT_MAGIC else _read_legacy(data, at)
 
 
@@ -174,7 +177,7 @@ def _checksum(data: bytes, at: int, end: int) -> int:
 
 
 def batch_of(data: bytes, at: int, end: int, header: tuple[int, ...], computed: int) -> RecordBatch:
-    """The batch of magic 2 in `data[at:end]`, whose header and checksum are known."""
+    """Return the batch of magic 2 in `data[at:end]`, whose header and checksum are known."""
     # Hot, once a batch: every slot is filled here, once.
     batch = _blank(RecordBatch)
     batch.data = data
@@ -217,7 +220,7 @@ def _note_crc(batch: RecordBatch, place: int) -> None:
 
 
 def first_size(records: bytes) -> int | None:
-    """Bytes that the first batch says that it has; None if they hold less than its first fields."""
+    """Return bytes that the first batch says that it has; None if they hold less than its first fields."""
     if len(records) <= MAGIC_AT:
         return None
     return int.from_bytes(records[LENGTH_AT : LENGTH_AT + 4], "big", signed=True) + OVERHEAD  # spec/001 5.3.1

@@ -1,7 +1,7 @@
-"""Tells quickly that the records of a batch are canonical: for judges that need no more.
+"""Decides quickly whether the records of a batch are canonical, for judges that need no more.
 
-Reads magic 2 only. A third of the time that making the records takes, and no memory; whatever it does not
-know is not canonical, and the reader says why.
+Reads magic 2 only. It takes a third of the time that building the records takes, and no memory. Unknown cases
+are not canonical, and the reader reports the reason.
 """
 
 from struct import Struct
@@ -15,10 +15,10 @@ _HEAD = Struct(">H4B")
 
 
 def _value_head(left: int) -> bytes | tuple[()]:
-    """How the last `left` bytes of a record without headers begin: the size of the value.
+    """Return how the last `left` bytes of a record without headers begin: the size of the value.
 
-    Nothing begins with an empty tuple: beside a size of one byte the value has one too many, beside two bytes
-    it has too few to need them.
+    Each path begins with an empty tuple: next to a size of one byte the value has one byte too many, next to
+    two bytes it has too few to need them.
     """
     for width in (1, 2):
         size = left - 1 - width
@@ -27,16 +27,16 @@ def _value_head(left: int) -> bytes | tuple[()]:
     return ()
 
 
-_MOST_LEFT = 1024  # longer ones are looked at more slowly
+_MOST_LEFT = 1024  # longer records take a slower check
 _VALUE_HEADS = tuple(map(_value_head, range(_MOST_LEFT)))
 
 
 def are_canonical(batch: RecordBatch, data: bytes, at: int, end: int, *, dense: bool) -> bool:
-    """Whether the records in `data[at:end]` fit to the last byte and are canonical. Raises nothing.
+    """Return whether the records in `data[at:end]` fit to the last byte and are canonical. Raises nothing.
 
-    That is: as many as the batch says, no attributes, offset deltas that ascend up to the last one's
-    (`dense`: without a gap from 0), the first timestamp that of the batch and the latest its maximum, keys of
-    headers in ASCII.
+    That is: the number of records that the batch states, no attributes, offset deltas that ascend up to the
+    last one's (`dense`: without a gap from 0), the first timestamp equal to the batch's and the latest to its
+    maximum, header keys in ASCII.
     """
     latest = latest_delta(batch.count, batch.last_offset_delta, data, at, end, dense)
     if latest is None:
@@ -45,14 +45,14 @@ def are_canonical(batch: RecordBatch, data: bytes, at: int, end: int, *, dense: 
 
 
 def is_latest(found: int, told: int, attributes: int, count: int | None) -> bool:
-    """Whether a batch may tell this time as the latest of its records."""
+    """Return whether a batch may state this time as the latest of its records."""
     return found == told or attributes & LOG_APPEND_TIME > 0 or not count
 
 
 def read_latest(
     wanted: int | None, last_delta: int, data: bytes, at: int, end: int, dense: bool
 ) -> int | None:
-    """The latest timestamp delta of canonical records; None for others. Raises nothing."""
+    """Return the latest timestamp delta of canonical records, or None if they are not. Raises nothing."""
     try:
         return _walk(wanted, last_delta, data, at, end, dense)
     except (IndexError, ValueError, StructError):
@@ -62,7 +62,7 @@ def read_latest(
 def _walk(  # noqa: C901 - hot, once a record: numbers of one byte, nearly all, are read in place
     wanted: int | None, last_delta: int, data: bytes, at: int, end: int, dense: bool
 ) -> int | None:
-    """The latest timestamp delta; None for records that are not canonical.
+    """Return the latest timestamp delta; None for records that are not canonical.
 
     Raises IndexError, ValueError and struct.error for that too: the shortest record has more bytes than are
     read at once.
@@ -104,9 +104,10 @@ def _walk(  # noqa: C901 - hot, once a record: numbers of one byte, nearly all, 
 
 
 def _long_head(data: bytes, at: int, end: int) -> tuple[int, int, int, int, int, int]:
-    """Stop, attributes, and the numbers up to the key's length as on the wire; the offset behind them.
+    """Return the stop, the attributes, the numbers up to the key's length as on the wire, and the offset
+    after them.
 
-    Raises IndexError and ValueError for others.
+    Raises IndexError and ValueError for non-canonical records.
     """
     length, at = _even(data, at, end)
     stop = at + (length >> 1)
@@ -118,7 +119,7 @@ def _long_head(data: bytes, at: int, end: int) -> tuple[int, int, int, int, int,
 
 
 def _even(data: bytes, at: int, end: int, *, or_null: bool = False) -> tuple[int, int]:
-    """A number that is not negative, still doubled as on the wire, and its end. Raises ValueError."""
+    """Return a number that is not negative, still doubled as on the wire, and its end. Raises ValueError."""
     value, at = varint(data, at, end)
     if value < 0:
         if or_null and value == -1:
@@ -128,7 +129,10 @@ def _even(data: bytes, at: int, end: int, *, or_null: bool = False) -> tuple[int
 
 
 def _value(data: bytes, at: int, stop: int) -> None:
-    """Value and headers, which end where the record does. Raises IndexError and ValueError for others."""
+    """Value and headers, which end where the record does.
+
+    Raises IndexError and ValueError for non-canonical records.
+    """
     size, at = _even(data, at, stop, or_null=True)
     at += size >> 1
     at = at + 1 if at < stop and not data[at] else _headers(data, at, stop)
@@ -137,7 +141,7 @@ def _value(data: bytes, at: int, stop: int) -> None:
 
 
 def _headers(data: bytes, at: int, stop: int) -> int:
-    """The end of a record's headers. Raises ValueError for others."""
+    """Return the end of a record's headers. Raises ValueError for non-canonical headers."""
     count, at = varint(data, at, stop, MAX_VARINT)
     if count < 0:
         raise ValueError("a negative count")

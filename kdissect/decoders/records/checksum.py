@@ -8,7 +8,7 @@ Checksum = Callable[[bytes | memoryview], int]
 
 
 def _load() -> Checksum:
-    """The function of the package's extension, without the package around it.
+    """Return the function of the package's extension, without the package around it.
 
     The package asks importlib.metadata for its own version: that imports email, zipfile and urllib, which
     takes longer than checking 500 MB.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 # 0 and 1 also in spec/001 "5.3.1.1 Control Batches", 2 from KIP-595, 3 and 4 from KIP-630, 5 and 6 from
 # KIP-853.
 _NAMES = ("abort", "commit", "leader_change", "snapshot_header", "snapshot_footer", "kraft_version", "voters")
-_KEY_SIZE = 4  # version int16, type int16 (spec/001 "5.3.1.1 Control Batches"); later versions may add to it
+_KEY_SIZE = 4  # version int16, type int16 (spec/001 "5.3.1.1 Control Batches"). Later versions may add to it
 
 
 class ControlKey(NamedTuple):
@@ -22,7 +22,7 @@ class ControlKey(NamedTuple):
 
 
 def control_key(key: bytes | None) -> ControlKey | None:
-    """The key of a record of a control batch; None where it is too short for one. Raises nothing."""
+    """Return the key of a control record; None if it is too short. Raises nothing."""
     if key is None or len(key) < _KEY_SIZE:
         return None
     return ControlKey(int.from_bytes(key[:2], signed=True), int.from_bytes(key[2:_KEY_SIZE], signed=True))

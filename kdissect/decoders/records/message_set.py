@@ -1,4 +1,4 @@
-"""Messages of magic 0 and 1, and those inside a compressed one (spec/001 "5.3.3 Old Message Format")."""
+"""Messages of magic 0 and 1, and messages inside a compressed one (spec/001 "5.3.3 Old Message Format")."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from kdissect.model.wording import plural
 
 
 def iter_messages(batch: RecordBatch, faults: list[RecordFault], limit: int | None) -> Iterator[Record]:
-    """The message itself, or the messages inside it. Raises nothing."""
+    """Yield the message itself, or the messages inside it. Raises nothing."""
     reader = _Reader(faults, limit)
     if batch.codec:
         yield from reader.inner(batch, "records", 0)
@@ -24,7 +24,8 @@ def iter_messages(batch: RecordBatch, faults: list[RecordFault], limit: int | No
 
 
 def inner_messages(batch: RecordBatch, faults: list[RecordFault], limit: int | None) -> Iterator[RecordBatch]:
-    """The messages directly inside a compressed one as they stand there: offsets are those of the wire.
+    """Yield the messages directly inside a compressed one unchanged: their offsets are relative as on the
+    wire.
 
     Raises nothing.
     """
@@ -34,7 +35,7 @@ def inner_messages(batch: RecordBatch, faults: list[RecordFault], limit: int | N
 
 
 class _Reader:
-    """Reads messages; `_left` is what may still be decompressed, over all levels.
+    """Reads messages. `_left` is the number of bytes that may still be decompressed, over all levels.
 
     Kafka refuses a compressed message inside a compressed message
     (AbstractLegacyRecordBatch.DeepRecordsIterator). We report it and look on, as far as the limits let us:
@@ -46,7 +47,7 @@ class _Reader:
         self._left = in_force().batch_bytes if limit is None else limit
 
     def message(self, batch: RecordBatch, path: str, inside: bool) -> Record | None:
-        """An uncompressed message: key and value, nothing behind them."""
+        """Return an uncompressed message: key and value, without bytes after them."""
         key, at, fits = self._bytes(batch, batch.records_start, f"{path}.key".lstrip("."), inside)
         if not fits:
             return None
@@ -79,7 +80,7 @@ class _Reader:
         note(self._faults, RecordFault(AnomalyKind.MALFORMED_RECORD, path, at, why, inside))
 
     def inner(self, batch: RecordBatch, path: str, depth: int) -> Iterator[Record]:
-        """The messages inside a compressed one, with absolute offsets and the wrapper's append time."""
+        """Yield the messages inside a compressed one, with absolute offsets and the wrapper's append time."""
         content = self.content(batch, path, depth > 0)
         if content is None:
             return
@@ -116,7 +117,7 @@ class _Reader:
             yield record
 
     def content(self, batch: RecordBatch, path: str, inside: bool) -> bytes | None:
-        """A compressed message's value decompressed; None, and a fault, where that fails."""
+        """Return a compressed message's value decompressed; None, and a fault, where that fails."""
         if batch.codec >= len(CODEC_NAMES):
             why = f"there is no codec {batch.codec}"
             note(
@@ -152,11 +153,11 @@ class _Reader:
 
 
 def _base(wrapper: RecordBatch, content: bytes) -> int:
-    """What makes the offsets inside absolute.
+    """Return the number that makes the offsets inside absolute.
 
-    Magic 0 has absolute offsets inside. Magic 1 has relative ones, and the wrapper's is that of the last
-    (spec/001 "5.3.3 Old Message Format"); librdkafka sends wrappers with offset 0, which then is no last
-    offset (AbstractLegacyRecordBatch.DeepRecordsIterator).
+    Magic 0 has absolute offsets inside. Magic 1 has relative offsets, and the wrapper has the last message's
+    offset (spec/001 "5.3.3 Old Message Format"). librdkafka sends wrappers with offset 0, which is not a last
+    offset then (AbstractLegacyRecordBatch.DeepRecordsIterator).
     """
     if wrapper.magic == 0:
         return 0

@@ -14,23 +14,23 @@ from kdissect.model.native import is_compiled, native
 from kdissect.model.record_batch import CODEC_NAMES, Record, RecordBatch, RecordFault, note
 from kdissect.model.run_budget import note_met, run_budget
 
-# Of more no list is made: 19 million records of 7 bytes fit what a batch may decompress to. A producer sends
-# 16 KB (batch.size), a broker takes 1 MiB (message.max.bytes) unless told otherwise.
+# Larger batches are not listed: 19 million records of 7 bytes fit the decompression limit of a batch. By
+# default a producer sends 16 KB (batch.size) and a broker accepts 1 MiB (message.max.bytes).
 LISTED_BYTES = 1 << 20
 LISTED_RECORDS = 20_000
 
 
 class RecordList(NamedTuple):
-    """The records of a batch that could be read, and what is wrong with the others."""
+    """The readable records of a batch, and the faults of its other records."""
 
     records: list[Record]
     faults: list[RecordFault]
 
 
 def read_records(batch: RecordBatch, limit: int | None = None, most: int | None = None) -> RecordList:
-    """The first `most` records of a batch; bounds that are None are those of the process.
+    """Return the first `most` records of a batch. Bounds that are None are the process's.
 
-    Raises nothing; `faults` do not repeat those of the batch.
+    Raises nothing; `faults` do not repeat the batch's own faults.
     """
     faults: list[RecordFault] = []
     records: list[Record] = []
@@ -45,7 +45,7 @@ def read_records(batch: RecordBatch, limit: int | None = None, most: int | None 
         found = iter_records(batch, faults, limit)
     for record in found:
         if len(records) == most:
-            why = f"more than {most} records, the others are left out"
+            why = f"more than {most} records, further records are left out"
             note(faults, RecordFault(AnomalyKind.DECOMPRESSION_LIMIT, "records", batch.records_start, why))
             break
         records.append(record)
@@ -53,17 +53,17 @@ def read_records(batch: RecordBatch, limit: int | None = None, most: int | None 
 
 
 def iter_records(batch: RecordBatch, faults: list[RecordFault], limit: int | None = None) -> Iterator[Record]:
-    """The records of a batch as they are read; what does not fit is added to `faults`. Raises nothing.
+    """Return the records of a batch as they are read, and add faults to `faults`. Raises nothing.
 
-    A record that does not fit is left out, those behind it are read as far as its length leads to them. Takes
-    at most about `limit` bytes of memory (one batch decompressed; None: `Limits.batch_bytes`).
+    A record that does not fit is left out, and later records are read as far as its length leads to them.
+    Takes at most about `limit` bytes of memory (one batch decompressed; None: `Limits.batch_bytes`).
     """
     found = _records(batch, faults, limit)
     return _counted(found, batch, faults) if batch.codec else found
 
 
 def _counted(records: Iterable[Record], batch: RecordBatch, faults: list[RecordFault]) -> Iterator[Record]:
-    """Those that the run may still read of a compressed batch (`model.run_budget`)."""
+    """Yield the records that the run's budget still allows of a compressed batch (`model.run_budget`)."""
     budget = run_budget()
     size = batch.end - batch.start
     most, count = budget.records_of(size), 0
@@ -96,7 +96,7 @@ def _records(batch: RecordBatch, faults: list[RecordFault], limit: int | None) -
 
 
 def _listed(batch: RecordBatch, data: bytes, start: int, end: int) -> list[Record] | None:
-    """The records in `data[start:end]`, compiled; None where one does not fit, or there are many."""
+    """Return the records in `data[start:end]`, compiled; None where one does not fit, or there are many."""
     if end - start > LISTED_BYTES or batch.count is None or batch.count > LISTED_RECORDS:
         return None
     base = batch.base_offset, batch.base_timestamp
@@ -107,7 +107,10 @@ def _listed(batch: RecordBatch, data: bytes, start: int, end: int) -> list[Recor
 def _content(
     batch: RecordBatch, faults: list[RecordFault], limit: int | None = None
 ) -> tuple[bytes, int, int] | None:
-    """Where the records of a batch of magic 2 stand: bytes, start, end. None, and a fault, where nowhere."""
+    """Return where the records of a magic 2 batch are: bytes, start, end.
+
+    Return None, and note a fault, if they cannot be read.
+    """
     if not batch.codec:
         return batch.data, batch.records_start, batch.end
     content = decompressed(batch, faults, limit)
@@ -115,7 +118,7 @@ def _content(
 
 
 def decompressed(batch: RecordBatch, faults: list[RecordFault], limit: int | None = None) -> bytes | None:
-    """The records of a compressed batch of magic 2, decompressed; None, and a fault, where that fails."""
+    """Return the decompressed records of a magic 2 batch; None, and a fault, if that fails."""
     if batch.codec >= len(CODEC_NAMES):
         why = f"there is no codec {batch.codec}"
         note(faults, RecordFault(AnomalyKind.UNKNOWN_CODEC, "attributes", batch.start + 21, why))
@@ -130,7 +133,7 @@ def decompressed(batch: RecordBatch, faults: list[RecordFault], limit: int | Non
 
 
 def compression_fault(codec: int, error: DecodeError, path: str, start: int) -> RecordFault:
-    """The fault of bytes from `start` on that do not decompress."""
+    """Return the fault of bytes from `start` on that do not decompress."""
     limited = isinstance(error, OutputLimitError)
     kind = AnomalyKind.DECOMPRESSION_LIMIT if limited else AnomalyKind.CORRUPT_COMPRESSION
     return RecordFault(kind, path, start + error.offset, f"{codec_name(codec)}: {error.why}")

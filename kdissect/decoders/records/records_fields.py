@@ -1,6 +1,7 @@
-"""Where the records of a body stand, and which partition they belong to, without decoding the rest.
+"""Positions of a body's records, and their partitions, without decoding the other fields.
 
-The same emitter as `compiled`, with a sink that keeps topic, partition and records, and skips the others.
+It uses the emitter of `compiled`, with a sink that reads topic, partition and records, and skips other
+fields.
 """
 
 from collections.abc import Callable
@@ -22,8 +23,8 @@ _SNAPSHOT_PARTS = ("end_offset", "epoch")
 class RecordsField(NamedTuple):
     """A records field that is not null: `data[start:end]`; `end` may lie past the data of a cut frame.
 
-    `topic` is None where the wire has a topic id, and the other way round. In FetchSnapshot `position` is
-    where the bytes stand in the snapshot, and `snapshot` its end offset and epoch; both are None elsewhere.
+    `topic` is None where the wire has a topic id, and the other way round. In FetchSnapshot `position` is the
+    offset of the bytes in the snapshot, and `snapshot` its end offset and epoch. Both are None elsewhere.
     """
 
     topic: str | None
@@ -36,7 +37,9 @@ class RecordsField(NamedTuple):
 
 
 RECORDS_FIELD_NAMES = {"new": tuple.__new__, "RecordsField": RecordsField}
-"""What emitted code needs to make a records field: without the call of a NamedTuple's own constructor."""
+"""Names that emitted code needs to make a records field: without the call of a NamedTuple's own
+constructor.
+"""
 _RecordsFieldFinder = Callable[[bytes, int], list[RecordsField]]
 
 
@@ -52,7 +55,9 @@ def finder_of(api_key: int, api_version: int, is_response: bool) -> _RecordsFiel
 
 @cache
 def has_pieces(message: Message) -> bool:
-    """Whether the records of a message are pieces of a file, which begin and end anywhere (KIP-630)."""
+    """Return whether the records of a message are pieces of a file, which begin and end anywhere
+    (KIP-630).
+    """
     return _has_position(message.root)
 
 
@@ -94,7 +99,7 @@ class _RecordsFieldSink(Sink):
         self._has_snapshot = False
 
     def target(self, emitter: Emitter, owner: str, field: Field) -> str | None:
-        """A local for what is wanted, and for containers of records."""
+        """Return a local for what is wanted, and for containers of records."""
         if isinstance(field.type, Array | Struct):
             return "inner" if holds_records(field.type) else self._snapshot_target(field)
         if owner == _SNAPSHOT:
@@ -102,11 +107,11 @@ class _RecordsFieldSink(Sink):
         return part_of(field)
 
     def begin(self, emitter: Emitter, of: Struct, target: str | None) -> str:
-        """The name by which `target` knows the fields of a snapshot's id."""
+        """Return the name by which `target` knows the fields of a snapshot's id."""
         return _SNAPSHOT if target == _SNAPSHOT else "skipped"
 
     def wants(self, of: Type) -> bool:
-        """Whether there are records below."""
+        """Return whether there are records below."""
         return holds_records(of)
 
     def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
@@ -137,7 +142,7 @@ class RecordsFieldPlaces:
         self._snapshot = "None"
 
     def begin(self, owner: str, of: Struct) -> None:
-        """A struct begins: of those that hold records the fields tell."""
+        """Begin a struct: the fields matter if it contains records."""
         if holds_records(of):
             self._owners.add(owner)
 
@@ -154,9 +159,9 @@ class RecordsFieldPlaces:
             self._parts[part] = target
 
     def topic(self) -> str:
-        """Topic and topic id of the records that come now."""
+        """Return the topic and topic id of the records that come now."""
         return f"{self._parts['topic']}, {self._parts['topic_id']}"
 
     def records_field(self, start: str, stop: str) -> str:
-        """The records field of the records that come now."""
+        """Return the records field of the records that come now."""
         return f"new(RecordsField, ({', '.join(self._parts.values())}, {start}, {stop}, {self._snapshot}))"

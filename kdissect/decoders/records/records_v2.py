@@ -25,7 +25,7 @@ class _RecordError(Exception):
 def iter_records_v2(
     batch: RecordBatch, data: bytes, start: int, end: int, faults: list[RecordFault], *, inside: bool
 ) -> Iterator[Record]:
-    """The records in `data[start:end]`, as many as there are, whatever the batch's count says."""
+    """Yield all records in `data[start:end]`, whatever number the batch states."""
     at = start
     index = 0
     while at < end:
@@ -51,7 +51,7 @@ def _fault(index: int, error: _RecordError, inside: bool) -> RecordFault:
 
 
 def _record(batch: RecordBatch, data: bytes, at: int, stop: int) -> Record:
-    """The record whose bytes behind the length are `data[at:stop]`."""
+    """Return the record whose bytes behind the length are `data[at:stop]`."""
     if at >= stop:
         raise _RecordError("attributes", at, "the record is empty")
     attributes = data[at]
@@ -83,7 +83,7 @@ def _pull(part: str, data: bytes, at: int, stop: int, most: int = 5) -> tuple[in
 
 
 def _bytes(part: str, data: bytes, at: int, stop: int) -> tuple[bytes | None, int]:
-    """Nullable bytes: a length, -1 for null, and so many bytes."""
+    """Return nullable bytes: a length, -1 for null, and the bytes."""
     length, begin = _pull(part, data, at, stop)
     if length < 0:
         if length != -1:

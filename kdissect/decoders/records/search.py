@@ -1,4 +1,4 @@
-"""Finds the next batch where lengths lead nowhere: by its checksum, which no other bytes have by chance."""
+"""Finds the next batch after a wrong length: by its checksum, which no other bytes have by chance."""
 
 import zlib
 
@@ -13,8 +13,8 @@ from kdissect.decoders.records.batch_layout import (
 )
 from kdissect.decoders.records.checksum import crc32c
 
-# Bounds on the work that crafted bytes can cause in one records field, some 20 milliseconds: places that
-# look like a header, and bytes to run checksums over. Real ones are found after a handful of each.
+# Bounds on the work that crafted bytes can cause in one records field, some 20 milliseconds: places that look
+# like a header, and bytes to run checksums over. A real batch is found after a handful of each.
 MAX_CANDIDATES = 60_000
 MAX_CHECKED = 32 << 20
 
@@ -23,7 +23,7 @@ ANY_MAGIC = (CURRENT_MAGIC, 1, 0)
 
 
 class Effort:
-    """What may still be spent on searching one records field, however many batches in it are damaged."""
+    """Remaining effort for searching one records field, however many batches in it are damaged."""
 
     __slots__ = ("bytes", "candidates")
 
@@ -35,7 +35,7 @@ class Effort:
 def find_batch(
     data: bytes, start: int, end: int, magics: tuple[int, ...] = ANY_MAGIC, effort: Effort | None = None
 ) -> int | None:
-    """Offset of the first batch of the first magic of which there is one with a right checksum.
+    """Return the offset of the first batch with a right checksum, of the first magic that has such a batch.
 
     None without, and where `effort` is spent.
     """

@@ -24,9 +24,9 @@ from kdissect.model.record_batch import (
 from kdissect.model.wording import plural
 from kdissect.schema.types import Primitive
 
-# A tree takes some hundred times the memory of its bytes, and nobody reads more.
+# A tree uses some hundred times the memory of its bytes, and a person does not read more.
 MAX_RECORDS = 5000
-MAX_TEXT = 400  # longer text is shown as bytes, which the tree cuts
+MAX_TEXT = 400  # longer text is represented as bytes, which the tree cuts
 
 # Names and types as spec/001 "5.3.1 Record Batch" and "5.3.3 Old Message Format" have them, with widths.
 _BATCH = (
@@ -51,7 +51,7 @@ _CONTENTS = frozenset({"key", "value", "rest", "more records", "nested message"}
 
 
 def nest_records(root: Node, data: bytes, may_be_cut: bool, may_hold_secrets: bool = False) -> None:
-    """Put batches in the place of the contents of the records fields of a tree. Raises nothing.
+    """Replace the contents of a tree's records fields by batches. Raises nothing.
 
     `may_hold_secrets`: keys, values and what could not be read are marked as secret.
     """
@@ -68,7 +68,7 @@ def nest_records(root: Node, data: bytes, may_be_cut: bool, may_hold_secrets: bo
 
 def _conceal(nodes: list[Node]) -> None:
     for node in nodes:
-        is_closed = node.name == "records" and not node.children  # a codec that nobody knows
+        is_closed = node.name == "records" and not node.children  # an unknown codec
         is_content = node.name in _CONTENTS or node.name.startswith("headers[")
         if is_closed or is_content or node.type == "nested message":
             node.is_secret = True
@@ -76,7 +76,7 @@ def _conceal(nodes: list[Node]) -> None:
 
 
 def batch_nodes(data: bytes, start: int, end: int, may_be_cut: bool, *, inside: bool = False) -> list[Node]:
-    """The batches in `data[start:end]`, and what stands between them; together they fill it.
+    """Return the batches in `data[start:end]` and the bytes between them, which together fill it.
 
     `inside` a compressed message there are messages, which are not opened if they are compressed too.
     """
@@ -96,7 +96,9 @@ def batch_nodes(data: bytes, start: int, end: int, may_be_cut: bool, *, inside: 
 
 
 def _apart(nodes: list[Node]) -> list[Node]:
-    """Nodes that do not overlap: a batch whose length reaches over the next one ends where that begins."""
+    """Return nodes that do not overlap: a batch whose length reaches over the next one ends where that
+    begins.
+    """
     for first, second in pairwise(nodes):
         if first.end > second.start:
             first.end = second.start
@@ -249,7 +251,10 @@ def shown(content: bytes) -> str | bytes:
 
 
 def _message_parts(batch: RecordBatch) -> list[Node]:
-    """Key and value of a message of magic 0 or 1; the value of a compressed one holds messages."""
+    """Return the key and value of a message with magic 0 or 1.
+
+    The value of a compressed one contains messages.
+    """
     nodes: list[Node] = []
     at = batch.records_start
     for name in ("key", "value"):
@@ -285,7 +290,7 @@ def _open_wrapper(node: Node, batch: RecordBatch, content: bytes) -> None:
 
 
 def _inner(message: RecordBatch, name: str) -> Node:
-    """A message inside another; one that is compressed itself is not opened: Kafka refuses it."""
+    """Return a message inside another one. If it is compressed itself, it is not opened: Kafka refuses it."""
     if message.codec:
         content = message.data[message.start : message.end]
         return _leaf(name, "nested message", message.start, message.end, content)

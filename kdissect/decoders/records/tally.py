@@ -1,4 +1,4 @@
-"""Counts the batches of a records field of which nothing more is asked than that they are right."""
+"""Counts the batches of a records field if only their correctness matters."""
 
 from struct import Struct
 
@@ -13,15 +13,16 @@ from kdissect.decoders.records.batch_layout import (
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.checksum import crc32c
 
-# batchLength, magic, crc: what of HEADER_V2 tells whether a batch is whole, from LENGTH_AT on.
+# batchLength, magic, crc: the fields of HEADER_V2 that show whether a batch is whole, from LENGTH_AT on.
 _HEAD = Struct(">i4xBI").unpack_from
 _SHORTEST = MIN_SIZE[CURRENT_MAGIC] - OVERHEAD
-# Below it a copy of the bytes costs less than two memoryviews (measured; at 16 KB they cost the same).
+# For a smaller size, a copy of the bytes costs less than two memoryviews (measured: at 16 KB the costs are
+# equal).
 COPIED = 8192
 
 
 def count_batches(data: bytes, start: int, end: int, may_be_cut: bool) -> int:
-    """How many batches stand in `data[start:end]`.
+    """Return how many batches stand in `data[start:end]`.
 
     `may_be_cut` is that of `split_batches`. Raises ValueError where anything at all is wrong with one of
     them, or with what stands between them.
@@ -51,7 +52,7 @@ def _count(data: bytes, at: int, end: int, may_be_cut: bool) -> int:
 
 
 def _others(data: bytes, at: int, end: int, may_be_cut: bool) -> int:
-    """The rest: batches of the old formats, one that is cut."""
+    """Return the number of further batches: batches in the old formats, or a cut one."""
     found = split_batches(data, at, end, may_be_cut=may_be_cut)
     if found.faults or any(batch.faults for batch in found.batches):
         raise ValueError("odd batches")

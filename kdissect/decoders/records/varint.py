@@ -8,9 +8,9 @@ MAX_VARLONG = 10
 
 
 def record_bounds(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """Where the bytes of the record whose length stands at `at` begin and end (spec/001 "5.3.2 Record").
+    """Return where the bytes of the record whose length is at `at` begin and end (spec/001 "5.3.2 Record").
 
-    Raises ValueError, with the reason, where they are not all there.
+    Raises ValueError, with the reason, if bytes are missing.
     """
     length, begin = varint(data, at, end)
     if length < 0 or begin + length > end:
@@ -19,7 +19,7 @@ def record_bounds(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def varint(data: bytes, at: int, end: int, most: int = MAX_VARINT) -> tuple[int, int]:
-    """The zigzag varint at `at` and its end; `most` is its width in bytes.
+    """Return the zigzag varint at `at` and its end; `most` is its width in bytes.
 
     Raises ValueError, with the reason, past `end` and beyond the width.
     """

@@ -1,4 +1,5 @@
-"""Frames as the text of their trees, compiled: what `tree.render` gives of those that `frames` dissects.
+"""Frames as the text of their trees in the native engine, equal to `tree.render` for trees that `frames`
+dissects.
 
 The compiled writer says nothing about frames that do not fit, hold payloads or tags that the schema does not
 know, have text that is not ASCII, or may hold secrets.
@@ -27,18 +28,18 @@ from kdissect.schema.secrets import is_secretive
 from kdissect.schema.types import Array, Field, Message
 
 Meanings: TypeAlias = tuple[dict[int, bytes], dict[bytes, bytes]]
-"""Names of values that are numbers, and of those that are text."""
+"""Names of values that are numbers, and names of text values."""
 Row: TypeAlias = tuple[bytes, bytes, int | None]
 """`name: type` of a field, the type of its elements, and the index of its values' meanings."""
 MessageRows: TypeAlias = "tuple[native.Layout, bytes, list[tuple[list[Row], list[Row]]]]"
-"""Layout; `name: type`; of each struct of the layout its fields and those among its tags."""
+"""Layout, `name: type`, and for each struct its fields and its tagged fields."""
 
 
 @lru_cache(maxsize=CACHE_SIZE)
 def tree_text(api_key: int, api_version: int, is_response: bool, margin: str) -> "native.TreeText | None":
-    """What writes the trees of such frames, each line behind `margin`.
+    """Return the writer of such trees, each line after `margin`.
 
-    None where nothing is compiled, and for frames that may hold secrets or that the schema does not know.
+    None without the native engine, and for frames that may contain secrets or that the schema does not know.
     """
     body = plain_body(api_key, api_version, is_response)
     if not is_compiled or body is None or is_secretive(api_key):
@@ -62,14 +63,14 @@ def tree_text(api_key: int, api_version: int, is_response: bool, margin: str) ->
 
 
 class _Labels:
-    """What stands on the lines of a message; `meanings` grow as fields name them."""
+    """Labels on the lines of a message; `meanings` grow as fields name them."""
 
     def __init__(self) -> None:
         self.meanings: list[Meanings] = []
         self._known: dict[str, int] = {}
 
     def rows(self, message: Message, version: int) -> MessageRows:
-        """The labels of a version of a message."""
+        """Return the labels for one version of a message."""
         made, structs, _ = native_layout(message, version)
         layout = Layout(message, version)
         rows = [
@@ -88,7 +89,7 @@ class _Labels:
         return line.encode(), element.encode(), self._meaning(field)
 
     def _meaning(self, field: Field) -> int | None:
-        """The index of what the values of a field mean, as `tree` says it."""
+        """Return the index of a field's table of meanings, which `tree` uses, too."""
         if field.is_error:
             return self._number("error", {error.code: error.name for error in all_errors()})
         found = enumeration(field.enum) if field.enum else None

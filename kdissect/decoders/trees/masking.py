@@ -33,8 +33,8 @@ def _look(node: Node, sensitive: bool, found: set[int]) -> None:
 def conceal_misread(root: Node, is_known: bool = True) -> None:
     """Mark as secret what may be one in a frame near secrets in which something is odd.
 
-    A secret may have moved into any text, any bytes and any number of more than two bytes, those of the
-    header too. Unless the API `is_known` there may be no header at all.
+    A secret may have moved into any text, any bytes and any number of more than two bytes, including the
+    header's. Unless the API `is_known` there may be no header at all.
     """
     for node in root.walk():
         if isinstance(node.value, Value | list) or (is_known and node.name in _IDS):
@@ -44,7 +44,7 @@ def conceal_misread(root: Node, is_known: bool = True) -> None:
 
 
 def may_be_misread(root: Node) -> bool:
-    """Whether something in a tree does not fit, is beyond reason, or stands under a tag that nobody knows."""
+    """Return whether a part of a tree does not fit, is beyond reason, or is under an unknown tag."""
     return any(map(_does_not_fit, root.walk()))
 
 

@@ -1,4 +1,4 @@
-"""A piece of a message and the bytes it stands in."""
+"""A piece of a message and the bytes that contain it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,11 +10,11 @@ from kdissect.schema.types import Field
 class Node:
     """Bytes `start` to `end` (0-based, end excluded) of the buffer, and what they are.
 
-    The spans of `children` follow each other without a hole and fill the span of their parent. `value` is
-    what the compiled decoder gives: a `Value`, a list, a number ...; `type` is for people (`int16`,
-    `compact string`, `[]FetchTopic`); `field` is the schema's field, for fields. Where the bytes do not
-    fit, `error` is set on the node they were meant for and on every node around it, and what was read
-    before stays. `is_secret` marks bytes without a field that may hold secrets; `masking` knows the others.
+    The spans of `children` follow each other without a hole and fill the span of their parent. `value` is the
+    result of the compiled decoder: a `Value`, a list, a number ... `type` is for people (`int16`, `compact
+    string`, `[]FetchTopic`). `field` is the schema's field, for fields. Where the bytes do not fit, `error`
+    is set on the node they were meant for and on every node around it, and what was read before stays.
+    `is_secret` marks bytes without a field that may contain secrets; `masking` finds other secrets.
     """
 
     __slots__ = ("children", "end", "error", "field", "is_secret", "name", "start", "type", "value")
@@ -35,7 +35,7 @@ class Node:
 
     @property
     def own_error(self) -> DecodeError | None:
-        """The error, where it is of no child."""
+        """The error, if no child has it."""
         return None if any(child.error is self.error for child in self.children) else self.error
 
     def walk(self) -> Iterator["Node"]:
@@ -45,7 +45,7 @@ class Node:
             yield from child.walk()
 
     def find(self, path: str) -> "Node":
-        """The node at a path below this one, as errors print it: `topics[2].name`. Raises KeyError."""
+        """Return the node at a path below this one, as errors print it: `topics[2].name`. Raises KeyError."""
         node = self
         for name in path.replace("[", ".[").split("."):
             if name:
@@ -65,7 +65,7 @@ class Node:
 
 
 class Decompressed(Node):
-    """What compressed bytes hold: here and below spans count in `content`, not in the message."""
+    """Content of compressed bytes: here and below spans count in `content`, not in the message."""
 
     __slots__ = ("content",)
 

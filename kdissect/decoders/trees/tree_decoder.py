@@ -1,7 +1,7 @@
 """Bytes to a tree in which every node knows its bytes: for people, evidence, and naming what does not fit.
 
-Interprets the schema; ten times slower than `compiled`, equal to it in every value. On an error it keeps
-what it has.
+Interprets the schema. It is ten times slower than `compiled`, and equal to it in every value. On an error it
+keeps what it has.
 """
 
 from functools import lru_cache
@@ -23,11 +23,12 @@ from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 
 def dissect(message: Message, version: int, data: bytes, offset: int = 0, *, enter: bool = False) -> Node:
-    """The tree of one version of a message that starts at `offset`. Raises nothing for bytes that do not fit.
+    """Return the tree of a message in one version that starts at `offset`. Raises nothing for bytes that do
+    not fit.
 
-    Then `error` of the root names path, offset and reason, and the nodes around that place have it too.
-    Bytes behind the message are no error: compare `end` with `len(data)`. `enter`: of an array with more
-    elements than there can be, those that are there are told; else none.
+    Then `error` of the root names path, offset and reason, and the nodes around that place have it too. Bytes
+    behind the message are no error: compare `end` with `len(data)`. `enter`: read the existing elements of an
+    array that has more elements than are possible; otherwise none.
     """
     return _Dissector(_layout(message, version), data, offset, _NODES, enter).root()
 
@@ -35,7 +36,7 @@ def dissect(message: Message, version: int, data: bytes, offset: int = 0, *, ent
 def locate(
     message: Message, version: int, data: bytes, offset: int = 0, trust_counts: bool = False
 ) -> DecodeError | None:
-    """The error `dissect` would find, without the memory for a tree. None if the bytes fit.
+    """Return the error `dissect` would find, without the memory for a tree. None if the bytes fit.
 
     `trust_counts`: elements are read although the bytes left are too few for all of them, until they end.
     """
@@ -51,7 +52,7 @@ class Part(NamedTuple):
 
 
 def decode_part(message: Message, version: int, data: bytes, offset: int = 0, *, enter: bool = True) -> Part:
-    """The value that the tree of `dissect` has, without the memory for a tree. Raises nothing."""
+    """Return the value that the tree of `dissect` has, without the memory for a tree. Raises nothing."""
     dissector = _Dissector(_layout(message, version), data, offset, _VALUES, enter)
     return Part(message, dissector.root().value, dissector.stop)
 
@@ -61,14 +62,14 @@ def _layout(message: Message, version: int) -> Layout:
     return Layout(message, version)
 
 
-_NOTHING, _VALUES, _NODES = range(3)  # what is kept
+_NOTHING, _VALUES, _NODES = range(3)  # what the dissector stores
 
 
 class _Dissector:
     """Walks the schema along the bytes. `_open` are the nodes being filled, outermost first.
 
-    Unless all is kept, nodes are forgotten as soon as they are filled: a tree takes some hundred times the
-    memory of its bytes, too much for saying where a large body is wrong.
+    Unless all nodes are stored, they are dropped as soon as they are filled: a tree uses some hundred times
+    the memory of its bytes, which is too much for the position of an error in a large body.
     """
 
     def __init__(
@@ -176,7 +177,7 @@ class _Dissector:
     def _length(self, node: Node, name: str, compact: bool, wide: bool, nullable: bool) -> int:
         """Pull a length or count; -1 is null.
 
-        Raises for a null that is not allowed and other negative ones.
+        Raises for a forbidden null and for other negative numbers.
         """
         start = self._cursor.offset
         if compact:

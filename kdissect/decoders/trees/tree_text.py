@@ -1,4 +1,4 @@
-"""A tree of nodes as lines of text: spans, names, types, values."""
+"""A tree as lines of text: spans, names, types, values."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,10 +15,11 @@ from kdissect.schema.secrets import MASK
 from kdissect.schema.types import Array, Primitive, Struct, Type
 
 TopicName = Callable[[bytes], str | None]
-MAX_BYTES_SHOWN = 32  # of a bytes field; the span says where the rest is
+MAX_BYTES_SHOWN = 32  # of a bytes field (the span shows where it ends)
 API_FIELDS = frozenset({"api_key", "request_api_key"})  # their values are APIs
 MAX_JSON_SHOWN = 400  # characters of a value that is no field
-_PLUMBING = frozenset({"length", "count", "content", "marker"})  # nodes a value's own line already tells
+# nodes that a value's own line already covers
+_PLUMBING = frozenset({"length", "count", "content", "marker"})
 
 
 def render(
@@ -32,8 +33,8 @@ def render(
     """Lines `start..end  name: type = value`, children indented below their parent; `end` is excluded.
 
     Lengths and empty tag sections are left out unless `show_lengths`. Secrets are masked unless
-    `show_secrets`. Text from the wire is quoted with control characters escaped, so that it can do nothing
-    to a terminal. `topic_name` gives the name of a topic id.
+    `show_secrets`. Text from the wire is quoted with control characters escaped, so that it cannot affect a
+    terminal. `topic_name` returns the name of a topic id.
     """
     width = len(str(len(data)))
     secret = frozenset() if show_secrets else secret_nodes(node)
@@ -41,7 +42,7 @@ def render(
 
 
 def quote(text: str) -> str:
-    r"""Text in double quotes; characters that do not print become `\xNN`, `\uNNNN` or `\UNNNNNNNN`."""
+    r"""Return text in double quotes. Characters that do not print become `\xNN`, `\uNNNN` or `\UNNNNNNNN`."""
     shown = "".join(
         character if character.isprintable() and character not in '"\\' else _escape(character)
         for character in text
@@ -59,7 +60,7 @@ def _escape(character: str) -> str:
 
 
 class TreeText:
-    """What a tree's nodes say, in lines or one by one. `secret` are the `id` of nodes to be masked."""
+    """Texts of a tree's nodes, in lines or one by one. `secret` are the `id` of nodes to be masked."""
 
     def __init__(
         self,
@@ -74,7 +75,7 @@ class TreeText:
         self._show_lengths = show_lengths
 
     def lines(self, node: Node, depth: int) -> Iterator[str]:
-        """The lines of a node and all below it."""
+        """Yield the lines of a node and all below it."""
         yield self._line(node, depth)
         error = node.own_error
         if error is not None:
@@ -85,7 +86,7 @@ class TreeText:
                 yield from self.lines(child, depth + 1)
 
     def is_shown(self, parent: Node, child: Node) -> bool:
-        """Whether a child has a line of its own."""
+        """Return whether a child has a line of its own."""
         if self._show_lengths or child.error:
             return True
         if child.name == TAG_SECTION and child.type == "tags":
@@ -101,7 +102,7 @@ class TreeText:
         return f"{span}  {'  ' * depth}{node.name}: {node.type}{' = ' if value else ''}{value}"
 
     def value(self, node: Node) -> str:
-        """What stands behind the name and type of a node; empty where there is nothing to say."""
+        """Return the text after the name and type of a node; empty without one."""
         if node.error and node.value is None:
             return ""
         if id(node) in self._secret and node.value is not None:
@@ -135,7 +136,7 @@ class TreeText:
 
 
 def _count(node: Node) -> str:
-    """As it stands on the wire: fewer elements may be there."""
+    """Return the count on the wire: there may be fewer elements."""
     length = next((child.value for child in node.children if child.name == "count"), len(node.value))
     return plural(length, "element")
 
@@ -168,7 +169,7 @@ def _json(value: Any) -> str:
 
 
 def _meaning(node: Node) -> str:
-    """The name of an error code, an enumerated value or an API."""
+    """Return the name of an error code, an enumerated value or an API."""
     field = node.field
     if field is None or not isinstance(node.value, int | str):
         return ""

@@ -40,7 +40,7 @@ class Refinder:
         self.found: Found | None = None
 
     def feed(self, packets: Sequence[PlainPacket]) -> bool:
-        """Look through packets; whether it makes no sense to go on."""
+        """Search packets, and return whether further packets are useless."""
         is_due = False
         for packet, segment in zip(packets, self._parser.parse_batch(packets), strict=True):
             if segment is None or segment[0] != self._flow or not segment[5]:
@@ -58,7 +58,7 @@ class Refinder:
         return self.found is not None or self._behind > LATE_BYTES
 
     def give_up(self) -> Found:
-        """What there is, now that no more packets come."""
+        """Return the result, because no more packets come."""
         return self.found or Found(b"", (), "its bytes are not where they were: the file was changed")
 
     def _try(self) -> None:
@@ -66,7 +66,7 @@ class Refinder:
         length = want.captured + _PREFIX
         known = min(want.captured, MARK_BYTES)
         for start, payload, at in self._starts:
-            # A packet may hold thousands of frames of one size: most are told apart where they lie.
+            # A packet may contain thousands of frames of one size: most are distinguished in place.
             head = payload[at + _PREFIX : at + _PREFIX + known]
             if len(head) == known and crc32c(head) != want.mark:
                 continue
@@ -78,7 +78,7 @@ class Refinder:
 
 
 def _places(payload: bytes, head: bytes) -> Iterator[int]:
-    """Offsets at which the size of the frame stands, or as much of it as the payload has left."""
+    """Yield offsets of the frame's size in the payload, also of a beginning of it at the payload's end."""
     at = payload.find(head)
     while at >= 0:
         yield at
@@ -89,7 +89,7 @@ def _places(payload: bytes, head: bytes) -> Iterator[int]:
 
 
 def _assemble(pieces: Sequence[_Piece], start: int, length: int) -> tuple[bytes, list[Span]]:
-    """The bytes from a sequence number on, as far as they follow each other without a hole."""
+    """Return the bytes from a sequence number on, as far as they follow each other without a hole."""
     placed = sorted((((seq - start + _HALF) & _MASK) - _HALF, ref, payload) for seq, payload, ref in pieces)
     parts: list[bytes] = []
     spans: list[Span] = []

@@ -1,4 +1,5 @@
-"""An append-only index of exchanges: columns of what a list shows; bodies are read again when asked for.
+"""An append-only index of exchanges: columns of the values that a list shows. Bodies are read again on
+demand.
 
 `extend` takes what a `LogWriter` packed, here or in another process. Rows count from 0 in the order of
 completion; `row + 1` is the number that `kdissect inspect` gives. `exchange(row)` makes an `Exchange` whose
@@ -47,7 +48,7 @@ class ExchangeLog:
         # The one name that is known beforehand: what its records hold is masked by it.
         self.topic_names: dict[bytes, str] = {METADATA_TOPIC_ID: METADATA_TOPIC}
         self.schemas: Schemas | None = None
-        """What decodes keys and values of records."""
+        """The decoder of record keys and values."""
         self.start_ns = 0
         """Time of the capture's first packet."""
         self.troubled = bytearray()
@@ -157,59 +158,59 @@ class ExchangeLog:
     # one row
 
     def exchange(self, row: int) -> Exchange:
-        """An exchange; its frames read their bytes when they are looked at."""
+        """Return an exchange, whose frames read their bytes on access."""
         return LoggedExchange(self, row)
 
     def connection(self, row: int) -> ConnectionInfo:
-        """The connection of an exchange, as far as it is known by now."""
+        """Return the connection of an exchange, as far as it is known by now."""
         return self.connections[self.columns["connection"][row]]
 
     def api_key(self, row: int) -> int | None:
-        """API key; None where the wire does not show it."""
+        """Return API key; None where the wire does not show it."""
         return None if self.columns["flags"][row] & columns.NO_KEY else self.columns["api_key"][row]
 
     def api_version(self, row: int) -> int | None:
-        """API version."""
+        """Return API version."""
         return None if self.columns["flags"][row] & columns.NO_VERSION else self.columns["api_version"][row]
 
     def correlation_id(self, row: int) -> int | None:
-        """Correlation id."""
+        """Return the correlation id."""
         if self.columns["flags"][row] & columns.NO_CORRELATION:
             return None
         return self.columns["correlation_id"][row]
 
     def client_id(self, row: int) -> str | None:
-        """Client id of the request header."""
+        """Return the client id of the request header."""
         return self._client_ids[self.columns["client_id"][row]]
 
     def is_token(self, row: int) -> bool:
-        """Whether the frames are bare SASL tokens."""
+        """Return whether the frames are bare SASL tokens."""
         return bool(self.columns["flags"][row] & columns.IS_TOKEN)
 
     def has_side(self, row: int, side: str) -> bool:
-        """Whether the frame of a side was captured."""
+        """Return whether the frame of a side was captured."""
         flag = columns.HAS_REQUEST if side == "request" else columns.HAS_RESPONSE
         return bool(self.columns["flags"][row] & flag)
 
     def state(self, row: int) -> State:
-        """What became of the request."""
+        """Return the state of the request."""
         flags = self.columns["flags"][row]
         return State.INCOMPLETE if flags & columns.IS_INCOMPLETE else STATES[flags & STATE_MASK]
 
     def is_odd(self, row: int) -> bool:
-        """Whether the exchange has anomalies."""
+        """Return whether the exchange has anomalies."""
         return bool(self.columns["flags"][row] & columns.IS_ODD)
 
     def anomalies(self, row: int) -> Anomalies:
-        """Anomalies of the exchange, its request and its response; none where too many rows have some."""
+        """Return anomalies of the exchange, its request and its response; none if too many rows have some."""
         return self._anomalies.get(row, _NO_ANOMALIES)
 
     def errors(self, row: int) -> tuple[int, ...]:
-        """Error codes anywhere in the response, without 0."""
+        """Return error codes anywhere in the response, without 0."""
         return self._errors[self.columns["errors"][row]]
 
     def topics(self, row: int) -> tuple[str, ...]:
-        """Topics by name, also those that stand there by an id whose name is known by now."""
+        """Return topics by name, including topics whose id has a known name by now."""
         topics = self._topics[self.columns["topics"][row]]
         ids = self._topic_ids[self.columns["topic_ids"][row]]
         if not ids or len(topics) >= len(ids):
@@ -218,21 +219,21 @@ class ExchangeLog:
         return tuple(dict.fromkeys((*topics, *named)))
 
     def topic_of_records(self, records: RecordSet) -> str | None:
-        """Return the topic of the id of a records field, as far as the name is known by now."""
+        """Return the topic of a records field's id, if the name is known by now."""
         return self.topic_names.get(records.records_field.topic_id or b"")
 
     def topic_texts(self, row: int) -> tuple[str, ...]:
-        """Topics for people: names, or the ids where no name is known."""
+        """Return topics for people: names, or ids without a known name."""
         ids = self._topic_ids[self.columns["topic_ids"][row]]
         return self.topics(row) or tuple(topic_id_text(number) for number in ids)
 
     def summary(self, row: int) -> Summary:
-        """What a list tells of both bodies."""
+        """Return the facts about both bodies that a list shows."""
         topics = self._topics[self.columns["topics"][row]]
         return Summary(self.errors(row), topics, self._topic_ids[self.columns["topic_ids"][row]], None, True)
 
     def time_ns(self, row: int) -> int:
-        """Time of the request's first byte; of the response's where there is no request."""
+        """Return the time of the request's first byte, or of the response's without a request."""
         side = "request" if self.columns["flags"][row] & columns.HAS_REQUEST else "response"
         return self.columns[f"{side}_time"][row]
 
@@ -249,27 +250,27 @@ class ExchangeLog:
         return None if found == columns.NOT_KNOWN else found
 
     def delay_ns(self, row: int) -> int | None:
-        """How long retransmissions held the exchange up, as `Exchange.delay_ns`; None also where too many
-        rows have some.
+        """Return how long retransmissions held the exchange up, as `Exchange.delay_ns`; None also where too
+        many rows have some.
         """
         if self.columns["flags"][row] & columns.IS_DELAYED:
             return self._delays.get(row)
         return None if self.latency_ns(row) is None else 0
 
     def bytes_on_wire(self, row: int, side: str) -> int | None:
-        """Size of a side's frame with its size prefix; None where there is none."""
+        """Return the size of a side's frame with its size prefix; None without one."""
         return self.columns[f"{side}_size"][row] + 4 if self.has_side(row, side) else None
 
     def codes(self, row: int) -> tuple[str, ...]:
-        """Codes of the findings about an exchange."""
+        """Return codes of the findings about an exchange."""
         return self._codes.get(row, ())
 
     def frame(self, row: int, side: str) -> LoggedFrame | None:
-        """A frame that reads its bytes when they are looked at."""
+        """Return a frame that reads its bytes when they are looked at."""
         return LoggedFrame(self.want(row, side), self.store) if self.has_side(row, side) else None
 
     def want(self, row: int, side: str) -> Want:
-        """What is needed to find a frame again."""
+        """Return the facts that are needed to find a frame again."""
         get, flags = self.columns, self.columns["flags"][row]
         is_request = side == "request"
         size = get[f"{side}_size"][row]
@@ -292,7 +293,7 @@ class ExchangeLog:
     # many rows
 
     def row_of(self, connection: str, ordinal: int) -> int | None:
-        """The row of an exchange by its identity; None where it is not known (yet)."""
+        """Return the row of an exchange by its identity; None if it is not known (yet)."""
         number = self._by_id.get(connection)
         if number is None:
             return None
@@ -303,11 +304,13 @@ class ExchangeLog:
         return None if found == _NOWHERE else found
 
     def connection_number(self, connection: str) -> int | None:
-        """Index of a connection in `connections` by its id."""
+        """Return the index of a connection in `connections` by its id."""
         return self._by_id.get(connection)
 
     def rows_of(self, connection: str) -> list[int]:
-        """Rows of a connection's exchanges, in the order of its requests; orphan responses behind them."""
+        """Return rows of a connection's exchanges, in the order of its requests, with orphan responses after
+        them.
+        """
         number = self._by_id.get(connection)
         if number is None:
             return []
@@ -315,12 +318,14 @@ class ExchangeLog:
         return [row for row in self._rows_of[number] if row != _NOWHERE] + [row for _, row in orphans]
 
     def row_at(self, time_ns: int) -> int:
-        """The first row that began at a time or later, by the order of completion; the last if none did."""
+        """Return the first row that began at a time or later, by the order of completion, or the last row."""
         by_time = bisect_left(range(len(self)), time_ns, key=self.time_ns)
         return max(0, min(by_time, len(self) - 1))
 
     def point_before(self, file: int, packet: int) -> ResumePoint | None:
-        """Where to begin reading a file to see a packet, and some before it that may carry parts of it."""
+        """Return where to begin reading a file to see a packet, and some before it that may carry parts of
+        it.
+        """
         packets, points = self.points.get(file, (array("Q"), []))
         at = bisect_left(packets, packet) - 2  # one further back: fragments, and segments out of order
         return points[at] if at >= 0 else None
@@ -331,13 +336,13 @@ _WITHOUT_ANSWER = (STATES.index(State.UNANSWERED), STATES.index(State.ORPHAN_RES
 
 
 def find_flag(flags: bytearray, row: int, step: int) -> int | None:
-    """The next row behind (`step` 1) or before (-1) a row whose byte is 1."""
+    """Return the next row behind (`step` 1) or before (-1) a row whose byte is 1."""
     at = flags.find(1, row + 1) if step > 0 else flags.rfind(1, 0, max(row, 0))
     return None if at < 0 else at
 
 
 def find_in(flags: bytearray, row: int, step: int, shown: Sequence[int] | None) -> int | None:
-    """The same among some rows, ascending; None for all."""
+    """Return the same among some rows, ascending; None for all."""
     while True:
         found = find_flag(flags, row, step)
         if found is None or shown is None:
@@ -349,7 +354,7 @@ def find_in(flags: bytearray, row: int, step: int, shown: Sequence[int] | None) 
 
 
 class LoggedExchange(Exchange):
-    """A row of a log as an exchange. Its summaries are those of the log: of both sides together."""
+    """A row of a log as an exchange. Its summaries come from the log, for both sides together."""
 
     __slots__ = ("_log", "row")
 
@@ -384,11 +389,11 @@ class LoggedExchange(Exchange):
             self.response.anomalies = list(response) or None
 
     def request_summary(self, is_listed: bool = False) -> Summary:
-        """Topics of both sides; for a line of the list what its frame has."""
+        """Return the topics of both sides, or the frame's summary for a line of the list."""
         return super().request_summary(True) if is_listed else self._log.summary(self.row)
 
     def response_summary(self, is_listed: bool = False) -> Summary:
-        """Error codes, and topics of both sides; for a line of the list what its frame has."""
+        """Return error codes and topics of both sides, or the frame's summary for a line of the list."""
         return super().response_summary(True) if is_listed else self._log.summary(self.row)
 
     @property
@@ -402,9 +407,9 @@ class LoggedExchange(Exchange):
         return self._log.delay_ns(self.row)
 
     def topics(self) -> tuple[str, ...]:
-        """Topics by name, also those of ids."""
+        """Return topics by name, including topics with ids."""
         return self._log.topics(self.row)
 
     def codes(self) -> tuple[str, ...]:
-        """Codes of the findings about it."""
+        """Return codes of the findings about it."""
         return self._log.codes(self.row)

@@ -1,4 +1,5 @@
-"""What the log of exchanges stores of each: numbers in columns, and indexes into tables of what repeats.
+"""Data that the log of exchanges stores for each one: numbers in columns, and indexes into tables of repeated
+values.
 
 An exchange takes about 140 bytes so, without an object of its own: a million of them 140 MB.
 """
@@ -26,7 +27,7 @@ COLUMNS = {
     "errors": "I",  # indexes into the tables of tuples
     "topics": "I",
     "topic_ids": "I",
-    "rtt": "q",  # nanoseconds, NOT_KNOWN where it is not
+    "rtt": "q",  # nanoseconds, NOT_KNOWN if unknown
     **{
         f"{side}_{name}": code
         for side in ("request", "response")
@@ -59,30 +60,30 @@ NO_CORRELATION = 1 << 13
 IS_DELAYED = 1 << 14
 IS_INCOMPLETE = 1 << 15  # of a complete one: the stream ended inside the response
 
-# Bytes at the beginning of a frame whose checksum tells it from others that begin alike.
+# Bytes at the beginning of a frame whose checksum distinguishes it from frames with an equal beginning.
 MARK_BYTES = 64
 # Different values kept of each thing that repeats: a peer that sends a new name each time must not fill the
-# memory. What comes later is shown as `MORE`.
+# memory. Later values appear as `MORE`.
 MAX_VALUES = 1 << 18
 MAX_VALUE_ITEMS = 10_000
-# Exchanges whose anomalies are kept in words; of others only that there are some.
+# Exchanges whose anomalies are stored in words. For further ones the log stores only that there are some.
 MAX_ODD = 200_000
-# Exchanges that retransmissions held up, of which is kept for how long: 100 bytes each.
+# Exchanges that retransmissions delayed, with the stored time: 100 bytes each.
 MAX_DELAYED = 200_000
 NOT_KNOWN = -1
-MORE = "(more names than are kept)"
+MORE = "(more names than fit)"
 
 Anomalies = tuple[Sequence[Anomaly], Sequence[Anomaly], Sequence[Anomaly]]
-"""Those of the exchange, of its request and of its response."""
+"""Columns of the exchange, its request and its response."""
 
 
 class Batch(NamedTuple):
     """Exchanges on their way from a `LogWriter` to an `ExchangeLog`, in plain values that can be pickled.
 
-    `columns` by name, as bytes; `connections` new or changed, by index; `client_ids`, `errors`, `topics` and
-    `topic_ids` what is new in the tables; by row, for the few that have some, `anomalies`, `captured` (bytes
-    captured of request and response) and `delays` (nanoseconds); `points` where reading of a file can begin;
-    `names` of topic ids.
+    `columns` by name, as bytes. `connections` are new or changed ones, by index. `client_ids`, `errors`,
+    `topics` and `topic_ids` are new entries of the tables. By row, for the few that have some: `anomalies`,
+    `captured` (bytes captured of request and response) and `delays` (nanoseconds). `points` are positions at
+    which reading a file can begin. `names` are topic names by id.
     """
 
     columns: dict[str, bytes]
@@ -100,14 +101,14 @@ class Batch(NamedTuple):
 
 
 class Interned:
-    """Values by number, those that are new since the last `take` apart. Number 0 is `first`."""
+    """Values by number, with a separate list of new values since the last `take`. Number 0 is `first`."""
 
     def __init__(self, first: Hashable, overflow: Hashable) -> None:
         self._numbers: dict[Any, int] = {first: 0, overflow: 1}
         self._new: list[Any] = [first, overflow]
 
     def number(self, value: Any) -> int:
-        """The number of a value; 1 where there are too many."""
+        """Return the number of a value; 1 if there are too many."""
         found = self._numbers.get(value)
         if found is None:
             if len(self._numbers) >= MAX_VALUES:
@@ -117,7 +118,7 @@ class Interned:
         return found
 
     def take(self) -> list[Any]:
-        """What is new."""
+        """Return the new values."""
         new, self._new = self._new, []
         return new
 

@@ -27,8 +27,8 @@ _Signature = tuple[object, ...]
 class LogWriter:
     """`add` exchanges, then `take` what there is of them so far.
 
-    `put` keeps frames that are not in a file that can be read again, which `can_read_again` tells of a file
-    by its index; it gives a number by which the frame is found. Exchanges of APIs that `are_added` are left
+    `put` stores a frame and returns a number by which it is found. It is used for frames of files that cannot
+    be read again, which `can_read_again` decides by file index. Exchanges of APIs that `are_added` are left
     to `add` by `take_block`, for who looks at each of them.
     """
 
@@ -72,7 +72,7 @@ class LogWriter:
         return len(self._columns["flags"]) + (0 if self._compiled is None else self._compiled.rows)
 
     def add(self, exchange: Exchange) -> int:
-        """Take an exchange; gives its row."""
+        """Take an exchange and return its row."""
         self._settle()
         row = self._rows
         self._rows = row + 1
@@ -98,7 +98,10 @@ class LogWriter:
         return row
 
     def take_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Take exchanges of a block from one on; gives the next one that is for `add`. Compiled only."""
+        """Take exchanges of a block from one on, and return the number of the next one for `add`.
+
+        Compiled only.
+        """
         if self._compiled is None:
             return start
         at = self._compiled.take_block(block, start)
@@ -106,7 +109,9 @@ class LogWriter:
         return at
 
     def connection(self, info: ConnectionInfo) -> int:
-        """The number of a connection, whether it has exchanges or not; changes of it are told."""
+        """Return the number of a connection, with or without exchanges, and note its changes for the next
+        batch.
+        """
         number = self._numbers.get(info.id)
         if number is None:
             number = self._numbers[info.id] = len(self._numbers)
@@ -128,7 +133,10 @@ class LogWriter:
         self._points.append((file, point))
 
     def take(self, names: dict[bytes, str] | None = None, start_ns: int = 0) -> Batch:
-        """What was added since the last time. `names` of topic ids, `start_ns` time of the first packet."""
+        """Return the additions since the last call.
+
+        `names` of topic ids, `start_ns` time of the first packet.
+        """
         self._settle()
         batch = Batch(
             {name: column.tobytes() for name, column in self._columns.items()},
@@ -156,17 +164,17 @@ class LogWriter:
                 self._columns[name].frombytes(data)
 
     def _plain_connection(self, info: ConnectionInfo) -> int | None:
-        """Its number, where its frames stand in packets as they are."""
+        """Return its number, where its frames stand in packets as they are."""
         return self.connection(info) if info.tls is None else None
 
     def _readers_of(self, api_key: int, api_version: int) -> tuple[Summarizer, Summarizer] | None:
-        """What reads bodies; None for exchanges that `add` takes."""
+        """Return the readers of both bodies; None for exchanges that `add` takes."""
         if self._are_added(api_key):
             return None
         return request_summarizer(api_key, api_version), response_summarizer(api_key, api_version)
 
     def _facts(self, asked: Summary, answered: Summary | None) -> tuple[int, int, int]:
-        """Numbers of errors, topics and topic ids."""
+        """Return numbers of errors, topics and topic ids."""
         answered = NO_SUMMARY if answered is None else answered
         return (
             self._errors.number(answered.errors),
@@ -175,7 +183,7 @@ class LogWriter:
         )
 
     def _kept(self, exchange: Exchange, frame: Frame) -> int | None:
-        """The number by which a frame is found that cannot be read again; None for one that can."""
+        """Return the number by which a frame is found that cannot be read again; None for one that can."""
         if self._put is None:
             return None
         can_read_again = self._can_read_again(frame.first_ref >> FILE_SHIFT)
@@ -252,7 +260,7 @@ def _flags(exchange: Exchange) -> int:
 
 
 def _signature(info: ConnectionInfo) -> _Signature:
-    """What is shown of an open connection beside its exchanges."""
+    """Return the values that a list shows of an open connection besides its exchanges."""
     return (
         info.kind,
         info.client_id,

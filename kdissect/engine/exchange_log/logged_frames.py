@@ -1,4 +1,4 @@
-"""Frames of a log: like those of an analyzer, but their bytes are read when looked at."""
+"""Frames of a log: like an analyzer's frames, but their bytes are read on access."""
 
 from typing import NamedTuple, Protocol
 
@@ -9,8 +9,8 @@ from kdissect.session.info import ConnectionInfo
 class Want(NamedTuple):
     """A frame to be found again.
 
-    `captured` of `size` bytes were there without a hole; `mark` is the checksum of the first `MARK_BYTES` of
-    them, or with `is_kept` their block in the spool. Both sizes are without the frame's own size prefix.
+    `captured` of `size` bytes existed without a hole. `mark` is the checksum of the first `MARK_BYTES` ones,
+    or with `is_kept` their block in the spool. Both sizes are without the frame's own size prefix.
     """
 
     connection: ConnectionInfo
@@ -34,9 +34,9 @@ class Span(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A frame's content without its size prefix; `spans` tell the packets, where they are known.
+    """A frame's content without its size prefix; `spans` are its packets, if known.
 
-    `why` says what went wrong; then `data` is empty.
+    `why` is the reason of a failure, with empty `data`.
     """
 
     data: bytes
@@ -48,11 +48,11 @@ class FrameStore(Protocol):
     """Finds the bytes of frames again. Raises nothing."""
 
     def find(self, want: Want) -> Found:
-        """The frame, or why it cannot be had."""
+        """Return the frame, or the reason why it cannot be read."""
 
 
 class LoggedFrame(Frame):
-    """A frame whose `data` is fetched when it is looked at; `found` tells its packets, too."""
+    """A frame whose `data` is fetched on access; `found` has its packets, too."""
 
     __slots__ = ("_found", "_store", "want")
 
@@ -69,15 +69,15 @@ class LoggedFrame(Frame):
 
     @property
     def found(self) -> Found:
-        """What was found."""
+        """The result of the search."""
         if self._found is None:
             store = self._store
-            self._found = Found(b"", (), "it was not kept") if store is None else store.find(self.want)
+            self._found = Found(b"", (), "it was dropped") if store is None else store.find(self.want)
         return self._found
 
     @property
     def data(self) -> bytes:  # type: ignore[override]
-        """The content; empty where it cannot be had any more."""
+        """The content; empty if it cannot be read any more."""
         return self.found.data
 
     @property

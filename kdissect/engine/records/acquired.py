@@ -1,7 +1,7 @@
 """Which of the records that a ShareFetch answer carries it gives to its member (KIP-932).
 
-The answer carries whole batches. `AcquiredRecords` behind them says which offsets the member acquired, and
-how often each was delivered with this one; the others are none of its business.
+The answer carries whole batches. `AcquiredRecords` after them contain the offsets that the member acquired,
+and the delivery count of each. It must ignore other offsets.
 """
 
 from bisect import bisect_right
@@ -19,7 +19,7 @@ Place = tuple[bytes | None, int | None]
 
 
 class Delivery(NamedTuple):
-    """Of one record: whether it was acquired, and which delivery of it this is; None where nobody knows."""
+    """Delivery of one record: whether the member acquired it, and which delivery this is; None if unknown."""
 
     acquired: bool | None
     number: int | None
@@ -32,7 +32,7 @@ class Acquired:
     """The ranges acquired of one partition. Without `is_whole` the answer was captured in part."""
 
     def __init__(self, rows: Iterable[Any] = (), *, is_whole: bool = False) -> None:
-        # Brokers send them in order, without overlaps (FET011 tells of others: there the last one counts).
+        # Brokers send them in order, without overlaps (FET011 reports overlaps: there the last range counts).
         ranges = [
             (row.first_offset, row.last_offset, row.delivery_count) for row in rows if hasattr(row, _LAST)
         ]
@@ -42,14 +42,14 @@ class Acquired:
         self.is_whole = is_whole
 
     def of(self, offset: int) -> Delivery:
-        """What the answer says of the record at an offset."""
+        """Return the response's delivery of the record at an offset."""
         at = bisect_right(self._firsts, offset) - 1
         if at < 0 or self._ranges[at][1] < offset:
             return self._missing
         return Delivery(True, self._ranges[at][2])
 
     def count(self, batch: RecordBatch) -> int:
-        """How many records of a batch were acquired, by its header.
+        """Return how many records of a batch were acquired, by its header.
 
         Offsets that no record has any more, as in a compacted batch, count up to the number of its records.
         """
@@ -66,14 +66,18 @@ _UNSAID = Acquired()
 
 
 class AcquiredRecords:
-    """Finds what an answer says of its records fields; the body is looked at once for all of them."""
+    """Finds the deliveries of a response for each of its records fields, and reads the body once for all of
+    them.
+    """
 
     def __init__(self) -> None:
         self._exchange: Exchange | None = None
         self._found: dict[Place, Acquired] = {}
 
     def of(self, records: RecordSet) -> Acquired | None:
-        """Of one records field; None for those of other APIs, whose records are all meant for who asked."""
+        """Return the deliveries of one records field; None for other APIs, whose records are all meant for
+        the client.
+        """
         exchange = records.exchange
         if exchange.api_key != SHARE_FETCH:
             return None
@@ -83,7 +87,7 @@ class AcquiredRecords:
 
 
 def _acquired(exchange: Exchange) -> dict[Place, Acquired]:
-    """The ranges by topic id and partition."""
+    """Return the ranges by topic id and partition."""
     body = exchange.bodies()[1]
     is_whole = body is not None and body.fits
     value = body.value if body is not None and body.fits else _part(exchange)

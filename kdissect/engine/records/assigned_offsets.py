@@ -17,7 +17,7 @@ Place = tuple[str | bytes | None, int | None]
 
 
 class LogOffsets:
-    """The offsets of the records of one field, in their order.
+    """The offsets of a field's records, in their order.
 
     A batch of magic 2 has the offsets of its records counted from its first one. Messages of magic 0 and 1
     are numbered by the broker one by one (`LogValidator` of Kafka).
@@ -27,13 +27,15 @@ class LogOffsets:
         self._next = base
 
     def of(self, batch: RecordBatch, number: int, record: Record) -> int | None:
-        """The offset of a record and its number in its batch; None if no response says it."""
+        """Return the offset of a record and its number in its batch; None if no response says it."""
         if self._next is None:
             return None
         return self._next + (record.offset - batch.base_offset if batch.magic >= _CURRENT_MAGIC else number)
 
     def skip(self, batch: RecordBatch, records: int, is_whole: bool) -> None:
-        """Go on after a batch of which so many records were read; `is_whole`: there are no others in it."""
+        """Continue after a batch of which `records` records were read; `is_whole`: it has no other
+        records.
+        """
         if self._next is None:
             return
         if batch.magic >= _CURRENT_MAGIC:
@@ -43,18 +45,20 @@ class LogOffsets:
 
 
 class AssignedOffsets:
-    """Finds the offset that a broker assigned to the first record of each partition of a Produce request."""
+    """Finds the offset that a broker assigned to the first record of each partition in a Produce request."""
 
     def __init__(self) -> None:
         self._exchange: Exchange | None = None
         self._found: dict[Place, int] = {}
 
     def of(self, records: RecordSet) -> LogOffsets | None:
-        """The offsets of one records field; None for an API whose records have their offsets in the log."""
+        """Return the offsets of one records field; None for an API whose records have their offsets in the
+        log.
+        """
         return LogOffsets(self.base(records)) if records.exchange.api_key == PRODUCE else None
 
     def base(self, records: RecordSet) -> int | None:
-        """The offset of the first record of a field of Produce; None if no response says it."""
+        """Return the offset of a Produce field's first record; None if no response contains it."""
         if records.exchange is not self._exchange:
             self._exchange, self._found = records.exchange, _assigned(records.exchange)
         field = records.records_field
@@ -62,7 +66,7 @@ class AssignedOffsets:
 
 
 def _assigned(exchange: Exchange) -> dict[Place, int]:
-    """Offsets by topic and partition, of those that the broker took."""
+    """Return offsets by topic and partition, of accepted batches."""
     body = exchange.bodies()[1]
     if body is None or not body.fits:
         return {}

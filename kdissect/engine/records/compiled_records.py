@@ -1,6 +1,6 @@
 """Records fields to rows by the compiled hot path: many fields at a time, without an object for each record.
 
-What the compiled part asks of Python stands here, and what becomes of fields that it leaves to Python.
+Callbacks from the native engine to Python, and the handling of fields that it leaves to Python.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,8 +27,8 @@ from kdissect.session.info import ConnectionInfo
 
 HeldField = tuple[Exchange, Frame, str | None, bytes | None, int, int, int]
 """A records field: topic, its id, partition, where it begins and ends in the frame."""
-# What `take_exchange` answers: there is nothing to do; there is enough to `close`; the caller has to look for
-# the fields and `add` them.
+# Results of `take_exchange`: no work is left, there is enough to `close`, or the caller must find the fields
+# and `add` them.
 TAKEN, ENOUGH, LOOK = range(3)
 
 Way = tuple[bool, str, "native.Layout | None"]
@@ -36,11 +36,11 @@ Way = tuple[bool, str, "native.Layout | None"]
 WayOfRows = tuple[Way, "native.PartitionRows | None"]
 """The same, and what reads the response to records that a producer sends."""
 ExchangeRow = tuple[ConnectionInfo, int, str | None, Frame | None, int, Frame | None, int]
-"""Connection, ordinal, client id; request, response, and where the body begins in each."""
+"""Connection, ordinal, client id, request, response, and where the body begins in each."""
 
 
 class ExchangeQuestions(NamedTuple):
-    """What is asked of objects, once each."""
+    """Callbacks about objects, called once for each."""
 
     kind: Callable[[Exchange], tuple[int | None, int | None]]
     """API and version."""
@@ -52,7 +52,7 @@ class ExchangeQuestions(NamedTuple):
 
 
 class NameQuestions(NamedTuple):
-    """What is asked once a kind of body, a topic id, a file, a topic."""
+    """Callbacks that are called once for each kind of body, topic id, file or topic."""
 
     way: Callable[[int, int], WayOfRows | None]
     name: Callable[[Exchange, Frame, bytes], str | None]
@@ -63,22 +63,24 @@ class NameQuestions(NamedTuple):
 
 
 class BatchQuestions(NamedTuple):
-    """What is asked of batches that are compressed, or cut."""
+    """Callbacks about compressed or cut batches."""
 
     limits: Callable[[], tuple[tuple[int, int, int], tuple[int, int]]]
     """`growth` and `usual_growth`."""
     gzip: Callable[[], int]
     """Gives from how many bytes on a member is Python's, which has a faster library."""
     lz4: Callable[[], Callable[[bytes], bytes]]
-    """Gives the library's function for frames whose content is bounded by their length."""
+    """Returns the library's function for frames whose content is bounded by their length."""
     zstd: Callable[[], Callable[[bytes, int, bool, bool], bytes]]
-    """Gives the library's function for frames that tell their size, or are small: the decompressor is used by
-    nobody else, as one that two threads share corrupts what it gives.
+    """Returns the library's function for frames that contain their size, or are small. No other caller may
+    use the decompressor: sharing it between threads corrupts its output.
     """
     decompress: Callable[[int, bytes, int], bytes | None]
-    """The records of a batch; None where they are more bytes than so many, or not what the codec writes."""
+    """The records of a batch; None if they exceed the byte limit, or if the codec does not write such
+    data.
+    """
     rest_fits: Callable[[bytes, int, int, bool], bool]
-    """Whether bytes behind the batches of a field are the beginning of one that may be cut."""
+    """Whether bytes after the batches of a field are the beginning of one that may be cut."""
 
 
 _EXCHANGES = ExchangeQuestions(
@@ -125,7 +127,7 @@ class CompiledRecords(Generic[_Made]):
         """Hold what an exchange has: TAKEN, ENOUGH or LOOK."""
         self.take_block = self._held.take_block
         """Hold what the chosen exchanges of a block have, from one on: the next one, with TAKEN, or ENOUGH
-        before it, or LOOK where it is for `take_exchange`, if it is chosen.
+        before it, or LOOK if it is for `take_exchange`, if it is chosen.
         """
         self._assigned = AssignedOffsets()
         self._take = take
@@ -133,12 +135,12 @@ class CompiledRecords(Generic[_Made]):
         self._note = note
 
     def add(self, records: RecordSet) -> bool:
-        """Hold one field; whether there is enough."""
+        """Store one field, and return whether there is enough to `close`."""
         base = None if records.is_response else self._assigned.base(records)
         return self._held.add(records, records.exchange, records.is_response, records.records_field, base)
 
     def close(self) -> Iterator[_Made]:
-        """Decode what is held."""
+        """Decode the stored fields."""
         while (stopped := self._held.decode()) is not None:
             yield from self._take(False)
             if stopped is True:
@@ -152,7 +154,7 @@ class CompiledRecords(Generic[_Made]):
 
 
 def _record_set(found: RecordSet | HeldField) -> RecordSet:
-    """A field that has to be read the other way."""
+    """Return a field that has to be read the other way."""
     if isinstance(found, RecordSet):
         return found
     exchange, frame, topic, topic_id, partition, start, end = found
@@ -161,8 +163,8 @@ def _record_set(found: RecordSet | HeldField) -> RecordSet:
 
 
 def way(api_key: int, api_version: int) -> WayOfRows | None:
-    """`way_to_batches`, but that Python reads records of which the body says which were acquired, and those
-    of a Produce whose response it reads.
+    """Return `way_to_batches`, except that Python reads records whose acquisition depends on the body, and
+    records of a Produce whose response it reads.
     """
     transfers = transfer_rows(api_key, api_version) if api_key == PRODUCE else None
     needs_slow_path = api_key == SHARE_FETCH or (api_key == PRODUCE and transfers is None)
@@ -171,7 +173,10 @@ def way(api_key: int, api_version: int) -> WayOfRows | None:
 
 
 def way_to_batches(api_key: int, api_version: int, needs_slow_path: bool = False) -> Way | None:
-    """The way to the records of an API in a version; None for one without. Python reads those in pieces."""
+    """Return the way to the records of an API in a version; None for one without.
+
+    Python reads records in pieces.
+    """
     is_response = records_side(api_key)
     if is_response is None:
         return None
@@ -215,7 +220,7 @@ def _decompress(codec: int, data: bytes, most: int) -> bytes | None:
 
 
 def rest_fits(data: bytes, start: int, end: int, may_be_cut: bool) -> bool:
-    """Whether bytes behind the batches of a field are the beginning of one that may be cut."""
+    """Return whether bytes after the batches of a field are the beginning of a batch that may be cut."""
     found = split_batches(data, start, end, may_be_cut=may_be_cut)
     return not found.batches and not found.faults
 

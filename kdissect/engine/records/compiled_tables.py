@@ -21,10 +21,10 @@ Buffers = list[bytes | None]
 
 
 class CompiledTables:
-    """Tables of a schema of `arrow_schema` with these forms of key and value.
+    """Tables of an `arrow_schema` with these forms of key and value.
 
-    `rows` (of `row_tables.table_rows`) makes those of fields that are left to Python; `report` gets what does
-    not fit there; the rest is that of `CompiledRecords`.
+    `rows` (from `row_tables.table_rows`) makes the rows of fields that are left to Python; `report` receives
+    their faults. The other parameters are those of `CompiledRecords`.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class CompiledTables:
         yield from map(self._numbered, self._buffer.take())
 
     def _tables(self, is_last: bool) -> Iterator[Any]:
-        """What was decoded so far; buffered rows come before it."""
+        """Yield the decoded tables so far, after buffered rows."""
         if is_last or self._columns.rows:
             yield from self._buffered()
         if not self._columns.rows:
@@ -71,14 +71,14 @@ class CompiledTables:
         yield pa.Table.from_arrays([made.array(field) for field in self._schema], schema=self._schema)
 
     def _numbers(self, rows: int) -> Any:
-        """The numbers of so many rows more."""
+        """Return the numbers of the next rows."""
         first = self._count + 1
         self._count += rows
         numbers = array("q", range(first, first + rows))
         return pa.Array.from_buffers(pa.int64(), rows, [None, pa.py_buffer(numbers)])
 
     def _numbered(self, table: Any) -> Any:
-        """A table of rows, whose numbers count only what went by rows, with numbers that count all."""
+        """Return a table of rows, whose numbers count only rows, with numbers that count all."""
         numbers = self._numbers(table.num_rows)
         place = self._schema.get_field_index("number")
         return table if place < 0 else table.set_column(place, self._schema.field(place), numbers)
@@ -94,7 +94,7 @@ class _Columns:
         self._numbers = numbers
 
     def array(self, field: Any) -> Any:
-        """The array of a column."""
+        """Return the array of a column."""
         name, kind = field.name, field.type
         if name == "number":
             return self._numbers
@@ -108,7 +108,7 @@ class _Columns:
         return _array(kind, self._rows, buffers)
 
     def _constant(self, name: str, kind: Any) -> Any:
-        """What is the same in all rows that are decoded here."""
+        """Return a column with equal values in all rows that are decoded here."""
         if name not in _CONSTANT:
             return pa.nulls(self._rows, kind)
         return _array(kind, self._rows, [None, _CONSTANT[name] * self._rows])
@@ -129,8 +129,8 @@ class _Columns:
         return pa.Array.from_buffers(kind, self._rows, buffers, children=[structs])
 
 
-# Columns with the buffers of others, in another unit or none; and those of one value a row: magic 2, and the
-# checksum, which is right (eight bits a byte, of which more than enough are there).
+# Columns with another column's buffers, in another unit or none, and columns of one value: magic 2, and the
+# checksum, which is right (eight bits a byte, more than enough).
 _SOURCE = {"time": "time_ns", "timestamp": "timestamp_ms"}
 _CONSTANT = {"magic": b"\x02", "crc_ok": b"\xff"}
 

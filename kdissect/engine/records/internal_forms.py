@@ -26,7 +26,7 @@ class OwnRecord(NamedTuple):
 
 
 def own_record(topic: str | None, record: Record, is_control: bool, show_secrets: bool) -> OwnRecord | None:
-    """A record of one of Kafka's own topics decoded, None for those of users. Raises nothing."""
+    """Return a record of Kafka's own topics decoded, None for users' records. Raises nothing."""
     if record_log(topic, is_control) is None:
         return None
     found = decode_record(topic, record.key, record.value, is_control)
@@ -40,7 +40,7 @@ def own_record(topic: str | None, record: Record, is_control: bool, show_secrets
 
 
 def _told(payload: Payload | None, is_near: bool) -> dict[str, Any] | None:
-    """What a key or value holds; near secrets nothing that is not where it belongs."""
+    """Return the content of a key or value. Near secrets, blank each value that is not where it belongs."""
     if payload is None:
         return None
     told = payload_jsonable(payload, show_secrets=not is_near)
@@ -55,7 +55,7 @@ def _is_odd(payload: Payload) -> bool:
 
 @cache
 def may_hold_secrets_of(topic: str | None) -> bool:
-    """Whether records of a topic may hold secrets: those of some of Kafka's own."""
+    """Return whether records of a topic may contain secrets, as in some of Kafka's own topics."""
     logged = record_log(topic)
     if logged is None:
         return False
@@ -67,11 +67,11 @@ def _holds(payload: str) -> bool:
     try:
         return may_hold_secrets(protocol_messages.payload(payload))
     except KeyError:
-        return True  # a record of a type nobody knows
+        return True  # a record of an unknown type
 
 
 def _mask(payload: Payload | None, is_near: bool) -> str | None:
-    """What stands for bytes that may hold a secret; those that cannot be decoded may too."""
+    """Return the mask for bytes that may contain a secret, including bytes that cannot be decoded."""
     if payload is None or not is_near:
         return None
     return MASK if _holds(payload.name) or _is_odd(payload) else None

@@ -19,9 +19,10 @@ _BYTES = "bytes"
 
 
 def logged_records(exchange: Exchange) -> Iterator[tuple[RecordsField, int | None]]:
-    """The records fields of an exchange of a request log, and the bytes of their records (None: not known).
+    """Yield the records fields of an exchange in a request log, and the bytes of their records (None:
+    unknown).
 
-    None of any other exchange. Raises nothing.
+    Other exchanges have none. Raises nothing.
     """
     if exchange.connection.logged is not None and exchange.api_key is not None:
         is_response = records_side(exchange.api_key)
@@ -30,7 +31,7 @@ def logged_records(exchange: Exchange) -> Iterator[tuple[RecordsField, int | Non
 
 
 def has_unknown_records(exchange: Exchange) -> bool:
-    """Whether an exchange carried records that a request log does not have."""
+    """Return whether an exchange carried records that a request log does not have."""
     return any(size != 0 for _, size in logged_records(exchange))
 
 
@@ -45,7 +46,7 @@ def _fields(exchange: Exchange, is_response: bool) -> Iterator[tuple[RecordsFiel
 
 
 def with_logged_sizes(exchange: Exchange, is_response: bool, body: Any) -> Any:
-    """A body as JSON values whose records have their size; None for one that is not known."""
+    """Return a body as JSON values whose records have their size; None for one that is not known."""
     return _sized(body, iter([size for _, size in _fields(exchange, is_response)]))
 
 
@@ -61,7 +62,7 @@ def _sized(item: Any, sizes: Iterator[int | None]) -> Any:
 
 
 def value_with_sizes(value: Value) -> Value:
-    """The same of a decoded body, which is changed."""
+    """Return a decoded body with the sizes of its records. The body is changed."""
     for field, name, item in present(value):
         if field.type is Primitive.RECORDS:
             if item is not None:

@@ -1,4 +1,4 @@
-"""Batches and records inside the JSON of a body: beside `{"bytes": n}`, as `batches`."""
+"""Batches and records inside the JSON of a body: next to `{"bytes": n}`, as `batches`."""
 
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -32,7 +32,7 @@ def nest_batches(
     topic_name: TopicNames | None,
     values: RecordValues | None = None,
 ) -> list[Anomaly]:
-    """Add `batches` to the records in the bodies of a row; gives what is wrong in them. Raises nothing."""
+    """Add `batches` to the records in the bodies of a row, and return their anomalies. Raises nothing."""
     side, body = _body_with_records(row, exchange)
     if body is None:
         return []
@@ -46,7 +46,7 @@ def nest_batches(
         if topic is None and topic_name is not None:
             topic = topic_name(_record_set(exchange, side, records_field))
         if topic is None and exchange.is_of_metadata and may_be_metadata_topic(records_field.topic_id):
-            topic = METADATA_TOPIC  # as it was asked for
+            topic = METADATA_TOPIC  # as in the request
         place["batches"] = batch_values(found.batches, topic, faults, show_secrets, values)
         if found.cut:
             place["cut"] = found.cut
@@ -62,7 +62,7 @@ def batch_values(
     show_secrets: bool,
     values: RecordValues | None = None,
 ) -> list[dict[str, Any]]:
-    """Batches as dicts for JSON; what is wrong in them is added to `faults`, with their index.
+    """Return batches as dicts for JSON; what is wrong in them is added to `faults`, with their index.
 
     `values` decodes keys and values of users' records.
     """
@@ -70,7 +70,7 @@ def batch_values(
 
 
 def nested_batches(row: dict[str, Any], exchange: Exchange) -> Iterator[list[dict[str, Any]]]:
-    """The batches that `nest_batches` added to each records field of a row."""
+    """Yield the batches that `nest_batches` added to each records field of a row."""
     side, body = _body_with_records(row, exchange)
     if body is not None:
         for place in _records_fields(body, exchange, side):
@@ -78,11 +78,11 @@ def nested_batches(row: dict[str, Any], exchange: Exchange) -> Iterator[list[dic
 
 
 def _body_with_records(row: dict[str, Any], exchange: Exchange) -> tuple[bool, dict[str, Any] | None]:
-    """Whether it is the response that has records, and its body; None where there is none."""
+    """Return whether the response has the records, and its body, or None without one."""
     side = None if exchange.api_key is None else records_side(exchange.api_key)
     frame = row["response" if side else "request"]
     if side is None or frame is None or (frame.get("error") and exchange.is_near_secrets):
-        return bool(side), None  # a part of a body does not tell whose records may hold secrets
+        return bool(side), None  # a part of a body does not show whose records may contain secrets
     return bool(side), frame.get("body")
 
 
@@ -99,7 +99,7 @@ def _record_set(exchange: Exchange, is_response: bool, records_field: RecordsFie
 
 @cache
 def _records_paths(api_key: int, is_response: bool) -> tuple[tuple[str, ...], ...]:
-    """The paths of the records fields of a message, in the order of the wire."""
+    """Return the paths of a message's records fields, in the order of the wire."""
     message = response_message(api_key) if is_response else request_message(api_key)
     return () if message is None else tuple(_paths_in(message.root))
 
@@ -114,7 +114,7 @@ def _paths_in(struct: Struct) -> Iterator[tuple[str, ...]]:
 
 
 def _places(body: dict[str, Any], paths: tuple[tuple[str, ...], ...]) -> list[dict[str, Any]]:
-    """The records fields of a body that are not null."""
+    """Return the records fields of a body that are not null."""
     found: list[dict[str, Any]] = []
     for path in paths:
         _add_places(found, body, path, 0)
@@ -166,7 +166,7 @@ def _batch(
 
 
 def _modern(batch: RecordBatch) -> dict[str, Any]:
-    """What only magic 2 has."""
+    """Return the fields that only magic 2 has."""
     told = {
         "partition_leader_epoch": batch.leader_epoch,
         "transactional": batch.is_transactional,
@@ -185,7 +185,7 @@ def _modern(batch: RecordBatch) -> dict[str, Any]:
 
 
 def _plain_record(record: Record) -> dict[str, Any]:
-    """A record of a topic that is none of Kafka's own: what `_record` gives of it, at once."""
+    """Return a record of a user's topic, equal to the result of `_record`, but faster."""
     offset, timestamp, key, value, headers, _ = record
     told: dict[str, Any] = {
         "offset": offset,

@@ -12,9 +12,10 @@ _WRITES = "produce"
 
 
 class PoisonPill(NamedTuple):
-    """One key or value: where it is, what is wrong, and the clients that wrote and read it, in their order.
+    """One key or value that does not fit: its position, the error, and the clients that wrote and read it, in
+    their order.
 
-    `offset` is None where no response says it. `place`: file and packet that had it first.
+    `offset` is None if no response contains it. `place`: file and packet that had it first.
     """
 
     topic: str | None
@@ -39,7 +40,7 @@ class PoisonPill(NamedTuple):
 
 
 class PoisonPills:
-    """Collects them from rows of records; `count` has those that are not kept, too."""
+    """Collects poison pills from rows of records; `count` includes pills beyond the limit."""
 
     def __init__(self) -> None:
         self._found: dict[Any, PoisonPill] = {}
@@ -47,7 +48,7 @@ class PoisonPills:
 
     @property
     def found(self) -> list[PoisonPill]:
-        """Those that are kept, in their order."""
+        """The stored pills, in their order."""
         return list(self._found.values())
 
     def add(self, row: Row, part: str) -> None:

@@ -32,7 +32,7 @@ def _base64(data: bytes) -> str:
 
 
 def _json(data: bytes) -> Any:
-    """The JSON value; text where the bytes are none."""
+    """Return the JSON value, or text if the bytes are not JSON."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
@@ -40,8 +40,8 @@ def _json(data: bytes) -> Any:
 
 
 def _text_of(data: bytes, form: str) -> str:
-    """A value as a string, for columns that hold nothing else: `json` is the JSON text itself, and bytes that
-    are not UTF-8 have `\\\\xNN` in them.
+    """Return a value as a string, for string columns: `json` is the JSON text itself, and bytes that are not
+    UTF-8 become `\\\\xNN`.
     """
     if form == "hex":
         return _hex(data)
@@ -53,7 +53,7 @@ _VALUE_FORMS: dict[str, _ValueForm] = {
     "hex": _hex,
     "json": _json,
     "base64": _base64,
-    # for columns that hold nothing but bytes or strings
+    # for columns that contain only bytes or strings
     "raw": bytes,
     "text only": lambda data: _text_of(data, "text"),
     "hex only": _hex,
@@ -70,7 +70,7 @@ RecordTest = Callable[[str | None, Record], bool]
 """Whether a record of a topic is wanted."""
 
 TopicNames = Callable[[RecordSet], str | None]
-"""The name of the topic of a records field that has only its id on the wire; None where nobody knows."""
+"""The topic name of a records field that has only an id on the wire, or None if it is not known."""
 
 
 class RecordRows:
@@ -105,7 +105,7 @@ class RecordRows:
     def rows(
         self, records: RecordSet, anomalies: list[Anomaly], accepts: RecordTest | None = None
     ) -> Iterator[Row]:
-        """The rows of one field as they are read; what does not fit is added to `anomalies` at the end.
+        """Yield the rows of one field as they are read, and add faults to `anomalies` at the end.
 
         `accepts` chooses among its records.
         """
@@ -128,7 +128,9 @@ class RecordRows:
         offsets: LogOffsets | None = None,
         accepts: RecordTest | None = None,
     ) -> Iterator[Row]:
-        """The rows of one batch, `head` before each; `offsets` are those of a field that has others."""
+        """Yield the rows of one batch, `head` before each; `offsets` are the field's assigned offsets, if it
+        has some.
+        """
         common = {"number": 0, **head, **self._batch(index, batch)}
         topic, is_control = common["topic"], batch.is_control
         is_own = is_control or (topic is not None and log(topic) is not None)
@@ -153,7 +155,7 @@ class RecordRows:
             offsets.skip(batch, number + 1, not faults)
 
     def _head(self, records: RecordSet) -> Row:
-        """What all records of a field share."""
+        """Return the columns that all records of a field share."""
         exchange, records_field, frame = records.exchange, records.records_field, records.frame
         return {
             "connection": exchange.connection.id,
@@ -174,7 +176,7 @@ class RecordRows:
         }
 
     def _batch(self, index: int, batch: RecordBatch) -> Row:
-        """What all records of a batch share; the order of the keys is that of the row."""
+        """Return the columns that all records of a batch share, in the order of the row."""
         has_producer = batch.producer_id != NO_PRODUCER_ID
         return {
             "batch": index,
@@ -222,7 +224,7 @@ class RecordRows:
         return None if content is None else self._value(content)
 
     def _add_own(self, row: Row, record: Record, is_control: bool) -> None:
-        """What a record of Kafka's own topics holds; its bytes are masked where they hold secrets."""
+        """Add the content of a record in Kafka's own topics, and mask its bytes if they contain secrets."""
         # Start-up: it loads the payloads, and few captures have such records.
         from kdissect.engine.records.internal_forms import own_record
 
@@ -249,7 +251,7 @@ def _with_deliveries(rows: Iterator[Row], acquired: Acquired) -> Iterator[Row]:
 
 
 def record_topic(records: RecordSet, topic_name: TopicNames | None) -> str | None:
-    """The name of the topic of a field: from the wire, of its id, or as it was asked for."""
+    """Return the topic's name for a field: from the wire, by its id, or from the request."""
     field = records.records_field
     if field.topic is not None or topic_name is None:
         return field.topic
@@ -260,7 +262,7 @@ def record_topic(records: RecordSet, topic_name: TopicNames | None) -> str | Non
 
 
 def timestamp_type(batch: RecordBatch) -> str | None:
-    """What the timestamps of a batch are; None for magic 0, which has none."""
+    """Return the type of a batch's timestamps; None for magic 0, which has none."""
     if batch.magic == 0:
         return None
     return "log_append_time" if batch.is_log_append_time else "create_time"

@@ -12,7 +12,7 @@ _TYPES: dict[str, Any] = {
     "int8": pa.int8(), "int16": pa.int16(), "int32": pa.int32(), "int64": pa.int64(), "string": pa.string(),
     "bool": pa.bool_(),
 }  # fmt: skip
-# Times are times there, and need no text; what an own record holds is JSON.
+# Times are timestamps there, without text. The content of an own record is JSON.
 _TIMES = {
     "time": pa.timestamp("ns", "UTC"),
     "timestamp": pa.timestamp("ms", "UTC"),
@@ -33,7 +33,7 @@ _REPEATED = frozenset(
 def arrow_schema(
     key_form: str | None, value_form: str | None, columns: Sequence[str] = (), with_schemas: bool = False
 ) -> Any:
-    """The schema of the usual columns, with those about schemas or without, or of those named.
+    """Return the schema of the usual columns, with those about schemas or without, or of those named.
 
     Without a form keys and values are binary.
     """
@@ -52,7 +52,7 @@ def arrow_schema(
 def schema_of(
     fields: Sequence[RowField], forms: tuple[str | None, str | None], columns: Sequence[str] = ()
 ) -> Any:
-    """The schema of rows of `fields`, like `arrow_schema`."""
+    """Return a schema for rows of `fields`, like `arrow_schema`."""
     key, value = (pa.binary() if form is None else pa.string() for form in forms)
     special = _TIMES | {
         "key": key,

@@ -44,11 +44,11 @@ class LoneBatch:
         self.header = header
 
     def listed(self) -> tuple[FieldBatches, ...]:
-        """The same as `record_batches` gives."""
+        """Return the same as `record_batches` gives."""
         return (FieldBatches(self.records_field, BatchList([self.batch()], [], 0)),)
 
     def batch(self) -> RecordBatch:
-        """The batch with its header by names."""
+        """Return the batch with its header by names."""
         _, _, _, _, start, end, _ = self.records_field
         return batch_of(self.data, start, end, self.header, self.header[4])
 
@@ -99,7 +99,7 @@ class RecordSet:
         self._found = None
 
     def piece_end(self) -> PieceEnd:
-        """What the last batch that is whole leaves of a piece of a snapshot."""
+        """Return the bytes after a snapshot piece's last whole batch."""
         found = self.found
         if found.faults:
             return UNKNOWN
@@ -129,7 +129,7 @@ class RecordSet:
         return direction_of(self.exchange.api_key)
 
     def path(self) -> str:
-        """The records field's path in its message."""
+        """Return the records field's path in its message."""
         exchange = self.exchange
         assert exchange.api_key is not None
         assert exchange.api_version is not None
@@ -138,7 +138,7 @@ class RecordSet:
         return _records_path(self.frame.data, offset, key, version, self.is_response, start)
 
     def anomalies(self, faults: Iterable[tuple[int, RecordFault]]) -> list[Anomaly]:
-        """What is wrong with the field, and `faults` of the records, with the index of their batch."""
+        """Return the anomalies of the field, and `faults` of the records, with the index of their batch."""
         found = [self._told(fault) for fault in self.found.faults]
         kinds = [fault.kind for fault in self.found.faults]
         for index, fault in faults:
@@ -153,7 +153,9 @@ class RecordSet:
         ]
 
     def _told(self, fault: RecordFault) -> str:
-        """A fault with the place of its byte: in the frame, or in the snapshot of which this is a piece."""
+        """Return a fault with the place of its byte: in the frame, or in the snapshot of which this is a
+        piece.
+        """
         before = len(self._before.content)
         if not before or fault.inside:
             return str(fault)
@@ -189,7 +191,7 @@ def _around(node: Node, place: int) -> Node | None:
 
 
 def record_sets(exchange: Exchange) -> Iterator[RecordSet]:
-    """The records fields of request and response that are not null. Raises nothing.
+    """Yield the records fields of request and response that are not null. Raises nothing.
 
     An exchange of a request log has none: its records are not known.
     """
@@ -201,7 +203,7 @@ def record_sets(exchange: Exchange) -> Iterator[RecordSet]:
 
 
 def record_batches(exchange: Exchange) -> tuple[FieldBatches, ...]:
-    """The same with their batches, cut once however often they are asked for. Raises nothing."""
+    """Return the records fields with their batches, split once for all calls. Raises nothing."""
     known: tuple[FieldBatches, ...] | LoneBatch | None = exchange.batches_cache
     if known is None:
         # Without a way back to the exchange: a cycle would keep its frames until the garbage is collected.
@@ -212,9 +214,9 @@ def record_batches(exchange: Exchange) -> tuple[FieldBatches, ...]:
 
 
 def lone_batch(exchange: Exchange) -> LoneBatch | None:
-    """The batch of an exchange whose bodies are decoded and plain, if it has one and nothing else.
+    """Return the batch of an exchange whose bodies are decoded and plain, if it has exactly one.
 
-    Read once however often it is asked for. Raises nothing.
+    The result is cached. Raises nothing.
     """
     known = exchange.batches_cache
     if known is None:
@@ -267,7 +269,7 @@ def _cut_batches(exchange: Exchange) -> tuple[FieldBatches, ...]:
 def field_batches(
     data: bytes, records_fields: Iterable[RecordsField], *, is_response: bool
 ) -> tuple[FieldBatches, ...]:
-    """The batches of the records fields of a body in `data`. Raises nothing."""
+    """Return the batches of a body's records fields in `data`. Raises nothing."""
     size = len(data)
     made = []
     for records_field in records_fields:
@@ -281,7 +283,8 @@ def field_batches(
 
 
 def _records_fields_of_exchange(exchange: Exchange) -> tuple[bool, Frame, list[RecordsField]] | None:
-    """The side that has records (True: the response), its frame, the records fields in it that are not null.
+    """Return the side that has records (True: the response), its frame, the records fields in it that are not
+    null.
 
     Those that were not captured at all are left out; None where there cannot be any.
     """
@@ -305,7 +308,9 @@ def _may_be_cut(data: bytes, records_field: RecordsField, is_response: bool) -> 
 
 
 def _before(records_field: RecordsField) -> PieceEnd:
-    """What stands before a field, as long as nobody says: a piece of a snapshot begins anywhere (KIP-630)."""
+    """Return the bytes before a field, unless a caller knows them: a piece of a snapshot begins anywhere
+    (KIP-630).
+    """
     return UNKNOWN if records_field.position else BEGINNING
 
 
@@ -323,7 +328,9 @@ def _split(data: bytes, records_field: RecordsField, is_response: bool, before: 
 
 @cache
 def records_side(api_key: int) -> bool | None:
-    """Whether the records of an API stand in the response (True) or the request (False); None without any."""
+    """Return whether the records of an API stand in the response (True) or the request (False); None without
+    any.
+    """
     for is_response, message in ((False, request_message(api_key)), (True, response_message(api_key))):
         if message is not None and has_records(message):
             return is_response
@@ -332,6 +339,6 @@ def records_side(api_key: int) -> bool | None:
 
 @cache
 def direction_of(api_key: int | None) -> str:
-    """The name of an API in snake_case, as rows have it: `share_fetch`."""
+    """Return the name of an API in snake_case, as rows have it: `share_fetch`."""
     name = "" if api_key is None else api_name(api_key) or ""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")

@@ -19,7 +19,7 @@ PARTS = ("value", "key")
 
 
 class PartFacts(NamedTuple):
-    """What is known of the schema of a key or value. The names are those of the columns behind `key_`."""
+    """Facts about the schema of a key or value. The names are the columns' names after `key_`."""
 
     wire_format: str | None = None
     schema_id: int | None = None
@@ -37,7 +37,7 @@ _OPENINGS = (b"{", b"[")
 class RecordValues:
     """Works out `SCHEMA_FIELDS` of records, and what keys and values hold: with `schemas`, or as JSON.
 
-    `pills` gets those that do not fit their schema, from `fill`.
+    `pills` receives values that do not fit their schema, from `fill`.
     """
 
     def __init__(self, schemas: Schemas | None = None, pills: PoisonPills | None = None) -> None:
@@ -46,11 +46,11 @@ class RecordValues:
         self._last: tuple[Record | None, list[Reading | None]] = (None, [None, None])
 
     def facts(self, topic: str | None, record: Record, is_key: bool) -> PartFacts:
-        """The facts about the key or the value of a record of a topic."""
+        """Return the facts about a record's key or value."""
         return _facts(self._reading(topic, record, is_key))
 
     def decoded(self, topic: str | None, record: Record, is_key: bool) -> Any:
-        """What the key or the value holds, as a value for JSON; None where nothing says how to read it."""
+        """Return the content of the key or value, as a value for JSON; None if no schema applies."""
         reading = self._reading(topic, record, is_key)
         return reading.value if reading.is_decoded else _json(record.key if is_key else record.value)
 
@@ -77,12 +77,12 @@ class RecordValues:
             row["decoded"] = {"key": key.value, "value": value.value}
 
     def part(self, topic: str | None, record: Record, is_key: bool) -> tuple[str, Any] | None:
-        """The schema of a key or value, and the value; None if no schema that was given decodes it."""
+        """Return the schema of a key or value, and the value; None if no schema of the user decodes it."""
         reading = self._reading(topic, record, is_key)
         return (reading.schema or "", reading.value) if reading.is_decoded else None
 
     def _reading(self, topic: str | None, record: Record, is_key: bool) -> Reading:
-        """Read once, however often it is asked for."""
+        """Return the reading of a key or value, cached for the last record."""
         if self._last[0] is not record:
             self._last = (record, [None, None])
         known = self._last[1][is_key]
@@ -114,7 +114,7 @@ def _facts(reading: Reading) -> PartFacts:
 
 
 def _json(content: bytes | None) -> Any:
-    """An object or list of JSON; None for anything else."""
+    """Return an object or list of JSON; None for anything else."""
     if content is None or content[:1] not in _OPENINGS or len(content) > MAX_VALUE_BYTES:
         return None
     import json  # start-up: few filters ask for it

@@ -13,7 +13,7 @@ from kdissect.engine.exchange_rows import Row
 from kdissect.engine.records.record_rows import RecordRows, TopicNames
 from kdissect.engine.records.record_values import RecordValues
 
-# Rows are tuples of half a KB, beside the bytes of their keys and values.
+# Rows are tuples of half a KB, without the bytes of their keys and values.
 _ROWS_AT_ONCE = 20_000
 _BYTES_AT_ONCE = 8 << 20
 _HALF = 1 << 63
@@ -31,7 +31,9 @@ def table_rows(
     topic_name: TopicNames | None = None,
     values: RecordValues | None = None,
 ) -> RecordRows:
-    """What makes rows for tables of `arrow_schema`: `forms` are those of key and value (None: bytes)."""
+    """Return a row maker for tables of `arrow_schema`: `forms` are the forms of key and value
+    (None: bytes).
+    """
     key, value = ("raw" if form is None else f"{form} only" for form in forms)
     return RecordRows(files, key, value, show_secrets, topic_name, time_form=_no_text, values=values)
 
@@ -66,7 +68,7 @@ class RowBuffer:
 
 
 def in_tables(rows: Iterable[Row], schema: Any) -> Iterator[Any]:
-    """Rows that went through `arrow_row` as tables, as many together as memory has room for."""
+    """Yield rows from `arrow_row` as tables, with as many rows together as memory allows."""
     buffer = RowBuffer(schema)
     for row in rows:
         if buffer.add(row):
@@ -75,7 +77,7 @@ def in_tables(rows: Iterable[Row], schema: Any) -> Iterator[Any]:
 
 
 def arrow_row(row: Row) -> Row:
-    """Times as numbers, what an own record holds as JSON.
+    """Return times as numbers, what an own record holds as JSON.
 
     Integers beyond 64 bits wrap as they do in columns and in Java.
     """
@@ -98,5 +100,5 @@ def arrow_row(row: Row) -> Row:
 
 
 def arrow_text(text: str) -> str:
-    """The name of a file, which is any bytes, as Arrow takes it."""
+    """Return the name of a file, which is any bytes, as Arrow takes it."""
     return text.encode("utf-8", "replace").decode()

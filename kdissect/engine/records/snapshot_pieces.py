@@ -1,17 +1,18 @@
 """Joins the pieces of a snapshot that several FetchSnapshot responses bring (KIP-630).
 
 Rules:
-- A piece is cut anywhere (`UnalignedRecords`). What is left of it behind its last whole batch goes on in the
-  piece of the same connection, partition and snapshot that begins at the position where it ends.
-- A piece that was asked for again is joined as it was the first time.
-- Where a piece is missing, reading starts anew at the first whole batch: where a checksum is right.
+- A piece is cut anywhere (`UnalignedRecords`). The bytes after its last whole batch continue in the piece of
+  the same connection, partition and snapshot that begins at the position where it ends.
+- A repeated piece is joined as it was the first time.
+- After a missing piece, reading starts again at the first whole batch with a right checksum.
 """
 
 from typing import NamedTuple
 
 from kdissect.engine.records.record_sets import BEGINNING, UNKNOWN, PieceEnd, RecordSet
 
-# A node fetches one snapshot at a time; of more on one capture the one unused for longest is given up.
+# A node fetches one snapshot at a time. Beyond this number in one capture, the snapshot unused for longest is
+# dropped.
 MAX_SNAPSHOTS = 32
 # No batch of a snapshot is larger (org.apache.kafka.raft.KafkaRaftClient#MAX_BATCH_SIZE_BYTES: 8 MiB).
 MAX_TAIL = 9 << 20
@@ -20,7 +21,7 @@ _Key = tuple[str, str | None, int | None, tuple[int, int] | None]
 
 
 class _Piece(NamedTuple):
-    """The last piece of a snapshot: where it stands in it, and what was left before and at its end."""
+    """The last piece of a snapshot: its position in it, and the incomplete bytes before it and at its end."""
 
     start: int
     end: int
@@ -55,7 +56,7 @@ class SnapshotPieces:
 
 
 def _before(last: _Piece | None, start: int) -> PieceEnd:
-    """What was left before `start`."""
+    """Return the incomplete bytes before `start`."""
     if start == 0:
         return BEGINNING
     if last is None or start not in (last.start, last.end):

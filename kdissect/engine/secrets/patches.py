@@ -1,9 +1,9 @@
-"""Bytes put over others of a frame."""
+"""Bytes that replace bytes of a frame."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-FILLER = b"x"  # fits text, bytes and base64 alike
+FILLER = b"x"  # fits text, bytes and base64
 
 
 class Patch(NamedTuple):
@@ -14,7 +14,7 @@ class Patch(NamedTuple):
 
 
 def patched(content: bytes, patches: Sequence[Patch], start: int = 0, end: int | None = None) -> bytes:
-    """The content from `start` to `end`, with what the patches put there."""
+    """Return the content from `start` to `end`, with what the patches put there."""
     out = bytearray(content[start:end])
     for at, data in patches:
         low, high = max(at, start), min(at + len(data), start + len(out))

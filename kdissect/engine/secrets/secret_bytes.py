@@ -1,4 +1,6 @@
-"""Secrets in frames overwritten: as many bytes as before, so that everything around them stays as it was."""
+"""Overwrites secrets in frames with the same number of bytes, so that everything around them stays
+unchanged.
+"""
 
 from kdissect.decoders.frame_start import may_be_frame
 from kdissect.engine.secrets.patches import FILLER, Patch
@@ -9,10 +11,11 @@ from kdissect.session.exchange import Exchange
 
 
 def secret_patches(exchange: Exchange, side: str, with_records: bool = True) -> list[Patch]:
-    """What makes one frame of an exchange (`request`, `response`) free of secrets. Raises nothing.
+    """Return the patches that free one frame of an exchange (`request`, `response`) of secrets. Raises
+    nothing.
 
-    Without `with_records` the caller sees to the records.
-    Near secrets (`Exchange.is_near_secrets`) everything that cannot be decoded is taken for one.
+    Without `with_records` the caller sees to the records. Near secrets (`Exchange.is_near_secrets`) all
+    undecodable bytes count as secret.
     """
     frame = exchange.request if side == "request" else exchange.response
     if frame is None:
@@ -30,9 +33,9 @@ def secret_patches(exchange: Exchange, side: str, with_records: bool = True) -> 
 
 
 def _is_followed(exchange: Exchange, side: str, frame: Frame) -> bool:
-    """Whether a frame holds another, as its size was wrong: nobody knows what is in that."""
+    """Return whether a frame contains another one, because its size was wrong: its content is unknown."""
     if frame.is_cut:
-        return True  # perhaps: its tree tells
+        return True  # perhaps: its tree decides
     decoded = exchange.bodies()[side != "request"]
     if decoded is None or decoded.fits or decoded.error is not None:
         return False
@@ -40,5 +43,5 @@ def _is_followed(exchange: Exchange, side: str, frame: Frame) -> bool:
 
 
 def _may_have_metadata_records(frame: Frame) -> bool:
-    """A cheap look: the bytes may stand there by chance."""
+    """Return a cheap look: the bytes may stand there by chance."""
     return any(mark in frame.data for mark in METADATA_MARKS)

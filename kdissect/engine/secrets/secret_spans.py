@@ -18,13 +18,13 @@ from kdissect.session.exchange import Exchange, ExchangeKind
 
 _PAYLOADS = frozenset({"payload", "frame"})  # types of nodes whose own fields are judged
 _DECOMPRESSED = "decompressed"  # type of nodes whose offsets count elsewhere
-_AFTER_ID = 4  # of a response nobody can name: its header begins with the correlation id
+_AFTER_ID = 4  # of a response of an unknown request: its header begins with the correlation id
 _CRC_AT, _CRC_FROM = 17, 21  # in a batch of magic 2: spec/001 "5.3.1 Record Batch"
 _CURRENT_MAGIC = 2
 
 
 def secret_spans(exchange: Exchange, side: str, frame: Frame) -> Iterator[tuple[int, int]]:
-    """The bytes of secret values, and near secrets all that could not be decoded."""
+    """Yield the bytes of secret values, and near secrets all that could not be decoded."""
     tree = frame_tree(exchange, side, frame)
     if tree is None:
         yield _AFTER_ID, len(frame.data)
@@ -35,19 +35,19 @@ def secret_spans(exchange: Exchange, side: str, frame: Frame) -> Iterator[tuple[
 
 
 def record_patches(exchange: Exchange, frame: Frame) -> Iterator[Patch]:
-    """What goes over records that may hold secrets."""
+    """Yield the patches for records that may contain secrets."""
     for records in record_sets(exchange):
         if records.frame is frame and may_hold_secrets_of(_topic(records)):
             yield from _records(records)
 
 
 def frame_tree(exchange: Exchange, side: str, frame: Frame) -> Node | None:
-    """The tree of a frame with its payloads; None for a response of an unknown API. Raises nothing."""
+    """Return the tree of a frame with its payloads; None for a response of an unknown API. Raises nothing."""
     key, version, facts = exchange.api_key, exchange.api_version, payload_facts(exchange, side)
     if exchange.kind is ExchangeKind.SASL_TOKEN:
         token = token_node(frame.data, facts)
         if frame.is_cut:
-            token.children.clear()  # what its bytes are is told by all of them
+            token.children.clear()  # all of its bytes together have a meaning
         return token
     if side == "request":
         return dissect_request(frame.data, size_prefixed=False, facts=facts)
@@ -57,7 +57,7 @@ def frame_tree(exchange: Exchange, side: str, frame: Frame) -> Node | None:
 
 
 def _masks(node: Node, secret: frozenset[int]) -> Iterator[tuple[int, int]]:
-    """The bytes of secret values, without their lengths; payloads tell their own secrets."""
+    """Yield the bytes of secret values, without their lengths. Payloads report their own secrets."""
     if id(node) not in secret:
         for child in node.children:
             if child.type != _DECOMPRESSED:
@@ -73,13 +73,13 @@ def _masks(node: Node, secret: frozenset[int]) -> Iterator[tuple[int, int]]:
 
 
 def undecoded(tree: Node, frame: Frame) -> Iterator[tuple[int, int]]:
-    """What the tree does not reach because something before it did not fit."""
+    """Yield the bytes that the tree does not reach because something before them did not fit."""
     if tree.end < len(frame.data):
         yield _last_sound(tree), len(frame.data)
 
 
 def _last_sound(node: Node) -> int:
-    """Where the innermost piece that does not fit begins.
+    """Return where the innermost piece that does not fit begins.
 
     An array with more elements than there can be is such a piece as a whole: what is read as its elements may
     be anything.
@@ -91,14 +91,17 @@ def _last_sound(node: Node) -> int:
 
 
 def _topic(records: RecordSet) -> str | None:
-    """The name of the topic. Of those that are named by id, only the metadata log's is known beforehand."""
+    """Return the name of the topic.
+
+    Among topics named by id, only the metadata log's name is known beforehand.
+    """
     records_field = records.records_field
     is_metadata = records_field.topic_id == METADATA_TOPIC_ID or records.exchange.is_of_metadata
     return METADATA_TOPIC if records_field.topic is None and is_metadata else records_field.topic
 
 
 def _records(records: RecordSet) -> Iterator[Patch]:
-    """Contents of batches that may hold secrets, and checksums that fit what is there then."""
+    """Yield contents of batches that may hold secrets, and checksums that fit what is there then."""
     at = records.records_field.start
     for batch in records.found.batches:
         yield Patch(at, FILLER * max(batch.start - at, 0))

@@ -1,7 +1,7 @@
 """Which bytes of a frame a finding shows: none that may be a password or a token.
 
-A frame that decodes says which of its fields are secret. One near secrets (`Exchange.is_near_secrets`) that
-does not fit may have them anywhere: only pieces of it are shown that are too short for a secret.
+A frame that decodes says which of its fields are secret. A frame near secrets (`Exchange.is_near_secrets`)
+that does not fit may have them anywhere: only pieces that are too short for a secret remain visible.
 """
 
 from kdissect.decoders.trees.masking import secret_nodes
@@ -11,13 +11,13 @@ from kdissect.engine.secrets.secret_spans import frame_tree
 from kdissect.model.finding import EVIDENCE_BYTES
 from kdissect.session.exchange import Exchange, ExchangeKind
 
-# Fewer bytes tell nothing: an empty tag section, a boolean, a piece of a length.
+# Fewer bytes reveal no secret: an empty tag section, a boolean, a piece of a length.
 _SHORT = 4
 
 
 def shown_bytes(exchange: Exchange, side: str, start: int, end: int) -> bytes:
-    """The first `EVIDENCE_BYTES` from `start` to `end` of a frame's content; none where the bytes may hold a
-    secret. Raises nothing.
+    """Return the first `EVIDENCE_BYTES` from `start` to `end` of a frame's content, or no bytes if they may
+    contain a secret. Raises nothing.
     """
     frame = exchange.request if side == "request" else exchange.response
     if frame is None or end <= start or _is_in_secret(exchange, side, start, end):
@@ -29,7 +29,7 @@ def shown_bytes(exchange: Exchange, side: str, start: int, end: int) -> bytes:
 
 
 def _is_in_secret(exchange: Exchange, side: str, start: int, end: int) -> bool:
-    """Whether a span has to do with a secret: with its length, too, which patches leave alone."""
+    """Return whether a span has to do with a secret: with its length, too, which patches leave alone."""
     if not exchange.is_near_secrets:
         return False
     if exchange.kind is ExchangeKind.SASL_TOKEN:

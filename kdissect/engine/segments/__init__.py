@@ -1,1 +1,1 @@
-"""Log segments and snapshots on disk, and the files a broker keeps beside a segment."""
+"""Log segments and snapshots on disk, and the files that a broker stores next to a segment."""

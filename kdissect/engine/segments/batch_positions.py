@@ -1,4 +1,4 @@
-"""What the files beside a segment are held against: where its batches are."""
+"""Positions of a segment's batches, with which the files next to it are compared."""
 
 from array import array
 from bisect import bisect_left, bisect_right
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from kdissect.engine.segments.segment_reader import PlacedBatch
 from kdissect.model.record_batch import NO_TIMESTAMP
 
-# 200 bytes each; a segment of 1 GiB with more holds little but markers.
+# 200 bytes each. A segment of 1 GiB with more contains little but markers.
 MAX_ABORTED = 100_000
 _MAX = (1 << 63) - 1  # offsets of a damaged batch may add up to more than an int64
 
@@ -20,13 +20,13 @@ class AbortedTransaction(NamedTuple):
 
 
 class SegmentPlaces:
-    """Positions, offsets and times of the batches of a segment, 32 bytes a batch, and its abort markers."""
+    """Positions, offsets and times of a segment's batches, 32 bytes a batch, and its abort markers."""
 
     def __init__(self, base_offset: int) -> None:
         self.base_offset = base_offset
         self.last_offset = base_offset - 1
         self.aborted: dict[int, AbortedTransaction] = {}
-        """By the offset of the marker; the first `MAX_ABORTED` of them."""
+        """By the offset of the marker. Only the first `MAX_ABORTED`."""
         self._positions = array("q")
         self._first_offsets = array("q")
         self._last_offsets = array("q")
@@ -43,19 +43,21 @@ class SegmentPlaces:
         self._timestamps.append(batch.max_timestamp)
 
     def add_aborted(self, marker: int, transaction: AbortedTransaction) -> None:
-        """An abort marker stands at an offset."""
+        """Note the offset of an abort marker."""
         if len(self.aborted) < MAX_ABORTED:
             self.aborted[marker] = transaction
 
     def first_offset_at(self, position: int) -> int | None:
-        """First offset of the batch that begins at a position; None where none does."""
+        """Return the first offset of the batch that begins at a position; None without one."""
         index = bisect_right(self._positions, position) - 1
         if index < 0 or self._positions[index] != position:
             return None
         return self._first_offsets[index]
 
     def timestamp_of(self, offset: int) -> int | None:
-        """Largest timestamp of the batch with an offset; None where none reaches so far or has a time."""
+        """Return the largest timestamp of the batch with an offset; None if no batch reaches it or has a
+        time.
+        """
         index = bisect_left(self._last_offsets, offset)
         if index == len(self._timestamps) or self._timestamps[index] == NO_TIMESTAMP:
             return None

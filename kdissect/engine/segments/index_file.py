@@ -1,4 +1,4 @@
-"""What the files beside a segment have in common: entries of one size, one behind the other. Sans-IO."""
+"""Common parts of the files next to a segment: entries of one size, one after the other. Sans-IO."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ from kdissect.model.wording import plural
 Values = tuple[Any, ...]
 
 ENTRY_PLACE = (
-    RowField("number", "int64", "1-based number of the row in this output; presentation only"),
+    RowField("number", "int64", "1-based number of the row in this output, for presentation only"),
     RowField("file", "string", "the file"),
     RowField("topic", "string", "topic by the name of the file's folder, or as `--topic` says"),
     RowField("partition", "int32", "partition by the name of the file's folder"),
     RowField("entry", "int32", "index of the entry in the file"),
 )
 ENTRY_FAULTS = RowField(
-    "faults", "list<string>", "what is wrong with it, by itself or against the segment beside the file"
+    "faults", "list<string>", "what is wrong with it, in it or compared with the segment next to the file"
 )
 
 
@@ -32,18 +32,18 @@ class IndexEntry(NamedTuple):
     faults: list[str]
 
     def told(self) -> list[str]:
-        """What is wrong, each with the place of the entry."""
+        """Return the faults, each with the place of the entry."""
         return [f"entry {self.number} at byte {self.start}: {fault}" for fault in self.faults]
 
 
 class IndexFile(ABC):
-    """The content of a file of one kind. Making one raises nothing, whatever the bytes are.
+    """The content of one such file. Making one raises nothing, whatever the bytes are.
 
-    `base_offset` is the offset in the file's name. `faults` tells what is wrong with the file as a whole.
+    `base_offset` is the offset in the file's name. `faults` are the faults of the file as a whole.
     """
 
     name: ClassVar[str]
-    """What people call such a file."""
+    """The usual name of such a file."""
     layout: ClassVar[Struct]
     """One entry."""
     own_fields: ClassVar[tuple[RowField, ...]]
@@ -57,15 +57,17 @@ class IndexFile(ABC):
         rest = (len(data) - self.start) % self.layout.size
         self.end = len(data) - rest
         if rest > 0:
-            self.faults.append(f"{plural(rest, 'byte')} behind the last entry at byte {self.end}")
+            self.faults.append(f"{plural(rest, 'byte')} after the last entry at byte {self.end}")
 
     @classmethod
     def fields(cls) -> tuple[RowField, ...]:
-        """The fields of a row of this kind."""
+        """Return the fields of this kind's rows."""
         return (*ENTRY_PLACE, *cls.own_fields, ENTRY_FAULTS)
 
     def entries(self, places: SegmentPlaces | None) -> Iterator[IndexEntry]:
-        """The entries in their order, held against each other and against the segment, where there is one."""
+        """Yield the entries in their order, compared with each other and with the segment, if there
+        is one.
+        """
         last: Values | None = None
         for number, at in enumerate(range(self.start, self.end, self.layout.size)):
             values = self.layout.unpack_from(self.data, at)
@@ -75,26 +77,26 @@ class IndexFile(ABC):
             last = values
 
     def missing(self, places: SegmentPlaces) -> list[str]:
-        """What the segment demands and no entry says. Ask when all entries were gone through."""
+        """Return the entries that the segment requires and that are missing. Call it after all entries."""
         return []
 
     def _pull_head(self) -> int:
-        """Read what stands before the entries; the byte behind it."""
+        """Read the bytes before the entries, and return the position after them."""
         return 0
 
     def _is_room(self, number: int, values: Values) -> bool:
-        """Whether the file from here on is zeros that were allocated beforehand."""
+        """Return whether the file from here on is zeros that were allocated beforehand."""
         return False
 
     @abstractmethod
     def _row(self, values: Values) -> Row:
-        """An entry as its part of a row."""
+        """Return an entry as its part of a row."""
 
     @abstractmethod
     def _entry_faults(
         self, values: Values, last: Values | None, places: SegmentPlaces | None
     ) -> Iterator[str]:
-        """What is wrong with an entry, `last` being the one before."""
+        """Return the faults of an entry; `last` is the one before."""
 
 
 class AllocatedIndex(IndexFile):

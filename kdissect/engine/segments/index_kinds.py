@@ -1,4 +1,4 @@
-"""The kinds of files beside a segment, by the ending of their names."""
+"""The kinds of files next to a segment, by the ending of their names."""
 
 from collections.abc import Iterator
 from struct import Struct
@@ -15,7 +15,7 @@ _ABORTED_VERSION = 0  # AbortedTxn#CURRENT_VERSION
 class OffsetIndex(AllocatedIndex):
     """Where in the segment an offset is found (org.apache.kafka.storage.internals.log.OffsetIndex).
 
-    Entries: offset, counted from the base offset; position of a batch. Both grow.
+    Entries: offset, counted from the base offset, and position of a batch. Both grow.
     """
 
     name = "offset index"
@@ -48,17 +48,17 @@ class OffsetIndex(AllocatedIndex):
 
 
 class TimeIndex(AllocatedIndex):
-    """Up to which offset nothing is newer than a time (org.apache.kafka.storage.internals.log.TimeIndex).
+    """Offsets up to which no record is newer than a time (org.apache.kafka.storage.internals.log.TimeIndex).
 
-    Entries: timestamp in milliseconds; offset, counted from the base offset, of the batch that has it.
+    Entries: timestamp in milliseconds, and offset, counted from the base offset, of the batch that has it.
     """
 
     name = "time index"
     layout = Struct(">qi")
     own_fields = (
         RowField("timestamp", "string", "largest timestamp of the segment so far, RFC 3339"),
-        RowField("timestamp_ms", "int64", "the same in milliseconds since 1970 UTC"),
-        RowField("offset", "int64", "offset of a record of the batch with that timestamp"),
+        RowField("timestamp_ms", "int64", "this time in milliseconds since 1970 UTC"),
+        RowField("offset", "int64", "offset of a record with that timestamp in the batch"),
     )
 
     def _row(self, values: Values) -> Row:
@@ -102,8 +102,8 @@ class TransactionIndex(IndexFile):
     )
 
     def missing(self, places: SegmentPlaces) -> list[str]:
-        """Aborted transactions that stand in the segment with their beginning known: readers of committed
-        records would be given theirs.
+        """Return the aborted transactions in the segment with a known beginning: readers of committed records
+        would receive their records.
         """
         markers = {values[3] for values in self.layout.iter_unpack(self.data[: self.end])}
         return [
@@ -136,7 +136,7 @@ class TransactionIndex(IndexFile):
         if aborted is None and len(places.aborted) >= MAX_ABORTED:
             return
         if aborted is None or aborted.producer_id != producer:
-            yield f"no abort marker of producer {producer} stands at offset {marker}"
+            yield f"no abort marker of producer {producer} is at offset {marker}"
         elif aborted.first_offset not in (None, first):
             yield f"the transaction began at offset {aborted.first_offset}, not at {first}"
 

@@ -15,7 +15,7 @@ from kdissect.engine.times import millis_text
 from kdissect.model.record_batch import MAX_SEQUENCE, NO_TIMESTAMP
 from kdissect.model.wording import plural
 
-HEAD = Struct(">hIi")  # version; CRC-32C of all that follows it; number of entries
+HEAD = Struct(">hIi")  # version, CRC-32C of all bytes after it, number of entries
 _CRC_END = 6
 VERSION = 1  # ProducerStateManager#PRODUCER_SNAPSHOT_VERSION; other versions never shipped
 
@@ -31,10 +31,10 @@ class ProducerSnapshot(IndexFile):
         RowField("producer_id", "int64", "the producer"),
         RowField("producer_epoch", "int16", "its epoch"),
         RowField("coordinator_epoch", "int32", "of the transaction coordinator's last marker; -1 for none"),
-        RowField("current_txn_first_offset", "int64", "first offset of the open transaction; null for none"),
+        RowField("current_txn_first_offset", "int64", "first offset of the open transaction. Null for none"),
         RowField("last_timestamp", "string", "time of its last batch or marker, RFC 3339; null for none"),
-        RowField("last_timestamp_ms", "int64", "the same in milliseconds since 1970 UTC"),
-        RowField("first_sequence", "int32", "first sequence number of its last batch; null without one"),
+        RowField("last_timestamp_ms", "int64", "this time in milliseconds since 1970 UTC"),
+        RowField("first_sequence", "int32", "first sequence number of its last batch. Null without one"),
         RowField("last_sequence", "int32", "last sequence number of that batch"),
         RowField("last_offset", "int64", "offset of that batch's last record"),
         RowField("offset_delta", "int32", "how far the first and last offset of that batch are apart"),
@@ -86,6 +86,6 @@ class ProducerSnapshot(IndexFile):
 
 
 def _first_sequence(last: int, delta: int) -> int:
-    """Sequences wrap to 0 behind the largest (DefaultRecordBatch#decrementSequence)."""
+    """Return sequences wrap to 0 behind the largest (DefaultRecordBatch#decrementSequence)."""
     first = last - delta
     return first if first >= 0 or last < 0 else first + MAX_SEQUENCE + 1

@@ -1,7 +1,7 @@
-"""What a broker knows of the producers of a partition, found again from the batches of its log.
+"""A broker's state of a partition's producers, derived again from the batches of its log.
 
 Rules of org.apache.kafka.storage.internals.log.ProducerAppendInfo and ProducerStateEntry:
-- A batch of data gives its producer's epoch, last sequence and last offset.
+- A batch of data contains its producer's epoch, last sequence and last offset.
 - A marker ends the transaction. One of another epoch (KIP-890 raises it with every transaction) makes the
   broker forget the batches of the epoch before.
 - A transaction begins with its first batch of data.
@@ -47,7 +47,7 @@ class ProducerStates:
         self._is_from_start = False
 
     def add(self, batch: RecordBatch) -> tuple[int, AbortedTransaction] | None:
-        """The next batch; gives the offset of the marker and the transaction, if it is an abort marker."""
+        """Take the next batch. For an abort marker, return its offset and the transaction."""
         if self._next_offset is None:
             self._is_from_start = batch.base_offset == 0
         if not batch.crc_is_right or self._next_offset not in (None, batch.base_offset):
@@ -95,7 +95,7 @@ class ProducerStates:
         return batch.base_offset, AbortedTransaction(batch.producer_id, start)
 
     def faults(self, row: Row) -> list[str]:
-        """What an entry of a producer snapshot says otherwise, given as its row.
+        """Return the differences of a producer snapshot's entry, which is a row.
 
         Nothing where the producer was not seen: it may have written before the log begins.
         """

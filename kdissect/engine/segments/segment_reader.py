@@ -1,9 +1,9 @@
 """The bytes of a log segment or snapshot to batches, as they come. Sans-IO.
 
 Rules:
-- A segment is batches one behind the other (spec/001 "5.4 Log" tells of an older entry layout that never
+- A segment is batches one after the other (spec/001 "5.4 Log" describes an older entry layout that never
   shipped with offsets; Apache Kafka, FileRecords).
-- Whole batches only: the rest of a cut one at the end is corruption, of the kind a crash leaves (spec/001
+- Whole batches only: a cut batch at the end is corruption, of the kind a crash leaves (spec/001
   "Guarantees").
 - Zeros up to the end are room that was allocated beforehand (`log.preallocate`), not corruption.
 """
@@ -16,8 +16,8 @@ from kdissect.decoders.records.batches import iter_batches
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.record_batch import RecordBatch, RecordFault, note
 
-# No batch is larger: brokers refuse requests of more than 100 MiB (socket.request.max.bytes). A length that
-# says more is corrupt, and waiting for so many bytes would only take memory.
+# No batch is larger: brokers refuse requests of more than 100 MiB (socket.request.max.bytes). A larger length
+# is corrupt, and waiting for that number of bytes would only use memory.
 MAX_BATCH = 128 << 20
 
 
@@ -34,7 +34,7 @@ class PlacedBatch(NamedTuple):
 
 
 class SegmentReader:
-    """`feed()` the file's bytes in order, `close()` at its end; both give the batches that are whole.
+    """`feed()` the file's bytes in order, and `close()` it at its end. Both yield whole batches.
 
     `faults` collects what stands between batches and is none, with positions in the file.
     """
@@ -58,7 +58,9 @@ class SegmentReader:
         yield from self._take(is_end=True)
 
     def _wanted(self) -> int:
-        """Bytes that the first batch held needs; joining less again and again would be slow."""
+        """Return the number of bytes that the first buffered batch needs, because joining less again and
+        again would be slow.
+        """
         length = int.from_bytes(self._held[LENGTH_AT:OVERHEAD])
         return OVERHEAD + length if length <= MAX_BATCH else 0
 
@@ -85,7 +87,7 @@ class SegmentReader:
             note(self.faults, RecordFault(AnomalyKind.BAD_BATCH_LENGTH, "length", self._base, why))
 
     def _note(self, faults: list[RecordFault], data: bytes, end: int) -> None:
-        """Keep what is wrong, with its position in the file; zeros up to the end are nothing wrong."""
+        """Note faults, with their position in the file. Zeros up to the end are not a fault."""
         for fault in faults:
             start = fault.offset - (LENGTH_AT if fault.path.endswith("length") else 0)
             if not data[start:end].strip(b"\0"):

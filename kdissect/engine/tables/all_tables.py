@@ -1,4 +1,4 @@
-"""All tables by name, and as Markdown: what `docs/tables.md` has behind its own words."""
+"""All tables by name, and as Markdown: the generated part of `docs/tables.md`."""
 
 from kdissect.engine.tables.capture_tables import ANOMALIES, CONNECTIONS, FILES
 from kdissect.engine.tables.cause_tables import CAUSES
@@ -8,7 +8,8 @@ from kdissect.engine.tables.state_tables import GROUPS, PRODUCERS, TOPICS, TRANS
 from kdissect.engine.tables.table import Table
 from kdissect.engine.tables.traffic_tables import LATENCIES, RATES
 
-# Grows by one with the first release that has new columns or tables; nothing else may change (`evolution`).
+# Grows by one with the first release that has new columns or tables. Other changes are not allowed
+# (`evolution`).
 TABLES_VERSION = 4
 # That of the first release. What development wrote before has other types, and is not read.
 FIRST_VERSION = 3
@@ -25,7 +26,7 @@ MARK = "<!-- below: printed by `kdissect tables --describe` -->"
 
 
 def tables_page() -> str:
-    """All tables, from the mark on."""
+    """Return all tables, from the mark on."""
     sections = "\n".join(_section(table) for table in TABLES.values())
     return f"{MARK}\n\nVersion of the tables: {TABLES_VERSION}.\n\n{sections}"
 

@@ -1,6 +1,6 @@
 """The Arrow form of a table. Needs pyarrow (extra `arrow`).
 
-Types are those that Spark makes of `spark_ddl`: a Python data source must hand out exactly these.
+Types are equal to those that Spark derives from `spark_ddl`: a Python data source must return exactly these.
 """
 
 from functools import cache
@@ -20,7 +20,7 @@ _SCALARS: dict[str, Any] = {
 
 @cache  # one a table
 def arrow_schema(table: Table) -> Any:
-    """The schema of all columns."""
+    """Return the schema of all columns."""
     return pa.schema([(shape.name, _type(shape)) for shape in shapes_of(table.fields)])
 
 

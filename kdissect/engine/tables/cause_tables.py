@@ -1,4 +1,4 @@
-"""The table of what `why` tells."""
+"""The table with the causes from `why`."""
 
 from kdissect.engine.exchange_rows import RowField
 from kdissect.engine.tables.shared_columns import CAPTURE_SET, DAY
@@ -6,7 +6,8 @@ from kdissect.engine.tables.table import Table, within
 
 CAUSES = Table(
     "causes",
-    "One row for each cause of trouble that `why` tells of a capture set. Made when named: it looks at every "
+    "One row for each cause of trouble that `why` reports for a capture set. Made when named: it looks "
+    "at every "
     "exchange as `why` does.",
     (
         CAPTURE_SET,
@@ -26,10 +27,10 @@ CAUSES = Table(
             ),
         ),
         RowField("since", "timestamp", "when it was first seen"),
-        RowField("since_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+        RowField("since_ns", "int64", "this time in nanoseconds since 1970 UTC"),
         DAY,
         RowField("until", "timestamp", "when it, or what follows from it, was last seen"),
-        RowField("until_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+        RowField("until_ns", "int64", "this time in nanoseconds since 1970 UTC"),
         RowField("times", "int64", "how often"),
         *within(
             "cost",
@@ -44,7 +45,7 @@ CAUSES = Table(
             ),
         ),
         RowField("certainty", "string", "`sure`, `likely` or `possible`"),
-        RowField("why_not_surer", "string", "what else it could be; null where it is sure"),
+        RowField("why_not_surer", "string", "what else it could be. Null if it is sure"),
         *within(
             "evidence",
             "list<struct>",
@@ -52,10 +53,10 @@ CAUSES = Table(
             (
                 RowField("what", "string", "API and version, or what it is"),
                 RowField("connection", "string", "connection"),
-                RowField("exchange", "int64", "ordinal of the exchange; null: the connection as a whole"),
+                RowField("exchange", "int64", "ordinal of the exchange. Null: the connection as a whole"),
                 RowField("time", "timestamp", "when"),
-                RowField("time_ns", "int64", "the same in nanoseconds since 1970 UTC"),
-                RowField("file", "string", "capture file; null where packets cannot be named"),
+                RowField("time_ns", "int64", "this time in nanoseconds since 1970 UTC"),
+                RowField("file", "string", "capture file. Null if packets cannot be named"),
                 RowField("first_packet", "int64", "first packet, 1-based within its file"),
                 RowField("last_packet", "int64", "last packet"),
             ),

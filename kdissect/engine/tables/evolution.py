@@ -1,11 +1,11 @@
 """How tables may change between versions, and how rows of an older version become rows of this one.
 
 Rules:
-- Columns, and fields inside of structs, may be added. None is renamed, dropped or given another type or
-  meaning; what names a row and the order of rows stay.
+- Columns, and fields inside of structs, may be added. No column is renamed or dropped, and none gets another
+  type or meaning. The names of rows and the order of rows stay.
 - In files written before a column was there it is null.
-- `TABLES_VERSION` grows by one with the first release that has anything new. Who knows fewer versions does
-  not touch the directory.
+- `TABLES_VERSION` grows by one with the first release that has anything new. A program that knows fewer
+  versions does not change the directory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _HEAD, _INDENT = "table ", "  "
 
 
 def schema_text(tables: Iterable[Table]) -> str:
-    """Tables as text: names and types of columns in their order, the names of rows, their order."""
+    """Return tables as text: names and types of columns in their order, the names of rows, their order."""
     lines = []
     for table in tables:
         lines.append(f"{_HEAD}{table.name}")
@@ -30,12 +30,12 @@ def schema_text(tables: Iterable[Table]) -> str:
 
 
 def breaches(released: str, present: str) -> list[str]:
-    """What breaks the rules between two texts of `schema_text`: a line each, none if nothing does."""
+    """Return the breaches of the rules between two texts of `schema_text`: a line each."""
     now = _tables(present)
     found: list[str] = []
     for name, lines in _tables(released).items():
         if name not in now:
-            found.append(f"{name}: the table is gone")
+            found.append(f"{name}: the table does not exist any more")
             continue
         found += [f"{name}: no longer has '{key}: {value}'" for key, value in lines.items()
                   if now[name].get(key) != value]  # fmt: skip
@@ -43,7 +43,8 @@ def breaches(released: str, present: str) -> list[str]:
 
 
 def conform(batch: Any, schema: Any) -> Any:
-    """A record batch of an older version with the columns of `schema` (`pyarrow.Schema`): new ones are null.
+    """Return a record batch of an older version with the columns of `schema` (`pyarrow.Schema`): new columns
+    are null.
 
     Raises ValueError if it has columns that `schema` has not.
     """
@@ -64,7 +65,7 @@ def conform(batch: Any, schema: Any) -> Any:
 
 
 def _conformed(column: Any, type_: Any) -> Any:
-    """A column whose structs may have got fields."""
+    """Return a column whose structs may have got fields."""
     import pyarrow as pa  # an extra
 
     if column.type == type_:

@@ -30,7 +30,7 @@ class Shape(NamedTuple):
 
 
 def shapes_of(fields: Iterable[RowField]) -> tuple[Shape, ...]:
-    """The columns. Raises ValueError for a type there is not, or a struct without fields."""
+    """Return the columns. Raises ValueError for a type there is not, or a struct without fields."""
     rows = tuple(fields)
     return tuple(
         _shape(field, field.name, [row for row in rows if row.name.startswith(f"{field.name}.")])
@@ -50,5 +50,5 @@ def _shape(field: RowField, name: str, below: list[RowField]) -> Shape:
             raise ValueError(f"the struct {name} has no fields")
         return Shape(name, kind, is_list, inner, field.doc)
     if kind not in SCALARS:
-        raise ValueError(f"{name} has the type {field.type}, which is none of tables")
+        raise ValueError(f"{name} has the type {field.type}, which tables do not support")
     return Shape(name, kind, is_list, (), field.doc)

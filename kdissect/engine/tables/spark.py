@@ -1,6 +1,6 @@
 """The Spark form of a table: DDL, which `schema()` of a data source takes, and the JSON of a StructType.
 
-Both are plain values, so that nothing of Spark is needed to make them.
+Both are plain values, so that building them does not need Spark.
 """
 
 from typing import Any
@@ -19,12 +19,12 @@ _MAP = {"type": "map", "keyType": "string", "valueType": "long", "valueContainsN
 
 
 def spark_ddl(table: Table) -> str:
-    """The columns as DDL, in one line."""
+    """Return the columns as DDL, in one line."""
     return ", ".join(f"`{shape.name}` {_ddl(shape)}" for shape in shapes_of(table.fields))
 
 
 def spark_json(table: Table) -> dict[str, Any]:
-    """What `StructType.fromJson` takes; no session is needed for that, unlike for DDL."""
+    """Return the input of `StructType.fromJson`, which needs no session, unlike DDL."""
     return _struct(shapes_of(table.fields))
 
 

@@ -1,4 +1,4 @@
-"""What a table is: its columns, what names a row, and the order of rows."""
+"""Definition of a table: its columns, the names of a row, and the order of rows."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -25,12 +25,12 @@ class Table(NamedTuple):
         return tuple(field.name for field in self.fields if "." not in field.name)
 
     def has(self, *columns: str) -> bool:
-        """Whether the table has all of these columns."""
+        """Return whether the table has all of these columns."""
         return set(columns) <= set(self.columns)
 
 
 def within(name: str, type_: str, doc: str, fields: Iterable[RowField]) -> tuple[RowField, ...]:
-    """A struct, or a list of structs, with its fields."""
+    """Return a struct, or a list of structs, with its fields."""
     return (
         RowField(name, type_, doc),
         *(RowField(f"{name}.{field.name}", field.type, field.doc) for field in fields),
@@ -40,7 +40,9 @@ def within(name: str, type_: str, doc: str, fields: Iterable[RowField]) -> tuple
 def without(
     fields: Sequence[RowField], *dropped: str, types: dict[str, str] | None = None
 ) -> tuple[RowField, ...]:
-    """Fields of a row but for some, with other types for some: Parquet has times where JSON has text."""
+    """Return fields of a row but for some, with other types for some: Parquet has times where JSON has
+    text.
+    """
     types = types or {}
     gone = tuple(f"{name}." for name in dropped)
     return tuple(
@@ -56,15 +58,15 @@ def _retyped(field: RowField, type_: str) -> RowField:
 
 
 def with_times(fields: Iterable[RowField], *names: str) -> tuple[RowField, ...]:
-    """Fields with a timestamp before each of these numbers (`..._ns`, `..._ms`): who makes rows sets the
-    numbers alone (`stages.rows.timestamps`).
+    """Return fields with a timestamp before each of these numbers (`..._ns`, `..._ms`): who makes rows sets
+    the numbers alone (`stages.rows.timestamps`).
     """
     made: list[RowField] = []
     for field in fields:
         if field.name in names:
             made.append(RowField(field.name[: -len("_ns")], "timestamp", field.doc))
             unit = "nanoseconds" if field.name.endswith("_ns") else "milliseconds"
-            made.append(field._replace(doc=f"the same in {unit} since 1970 UTC"))
+            made.append(field._replace(doc=f"this time in {unit} since 1970 UTC"))
         else:
             made.append(field)
     return tuple(made)

@@ -1,22 +1,21 @@
-"""Connections that several capture sets have and that sequence numbers do not prove: those of `kdissect tap`.
+"""Connections that several capture sets have and that sequence numbers do not prove, as with `kdissect tap`.
 
 The agent in a JVM sees calls, not packets: it invents sequence numbers, and what it records of TLS is
 plaintext. So the bytes of exchanges are compared (`frame_samples`), before the captures are analysed.
 
 Rules:
 - Two connections are one if they have the same ends, times no further apart than clocks are wrong, and
-  exchanges with the same bytes, and if no exchange contradicts that. A few equal exchanges prove it only
-  where both were there at one time: a program that starts again says the same.
+  exchanges with the same bytes, and if no exchange contradicts that. A few equal exchanges prove it only if
+  both existed at one time: a program that starts again sends them again.
 - A connection that has only ApiVersions or SaslHandshake is a copy if another connection proves that both
   sets captured the network of its two hosts: one network has no two connections with equal ends at one time.
 - Packets of two sets that have the same sequence numbers are copies of each other. If only one of them has
-  bytes that are equal to those of a tap (the other is cut, or has the wrong time), both are copies of it.
-- A connection over TLS that cannot be read, in packets beside a tap, has no bytes to compare. It is marked as
-  probably the connection of the tap that has the same ends at the same time, if its size does not
-  contradict that.
-- The copy without gaps counts, of several the one of the capture set that saw most requests of all such
-  connections: what one connection tells of a group or a topic is known to the others of its set. What only
-  another copy has, because it began earlier or ended later, counts there.
+  bytes that are equal to a tap's (the other is cut, or has the wrong time), both are copies of the tap.
+- An unreadable TLS connection in packets next to a tap has no bytes to compare. It is marked as probably the
+  connection of the tap that has the same ends at the same time, if its size does not contradict that.
+- The copy without gaps counts. Among several, the copy in the capture set with the most requests counts,
+  because a set knows what its connections report about a group or a topic. Exchanges that only another copy
+  has, because it began earlier or ended later, count there.
 """
 
 from __future__ import annotations
@@ -42,15 +41,16 @@ if TYPE_CHECKING:
     from kdissect.model.packets.segment import Segment
     from kdissect.net.streams.tcp import TcpConnection
 
-# Samples of all connections together, some 300 bytes each, and of one. Where there are too many, each
-# connection keeps half as many, so that copies of those that come later are recognised, too.
+# Samples of all connections together, some 300 bytes each, and of one. If there are too many, each connection
+# drops half of its samples, so that copies of later connections are recognized, too.
 MAX_SAMPLES = 400_000
 MAX_OF_ONE = 1024
-# Fewer prove little: `PROOF`, of those that two captures have in common.
+# Minimum number of samples: `PROOF` equal ones need some samples that two captures have in common.
 MIN_OF_ONE = 16
-# Fewer equal exchanges are what each start of a program says: ApiVersions, SASL, Metadata, FindCoordinator.
+# Minimum number of equal exchanges. Every start of a program sends fewer: ApiVersions, SASL, Metadata,
+# FindCoordinator.
 PROOF = 8
-# Clocks that are kept in time differ by less. Connections with few equal exchanges must overlap within it.
+# Synchronized clocks differ by less. Connections with few equal exchanges must overlap within it.
 NEAR_NS = 1_000_000_000
 
 Ends = tuple["Endpoint", "Endpoint"]
@@ -66,7 +66,7 @@ class Copies(NamedTuple):
     sets: dict[str, str]
 
     def update(self, more: Copies) -> None:
-        """Add those of other connections."""
+        """Add the copies of other connections."""
         self.shares.update(more.shares)
         self.probable.update(more.probable)
         self.sets.update(more.sets)
@@ -87,7 +87,7 @@ NO_COPIES = Copies({}, {}, {})
 
 
 class CopySearch:
-    """Takes all events of connections that may have copies, and gives which ones are copies.
+    """Takes all events of connections that may have copies, and returns the copies.
 
     `taps` are the capture sets that `kdissect tap` wrote.
     """
@@ -124,7 +124,7 @@ class CopySearch:
                 self._unread.append(info)
 
     def _thin(self) -> None:
-        """Keep half as many samples of each connection."""
+        """Halve the number of samples for each connection."""
         self._of_one //= 2
         known = [*self._open.values(), *chain.from_iterable(self._over.values())]
         for samples in known:
@@ -132,7 +132,7 @@ class CopySearch:
         self._samples = sum(map(len, known))
 
     def copies(self) -> Copies:
-        """Return what is known after all events."""
+        """Return the result after all events."""
         requests = Counter[str]()
         candidates: list[tuple[list[FrameSamples], list[_Candidate]]] = []
         networks: set[_Network] = set()
@@ -159,7 +159,9 @@ class CopySearch:
         return Copies(shares, probable, sets)
 
     def _by_sequence(self, shares: Mapping[str, Share]) -> Iterator[tuple[str, Share]]:
-        """What connections share of which no bytes are equal, but the sequence numbers of one that shares."""
+        """Yield the shares of connections without equal bytes whose sequence numbers match a sharing
+        connection.
+        """
         known = list(chain.from_iterable(self._over.values()))
         found = {_stream(one.info): one.info.id for one in known if one.info.id in shares}
         for one in known:
@@ -169,7 +171,7 @@ class CopySearch:
                 yield one.info.id, Share(root, (), root, is_whole=True)
 
     def _probable(self, shares: Mapping[str, Share]) -> Iterator[tuple[str, str]]:
-        """Pairs of an unread connection and the one of a tap that counts."""
+        """Yield pairs of an unread connection and the one of a tap that counts."""
         for info in self._unread:
             either_way = (info.client, info.broker), (info.broker, info.client)
             for one in (one for ends in either_way for one in self._over.get(ends, ())):
@@ -196,21 +198,24 @@ class CopyMarks(DuplicateTaps):
             super().open(info, tcp, segment)
 
     def counted(self, fed: Iterator[Events]) -> Iterator[Events]:
-        """Events as they are given on: around one its connection counts if it does."""
+        """Yield the events, with the connection counted around each event that counts."""
         for events in fed:
             if isinstance(events, list):
                 yield from _each_counted(events)
             else:
-                yield events  # a block has none of a connection that shares only some exchanges
+                yield events  # a block has no connection that shares only some exchanges
 
     def counted_ends(self, closing: Iterator[list[Event]]) -> Iterator[list[Event]]:
-        """The same of events of the end."""
+        """Yield the events of the end in the same manner."""
         for events in closing:
             yield from _each_counted(events)
 
 
 def _each_counted(events: list[Event]) -> Iterator[list[Event]]:
-    """The same events. If a connection shares only some exchanges, its `same_as` is that of the event."""
+    """Yield the same events.
+
+    If a connection shares only some exchanges, its `same_as` is that of the event.
+    """
     if all(event.connection.share is None for event in events):
         yield events
         return
@@ -232,13 +237,13 @@ def _each_counted(events: list[Event]) -> Iterator[list[Event]]:
 
 
 def _stream(info: ConnectionInfo) -> str:
-    """The first of all connections with its sequence numbers (`DuplicateTaps`)."""
+    """Return the first of all connections with its sequence numbers (`DuplicateTaps`)."""
     return info.same_as or info.id
 
 
 _Pairs = dict[tuple[int, int], Match]
 _Network = tuple[frozenset[str], str, str]
-"""Two capture sets; a client's host and a broker's host."""
+"""Two capture sets, a client's host and a broker's host."""
 
 
 class _Candidate(NamedTuple):
@@ -257,7 +262,7 @@ class _Candidate(NamedTuple):
 
 
 def _candidates(seen: list[FrameSamples]) -> Iterator[_Candidate]:
-    """Pairs of connections between two ends that have equal exchanges and no other."""
+    """Yield pairs of connections between two ends that have equal exchanges and no other."""
     most_ns = NEAR_NS if len(seen) > FEW else CLOCK_NS
     for at, other, away_ns in _near(seen, most_ns):
         one, two = seen[at], seen[other]
@@ -271,7 +276,7 @@ def _candidates(seen: list[FrameSamples]) -> Iterator[_Candidate]:
 
 
 def _near(seen: list[FrameSamples], most_ns: int) -> Iterator[tuple[int, int, int]]:
-    """Places of two connections that are no more than `most_ns` apart, and the time between them."""
+    """Yield places of two connections that are no more than `most_ns` apart, and the time between them."""
     ordered = sorted(range(len(seen)), key=lambda number: seen[number].info.start_ns)
     before: list[int] = []
     for other in ordered:
@@ -285,7 +290,9 @@ def _near(seen: list[FrameSamples], most_ns: int) -> Iterator[tuple[int, int, in
 def _groups(
     seen: list[FrameSamples], proven: list[_Candidate]
 ) -> Iterator[tuple[list[FrameSamples], _Pairs]]:
-    """Connections between two ends that are one, at most one of each set; matches by places in the list."""
+    """Yield connections between two ends that are one connection, at most one in each set, and matches by
+    places in the list.
+    """
     group_of = {number: [number] for number in range(len(seen))}
     pairs: _Pairs = {}
     for match, _, at, other, _ in sorted(proven, key=attrgetter("order")):
@@ -307,7 +314,7 @@ def _groups(
 
 
 def _may_carry(tls: ConnectionInfo, tapped: FrameSamples) -> bool:
-    """Whether an unread connection over TLS may be what carries the bytes of a tapped one."""
+    """Return whether an unread connection over TLS may be what carries the bytes of a tapped one."""
     tap = tapped.info
     if max(tls.start_ns - tapped.last_ns, tap.start_ns - tls.end_ns) > NEAR_NS:
         return False
@@ -340,7 +347,7 @@ class _Placed:
 def _shares(
     group: list[FrameSamples], matches: _Pairs, requests: Mapping[str, int]
 ) -> Iterator[tuple[str, Share]]:
-    """What each of a group shares. `requests` are those of each capture set."""
+    """Yield the share of each connection in a group. `requests` counts each capture set's requests."""
 
     def rank(at: int) -> tuple[bool, int, str, int]:
         one = group[at]
@@ -361,7 +368,10 @@ def _shares(
 
 
 def _counted_by(copies: list[_Placed]) -> Iterator[tuple[str, Share]]:
-    """What each copy shares. The first one counts; others count what it and those before them lack."""
+    """Yield the share of each copy.
+
+    The first one counts. Later ones count the exchanges that it and earlier ones lack.
+    """
     root = copies[0]
     heads, tails = [root], [root]
     for one in copies[1:]:
@@ -386,7 +396,7 @@ def _counted_by(copies: list[_Placed]) -> Iterator[tuple[str, Share]]:
 
 
 def _share(one: _Placed, root: _Placed, earliest: _Placed, spans: list[tuple[int, str]]) -> Share:
-    """What one copy shares, given who counts up to each of its ordinals."""
+    """Return the share of one copy; `spans` say which connection counts up to each of its ordinals."""
     inside = None if one is root else root.id
     found: list[tuple[int, str | None]] = []
     reached = -1

@@ -2,15 +2,16 @@
 
 Rules:
 - Two sets have the same connection if both have the same two ends, the sequence numbers of one TCP
-  connection, and times no further apart than clocks are wrong. Where both sets have a SYN, its number must be
-  the same; else the first number that a set has must lie where the other one's stream was.
-- Small numbers are those of tools that write packets and begin all connections alike: they prove nothing. Of
-  real ones, whose first number is random (RFC 9293 section 3.4.1), one in 65,536 is counted twice for that.
+  connection, and times no further apart than clocks are wrong. If both sets have a SYN, its number must be
+  equal. Otherwise the first number in a set must be within the other set's stream.
+- Small numbers come from tools that write packets and begin all connections equally: they prove no match. The
+  first number of a real connection is random (RFC 9293 section 3.4.1), so one in 65,536 is counted twice for
+  that.
 - The one that comes first in canonical order is counted, the others name it (`ConnectionInfo.same_as`): where
-  clocks are right that is the tap nearest to who opened the connection. It is known before anything of the
-  connection is told, live and on many machines, where "the one with fewer losses" is known at the end only.
-- Two connections of one set are never the same: what a set sees again is new to it.
-- Sets stay apart all the same: the two share nothing but their mark.
+  clocks are right that is the tap nearest to who opened the connection. It is known before any event of the
+  connection, live and on many machines, while "the one with fewer losses" is only known at the end.
+- Two connections in one set never match: a repeated one is new to the set.
+- Sets stay separate nevertheless: the two share only their mark.
 """
 
 from __future__ import annotations
@@ -84,15 +85,15 @@ class DuplicateTaps:
                 known.moved(number)
 
     def counted(self, fed: Iterator[Events]) -> Iterator[Events]:
-        """Events as they are given on: here each connection counts whole or not at all."""
+        """Return the events unchanged: each connection counts as a whole or not at all."""
         return fed
 
     def counted_ends(self, closing: Iterator[list[Event]]) -> Iterator[list[Event]]:
-        """The same of events of the end."""
+        """Return the events of the end unchanged."""
         return closing
 
     def close(self, info: ConnectionInfo) -> None:
-        """A connection ends; its `tcp` is still there."""
+        """End a connection, whose `tcp` still exists."""
         known, number = self._open.pop(info.id, (None, 0))
         if known is None:
             return

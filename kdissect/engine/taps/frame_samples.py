@@ -1,12 +1,12 @@
-"""Samples of the exchanges of a connection, by which two captures of one connection are recognised.
+"""Samples of a connection's exchanges, by which two captures of one connection are recognized.
 
 Rules:
-- A sample has digests of the bytes of a request and of its response under API key and correlation id. It
-  does not depend on packets, sequence numbers or encryption.
+- A sample has digests of a request's and its response's bytes under API key and correlation id. It does not
+  depend on packets, sequence numbers or encryption.
 - A request that waits for its response when a capture ends is a sample without response: it can contradict
   another one, and proves nothing.
 - The correlation id decides whether an exchange is sampled, so that captures that begin at different
-  exchanges sample the same ones. Where there are too many samples, half of them are removed.
+  exchanges have common samples. If there are too many samples, half of them are removed.
 - A correlation id that comes twice proves nothing.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kdissect.model.frame import Frame
     from kdissect.session.info import ConnectionInfo
 
-# Bytes of a digest: equal ones are equal bytes.
+# Bytes of a digest: equal digests mean equal bytes.
 _DIGEST = 16
 _NOTHING = b""  # instead of a digest: no response is expected
 # 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4): spreads
@@ -35,9 +35,9 @@ _NO_PROOF = frozenset({17, 18})
 
 
 class Match(NamedTuple):
-    """The number of equal exchanges that prove something; ordinals of the first and last equal exchange.
+    """The number of equal exchanges that prove a match, and ordinals of the first and last equal exchange.
 
-    `exchanges` is 0 if the equal exchanges are only those that every program of one kind sends.
+    `exchanges` is 0 if every program of one kind sends the equal exchanges.
     """
 
     exchanges: int
@@ -46,7 +46,7 @@ class Match(NamedTuple):
 
 
 class _Sample(NamedTuple):
-    """Digests of a request and of its response; the ordinal of the request.
+    """Digests of a request and its response, and the ordinal of the request.
 
     `response` is None if the request waits for it, or if bytes of it are missing.
     """
@@ -56,13 +56,13 @@ class _Sample(NamedTuple):
     ordinal: int
 
     def contradicts(self, other: _Sample) -> bool:
-        """Whether the bytes of two samples differ."""
+        """Return whether the bytes of two samples differ."""
         is_waiting = self.response is None or other.response is None
         return self.request != other.request or (not is_waiting and self.response != other.response)
 
 
 class FrameSamples:
-    """The samples of one connection of one capture set. Some 300 bytes a sample."""
+    """The samples of one connection in one capture set. Some 300 bytes a sample."""
 
     __slots__ = ("_level", "_samples", "gaps", "has_orphans", "info", "last_answered", "last_ns", "requests")
 
@@ -81,7 +81,7 @@ class FrameSamples:
         return len(self._samples)
 
     def add(self, exchange: Exchange, most: int) -> None:
-        """Take the next exchange; `most` samples are kept."""
+        """Take the next exchange, and store at most `most` samples."""
         ordinal = exchange.ordinal
         if ordinal >= FIRST_ORPHAN_ORDINAL:
             self.has_orphans = True
@@ -104,7 +104,7 @@ class FrameSamples:
         self.thin(most)
 
     def thin(self, most: int) -> None:
-        """Keep at most so many samples."""
+        """Reduce the samples to at most `most`."""
         while len(self._samples) > most:
             self._level += 1
             self._samples = {
@@ -112,7 +112,9 @@ class FrameSamples:
             }
 
     def match(self, other: FrameSamples) -> Match | None:
-        """Return what both have; None if that is no exchange, or if an exchange of one id has other bytes."""
+        """Return the exchanges that both have; None without one, or if exchanges of one id have different
+        bytes.
+        """
         few, many = sorted((self._samples, other._samples), key=len)
         found: list[tuple[int, int]] = []
         proof = 0

@@ -18,10 +18,10 @@ from kdissect.model.endpoint import Ports
 from kdissect.model.packets.segment import PlainSegment
 from kdissect.net.parser import SegmentParser
 
-# What the agent writes (`Pcapng.java`), the most without an option: RFC 9293 section 3.1.
+# Values in the agent's packets (`Pcapng.java`), the largest without an option: RFC 9293 section 3.1.
 _WINDOW = 0xFFFF
 _LINK_TYPE = 101  # LINKTYPE_RAW, https://www.tcpdump.org/linktypes.html
-# Segments that are looked at. The first window of many systems is the same, that of data seldom.
+# Segments that are looked at. Many systems have this first window, but seldom a window of data.
 _SEGMENTS = 32
 # Pairs of ends that are compared, of some 100 bytes each.
 MAX_ENDS = 500_000
@@ -41,14 +41,14 @@ def ends_in(sets: Iterable[Sequence[str]], ports: Ports) -> frozenset[bytes]:
 
 
 def is_tap(captures: Captures) -> bool:
-    """Return True if the first packets are those of a tap."""
+    """Return True if the first packets come from a tap."""
     packets = list(islice(next(iter(captures.batches()), ()), _SEGMENTS))
     link_types = [kind for file in captures.files for kind in file.link_types]
     return are_of_tap(link_types, SegmentParser().parse_batch(packets))
 
 
 def are_of_tap(link_types: Sequence[int], segments: Sequence[PlainSegment | None]) -> bool:
-    """Return True if segments are those of a tap, given the link types of their file. Looks at the first."""
+    """Return True if segments come from a tap, given the link types of their file. Looks at the first."""
     found = [one for one in segments[:_SEGMENTS] if one is not None]
     return bool(found) and set(link_types) == {_LINK_TYPE} and all(segment[4] == _WINDOW for segment in found)
 

@@ -1,13 +1,13 @@
 """The connections between two ends, found by when and where in the sequence space they were.
 
-A first packet is compared with those that may be its connection, not with all: of N capture sets that saw
-two ends each has some, and to compare all with all took time by N².
+A first packet is compared with connections that may match, not with all: of N capture sets that saw two ends,
+each has some, and a comparison of all with all took time by N².
 
 Rules:
-- The index only proposes: `Seen.distance` decides, with what a connection covers now. Which one is found, the
-  nearest and of equals the latest, is what a look at all would find.
-- Every connection stands in it at least where it stands now. Places where it stood before do no harm; when
-  they are many, the index is made anew.
+- The index only proposes: `Seen.distance` decides, with what a connection covers now. The result, the nearest
+  and of equals the latest, is equal to the result of a search through all.
+- Every connection is in it at least at its current place. Former places are harmless. When they are many, the
+  index is rebuilt.
 - Few connections need none.
 """
 
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 # hour.
 CLOCK_NS = 2 * 60 * 60 * 1_000_000_000
 # How far a stream may seem to be ahead at the other tap, whose clock differs: 2 s at 1 Gbit/s. It is a
-# sixteenth of the sequence space: of streams with the same ends by chance, and no SYN, so many would match.
+# sixteenth of the sequence space, which is the share of streams with equal ends and no SYN that match by
+# chance.
 AHEAD = 1 << 28
 NO_MATCH = 1 << 32
-# So many are looked at one by one: most ends have a connection or two in each of a few sets.
+# Number of connections that are checked one by one: most ends have a connection or two in each of a few sets.
 FEW = 16
-# Shorter streams share the cells of those of 4 KB.
+# Shorter streams share the cells of 4 KB streams.
 _SHORTEST = 12
 _WHOLE = 32  # level of the cell that is all of the sequence space
 
@@ -57,21 +58,23 @@ class Seen:
         self.spans: tuple[Span, Span] = ((-1, -1, False), (-1, -1, False))
 
     def join(self, found: Seen | None) -> str | None:
-        """Be the same as another connection, unless that is one of this set; gives the one that counts."""
+        """Join another connection, unless it is in this set, and return the connection that counts."""
         if found is None or found.home == self.capture_set:
             return None
         self.root, self.home = found.root, found.home
         return self.root
 
     def look(self) -> tuple[Span, Span]:
-        """What its two streams cover so far."""
+        """Return the spans of its two streams so far."""
         if self.tcp is not None:
             self.spans = self.tcp.span(0), self.tcp.span(1)
             self.last_ns = self.tcp.last_time_ns or self.start_ns
         return self.spans
 
     def distance(self, segment: Segment, time_ns: int) -> int:
-        """How far the first packet of a connection is off its stream, in bytes; NO_MATCH for another one."""
+        """Return how far the first packet of a connection is off its stream, in bytes; NO_MATCH for another
+        one.
+        """
         spans = self.look()
         direction = 0 if segment.flow == self.flow else 1
         mine, peer = spans[direction], spans[1 - direction]
@@ -99,7 +102,7 @@ class Between:
         self._index: _Index | None = None
 
     def add(self, seen: Seen) -> int:
-        """Gives its number."""
+        """Returns its number."""
         number = self._next
         self._next += 1
         self.seen[number] = seen
@@ -117,7 +120,7 @@ class Between:
 
     @property
     def is_indexed(self) -> bool:
-        """Whether it has to be told which ones `moved`."""
+        """Whether it needs calls of `moved`."""
         return self._index is not None
 
     def moved(self, number: int) -> None:
@@ -134,7 +137,9 @@ class Between:
             self._index.add(number, seen)
 
     def nearest(self, segment: Segment, capture_set: str, start_ns: int) -> Seen | None:
-        """The connection of another set that the first segment of one fits best; the latest of equals."""
+        """Return the connection of another set that fits the first segment best, and the latest
+        among equals.
+        """
         if segment.seq < SMALL:
             return None
         search = _Search(self.seen, segment, capture_set, start_ns)
@@ -168,11 +173,11 @@ class _Search:
             self.off, self.number = off, number
 
     def may_win(self, off: int, number: int) -> bool:
-        """Whether one that is so far off would be nearer, or later."""
+        """Return whether one that is so far off would be nearer, or later."""
         return off < self.off or (off == self.off and number > self.number)
 
     def ask_each(self, numbers: list[int]) -> None:
-        """Look at those of a list that may win, the latest first."""
+        """Check the connections in a list that may win, the latest first."""
         for number in reversed(numbers):
             if not self.may_win(0, number):
                 return
@@ -180,8 +185,10 @@ class _Search:
 
 
 class _Index:
-    """Streams by the times at which they may be met. A window of level n has 2^n times `CLOCK_NS`, so that
-    each connection stands in two of its level at most."""
+    """Streams by the times at which they may be met.
+
+    A window of level n has 2^n times `CLOCK_NS`, so that each connection is in at most two of its level.
+    """
 
     def __init__(self, ends: bytes) -> None:
         self.size = 0
@@ -193,7 +200,7 @@ class _Index:
     def add(self, number: int, seen: Seen) -> None:
         spans = seen.look() if seen.flow == self._ends else seen.look()[::-1]
         first, last = seen.start_ns - CLOCK_NS, seen.last_ns + CLOCK_NS
-        if last < first:  # its clock went back by more: nothing is within its times
+        if last < first:  # its clock went back by more: its time span is empty
             return
         level = max(1, ((last - first) // CLOCK_NS).bit_length())
         size = CLOCK_NS << level
@@ -221,7 +228,7 @@ class _Index:
 
 
 class _Window:
-    """Streams at about one time, by side; those whose other side is not known are told apart."""
+    """Streams at about one time, by side, with a separate list of streams whose other side is unknown."""
 
     __slots__ = ("alone", "streams")
 
@@ -252,15 +259,15 @@ class _Window:
 class _Streams:
     """Of one side: where streams begin and end, and what they cover.
 
-    A cell of level n has 2^n sequence numbers, so that each stream stands in two of its level at most; the
+    A cell of level n has 2^n sequence numbers, so that each stream is in at most two of its level. The
     numbers of connections in it ascend.
     """
 
     __slots__ = ("_cells", "_ends", "_joined", "_levels", "_opened")
 
     def __init__(self) -> None:
-        self._opened: list[tuple[int, int]] = []  # those whose SYN was seen; (begin, - number), as are
-        self._joined: list[tuple[int, int]] = []  # those that a set has from later on
+        self._opened: list[tuple[int, int]] = []  # streams with a SYN, as (begin, - number), like
+        self._joined: list[tuple[int, int]] = []  # streams that a set has from a later point on
         self._ends: list[tuple[int, int]] = []  # (end, number)
         self._cells: dict[tuple[int, int], list[int]] = {}
         self._levels: set[int] = set()
@@ -312,7 +319,7 @@ def _ask_above(search: _Search, points: list[tuple[int, int]], place: int) -> No
 
 
 def _ask_below(search: _Search, points: list[tuple[int, int]], place: int) -> None:
-    """The same of those that end at a place or below."""
+    """Do the same for streams that end at a place or below."""
     at = bisect_right(points, (place, NO_MATCH)) - 1
     for turn in range(len(points)):
         end, number = points[(at - turn) % len(points)]
@@ -336,7 +343,7 @@ def _syn_distance(segment: Segment, mine: Span, peer: Span) -> int:
 
 
 def _outside(seq: int, span: Span) -> int:
-    """How far a number lies outside of what a stream covered: 0 within it."""
+    """Return how far a number lies outside of what a stream covered: 0 within it."""
     start, end, _ = span
     behind, before = distance(seq, end), distance(start, seq)
     is_long = (end - start) & MASK >= HALF

@@ -1,7 +1,7 @@
-"""What tells whether two capture sets have the same connection, where nobody sees both when it begins.
+"""Decides whether two capture sets have the same connection, if no process sees both when it begins.
 
-`DuplicateTaps` needs the packets of all sets in one order. Who gets the files of one set hours before those
-of another writes down what each set saw of a connection, and decides again whenever more is known.
+`DuplicateTaps` needs the packets of all sets in one order. A process that gets the files of one set hours
+before another set's stores what each set saw of a connection, and decides again whenever more is known.
 
 A connection that began before its capture is looked for in all that another set saw of its streams, and not,
 as in `DuplicateTaps`, in what that set had seen by then: that can differ only where the same two ends had
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class Sighting(NamedTuple):
-    """A connection as one capture set saw it so far; some 300 bytes pickled.
+    """A connection as one capture set saw it so far, of some 300 bytes when pickled.
 
     `order_ns` is the place of its first packet, `first` that packet without payload, `spans` what its streams
-    cover, that of the first packet before. `is_news`: it was not told before.
+    cover, that of the first packet before. `is_news`: it was not reported before.
     """
 
     connection: str
@@ -42,7 +42,10 @@ class Sighting(NamedTuple):
 
 
 class Sightings(DuplicateTaps):
-    """Stands for `DuplicateTaps` in an `Analyzer`: marks nothing, and gives what it saw. Picklable."""
+    """Replaces `DuplicateTaps` in an `Analyzer`: it marks no connection, and returns its sightings.
+
+    Picklable.
+    """
 
     sees_all_flows = False
 
@@ -57,7 +60,7 @@ class Sightings(DuplicateTaps):
         self._now[info.id] = info, tcp, segment._replace(payload=b"")
 
     def hear(self, capture_set: str) -> None:
-        """All open ones are looked at when they are told."""
+        """Do nothing: all open connections are read when they are reported."""
 
     def close(self, info: ConnectionInfo) -> None:
         """A connection ends."""
@@ -67,7 +70,7 @@ class Sightings(DuplicateTaps):
             self._told.discard(info.id)
 
     def take(self) -> list[Sighting]:
-        """All connections that are open, and those that ended since the last call."""
+        """Return all open connections, and the connections that ended since the last call."""
         over, self._over = self._over, []
         found = over + [self._sighting(connection, True) for connection in self._now]
         self._told = set(self._now)
@@ -83,7 +86,9 @@ class Sightings(DuplicateTaps):
 
 
 def roots_of(sightings: Iterable[Sighting]) -> dict[str, str | None]:
-    """For each connection between two ends the one that is counted instead; None for those that count."""
+    """Return, for each connection between two ends, the connection that counts instead, or None if it counts
+    itself.
+    """
     ordered = sorted(sightings, key=_place)
     if not ordered:
         return {}

@@ -1,1 +1,1 @@
-"""State of one connection: versions, login, throttling, and why it came to nothing."""
+"""State of one connection: versions, login, throttling, and why it failed."""

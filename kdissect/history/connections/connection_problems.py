@@ -1,11 +1,11 @@
-"""Connections that came to nothing, held against what others show of their capture set.
+"""Connections that failed, compared with the other connections of their capture set.
 
-- Addresses that Metadata, FindCoordinator and DescribeCluster told a client, and that are refused, do not
+- Addresses that Metadata, FindCoordinator and DescribeCluster named to a client, and that are refused, do not
   answer, or are never tried. Key: capture set and host of the client.
-- Which ends speak Kafka: what came to nothing elsewhere is no matter of Kafka's. Key: capture set and end.
+- Which ends speak Kafka: a failure elsewhere does not concern Kafka. Key: capture set and end.
 
-Order: that of completion. A connection that came to nothing is told once its end is known to speak Kafka,
-else at the end of the input.
+Order: that of completion. A failed connection is reported as soon as its end is known to speak Kafka, else at
+the end of the input.
 """
 
 from __future__ import annotations
@@ -25,15 +25,18 @@ from kdissect.session.events import ConnectionClosed
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 from kdissect.session.problem import Problem, Reason
 
-# Hosts of clients, each with what it was told: 100 bytes for an address; clusters have some hundred brokers.
+# Hosts of clients, each with the addresses named to it: 100 bytes for an address. Clusters have some hundred
+# brokers.
 CLIENTS_KEPT = 10_000
 ADDRESSES_KEPT = 1000
 ENDS_KEPT = 10_000
-# Connections whose end is not known to speak Kafka yet, of 2 KB each; more of them, and the first are told.
+# Connections whose end is not known to speak Kafka yet, of 2 KB each. Beyond this number the first ones are
+# reported.
 PENDING_KEPT = 2000
-# Connections that asked for addresses, of 300 bytes. Those that did nothing else are of interest, when over.
+# Connections that asked for addresses, of 300 bytes. A connection that did no more than ask is of interest
+# when it ends.
 ASKING_KEPT = 4000
-# So many answers: a client that never goes where they send it asks again.
+# Number of responses after which a client that never goes where they send it asks too often.
 ASKED_OFTEN = 3
 _ASKING = frozenset(
     {
@@ -41,14 +44,14 @@ _ASKING = frozenset(
         apis.DESCRIBE_CLUSTER, apis.INIT_PRODUCER_ID, apis.GET_TELEMETRY_SUBSCRIPTIONS, apis.PUSH_TELEMETRY,
     }
 )  # fmt: skip
-"""What clients ask of any node, before they go where the work is."""
+"""APIs that clients send to any node before they connect to the responsible node."""
 _LOCAL = "localhost"
 ANNOUNCING = frozenset({apis.METADATA, apis.FIND_COORDINATOR, apis.DESCRIBE_CLUSTER})
-"""APIs whose answers tell addresses."""
+"""APIs whose responses contain addresses."""
 
 
 class Advertised(NamedTuple):
-    """An address that a broker told a client, and where it did."""
+    """An address that a broker named to a client, and the response that named it."""
 
     host: str
     port: int
@@ -61,13 +64,13 @@ class Advertised(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Who told it, in words."""
+        """The response that named the address, in words."""
         api = api_name(self.by.api_key or 0)
-        return f"{self.broker} told the client in {api} that node {self.node} is at {self}"
+        return f"{self.broker} said to the client in {api} that node {self.node} is at {self}"
 
 
 class ConnectionProblem(NamedTuple):
-    """A connection that came to nothing.
+    """A connection that failed.
 
     `is_kafka`: its end is known to speak Kafka. `advertised` is the address in question, for the reasons
     about these.
@@ -86,10 +89,10 @@ End = tuple[str, Endpoint]
 
 
 class PlainEnd(NamedTuple):
-    """What the end of a connection that came to something proves: the same of many.
+    """Facts that the end of a connection without a failure proves, equal for many connections.
 
     A client connected to a port, and to an end that was reached, and that may be proven to speak Kafka.
-    `only_asks`: it did nothing but ask any node, as far as its APIs tell.
+    `only_asks`: the connection only sent requests that any node answers, as far as its APIs show.
     """
 
     client: Client
@@ -101,7 +104,7 @@ class PlainEnd(NamedTuple):
 
 
 def plain_end(event: ConnectionClosed) -> PlainEnd | None:
-    """What an end proves; None of a connection that came to nothing, or is none of Kafka."""
+    """Return the facts that an end proves; None for a connection that failed or is not a Kafka connection."""
     info = event.connection
     if event.problem is not None or info.kind is not ConnectionKind.KAFKA or not info.exchanges:
         return None
@@ -126,7 +129,9 @@ class _Asking:
 
 
 class ConnectionProblems:
-    """Feed it exchanges, and every connection that is over (`close`); at the end of the input `finish`."""
+    """Feed it exchanges, and every connection that is over (`close`). Call `finish` at the end of the
+    input.
+    """
 
     api_keys: ClassVar[frozenset[int] | None] = ANNOUNCING
 
@@ -135,7 +140,7 @@ class ConnectionProblems:
         self._tried: Table[Client, Set[int]] = Table(CLIENTS_KEPT)
         """Ports that a client connected to, other than to ask where the brokers are."""
         self._alone: dict[int, frozenset[int]] = {}
-        """Each of them as the only one: most clients have one, and most have the same."""
+        """Each alone in a tuple: most clients have one, and mostly an equal one."""
         self._asking: Table[str, _Asking] = Table(ASKING_KEPT)
         self._asked: Table[str, tuple[ConnectionInfo, _Asking]] = Table(ASKING_KEPT)
         self._kafka: Table[End, None] = Table(ENDS_KEPT)
@@ -147,17 +152,17 @@ class ConnectionProblems:
         """Attempts at addresses that were advertised."""
 
     def feed(self, view: ExchangeView) -> list[Fact]:
-        """Take the next answer that tells addresses; a fact is nothing of it."""
+        """Read the next response that names addresses. Returns no facts."""
         if view.response is not None:
             self.repeat(view.info, self.stated(view), view.evidence)
         return []
 
     def stated(self, view: ExchangeView) -> list[Address]:
-        """Node, host and port of all that an answer tells."""
+        """Return node, host and port of all brokers that a response names."""
         return list(_addresses(view.key, view.response))
 
     def stands(self, _info: ConnectionInfo, _stated: list[Address]) -> bool:
-        """What is told again may be told to another client."""
+        """Return True: the repeated response may go to another client."""
         return True
 
     def repeat(self, info: ConnectionInfo, stated: list[Address], evidence: Evidence) -> None:
@@ -173,7 +178,7 @@ class ConnectionProblems:
                 asking.advertised[place] = known[place]
 
     def is_advertised(self, info: ConnectionInfo) -> bool:
-        """Whether a response of `ANNOUNCING` names the end of a connection, to whichever client."""
+        """Return whether a response of `ANNOUNCING` names the end of a connection, to whichever client."""
         return any(
             (host, info.broker.port) in known
             for (capture_set, _), known in self._advertised.items()
@@ -182,7 +187,7 @@ class ConnectionProblems:
         )
 
     def close(self, event: ConnectionClosed) -> list[ConnectionProblem]:
-        """Take a connection that is over; gives what is known of connections that came to nothing."""
+        """Take a connection that is over; returns the failed connections that can be reported now."""
         info = event.connection
         end = info.capture_set, info.broker
         self._note_tried(info)
@@ -194,8 +199,8 @@ class ConnectionProblems:
         return [*given, *self._judge(event, event.problem)]
 
     def close_plain(self, end: PlainEnd, connections: Collection[str]) -> list[ConnectionProblem]:
-        """`close` of connections whose ends are alike, and of which none `asked_often`; nothing comes after
-        them but ends and `finish`.
+        """Take connections with equal ends, of which none `asked_often`; only ends and `finish` may
+        follow.
         """
         if not end.only_asks or any(one not in self._asking for one in connections):
             self._note_port(end.client, end.port)
@@ -204,12 +209,14 @@ class ConnectionProblems:
         return self._of_addresses(end.broker) if end.is_kafka else []
 
     def asked_often(self, connection: str) -> bool:
-        """Whether a connection was told where to go so often that it is of interest if it only asks."""
+        """Return whether responses sent a connection elsewhere so often that it is of interest if it only
+        asks.
+        """
         asking = self._asking.peek(connection)
         return asking is not None and asking.answers >= ASKED_OFTEN
 
     def forget(self, info: ConnectionInfo) -> None:
-        """Tell nothing of a connection for what it asked."""
+        """Report no problem of a connection for its requests."""
         self._asking.pop(info.id)
 
     def _note_tried(self, info: ConnectionInfo) -> None:
@@ -231,7 +238,7 @@ class ConnectionProblems:
             self._tried.put(client, {*tried, port})
 
     def _of_addresses(self, end: End) -> list[ConnectionProblem]:
-        """What waited for the proof that an end speaks Kafka."""
+        """Return the failed connections that waited for the proof that an end speaks Kafka."""
         if end in self._kafka:
             return []
         self._kafka.put(end, None)
@@ -248,7 +255,7 @@ class ConnectionProblems:
             self._in_vain.append((event, advertised))  # a node that is down may come back
             return []
         end = info.capture_set, info.broker
-        if problem.reason is Reason.PLAINTEXT_TO_TLS:  # a client of Kafka was told to go there
+        if problem.reason is Reason.PLAINTEXT_TO_TLS:  # responses sent a Kafka client there
             return [*self._of_addresses(end), _problem(event, True)]
         if advertised is not None or end in self._kafka or info.kind is ConnectionKind.KAFKA:
             return [_problem(event, True)]
@@ -257,13 +264,13 @@ class ConnectionProblems:
         return self._overflow() if self._held > PENDING_KEPT else []
 
     def _overflow(self) -> list[ConnectionProblem]:
-        """Too many wait: those of the end that was heard longest ago are told as they are."""
+        """Report the connections of the end that was heard longest ago, because too many wait."""
         waiting = self._pending.pop(next(iter(self._pending)))
         self._held -= len(waiting)
         return list(_untold(waiting))
 
     def _advertised_as(self, info: ConnectionInfo) -> Advertised | None:
-        """Where the client was told of the end it connected to."""
+        """Return the response that named the client the end it connected to."""
         given = self._advertised.peek((info.capture_set, info.client.host))
         if not given:
             return None
@@ -275,7 +282,7 @@ class ConnectionProblems:
         return None
 
     def finish(self) -> list[ConnectionProblem]:
-        """The input is over: what waited is told, in the order in which connections began."""
+        """Report the waiting connections at the end of the input, in the order in which connections began."""
         pending = [event for waiting in self._pending.values() for event in waiting]
         found = [*_untold(pending), *self._unreached(), *self._untried()]
         self._pending, self._held = {}, 0
@@ -283,7 +290,9 @@ class ConnectionProblems:
         return sorted(found, key=lambda one: (one.connection.start_ns, one.connection.id))
 
     def _unreached(self) -> Iterator[ConnectionProblem]:
-        """Attempts at addresses that were advertised: a reason of its own where nobody was heard there."""
+        """Yield attempts at advertised addresses, with a reason of their own if no connection reached the
+        address.
+        """
         for event, advertised in self._in_vain:
             info, problem = event.connection, event.problem
             if problem is None or (info.capture_set, info.broker) in self._reached:
@@ -301,7 +310,7 @@ class ConnectionProblems:
             if not given or any(one.port in tried or _may_be(one, info) for one in given):
                 continue
             where = ", ".join(map(str, given))
-            fact = f"the client was told of {where}, and connected to none of them; {given[0].sentence}"
+            fact = f"the client received {where}, and did not connect to any of them: {given[0].sentence}"
             problem = Problem(Reason.ADVERTISED_UNTRIED, fact, info.end_ns - info.start_ns)
             yield ConnectionProblem(info, problem, True, given[0])
 
@@ -312,14 +321,14 @@ def _problem(event: ConnectionClosed, is_kafka: bool) -> ConnectionProblem:
 
 
 def _untold(events: Iterable[ConnectionClosed]) -> Iterator[ConnectionProblem]:
-    """Connections whose ends nobody knows to speak Kafka: HTTP is no problem there."""
+    """Yield connections whose ends are not known to speak Kafka, except HTTP, which is no problem there."""
     for event in events:
         if event.problem is not None and event.problem.reason is not Reason.HTTP:
             yield _problem(event, False)
 
 
 def _addresses(key: int, answer: Any) -> Iterator[Address]:
-    """Node, host and port of all that an answer tells."""
+    """Return node, host and port of all brokers that a response names."""
     if key == apis.FIND_COORDINATOR:
         found = getattr(answer, "coordinators", None)
         nodes = [answer] if found is None else found
@@ -330,7 +339,7 @@ def _addresses(key: int, answer: Any) -> Iterator[Address]:
 
 
 def names_of_end(info: ConnectionInfo) -> Iterator[str]:
-    """What an end may be called in an answer, as far as the packets and --hosts tell."""
+    """Yield the names that a response may use for an end, as far as the packets and --hosts show."""
     yield info.broker.host
     name, _, _ = info.broker_text.rpartition(":")
     yield name
@@ -341,7 +350,7 @@ def names_of_end(info: ConnectionInfo) -> Iterator[str]:
 
 
 def _may_be(given: Advertised, info: ConnectionInfo) -> bool:
-    """Whether an address may be that of a connection: of a name nobody knows what it stands for."""
+    """Return whether an address may be that of a connection; a name that cannot be resolved always may."""
     if given.port != info.broker.port:
         return False
     try:

@@ -1,11 +1,10 @@
-"""What a broker offered in ApiVersions against what the client then used (KIP-35, KIP-511).
+"""The versions that a broker offered in ApiVersions and those that the client then used (KIP-35, KIP-511).
 
 Key: the connection. Order: that of its requests. A client may know a broker's versions from an earlier
 connection, so that not asking is a fact and no difference.
 """
 
 from collections.abc import Iterable, Mapping
-from copy import copy
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -18,9 +17,8 @@ from kdissect.history.state_table import Table
 from kdissect.model.same import of_same
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 
-CONNECTIONS_KEPT = 20_000  # about 1 KB each; a broker's 90 ranges, 7 KB, are shared
+CONNECTIONS_KEPT = 20_000  # about 1 KB each, with a broker's 90 ranges (7 KB) shared
 _RANGES_SHARED = 256  # of one answer; Kafka has 90 APIs
-USES_KEPT = 512  # pairs of key and version a connection may use; Kafka has 368
 # A broker from 4.0 on offers Produce from version 0 for old clients' sake, but takes it from version 3 on
 # (org.apache.kafka.common.protocol.ApiKeys, KIP-896): it offers version 12 or later.
 _PRODUCE_SHAM_MIN, _PRODUCE_REAL_MIN, _PRODUCE_OF_40 = 0, 3, 12
@@ -30,36 +28,30 @@ Range = tuple[int, int]
 _KAFKA, _ORPHAN_RESPONSE = ExchangeKind.KAFKA, State.ORPHAN_RESPONSE
 
 
-Pairs = frozenset[tuple[int, int]]
-_NO_PAIRS: Pairs = frozenset()
 _NO_FEATURES: Mapping[str, int] = {}
-# Sets of pairs, each once: what thousands of connections of one client use are a few sets.
-_shared: dict[Pairs, Pairs] = {}
-SHARED_KEPT = 1000
+_NO_RANGE = 0, -1
 
 
 class VersionFact(StrEnum):
-    """What can be learned of a negotiation."""
+    """Facts about a negotiation."""
 
     NOT_ASKED = "not_asked"  # the first request is neither ApiVersions nor SASL
     OFFERED = "offered"  # the broker named its versions
     FALLBACK = "fallback"  # it answered in version 0 with UNSUPPORTED_VERSION (KIP-511)
-    RETRIED = "retried"  # the client asked again after a fallback; expected: the range, seen: the version
+    RETRIED = "retried"  # the client asked again after a fallback (expected: the range, seen: the version)
     REFUSED = "refused"  # ApiVersions was answered with another error
     OUTSIDE = "outside"  # a request in a version outside the range offered
     NOT_OFFERED = "not_offered"  # a request of an API that was not offered
 
 
 class Negotiation:
-    """What is known of one connection.
+    """State of one connection.
 
     `offered` is None until the broker named its versions: then nothing is known of them. `fallback` is the
-    range of ApiVersions named in a refusal. `used` are pairs of key and version of its requests.
+    range of ApiVersions named in a refusal.
     """
 
-    __slots__ = (
-        "asked_in", "fallback", "features", "offered", "offered_by", "refused", "settled", "software", "used",
-    )  # fmt: skip
+    __slots__ = ("asked_in", "fallback", "features", "offered", "offered_by", "refused", "software")
 
     def __init__(self) -> None:
         self.offered: dict[int, Range] | None = None
@@ -70,27 +62,22 @@ class Negotiation:
         self.software: tuple[str, str] | None = None
         self.features: Mapping[str, int] = _NO_FEATURES
         """Finalized features and their levels, `transaction.version` among them (KIP-584)."""
-        self.used: Pairs = _NO_PAIRS
-        self.settled: Pairs = _NO_PAIRS
-        """Of these pairs those used as offered, so that they need not be compared again."""
+
+    def allows(self, api_key: int, api_version: int) -> bool:
+        """Return whether a request in a version is no difference from what the broker offered."""
+        if self.offered is None:
+            return True
+        low, high = self.offered.get(api_key, _NO_RANGE)
+        return low <= api_version <= high
 
     def at_rest(self) -> "Negotiation":
-        """What is kept of a silent connection: one for all that used the same and never asked for versions.
-
-        It is not to be changed.
+        """Return what is stored for a silent connection, which must not be changed: one object for all
+        connections that never asked for versions.
         """
-        if self.asked_in:
-            return self
-        pairs = self.used, self.settled
-        known = _at_rest.get(pairs)
-        if known is None:
-            if len(_at_rest) >= SHARED_KEPT:
-                _at_rest.clear()
-            known = _at_rest[pairs] = copy(self)
-        return known
+        return self if self.asked_in else _NEVER_ASKED
 
 
-_at_rest: dict[tuple[Pairs, Pairs], Negotiation] = {}
+_NEVER_ASKED = Negotiation()
 
 
 class NegotiatedVersions:
@@ -107,26 +94,14 @@ class NegotiatedVersions:
         if exchange.kind is not _KAFKA or exchange.state is _ORPHAN_RESPONSE or view.key < 0:
             return []
         known = self.connections.get(view.info.id)
-        pair = view.key, view.version
-        if known is not None and pair in known.settled:
-            return []
         facts: list[Fact] = []
         if known is None:
             known = self.connections.put(view.info.id, Negotiation())
             facts += self._first(view)
-        different = []
-        if view.key == apis.API_VERSIONS:
-            facts += self._asked(view, known)
-        else:
-            different = _used(view, known)
-        if len(known.used) < USES_KEPT or pair in known.used:
-            known.used = _with(known.used, pair)
-            if view.key != apis.API_VERSIONS and not different:
-                known.settled = _with(known.settled, pair)
-        return facts + different
+        return facts + (self._asked(view, known) if view.key == apis.API_VERSIONS else _used(view, known))
 
     def offer_again(self, exchange: Exchange) -> None:
-        """Take the exchange whose answer told the versions once more, as `feed` does."""
+        """Take the exchange whose response named the versions once more, as `feed` does."""
         known = self.connections.get(exchange.connection.id)
         if known is not None:
             known.asked_in = (*known.asked_in[-7:], exchange.api_version or 0)
@@ -158,17 +133,7 @@ class NegotiatedVersions:
         return [*facts, _answered(view, known, answer)]
 
 
-def _with(pairs: Pairs, pair: tuple[int, int]) -> Pairs:
-    if pair in pairs:
-        return pairs
-    if len(_shared) >= SHARED_KEPT:
-        _shared.clear()
-    more = pairs | {pair}
-    return _shared.setdefault(more, more)
-
-
 def _answered(view: ExchangeView, known: Negotiation, answer: Any) -> Fact:
-    known.settled = _NO_PAIRS
     ranges = ranges_of(answer)
     if answer.error_code == codes.NONE:
         known.offered = honest(ranges)
@@ -181,7 +146,7 @@ def _answered(view: ExchangeView, known: Negotiation, answer: Any) -> Fact:
     kind = VersionFact.REFUSED
     if answer.error_code == codes.UNSUPPORTED_VERSION:
         kind = VersionFact.FALLBACK
-        # The refusal names ApiVersions alone; brokers before 2.4 name nothing (KIP-511).
+        # The refusal names ApiVersions alone. Brokers before 2.4 name no API (KIP-511).
         known.fallback = ranges.get(apis.API_VERSIONS)
     return Fact(
         kind, (view.info.id,), view.evidence, "response", "error_code", view.version, answer.error_code
@@ -190,12 +155,12 @@ def _answered(view: ExchangeView, known: Negotiation, answer: Any) -> Fact:
 
 @of_same
 def ranges_of(answer: Any) -> dict[int, Range]:
-    """What an ApiVersions response names, by API key. It is not to be changed."""
+    """Return the version ranges that an ApiVersions response names, by API key. It is not to be changed."""
     return _ranges((row.api_key, (row.min_version, row.max_version)) for row in answer.api_keys or ())
 
 
 def _ranges(rows: Iterable[tuple[int, Range]]) -> dict[int, Range]:
-    """One mapping for all answers that are alike: thousands of connections are given the same."""
+    """Return one mapping for all equal responses, which thousands of connections share."""
     found = tuple(rows)
     return _shared_ranges(found) if len(found) <= _RANGES_SHARED else dict(found)
 
@@ -207,7 +172,9 @@ def _shared_ranges(rows: tuple[tuple[int, Range], ...]) -> dict[int, Range]:
 
 @of_same
 def honest(ranges: dict[int, Range]) -> dict[int, Range]:
-    """The ranges without versions of Produce that Kafka 4.0 and later name and do not have (KIP-896)."""
+    """Return the ranges without versions of Produce that Kafka 4.0 and later name and do not have
+    (KIP-896).
+    """
     low, high = ranges.get(apis.PRODUCE, (-1, -1))
     if low == _PRODUCE_SHAM_MIN and high >= _PRODUCE_OF_40:
         return _ranges((ranges | {apis.PRODUCE: (_PRODUCE_REAL_MIN, high)}).items())
@@ -215,7 +182,7 @@ def honest(ranges: dict[int, Range]) -> dict[int, Range]:
 
 
 def _used(view: ExchangeView, known: Negotiation) -> list[Fact]:
-    if known.offered is None:
+    if known.offered is None or known.allows(view.key, view.version):
         return []
     key = (view.info.id,)
     offered = known.offered.get(view.key)
@@ -226,8 +193,6 @@ def _used(view: ExchangeView, known: Negotiation) -> list[Fact]:
                 known.offered_by,
             )
         ]  # fmt: skip
-    if offered[0] <= view.version <= offered[1]:
-        return []
     return [
         Fact(
             VersionFact.OUTSIDE, key, view.evidence, "request", "request_api_version", offered, view.version,

@@ -1,11 +1,11 @@
 """Requests that a broker refuses again and again: by closing, or ApiVersions with UNSUPPORTED_VERSION.
 
 Key: capture set, broker, host of the client. Order: that of completion. One close proves little: brokers shut
-down, and lose what they were asked last. A client that comes back, asks the same and is refused again meets a
-broker that is there. So refusals count that follow each other: on a connection that began behind the last
-refusal, and soon. Each is of the first request of its API and version on its connection: what was answered
-before is closed for another reason, such as a session that is over or a proxy between. A connection between
-on which it was answered ends the row.
+down, and lose the requests they received last. A client that comes back, asks the same and is refused again
+meets a broker that is there. A refusal counts if it follows another one: on a connection that began soon
+after the last refusal. Each refusal is the first request with its API and version on its connection. A
+connection that answered such a request before is closed for another reason, such as an expired session or a
+proxy in between. A connection between on which it was answered ends the row.
 """
 
 from enum import StrEnum
@@ -26,8 +26,8 @@ from kdissect.session.sasl import ROUNDS
 
 PROMPT_NS = 1_000_000_000  # a later close has causes of its own: shutdown, idle connections
 SOON_NS = 60_000_000_000  # clients wait some seconds at most before they connect again
-# A broker that shuts down leaves what waits on purpose, and what it is sent because it shuts down; it is back
-# after seconds at the earliest.
+# A broker that shuts down leaves waiting requests unanswered, and also those that its shutdown causes. It is
+# back after seconds at the earliest.
 AT_ONCE_NS = 2_000_000_000
 LEFT_AT_SHUTDOWN = frozenset(
     {
@@ -35,7 +35,7 @@ LEFT_AT_SHUTDOWN = frozenset(
         apis.JOIN_GROUP, apis.SYNC_GROUP, apis.FETCH_SNAPSHOT, apis.SHARE_FETCH,
     }
 )  # fmt: skip
-AGAIN = 3  # refusals in a row that are told
+AGAIN = 3  # refusals in a row that are reported
 # Every listener answers these before a login.
 PRELIMINARY = frozenset({apis.SASL_HANDSHAKE, apis.API_VERSIONS})
 # A login fails by design. The others wait on purpose: a broker that shuts down leaves them. What an Envelope
@@ -46,19 +46,21 @@ WAITING = frozenset(
         apis.FETCH_SNAPSHOT, apis.ENVELOPE,
     }
 )  # fmt: skip
-CONNECTIONS_KEPT = 20_000  # with what was advertised on them; the ranges are shared
-CLIENTS_KEPT = 20_000  # hosts with a broker that refused one of their requests; a state is 500 bytes
-KINDS_KEPT = 16  # requests of one of them that were refused; hostile ones can name 2^32
+CONNECTIONS_KEPT = 20_000  # with the versions advertised on them, whose ranges are shared
+CLIENTS_KEPT = 20_000  # hosts with a broker that refused one of their requests, with 500 bytes of state each
+KINDS_KEPT = 16  # refused requests of such a host. A hostile one can name 2^32
 _BROKER = "broker"
 _FOREIGN = (AnomalyKind.FOREIGN_BYTES, AnomalyKind.TLS_ALERT)
 
 
 class RefusalFact(StrEnum):
-    """What can be learned of refused requests."""
+    """Facts about refused requests."""
 
     CLOSED_AGAIN = "closed_again"  # behind the same request as the last times
-    CLOSED_BEFORE_LOGIN = "closed_before_login"  # the same; advertised, alone, only ApiVersions before it
-    ADVERTISED_CLOSED = "advertised_closed"  # the same; advertised, alone, and not for lack of a login
+    # CLOSED_AGAIN, for an advertised request alone, after ApiVersions only
+    CLOSED_BEFORE_LOGIN = "closed_before_login"
+    # CLOSED_AGAIN, for an advertised request alone, and not for lack of a login
+    ADVERTISED_CLOSED = "advertised_closed"
     VERSION_REFUSED_AGAIN = (
         "version_refused_again"  # ApiVersions in a version that was refused the last times
     )
@@ -67,7 +69,7 @@ class RefusalFact(StrEnum):
 class Refusals(NamedTuple):
     """How often one request was refused in a row, and when and where that was last.
 
-    `alike` counts the last ones in a row that were refused in the same way as the last one.
+    `alike` counts the last refusals in a row that happened in the same manner.
     """
 
     times: int
@@ -125,7 +127,9 @@ class RefusedRequests:
                 del known[kind]
 
     def _how(self, view: ExchangeView) -> RefusalFact:
-        """What a connection shows of a request that was closed: whether it is advertised and waited alone."""
+        """Return the fact that a connection shows of a closed request: whether it is advertised and waited
+        alone.
+        """
         low, high = (self._advertised.peek(view.info.id) or {}).get(view.key, (0, -1))
         is_alone = (
             view.request is not None
@@ -166,7 +170,7 @@ class RefusedRequests:
 
 
 def is_first_of_kind(exchange: Exchange) -> bool:
-    """Whether a request is known to be the first one of its API and version on its connection.
+    """Return whether a request is known to be the first one of its API and version on its connection.
 
     It is if each request before it was of another kind, but for the rounds of a login.
     """
@@ -197,7 +201,7 @@ def promptly_closed_ns(exchange: Exchange) -> int | None:
 
 
 def is_refused_by_close(exchange: Exchange) -> bool:
-    """Whether the broker closed right after a request, and did not answer it."""
+    """Return whether the broker closed right after a request, and did not answer it."""
     if exchange.response is not None or exchange.api_key is None or promptly_closed_ns(exchange) is None:
         return False
     return not any(anomaly.kind is AnomalyKind.MALFORMED_HEADER for anomaly in exchange.anomalies or ())

@@ -1,7 +1,8 @@
 """SASL on a connection: phases, mechanism, principal, session lifetime, re-authentication.
 
 Key: the connection. Order: that of its requests. (KIP-43, KIP-152, KIP-368.) A connection whose handshake was
-not captured has an unknown phase, and one without any may have no SASL at all: nothing is expected of either.
+not captured has an unknown phase, and a connection without a handshake may not use SASL at all: the machine
+expects nothing of either.
 """
 
 from enum import StrEnum
@@ -16,7 +17,8 @@ from kdissect.history.state_table import Table
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.sasl import ROUNDS, has_succeeded, principal_of
 
-CONNECTIONS_KEPT = 20_000  # as many as are open at a time on the largest brokers; a state is 500 bytes
+# the largest brokers have this number of open connections, with 500 bytes of state each
+CONNECTIONS_KEPT = 20_000
 TOKEN_KEPT = 8192  # of the first token, to name the principal: a bearer token is the largest, 1-4 KB
 _MS = 1_000_000
 
@@ -25,37 +27,38 @@ class SaslPhase(StrEnum):
     """Where a connection stands."""
 
     UNKNOWN = "unknown"  # no handshake was seen
-    HANDSHAKEN = "handshaken"  # a mechanism was agreed on; tokens follow
+    HANDSHAKEN = "handshaken"  # both sides agreed on a mechanism, and tokens follow
     AUTHENTICATED = "authenticated"
     FAILED = "failed"
 
 
 class SaslFact(StrEnum):
-    """What can be learned of authentication."""
+    """Facts about authentication."""
 
     HANDSHAKE = "handshake"  # seen: the mechanism agreed on
-    NO_SASL = "no_sasl"  # the listener does no SASL, or not now (ILLEGAL_SASL_STATE); the connection goes on
+    # the listener does no SASL, or not now (ILLEGAL_SASL_STATE), and the connection goes on
+    NO_SASL = "no_sasl"
     MECHANISM_REFUSED = "mechanism_refused"  # expected: those the broker has, seen: the one asked for
     AUTHENTICATED = "authenticated"  # seen: the principal, None where the mechanism hides it
-    REAUTHENTICATED = "reauthenticated"  # the same, again (KIP-368)
+    REAUTHENTICATED = "reauthenticated"  # authenticated again (KIP-368)
     FAILED = "failed"  # seen: the error code
     MECHANISM_CHANGED = "mechanism_changed"  # re-authentication with another mechanism
     PRINCIPAL_CHANGED = "principal_changed"  # re-authentication as somebody else
-    REQUEST_BEFORE_END = "request_before_end"  # another request while tokens are expected; seen: its API key
+    REQUEST_BEFORE_END = "request_before_end"  # another request while tokens are expected (seen: its API key)
     API_VERSIONS_LATE = "api_versions_late"  # ApiVersions behind SaslHandshake, before authentication ends
-    TOKEN_DIFFERS = "token_differs"  # a PLAIN or SCRAM token of another form; detail: what is wrong
+    TOKEN_DIFFERS = "token_differs"  # a PLAIN or SCRAM token of another form (detail: what is wrong)
     HANDSHAKE_AGAIN = "handshake_again"  # a second handshake before the first led to anything
     WITHOUT_HANDSHAKE = "without_handshake"  # SaslAuthenticate without a handshake
     AFTER_RAW_HANDSHAKE = "after_raw_handshake"  # SaslAuthenticate after SaslHandshake v0 (KIP-152)
-    SESSION_EXPIRED = "session_expired"  # a request after the session's lifetime; milliseconds
+    SESSION_EXPIRED = "session_expired"  # a request after the session's lifetime (milliseconds)
     USED_AFTER_FAILURE = "used_after_failure"  # anything after a failure
 
 
 class SaslSession:
-    """What is known of one connection.
+    """State of one connection.
 
-    `lifetime_ms` is that of the last authentication, 0 for endless, None where the version has none.
-    `is_raw` after SaslHandshake v0. `tokens` counts those of the authentication under way.
+    `lifetime_ms` is that of the last authentication, 0 for endless, None where the version has none. `is_raw`
+    after SaslHandshake v0. `tokens` counts the tokens of the current authentication.
     """
 
     __slots__ = (
@@ -82,7 +85,7 @@ class SaslSession:
 
 
 def begins_with_tokens(exchange: Exchange) -> bool:
-    """Whether an exchange is the first token of a connection without a SaslHandshake (Kafka 0.9)."""
+    """Return whether an exchange is the first token of a connection without a SaslHandshake (Kafka 0.9)."""
     return exchange.kind is ExchangeKind.SASL_TOKEN and not exchange.ordinal
 
 
@@ -90,7 +93,7 @@ _SASL_APIS = (apis.SASL_HANDSHAKE, apis.SASL_AUTHENTICATE)
 
 
 class SaslHistory:
-    """SASL sessions by connection; connections without SASL have none."""
+    """SASL sessions by connection. Connections without SASL have no session."""
 
     api_keys: ClassVar[frozenset[int] | None] = None
 
@@ -151,14 +154,14 @@ def _handshake(view: ExchangeView, known: SaslSession) -> list[Fact]:
     known.phase, known.mechanism, known.handshake = SaslPhase.HANDSHAKEN, mechanism, view.evidence
     known.is_raw = (
         view.version == 0
-    )  # KIP-43: bare tokens follow; from version 1 on SaslAuthenticate (KIP-152)
+    )  # KIP-43: bare tokens follow. From version 1 on SaslAuthenticate carries them (KIP-152)
     known.tokens, known.first_token = 0, b""
     known.scram = ScramExchange() if mechanism.startswith("SCRAM-") else None
     return [*facts, Fact(SaslFact.HANDSHAKE, key, view.evidence, "request", "mechanism", None, mechanism)]
 
 
 def _unread(view: ExchangeView, known: SaslSession, facts: list[Fact]) -> list[Fact]:
-    """A side is missing. Where it was there and cannot be read, nobody knows how it went on."""
+    """A side is missing. If it was there and cannot be read, the phase is unknown from then on."""
     if view.is_misread:
         known.phase = SaslPhase.UNKNOWN
     return facts
@@ -241,7 +244,10 @@ def _token_differs(view: ExchangeView, known: SaslSession, why: str | None, side
 
 
 def _maybe_done(view: ExchangeView, known: SaslSession, server_token: bytes) -> list[Fact]:
-    """Authenticated after as many tokens as the mechanism has; others show it by what follows."""
+    """Authenticate once the mechanism's number of tokens was seen.
+
+    Other mechanisms show success by what follows.
+    """
     if known.phase is SaslPhase.HANDSHAKEN and has_succeeded(known.mechanism, known.tokens, server_token):
         return _done(view, known)
     return []
@@ -286,7 +292,8 @@ def _other_request(view: ExchangeView, known: SaslSession) -> list[Fact]:
             kind = SaslFact.API_VERSIONS_LATE if late else SaslFact.REQUEST_BEFORE_END
             path, earlier, sure = "request_api_key", known.handshake, view.is_whole
             return [Fact(kind, key, view.evidence, "request", path, None, view.key, earlier, sure)]
-        return _done(view, known)  # of GSSAPI and others nobody knows the rounds; an answered request does
+        # the rounds of GSSAPI and others are not known, so an answered request shows success
+        return _done(view, known)
     if known.phase is SaslPhase.AUTHENTICATED and known.lifetime_ms and not known.expired:
         return _expiry(view, known, known.lifetime_ms)
     return []
@@ -309,7 +316,7 @@ def _after_failure(view: ExchangeView, known: SaslSession) -> list[Fact]:
     if known.phase is not SaslPhase.FAILED or known.failed_by is None:
         return []
     if not is_answered_before(known.failed_by, view.evidence):
-        return []  # under way before the client could know
+        return []  # sent before the client could know
     seen: Any = view.key
     return [
         Fact(

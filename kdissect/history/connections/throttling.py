@@ -1,7 +1,7 @@
-"""How long brokers told clients to be silent, and whether they were (KIP-219).
+"""Times that brokers asked clients to be silent, and whether clients were (KIP-219).
 
 Key: the connection. Order: that of its requests. From certain versions on a broker answers first and then
-expects the client to wait; before, it delayed the answer itself and the client owes nothing.
+expects the client to wait. In earlier versions it delayed the response itself, and the client need not wait.
 """
 
 from enum import StrEnum
@@ -16,13 +16,14 @@ from kdissect.history.state_table import Table
 from kdissect.model.packets.packet import NEVER_NS
 from kdissect.schema import protocol_messages
 
-CONNECTIONS_KEPT = 20_000  # as many as are open at a time on the largest brokers; a state is 200 bytes
-# A client measures in its own clock from the moment it read the answer; a request that was under way
-# when the answer came crosses it. 50 ms is longer than a round trip within a data centre or a timer's step.
+# the largest brokers have this number of open connections, with 200 bytes of state each
+CONNECTIONS_KEPT = 20_000
+# A client measures in its own clock from the moment it read the response, and a request may cross the
+# response. 50 ms is longer than a round trip within a data centre or a timer's step.
 GRACE_NS = 50_000_000
 # A throttle time is that of the wait if they differ by no more than a network and a timer's step do.
 WAIT_SLACK_NS = 5_000_000
-LEAST_WAIT_NS = 20_000_000  # shorter ones are alike by chance
+LEAST_WAIT_NS = 20_000_000  # shorter waits are equal by chance
 WAITS = 3  # in a row
 _MS = 1_000_000
 # The first version whose client must wait: `shouldClientThrottle` of the response classes (KIP-219). APIs
@@ -35,17 +36,17 @@ _CLIENT_WAITS_FROM = {
 
 
 class ThrottleFact(StrEnum):
-    """What can be learned of throttling."""
+    """Facts about throttling."""
 
     THROTTLED = "throttled"  # seen: the milliseconds
     RESPECTED = "respected"  # the first request after a throttle came late enough
-    IGNORED = "ignored"  # a request came too early; expected and seen: milliseconds after the answer
-    IS_WAIT = "is_wait"  # as long as the Fetch waited for records, again and again; expected: the wait
+    IGNORED = "ignored"  # a request came too early (expected and seen: milliseconds after the response)
+    IS_WAIT = "is_wait"  # as long as the Fetch waited for records, again and again (expected: the wait)
     NEGATIVE = "negative"  # a negative time
 
 
 class Throttle:
-    """What is known of one connection. Times are nanoseconds of the capture's clock."""
+    """State of one connection. Times are nanoseconds of the capture's clock."""
 
     __slots__ = ("answered_ns", "by", "ignored", "throttled", "total_ms", "until_ns", "waits")
 
@@ -62,7 +63,7 @@ class Throttle:
 
 @lru_cache(maxsize=4096)  # 368 pairs of key and version, and what hostile requests name
 def client_must_wait(api_key: int, api_version: int) -> bool:
-    """Whether a client owes silence after a throttle time in this response."""
+    """Return whether a client owes silence after a throttle time in this response."""
     api = protocol_messages.api(api_key)
     if api is None:
         return False
@@ -74,7 +75,10 @@ def client_must_wait(api_key: int, api_version: int) -> bool:
 
 @lru_cache(maxsize=4096)  # as above
 def has_throttle(api_key: int, api_version: int) -> bool:
-    """Whether a response has the field. One in another version than its request's is a refusal without it."""
+    """Return whether a response has the field.
+
+    One in another version than its request's is a refusal without it.
+    """
     api = protocol_messages.api(api_key)
     fields = () if api is None else api.response.root.fields
     return any(field.name == "throttle_time_ms" and api_version in field.versions for field in fields)
@@ -111,9 +115,9 @@ class Throttling:
 
 
 def _is_wait(view: ExchangeView, known: Throttle, throttle_ms: int) -> list[Fact]:
-    """Whether a broker tells the time that a Fetch waited for records as the time to be silent.
+    """Return whether a broker reports the time that a Fetch waited for records as the time to be silent.
 
-    By chance both are alike once, not WAITS times in a row.
+    Both can be equal once by chance, but not WAITS times in a row.
     """
     latency_ns = view.exchange.latency_ns
     if view.key != FETCH or latency_ns is None or not client_must_wait(view.key, view.version):
@@ -136,12 +140,12 @@ def _start(view: ExchangeView, known: Throttle, throttle_ms: int) -> None:
 
 
 def _next_request(view: ExchangeView, known: Throttle) -> list[Fact]:
-    """Whether a request keeps the silence that an earlier answer asked for."""
+    """Return whether a request keeps the silence that an earlier answer asked for."""
     if known.until_ns == NEVER_NS or view.exchange.request is None:
         return []
     sent = view.sent_ns
     if sent <= known.answered_ns + GRACE_NS:
-        return []  # under way before the client could know
+        return []  # sent before the client could know
     early = sent < known.until_ns - GRACE_NS
     kind = ThrottleFact.IGNORED if early else ThrottleFact.RESPECTED
     expected = (known.until_ns - known.answered_ns) // _MS

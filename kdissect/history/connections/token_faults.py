@@ -1,15 +1,15 @@
-"""What SASL tokens should look like, where they are in clear. Secrets do not leave this file."""
+"""Faults of SASL tokens that are sent in clear text. Secrets do not leave this file."""
 
 from typing import Any
 
 from kdissect.decoders.payloads.sasl_payloads import token_value
 
-MIN_ITERATIONS = 4096  # RFC 7677 section 4 (RFC 5802 section 5.1 recommends the same)
-_MOST_DIGITS = 10  # of a number of iterations that is compared at all
+MIN_ITERATIONS = 4096  # RFC 7677 section 4 (RFC 5802 section 5.1 recommends this number, too)
+_MOST_DIGITS = 10  # of an iteration count that is compared at all
 
 
 def plain_fault(token: bytes) -> str | None:
-    """What is wrong with a client's PLAIN token; None if nothing is (RFC 4616 section 2)."""
+    """Return the fault of a client's PLAIN token, or None (RFC 4616 section 2)."""
     found = token_value("PLAIN", token, from_client=True)
     if found is None:
         return f"{token.count(0)} NULs instead of 2"
@@ -19,7 +19,7 @@ def plain_fault(token: bytes) -> str | None:
 
 
 class ScramExchange:
-    """The tokens of one SCRAM authentication (RFC 5802 section 5); keeps the nonces alone."""
+    """The tokens of one SCRAM authentication (RFC 5802 section 5). It stores the nonces alone."""
 
     __slots__ = ("client_nonce", "full_nonce", "tokens")
 
@@ -29,7 +29,7 @@ class ScramExchange:
         self.full_nonce: str | None = None
 
     def client(self, token: bytes) -> str | None:
-        """The client's next token; what is wrong with it, if anything."""
+        """Take the client's next token and return its fault, or None."""
         self.tokens += 1
         if self.tokens == 1:
             first = _message("SaslScramClientFirst", token, True)
@@ -45,12 +45,12 @@ class ScramExchange:
         return None if same else "the final token has another nonce"
 
     def server(self, token: bytes) -> str | None:
-        """The server's next token."""
+        """Return the server's next token."""
         if self.tokens != 1:
             return None
         first = _message("SaslScramServerFirst", token, False)
         self.full_nonce = getattr(first, "nonce", None)
-        # Both are text, or bytes where they are not UTF-8; then they are not the same.
+        # Both are text, or bytes if they are not UTF-8, which are not equal to a text.
         begins = str(self.full_nonce or "").startswith(str(self.client_nonce or "\0"))
         if not begins:
             return "the server's nonce does not begin with the client's"
@@ -61,6 +61,6 @@ class ScramExchange:
 
 
 def _message(name: str, token: bytes, from_client: bool) -> Any:
-    """The value of a token, if it is this message of SCRAM."""
+    """Return the value of a token, if it is this message of SCRAM."""
     found = token_value("SCRAM-", token, from_client)
     return found.value if found is not None and found.name == name else None

@@ -1,6 +1,6 @@
 """Epochs that KRaft controllers give brokers at registration, and those brokers name later (KIP-631).
 
-Key: capture set, broker id. Order: that of completion; a broker registers and heartbeats on one connection at
+Key: capture set, broker id. Order: that of completion. A broker registers and heartbeats on one connection at
 a time, and does both again after a controller's failover.
 """
 
@@ -12,11 +12,11 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact, is_answered_before
 from kdissect.history.state_table import Table
 
-BROKERS_KEPT = 10_000  # a state is 200 bytes; clusters have hundreds
+BROKERS_KEPT = 10_000  # a state is 200 bytes, and clusters have hundreds
 
 
 class BrokerFact(StrEnum):
-    """What can be learned of registrations."""
+    """Facts about registrations."""
 
     REGISTERED = "registered"  # epochs before and now
     WENT_BACK = "went_back"  # a registration with an epoch that is not higher

@@ -1,8 +1,8 @@
-"""Leaders and leader epochs of partitions, as brokers tell them (KIP-320).
+"""Leaders and leader epochs of partitions, as brokers report them (KIP-320).
 
-Key: capture set, topic, partition; the topic is its name where the message has one, else its id. Order: that
-of completion. A broker's metadata lags behind, so an older epoch from another broker is only stale; the same
-broker going back is a difference, unless the topic was deleted and created again, which its id shows.
+Key: capture set, topic, partition. The topic is its name if the message has one, else its id. Order: that of
+completion. A broker's metadata lags, so an older epoch from another broker is only stale. An older epoch from
+the same broker is a difference, unless the topic was deleted and created again, which its id shows.
 """
 
 from collections.abc import Iterator
@@ -19,26 +19,27 @@ from kdissect.schema import protocol_messages
 from kdissect.schema.types import Array, Struct, Type
 from kdissect.session.info import ConnectionInfo
 
-PARTITIONS_KEPT = 200_000  # a large cluster's; a state is 300 bytes
-BROKERS_KEPT = 16  # brokers that told of one partition: its replicas, and those a client asks for metadata
-CONNECTIONS_KEPT = 20_000  # whose cluster is known; a state is 500 bytes
+PARTITIONS_KEPT = 200_000  # partitions of a large cluster, with 300 bytes of state each
+# brokers that reported one partition: its replicas, and the brokers that clients ask for metadata
+BROKERS_KEPT = 16
+CONNECTIONS_KEPT = 20_000  # whose cluster is known, with 500 bytes of state each
 UNKNOWN_EPOCH = -1  # RecordBatch.NO_PARTITION_LEADER_EPOCH (KIP-320)
 
 
 class LeaderFact(StrEnum):
-    """What can be learned of leaders. Values are (leader, epoch)."""
+    """Facts about leaders. Values are (leader, epoch)."""
 
     LEARNED = "learned"  # the first that was heard of the partition
     CHANGED = "changed"  # a higher epoch
-    STALE = "stale"  # a lower epoch than another broker told before
-    WENT_BACK = "went_back"  # a lower epoch than this broker told before
+    STALE = "stale"  # a lower epoch than another broker reported before
+    WENT_BACK = "went_back"  # a lower epoch than this broker reported before
     TWO_LEADERS = "two_leaders"  # two leaders in one epoch
     RECREATED = "recreated"  # the topic has another id now
-    OTHER_CLUSTER = "other_cluster"  # ids: the one that this connection told before, and another
+    OTHER_CLUSTER = "other_cluster"  # ids: the one that this connection named before, and another
 
 
 class Leadership:
-    """What is known of one partition. `by_broker` holds the last epoch each broker told."""
+    """State of one partition. `by_broker` maps each broker to the last epoch that it reported."""
 
     __slots__ = ("by", "by_broker", "changes", "epoch", "leader", "topic_id")
 
@@ -51,7 +52,7 @@ class Leadership:
         self.changes = 0
 
     def is_told_again(self, topic_id: bytes | None, leader: int, epoch: int, broker: str) -> bool:
-        """Whether a broker that told this epoch last tells the same leader and topic (None: any) again."""
+        """Return whether a broker that reported this epoch last repeats the leader and topic (None: any)."""
         return (
             self.leader == leader
             and self.epoch == epoch
@@ -71,11 +72,11 @@ class _Report(NamedTuple):
 
 
 _WITH_LEADER = frozenset({apis.FETCH, apis.PRODUCE, apis.SHARE_FETCH})
-"""APIs whose answers may tell the leader of a partition."""
+"""APIs whose answers may name the leader of a partition."""
 
 PartitionKey = tuple[str, str | bytes, int]
 Standing = tuple[PartitionKey, bytes | None, int, int]
-"""A partition, its topic's id, its leader and the epoch, as an answer told them."""
+"""A partition, its topic's id, its leader and the epoch, in a response."""
 Stated = tuple[str | None, list[Standing]]
 """The id of the cluster, if the answer has one, and the leaders."""
 
@@ -93,11 +94,11 @@ class LeaderEpochs:
         self.clusters: Table[str, tuple[str, Evidence]] = Table(CONNECTIONS_KEPT)
 
     def concerns(self, api_key: int, api_version: int) -> bool:
-        """Whether answers of this version may tell a leader."""
+        """Return whether responses of this version may name a leader."""
         return api_key not in _WITH_LEADER or _has_leaders(api_key, api_version)
 
     def feed(self, view: ExchangeView) -> list[Fact]:
-        """Take the next exchange that tells of leaders."""
+        """Take the next exchange that names leaders."""
         facts: list[Fact] = []
         if not self.concerns(view.key, view.version):
             return facts
@@ -113,7 +114,7 @@ class LeaderEpochs:
         return facts + self._cluster(view)
 
     def _cluster(self, view: ExchangeView) -> list[Fact]:
-        """Whether a broker names another cluster than it did before, on the same connection."""
+        """Return whether a broker names another cluster than it did before, on the same connection."""
         cluster = _cluster_of(view)
         known = None if cluster is None else self._named_first(view.info, cluster, view.evidence)
         if known is None or known[0] == cluster:
@@ -125,11 +126,13 @@ class LeaderEpochs:
         ]
 
     def _named_first(self, info: ConnectionInfo, cluster: str, by: Evidence) -> tuple[str, Evidence]:
-        """The cluster that a connection named first: this one if it named none before."""
+        """Return the cluster that a connection named first: this one if it named none before."""
         return self.clusters.get(info.id) or self.clusters.put(info.id, (cluster, by))
 
     def stated(self, view: ExchangeView) -> Stated:
-        """The cluster, leaders and epochs, for when they are told again."""
+        """Return the cluster, leaders and epochs of a response, to recognize them when a broker repeats
+        them.
+        """
         scope = view.info.scope
         leaders: list[Standing] = [
             ((scope, of.topic, of.partition), of.topic_id, of.leader, of.epoch)
@@ -139,8 +142,8 @@ class LeaderEpochs:
         return _cluster_of(view), leaders
 
     def stands(self, info: ConnectionInfo, stated: Stated) -> bool:
-        """Whether these leaders are known, this broker told their epochs last, and the connection named no
-        other cluster.
+        """Return whether these leaders are known, this broker reported their epochs last, and the connection
+        named no other cluster.
         """
         broker, peek = info.broker_address, self.partitions.peek
         cluster, leaders = stated
@@ -154,7 +157,7 @@ class LeaderEpochs:
         return True
 
     def repeat(self, info: ConnectionInfo, stated: Stated, evidence: Evidence) -> None:
-        """They count as used; the connection may name its cluster for the first time."""
+        """Mark them as used. The connection may name its cluster for the first time."""
         cluster, leaders = stated
         if cluster is not None:
             self._named_first(info, cluster, evidence)
@@ -203,7 +206,7 @@ def _compare(key: PartitionKey, view: ExchangeView, report: _Report, known: Lead
 
 
 def _cluster_of(view: ExchangeView) -> str | None:
-    """The id of the cluster in a Metadata answer; None in versions without it, and where it is null."""
+    """Return the id of the cluster in a Metadata response; None in versions without it, and for null."""
     cluster = getattr(view.response, "cluster_id", None) if view.key == apis.METADATA else None
     return None if cluster is None else str(cluster)
 
@@ -228,7 +231,9 @@ def _reports(view: ExchangeView) -> Iterator[_Report]:
 
 @lru_cache(maxsize=4096)  # 368 pairs of key and version, and what hostile requests name
 def _has_leaders(api_key: int, api_version: int) -> bool:
-    """Whether a response of this version has a current leader: most Produce and Fetch answers do not."""
+    """Return whether a response of this version has a current leader: most Produce and Fetch answers do
+    not.
+    """
     api = protocol_messages.api(api_key)
     return api is not None and _has_leader(api.response.root, api_version)
 
@@ -248,7 +253,7 @@ def _has_leader(of: Type, version: int, *, outside_tags: bool = False) -> bool:
 
 @lru_cache(maxsize=4096)  # as above
 def tells_in_tags(api_key: int, api_version: int) -> bool:
-    """Whether a response of this version tells leaders in tags alone, if at all."""
+    """Return whether a response of this version names leaders in tags alone, if at all."""
     api = protocol_messages.api(api_key)
     if api is None or api_key not in _WITH_LEADER:
         return False
@@ -268,7 +273,7 @@ def _of_metadata(answer: Any) -> Iterator[_Report]:
 
 
 def _of_current_leader(answer: Any) -> Iterator[_Report]:
-    """The `current_leader` of Produce, Fetch and ShareFetch answers: brokers send it with an error."""
+    """Yield the `current_leader` of Produce, Fetch and ShareFetch answers: brokers send it with an error."""
     for topic in answer.responses or ():
         name = _name(topic)
         for row in getattr(topic, "partition_responses", None) or getattr(topic, "partitions", None) or ():

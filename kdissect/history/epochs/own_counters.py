@@ -1,8 +1,8 @@
 """Numbers that one process counts up and names on its connections: they only rise.
 
 Key: connection, field, partition (empty for numbers of the process). One process speaks on each side of a
-connection, so that nobody restarted between two of its messages. Order: that of the connection's requests.
-What brokers and controllers name:
+connection, so it did not restart between two of its messages. Order: that of the connection's requests.
+Counters that brokers and controllers name:
 
 - controller_epoch: a controller closes its connections when it resigns, and each election raises it
 - current_metadata_offset: what a broker applied of the metadata log (KIP-631)
@@ -29,7 +29,7 @@ _OF_PARTITIONS = ("leader_epoch", "partition_epoch")
 
 
 class CounterFact(StrEnum):
-    """What can be learned of such numbers. The number before, and now."""
+    """Facts about such numbers. The number before, and now."""
 
     COUNTED_BACK = "counted_back"
 
@@ -69,7 +69,7 @@ class OwnCounters:
 
 
 def _partitions(answer: Any) -> Iterator[tuple[bytes, Any, str]]:
-    """Partitions that the controller reports, by topic id: a name may be that of a new topic by now."""
+    """Yield partitions that the controller reports, by topic id: a name may be that of a new topic by now."""
     for at, topic in enumerate(getattr(answer, "topics", None) or ()):
         topic_id: bytes = getattr(topic, "topic_id", b"")
         for index, row in enumerate(topic.partitions or ()):

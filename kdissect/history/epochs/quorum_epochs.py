@@ -18,11 +18,11 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
 _TOPIC = METADATA_TOPIC.encode()
-PARTITIONS_KEPT = 10_000  # of connections; a cluster has one such partition, and a few connections
+PARTITIONS_KEPT = 10_000  # of connections (a cluster has one such partition, and a few connections)
 
 
 class QuorumFact(StrEnum):
-    """What can be learned of epochs. Epochs before and now."""
+    """Facts about epochs. Epochs before and now."""
 
     RAISED = "raised"  # a higher epoch than the node named before
     WENT_BACK = "went_back"  # a lower one
@@ -43,11 +43,13 @@ class QuorumEpochs:
         self.epochs: Table[QuorumKey, tuple[int, Evidence]] = Table(PARTITIONS_KEPT)
 
     def passes(self, exchange: Exchange, _parts: Any) -> bool:
-        """A Fetch of another topic."""
+        """Return a Fetch of another topic."""
         return exchange.api_key == apis.FETCH and not _is_of_quorum(exchange)
 
     def knows(self, info: ConnectionInfo, partition: int, epoch: int) -> bool:
-        """Whether the last request of a connection that named an epoch of the metadata log named this one."""
+        """Return whether the last request of a connection that named an epoch of the metadata log named this
+        one.
+        """
         known = self.epochs.get((info.id, "request", METADATA_TOPIC, partition))
         return known is not None and known[0] == epoch
 
@@ -73,7 +75,7 @@ _Told = Iterator[tuple[str, int, int, str]]
 
 
 def _is_of_quorum(exchange: Exchange) -> bool:
-    """Whether a Fetch is for the metadata log. Nearly none is, and this is asked of each."""
+    """Return whether a Fetch is for the metadata log. Hot, once a Fetch: hardly any is for that log."""
     frame = exchange.request
     return frame is not None and (METADATA_TOPIC_ID in frame.data or _TOPIC in frame.data)
 

@@ -1,4 +1,4 @@
-"""What is known of one classic group, its generations and members."""
+"""State of one classic group, its generations and members."""
 
 from collections import deque
 from enum import StrEnum
@@ -9,17 +9,17 @@ from kdissect.history.groups.group_attempts import Attempt
 from kdissect.history.state_table import Table
 from kdissect.model.packets.packet import NEVER_NS
 
-MEMBERS_KEPT = 5_000  # of one group; group.max.size is unlimited by default, thousands are rare
-REBALANCES_KEPT = 100  # the last ones of a group; further ones are counted only
-ATTEMPTS_KEPT = 1_000  # JoinGroups of a group that were not answered; later ones are not kept
-GONE_KEPT = 1_000  # members of a group that left; ids are not given twice
+MEMBERS_KEPT = 5_000  # of one group. group.max.size is unlimited by default, and thousands are rare
+REBALANCES_KEPT = 100  # the last rebalances of a group. Earlier ones are only counted
+ATTEMPTS_KEPT = 1_000  # unanswered JoinGroups of a group. Later attempts are ignored
+GONE_KEPT = 1_000  # members of a group that left. A broker assigns an id only once
 
 
 class ClassicState(StrEnum):
     """Where a group stands, as far as its members show it."""
 
     UNKNOWN = "unknown"
-    REBALANCING = "rebalancing"  # members were told to join again
+    REBALANCING = "rebalancing"  # the broker asked members to join again
     SYNCING = "syncing"  # a generation began, assignments are outstanding
     STABLE = "stable"
     EMPTY = "empty"  # all known members left
@@ -42,8 +42,8 @@ class Cause(StrEnum):
 class ClassicMember:
     """One member.
 
-    `generation` is the one it is in, by its JoinGroup's answer or by what else of it was accepted; None where
-    neither was seen.
+    `generation` is the group's current one, by its JoinGroup's response or by another request that the broker
+    accepted; None without either.
     """
 
     __slots__ = (
@@ -78,10 +78,10 @@ class ClassicMember:
         self.leads = False
         """Whether its JoinGroup's answer made it the leader, by name or with the list of members."""
         self.protocol: tuple[str | None, str | None] = None, None
-        """Type and name, as that answer told it."""
+        """Type and name, in that response."""
         self.protocols: tuple[str, ...] = ()
         self.metadata: bytes = b""
-        """What it subscribes to, under the protocol the group chose; else under its first."""
+        """Its subscription under the protocol that the group chose, or under its first protocol."""
         self.assignment: bytes | None = None
         self.last_ns = NEVER_NS
         self.refusals = 0
@@ -94,10 +94,10 @@ class ClassicMember:
 class Rebalance:
     """The beginning of one generation.
 
-    `causes` are those that may be, with the members they name and when each was seen at work; `reasons` what
-    members said of themselves (KIP-800). `first` is the member whose JoinGroup was sent first, at `first_ns`;
-    `shown_ns` is the first effect: a member was told to join again, or one that was there did.
-    `synced` sent a SyncGroup; `stable_ns` is the time of the last SyncGroup answer, NEVER_NS before it.
+    `causes` are the possible ones, with the members they name and when each was seen at work; `reasons` are
+    those that members gave (KIP-800). `first` is the member whose JoinGroup was sent first, at `first_ns`;
+    `shown_ns` is the first effect: a member was asked to join again, or a known member did. `synced` sent a
+    SyncGroup; `stable_ns` is the time of the last SyncGroup answer, NEVER_NS before it.
     """
 
     __slots__ = (
@@ -124,14 +124,14 @@ class Rebalance:
         return self.began.answered_ns if found is None else found
 
     def asked(self, member_id: str, sent_ns: int, was_there: bool) -> None:
-        """A member asked to join; one that was there before does so because a rebalance is under way."""
+        """A member asked to join. A known member does so because a rebalance is in progress."""
         if self.first_ns is None or sent_ns < self.first_ns:
             self.first, self.first_ns = member_id, sent_ns
         if was_there:
             self.shown_ns = earliest(self.shown_ns, sent_ns)
 
     def because(self, cause: Cause, member_id: str, time_ns: int) -> None:
-        """Something that may have brought it about, at a time; NEVER_NS: nobody knows when."""
+        """Note a possible cause of the rebalance and its time, NEVER_NS if that is unknown."""
         if cause is Cause.MEMBER_JOINED:  # JoinGroups are answered in another order than they are sent
             for first, first_ns in self.causes.get(Cause.FIRST_MEMBER, {}).items():
                 if time_ns < first_ns:
@@ -142,9 +142,9 @@ class Rebalance:
             members.setdefault(member_id, time_ns)
 
     def why(self, leader: str | None) -> dict[Cause, set[str]]:
-        """The causes, none of them later than its effect.
+        """Return the causes, each no later than its effect.
 
-        Where none was seen, a known member asked: the leader does when its topics changed.
+        Without such a cause, a known member asked to join: a leader does when its topics changed.
         """
         found = before(self.causes, self.shown_ns)
         if found:
@@ -153,12 +153,12 @@ class Rebalance:
 
 
 def earliest(*times_ns: int | None) -> int | None:
-    """The first of those that are known."""
+    """Return the first of the known times."""
     return min((time_ns for time_ns in times_ns if time_ns is not None), default=None)
 
 
 def before(causes: dict[Cause, dict[str, int]], shown_ns: int | None) -> dict[Cause, set[str]]:
-    """Those that were at work when the effect showed; all, where nothing shows when that was."""
+    """Return the causes at work when the effect showed; all causes if its time is unknown."""
     found: dict[Cause, set[str]] = {}
     for cause, members in causes.items():
         early = {who for who, time_ns in members.items() if shown_ns is None or time_ns <= shown_ns}
@@ -170,12 +170,12 @@ def before(causes: dict[Cause, dict[str, int]], shown_ns: int | None) -> dict[Ca
 class ClassicGroup:
     """One group.
 
-    `roster` are the members its leader was told of, None before that was seen: then members may be missing
-    in `members`, which were seen themselves. `has_static`: one of them is static (KIP-345). `left` are those
-    that left since the last generation began, `gone` all that did, and `notified_ns` is when a member was
-    first told since then to join again. `attempts` were not answered. `assignments` are those of the
-    generation, `stated` what its leader was told, by `stated_by`, of members that were not seen to join it
-    yet: their metadata.
+    `roster` are the members that the leader's response lists, None before it was seen. `members` may lack
+    some of them, because it has only members that were seen themselves. `has_static`: one of them is static
+    (KIP-345). `left` are the members that left since the last generation began, `gone` all members that left,
+    and `notified_ns` is when a member was first asked since then to join again. `attempts` were not answered.
+    `assignments` are the generation's, `stated` the metadata that its leader received, in `stated_by`, of
+    members that were not seen to join it yet.
     """
 
     __slots__ = (
@@ -223,7 +223,7 @@ class ClassicGroup:
         return self.rebalances[-1] if self.rebalances else None
 
     def notified(self, time_ns: int) -> None:
-        """A member was told to join again."""
+        """A member was asked to join again."""
         self.notified_ns = earliest(self.notified_ns, time_ns)
 
     def attempt(self, attempt: Attempt) -> None:
@@ -251,15 +251,15 @@ class ClassicGroup:
             rebalance.because(Cause.MEMBER_JOINED, attempt.who, attempt.sent_ns)
 
     def member(self, member_id: str) -> ClassicMember:
-        """A member, made if it was not known."""
+        """Return a member, made if it was not known."""
         return self.members.get_or(member_id, lambda: ClassicMember(member_id))
 
     def instance(self, instance_id: str) -> ClassicMember | None:
-        """A static member by its instance id (KIP-345)."""
+        """Return a static member by its instance id (KIP-345)."""
         return next((member for member in self.members if member.instance_id == instance_id), None)
 
     def leave(self, member_id: str, evidence: Evidence) -> ClassicMember | None:
-        """A member is gone."""
+        """Remove a member that left."""
         member = self.members.pop(member_id)
         if member_id:
             self.gone.put(member_id, evidence)

@@ -1,8 +1,8 @@
 """Classic groups: JoinGroup, SyncGroup, Heartbeat, LeaveGroup and the generations they make.
 
 Key: capture set, group id. Order: that of completion: a coordinator answers the JoinGroups of a generation
-together, whenever they were sent, and members follow on connections of their own.
-(spec/000 "JoinGroup API" and those behind it; KIP-345, KIP-394, KIP-559, KIP-800.)
+together, whenever they were sent, and members follow on connections of their own. (spec/000 "JoinGroup API"
+and the sections after it; KIP-345, KIP-394, KIP-559, KIP-800.)
 """
 
 from collections.abc import Callable, Iterable
@@ -40,7 +40,7 @@ from kdissect.history.state_table import Table
 from kdissect.model.packets.packet import NEVER_NS
 from kdissect.session.info import ConnectionInfo
 
-GROUPS_KEPT = 20_000  # a cluster's; a state is 1 KB and 1 KB a member
+GROUPS_KEPT = 20_000  # groups of a cluster, with 1 KB of state each and 1 KB a member
 GIVEN_KEPT = 20_000  # member ids given to clients that have not joined with them yet (KIP-394)
 # Answers to the heartbeat of a member: to others it says that it does not know them.
 _OF_MEMBERS = (0, codes.REBALANCE_IN_PROGRESS)
@@ -58,7 +58,7 @@ class ClassicGroups:
 
     def __init__(self) -> None:
         self.have_back: Callable[[], None] = nothing_lent
-        """Take back members that are lent (`lent_members`), before they are looked at."""
+        """Take back members from the native engine (`lent_members`) before they are read."""
         self.groups: Table[GroupKey, ClassicGroup] = Table(GROUPS_KEPT)
         self._given: Table[tuple[str, str], str] = Table(GIVEN_KEPT)
         self._attempts = Attempts()
@@ -90,10 +90,10 @@ class ClassicGroups:
         groups: Iterable[GroupKey],
         members: Iterable[tuple[GroupKey, str, int]],
     ) -> None:
-        """What went by while it was lent (`lent_members`), each in the order of last use.
+        """Reclaim what passed in the native engine (`lent_members`), each in the order of last use.
 
-        Connections on which a broker answered; groups; members by group and id, and when they were last heard
-        of.
+        The parameters are connections on which a broker answered, groups, and members by group and id with
+        the time of their last message.
         """
         for info in answered:
             self._attempts.answered(info)
@@ -102,7 +102,7 @@ class ClassicGroups:
         for key, member_id, last_ns in members:
             group = self.groups.peek(key)
             member = None if group is None else group.members.get(member_id)
-            assert member is not None  # nobody took it away meanwhile
+            assert member is not None  # no code removed it meanwhile
             member.last_ns = last_ns
 
     # JoinGroup
@@ -124,7 +124,7 @@ class ClassicGroups:
         return [*facts, *_joined(view, key, group, answer)]
 
     def _given_id(self, view: ExchangeView, key: GroupKey) -> list[Fact]:
-        """After MEMBER_ID_REQUIRED a client joins with the id it was given (KIP-394)."""
+        """After MEMBER_ID_REQUIRED a client joins with the id that it received (KIP-394)."""
         given = self._given.pop((view.info.id, key[1]))
         if given is None or given == view.request.member_id:
             return []
@@ -146,9 +146,9 @@ def _joined(view: ExchangeView, key: GroupKey, group: ClassicGroup, answer: Any)
     causes_of_join(view, group, rebalance, str(answer.member_id))
     member = _remember(view, group, answer)
     if back:
-        member.generation = member.joined_by = None  # nobody knows in which it is
+        member.generation = member.joined_by = None  # its generation is unknown
     rebalance.members.add(member.member_id)
-    if answer.members:  # the leader is told of all members
+    if answer.members:  # the leader receives all members
         group.roster = {str(row.member_id) for row in answer.members}
         group.has_static = any(getattr(row, "group_instance_id", None) is not None for row in answer.members)
         group.stated_by = view.evidence
@@ -322,7 +322,7 @@ def _heartbeat(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[F
 
 
 def _accepted(view: ExchangeView, group: ClassicGroup, generation: int) -> ClassicMember:
-    """Who sent a request that only members of a generation may send."""
+    """Return the sender of a request that only members of a generation may send."""
     member = group.member(str(view.request.member_id))
     member.client_id, member.client = view.exchange.client_id, view.info.client_text
     if member.generation is None:
@@ -331,7 +331,7 @@ def _accepted(view: ExchangeView, group: ClassicGroup, generation: int) -> Class
 
 
 def _late(view: ExchangeView, key: GroupKey, member: ClassicMember | None) -> list[Fact]:
-    """The time since a member was last heard of, against its session timeout."""
+    """Return the time since a member was last heard of, against its session timeout."""
     if member is None:
         return []
     is_late, silent_ms = _is_late(member, view.sent_ns), (view.sent_ns - member.last_ns) // _MS
@@ -350,7 +350,7 @@ def _is_late(member: ClassicMember, sent_ns: int) -> bool:
 def _overdue(
     view: ExchangeView, key: GroupKey, group: ClassicGroup, member: ClassicMember | None
 ) -> list[Fact]:
-    """Whether a member that was told to join again still has not (KIP-62).
+    """Return whether a member that was asked to join again still has not (KIP-62).
 
     The group waits as long as the most patient member allows.
     """

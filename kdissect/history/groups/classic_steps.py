@@ -1,4 +1,4 @@
-"""What a classic group's exchanges show, and why its generations began."""
+"""Facts that a classic group's exchanges show, and why its generations began."""
 
 from enum import StrEnum
 from typing import Any
@@ -19,27 +19,28 @@ _FIRST_GENERATION = 1  # of a new group (org.apache.kafka.coordinator.group.Grou
 
 
 class ClassicFact(StrEnum):
-    """What can be learned of classic groups."""
+    """Facts about classic groups."""
 
-    MEMBER_ID_GIVEN = "member_id_given"  # MEMBER_ID_REQUIRED (KIP-394); seen: the id
+    MEMBER_ID_GIVEN = "member_id_given"  # MEMBER_ID_REQUIRED (KIP-394), seen: the id
     GIVEN_ID_UNUSED = "given_id_unused"  # the next JoinGroup has another id
     JOINED = "joined"  # seen: the member's id
     GENERATION_BEGAN = "generation_began"  # generations before and now
-    ASSIGNED = "assigned"  # SyncGroup's answer; seen: the bytes, detail: the member
+    ASSIGNED = "assigned"  # SyncGroup's response, seen: the bytes, detail: the member
     REJOIN_REQUESTED = "rejoin_requested"  # REBALANCE_IN_PROGRESS; seen: how often in a row
-    REJOIN_OVERDUE = "rejoin_overdue"  # still not joined again; milliseconds: the rebalance timeout, the time
+    REJOIN_OVERDUE = "rejoin_overdue"  # still not joined again, milliseconds: the rebalance timeout, the time
     LEFT = "left"  # seen: the member's id, detail: its reason
-    FENCED = "fenced"  # another member has the instance id; detail: the member
+    FENCED = "fenced"  # another member has the instance id, detail: the member
     REFUSED = "refused"  # seen: the error code, detail: the member
-    GENERATION_WENT_BACK = "generation_went_back"  # in JoinGroup's answer; expected: the least
-    TWO_PROTOCOLS = "two_protocols"  # chosen for one generation; expected: what others were told
+    GENERATION_WENT_BACK = "generation_went_back"  # in JoinGroup's response, expected: the least
+    # chosen for one generation, expected: the one that other members received
+    TWO_PROTOCOLS = "two_protocols"
     GENERATION_DIFFERS = "generation_differs"  # not that of the member's last JoinGroup
     ASSIGNMENTS_OF_FOLLOWER = "assignments_of_follower"  # expected: the leader, seen: the member
     ASSIGNMENT_TO_STRANGER = "assignment_to_stranger"  # seen: ids that are not in the generation
     PROTOCOL_DIFFERS = "protocol_differs"  # SyncGroup names other than JoinGroup's result (KIP-559)
     PROTOCOL_NOT_OFFERED = "protocol_not_offered"  # chosen, though a member did not offer it
-    TWO_LEADERS = "two_leaders"  # told of one generation; expected: what others were told
-    METADATA_DIFFERS = "metadata_differs"  # not as a member sent it; detail: the member
+    TWO_LEADERS = "two_leaders"  # named for one generation, expected: the one that other members received
+    METADATA_DIFFERS = "metadata_differs"  # not as a member sent it, detail: the member
     ANSWERED_AFTER_LEAVE = "answered_after_leave"  # a heartbeat of a member that left, as if it were there
     ANSWERED_TO_STRANGER = "answered_to_stranger"  # a heartbeat of one that is not in the generation
     SILENT_TOO_LONG = "silent_too_long"  # milliseconds: the session timeout, the silence
@@ -73,7 +74,9 @@ def _newcomer(view: ExchangeView, group: ClassicGroup) -> Cause:
 
 
 def _subscribes_otherwise(known: ClassicMember, request: Any) -> bool:
-    """Whether the topics differ: other bytes (owned partitions, generation) change at every rebalance."""
+    """Return whether the topics differ: other bytes (owned partitions, generation) change at every
+    rebalance.
+    """
     before = subscribed_topics(known.metadata)
     if before is None:
         return False
@@ -85,7 +88,7 @@ def _subscribes_otherwise(known: ClassicMember, request: Any) -> bool:
 
 
 def roster_causes(group: ClassicGroup, rebalance: Rebalance) -> None:
-    """Members that were there and are gone without a word, as the leader's answer shows."""
+    """Note members that disappeared without a LeaveGroup, as the leader's response shows."""
     roster = group.roster or set()
     for member in group.members:
         if member.member_id not in roster and member.generation is not None:
@@ -93,10 +96,10 @@ def roster_causes(group: ClassicGroup, rebalance: Rebalance) -> None:
 
 
 def went_back(view: ExchangeView, key: GroupKey, group: ClassicGroup, generation: int) -> list[Fact]:
-    """Whether a broker tells a generation that cannot follow.
+    """Return whether a broker names a generation that cannot follow.
 
-    A group that was empty begins anew, with 1 or what else its broker begins with; who asks to join that one
-    has no member id of the old one.
+    A group that was empty begins again, with 1 or another first generation of its broker. A client that joins
+    it then has no member id of the old one.
     """
     before, rebalance = group.generation, group.rebalance
     earlier = None
@@ -108,25 +111,26 @@ def went_back(view: ExchangeView, key: GroupKey, group: ClassicGroup, generation
             return []
         earlier = rebalance.began
         if not is_answered_before(earlier, view.evidence):
-            return []  # it was under way then: its answer may be late
+            return []  # it was sent before that: its response may be late
     kind, expected, seen = ClassicFact.GENERATION_WENT_BACK, before if earlier else 0, generation
     side = "response"
     return [view.fact(kind, key, "generation_id", side=side, expected=expected, seen=seen, earlier=earlier)]
 
 
 def are_of_one_join(view: ExchangeView, began: Evidence | None) -> bool:
-    """Whether one coordinator answered a JoinGroup and the one that began the generation at the same time.
+    """Return whether one coordinator answered a JoinGroup and the one that began the generation at the same
+    time.
 
-    It answers all members of a generation at once. What is answered later may come from another cluster at
-    the same address, in which the group has the same generation.
+    It answers all members of a generation at once. A later response may come from another cluster at the same
+    address, in which the group has the same generation.
     """
     return began is not None and not is_answered_before(began, view.evidence)
 
 
 def two_leaders(view: ExchangeView, key: GroupKey, group: ClassicGroup, stated: str) -> list[Fact]:
-    """Whether members of a generation are told of different leaders.
+    """Return whether members of a generation receive different leaders.
 
-    A static member that comes back under another id is told of a leader that may have done so too (KIP-345).
+    A static member that comes back under another id may receive a leader that also came back (KIP-345).
     """
     began = None if group.rebalance is None else group.rebalance.began
     if stated == group.leader or any(member.instance_id is not None for member in group.members):
@@ -141,9 +145,9 @@ def two_leaders(view: ExchangeView, key: GroupKey, group: ClassicGroup, stated: 
 
 
 def metadata_differs(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
-    """Whether the leader of the generation was told of members' metadata as they sent it.
+    """Return whether the leader of the generation received members' metadata as they sent it.
 
-    Its answer and those of the members come in any order.
+    The leader's response and the members' responses come in any order.
     """
     facts = []
     for member_id in list(group.stated):
@@ -162,7 +166,7 @@ def metadata_differs(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> 
 
 
 def _topics(metadata: bytes, other: bytes) -> str:
-    """Metadata in a few words, that are others than those of the other bytes."""
+    """Return metadata in a few words that differ from those for the other bytes."""
     topics = subscribed_topics(metadata)
     if topics is None or topics == subscribed_topics(other):
         return f"{plural(len(metadata), 'byte')}"
@@ -172,7 +176,7 @@ def _topics(metadata: bytes, other: bytes) -> str:
 def answered_after_leave(
     view: ExchangeView, key: GroupKey, group: ClassicGroup, member: ClassicMember | None
 ) -> list[Fact]:
-    """Whether the heartbeat of one that left was answered as if it were a member still."""
+    """Return whether the heartbeat of one that left was answered as if it were a member still."""
     left = None if member is not None else group.gone.peek(str(view.request.member_id))
     if left is None or not is_answered_before(left, view.evidence):
         return []
@@ -184,7 +188,7 @@ def answered_after_leave(
 def answered_to_stranger(
     view: ExchangeView, key: GroupKey, group: ClassicGroup, member: ClassicMember | None
 ) -> list[Fact]:
-    """Whether a heartbeat for the generation was accepted of one that is not in its leader's list.
+    """Return whether a heartbeat for the generation was accepted of one that is not in its leader's list.
 
     Members that joined on the same connection show that it leads to the coordinator of that generation. A
     static member that comes back has another id than the leader knew (KIP-345).
@@ -205,7 +209,7 @@ def answered_to_stranger(
 
 
 def assigns(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
-    """A SyncGroup of the current generation that was not refused: what its leader assigns."""
+    """Return a SyncGroup of the current generation that was not refused: what its leader assigns."""
     request = view.request
     member = group.members.peek(str(request.member_id))
     if member is None or not member.leads or not request.assignments or group.rebalance is None:
@@ -222,7 +226,7 @@ def assigns(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact
 def _not_subscribed(
     view: ExchangeView, key: GroupKey, group: ClassicGroup, assignor: str | None
 ) -> list[Fact]:
-    """Whether the leader assigns topics that a member did not subscribe to when it joined."""
+    """Return whether the leader assigns topics that a member did not subscribe to when it joined."""
     for index, row in enumerate(view.request.assignments if assignor in group_assignments.EXCLUSIVE else ()):
         member = group.members.peek(str(row.member_id))
         if member is None or member.generation != group.generation or assignor not in member.protocols:
@@ -240,7 +244,7 @@ def _not_subscribed(
 def generation_differs(
     view: ExchangeView, key: GroupKey, member: ClassicMember | None, generation: int
 ) -> list[Fact]:
-    """Whether a member's request names the generation it was told of last."""
+    """Return whether a member's request names the generation that it received last."""
     if member is None or not _is_of_other_generation(member, generation, view.evidence):
         return []
     return [
@@ -252,19 +256,19 @@ def generation_differs(
 
 
 def _is_of_other_generation(member: ClassicMember, generation: int, sent: Evidence) -> bool:
-    """Whether a member names another generation than it was told of before it sent that."""
+    """Return whether a member names another generation than it received before the request."""
     if member.generation is None or member.joined_by is None:
         return False
     return generation != member.generation and is_answered_before(member.joined_by, sent)
 
 
 def sync_request(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
-    """What a SyncGroup of the current generation brings."""
+    """Return the facts of a SyncGroup of the current generation."""
     request = view.request
     facts = []
     assignments = request.assignments or ()
     member = group.members.peek(str(request.member_id))
-    leads = member is not None and member.leads  # the broker may have told others of another leader
+    leads = member is not None and member.leads  # the broker may have named another leader to other members
     if assignments and not leads and group.leader not in (None, request.member_id):
         kind = ClassicFact.ASSIGNMENTS_OF_FOLLOWER
         expected, seen = group.leader, request.member_id

@@ -1,4 +1,4 @@
-"""What the leader of a classic group's generation assigns, and what members are given of it.
+"""Assignments by the leader of a classic group's generation, and what members receive of them.
 
 A coordinator hands on the bytes that the leader sent, and nothing where it sent none for a member
 (org.apache.kafka.coordinator.group.GroupMetadataManager). Answers to the members come in any order.
@@ -12,26 +12,28 @@ from kdissect.history.fact import Evidence, Fact, GroupKey
 from kdissect.history.groups.group_payloads import CONSUMER, assigned_partitions
 from kdissect.model.wording import plural
 
-ASSIGNMENTS_KEPT = 5_000  # of a generation, as many as members of a group
+ASSIGNMENTS_KEPT = 5_000  # of a generation, one for each member of a group
 _NAMED = 3  # partitions in a text
-# The assignors that come with clients, all of which give a partition to one member; others may do otherwise.
+# The assignors that come with clients, all of which assign a partition to one member. Other assignors may
+# differ.
 EXCLUSIVE = frozenset({"range", "roundrobin", "sticky", "cooperative-sticky"})
 
 
 class AssignmentFact(StrEnum):
-    """What can be learned of assignments."""
+    """Facts about assignments."""
 
-    UNREADABLE = "assignment_unreadable"  # what a leader of consumers sent; seen: why
-    SHARED = "partition_shared"  # one partition for two members; expected: the first, seen: partition, second
-    NOT_SUBSCRIBED = "not_subscribed"  # expected: what the member asked for, seen: a topic that is none of it
-    DIFFERS = "assignment_differs"  # a member was given other bytes than the leader sent
+    UNREADABLE = "assignment_unreadable"  # a leader of consumers sent it (seen: why)
+    # one partition for two members (expected: the first, seen: partition, second)
+    SHARED = "partition_shared"
+    NOT_SUBSCRIBED = "not_subscribed"  # expected: the member's topics, seen: another topic
+    DIFFERS = "assignment_differs"  # a member received other bytes than the leader sent
 
 
 class Assignments:
     """Those of one generation.
 
-    `sent` are the leader's, None before they were seen, `by` where. `given` are those of members that were
-    answered before. `is_settled` is False once it is not known which the coordinator took.
+    `sent` are the leader's, None before they were seen, `by` where. `given` are the assignments of members
+    that received a response earlier. `is_settled` is False once it is not known which the coordinator took.
     """
 
     __slots__ = ("by", "given", "is_settled", "sent")
@@ -43,11 +45,11 @@ class Assignments:
         self.is_settled = True
 
     def send(self, view: ExchangeView, key: GroupKey) -> list[Fact]:
-        """A leader's SyncGroup that was answered without an error, or not at all."""
+        """Return a leader's SyncGroup that was answered without an error, or not at all."""
         rows = view.request.assignments[:ASSIGNMENTS_KEPT]
         sent = {str(row.member_id): bytes(row.assignment) for row in rows}
         if self.sent is not None:
-            self.is_settled &= sent == self.sent  # the coordinator keeps those that came first
+            self.is_settled &= sent == self.sent  # the coordinator uses the assignments that came first
             return []
         self.is_settled &= view.response is not None
         self.sent, self.by = sent, view.evidence
@@ -81,7 +83,9 @@ class Assignments:
 
 
 def of_leader(view: ExchangeView, key: GroupKey, protocol: tuple[str | None, str | None]) -> list[Fact]:
-    """What a leader's SyncGroup assigns; `protocol` are type and name, None where they were not seen."""
+    """Return the faults of the assignments in a leader's SyncGroup; `protocol` are type and name, None if
+    unknown.
+    """
     kind, name = protocol
     holders: dict[tuple[str, int], str] = {}
     for index, row in enumerate(view.request.assignments if kind == CONSUMER else ()):
@@ -99,7 +103,7 @@ def of_leader(view: ExchangeView, key: GroupKey, protocol: tuple[str | None, str
 
 
 def _texts(sent: bytes, given: bytes) -> tuple[str, str]:
-    """Both in words that differ."""
+    """Return both in words that differ."""
     found = _text(sent, assigned_partitions(sent)), _text(given, assigned_partitions(given))
     return found if found[0] != found[1] else (plural(len(sent), "byte"), f"{len(given)} other ones")
 

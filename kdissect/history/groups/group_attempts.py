@@ -9,17 +9,17 @@ from kdissect.model.packets.stream import CloseKind
 from kdissect.session.exchange import State
 from kdissect.session.info import ConnectionInfo
 
-BROKERS_KEPT = 10_000  # those that were seen to answer members
+BROKERS_KEPT = 10_000  # brokers that were seen to answer members
 JOIN_EPOCH = 0  # of a member that asks to join (KIP-848)
-# What ends a connection on the wire. Silence and the end of the capture end nothing.
+# Events on the wire that end a connection. Silence and the end of the capture end nothing.
 _ENDS = frozenset({CloseKind.FIN, CloseKind.RST, CloseKind.REUSED})
 
 
 class Attempt(NamedTuple):
     """A request of a member that was not answered.
 
-    `member_id` is empty for a member that has none yet; `name` is what people call it. `given_up_ns` is when
-    its connection ended, None where the capture ended first.
+    `member_id` is empty for a member that has none yet; `name` is a readable name for it. `given_up_ns` is
+    when its connection ended, None where the capture ended first.
     """
 
     member_id: str
@@ -36,9 +36,9 @@ class Attempt(NamedTuple):
 
 
 class Attempts:
-    """Tells attempts from requests whose answers were not captured.
+    """Distinguishes attempts from requests whose responses were not captured.
 
-    Proof is that the broker's side was captured, as its answers show, and that nothing was lost.
+    The proof is that the broker's side was captured, as its responses show, and that no bytes were lost.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Attempts:
         self._answering.put((info.capture_set, info.broker_address), True)
 
     def of(self, view: ExchangeView) -> Attempt | None:
-        """The attempt that an exchange is; None for one that was answered, or may have been."""
+        """Return the attempt that an exchange is; None for one that was answered, or may have been."""
         exchange = view.exchange
         broker = view.info.capture_set, view.info.broker_address
         if exchange.response is not None:

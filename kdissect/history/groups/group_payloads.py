@@ -17,7 +17,7 @@ Assigned = frozenset[tuple[str, int]]
 
 
 def assigned_partitions(assignment: bytes) -> Assigned | None:
-    """Topics and partitions of an assignment; empty bytes assign nothing; None for bytes of another form."""
+    """Return topics and partitions of an assignment: none for empty bytes, None for bytes of another form."""
     if not assignment:
         return frozenset()
     body = _decode("ConsumerProtocolAssignment", assignment)
@@ -25,7 +25,9 @@ def assigned_partitions(assignment: bytes) -> Assigned | None:
 
 
 def connect_tasks(assignment: bytes) -> frozenset[str] | None:
-    """Connectors and tasks of a Connect worker: `NAME` and `NAME/TASK`; None for bytes of another form."""
+    """Return connectors and tasks of a Connect worker: `NAME` and `NAME/TASK`; None for bytes of another
+    form.
+    """
     body = _decode("ConnectProtocolAssignment", assignment) if assignment else None
     if body is None:
         return None
@@ -37,7 +39,7 @@ def connect_tasks(assignment: bytes) -> frozenset[str] | None:
 
 
 def subscribed_topics(metadata: bytes) -> tuple[str, ...] | None:
-    """Topics of a subscription; None for bytes of another form."""
+    """Return topics of a subscription; None for bytes of another form."""
     body = _decode("ConsumerProtocolSubscription", metadata)
     return None if body is None else tuple(map(str, body.topics or ()))
 
@@ -49,7 +51,7 @@ def _pairs(topics: Any) -> Assigned:
 
 
 def _decode(name: str, data: bytes) -> Any:
-    """Bytes behind the body are no error; newer versions are read as the newest known (ConsumerProtocol)."""
+    """Ignore bytes after the body, and decode newer versions as the newest known one (ConsumerProtocol)."""
     if len(data) < _VERSION.size:
         return None
     (version,) = _VERSION.unpack_from(data)

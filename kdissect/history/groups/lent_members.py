@@ -14,10 +14,11 @@ MemberKey = tuple[GroupKey, str]
 
 
 class LentMembers:
-    """Those of a machine, which has them back before it looks at them. Compiled only.
+    """Group members whose state the native engine owns. The machine reclaims it before it reads it. Compiled
+    only.
 
-    `rows` takes Heartbeats that were answered without an error and OffsetCommits that were answered, of which
-    the machine has nothing to tell, and leaves all others as they are.
+    `rows` takes Heartbeats without an error and answered OffsetCommits of which the machine has no fact to
+    report, and leaves other rows as they are.
     """
 
     def __init__(self, machine: ClassicGroups) -> None:
@@ -49,7 +50,7 @@ class LentMembers:
         )  # fmt: skip
 
     def take(self) -> None:
-        """Have the machine take everything that went by; the numbers are forgotten."""
+        """Hand the machine all that passed, and forget the numbers."""
         self._machine.have_back = nothing_lent
         answered, groups, members = self.rows.take()
         group_keys, member_keys = [*self._groups], [*self._members]

@@ -1,6 +1,4 @@
-"""What is known of a group whose members only heartbeat: consumer (KIP-848), share (KIP-932), streams
-(KIP-1071).
-"""
+"""State of a group whose members only heartbeat: consumer (KIP-848), share (KIP-932), streams (KIP-1071)."""
 
 from collections import deque
 from enum import StrEnum
@@ -18,17 +16,18 @@ from kdissect.history.groups.group_attempts import Attempt
 from kdissect.history.state_table import Table
 from kdissect.model.packets.packet import NEVER_NS
 
-MEMBERS_KEPT = 5_000  # of one group; group.consumer.max.size is unlimited by default
+MEMBERS_KEPT = 5_000  # of one group. group.consumer.max.size is unlimited by default
 # Who says nothing for longer was removed by then: the session timeout of all three kinds by default
 # (group.consumer.session.timeout.ms, KIP-848).
 SESSION_NS = 45_000_000_000
 # A heartbeat is late when it comes after twice the interval the coordinator asked for.
 LATE_AFTER = 2
-# Who missed so many is no member: a session is so much longer than the interval (45 s to 5 s, KIP-848).
+# A member that missed this number of heartbeats has left: a session is that much longer than the interval (45
+# s to 5 s, KIP-848).
 _MISSED = 9
 _MS = 1_000_000
 
-# What a member holds: (topic id, partition), and for streams (role, subtopology, partition).
+# A partition that a member owns: (topic id, partition), and for streams (role, subtopology, partition).
 Holding = tuple[str | bytes, int] | tuple[str, str, int]
 _NOTHING: frozenset[Holding] = frozenset()
 # Causes for which members give up what newcomers get.
@@ -47,10 +46,10 @@ class ModernKind(StrEnum):
 class ModernMember:
     """One member.
 
-    `epoch` is the one the coordinator told last, `before` the one before it; None where an answer was not
-    seen. `assigned` is what the coordinator gave last, `owned` what the member said that it holds; None
-    before either was seen. `given` is all that it was assigned since it joined, None where that is not known.
-    `answered_ns` is when it was last told that it is a member.
+    `epoch` is the one that the coordinator named last, `before` the one before it; None if the response was
+    not seen. `assigned` is the coordinator's last assignment, `owned` the partitions that the member
+    reported; None before either was seen. `given` is all that it was assigned since it joined, None where
+    that is not known. `answered_ns` is when a response last confirmed its membership.
     """
 
     __slots__ = (
@@ -79,30 +78,32 @@ class ModernMember:
         self.topics: tuple[str, ...] | None = None
 
     def learn(self, epoch: int) -> None:
-        """The coordinator told an epoch."""
+        """The coordinator named an epoch."""
         if epoch != self.epoch:
             self.before, self.epoch = self.epoch, epoch
 
     @property
     def revoking(self) -> frozenset[Holding]:
-        """What it holds and is to give up, as far as both were seen."""
+        """Partitions that it owns and must release, as far as both were seen."""
         if self.owned is None or self.assigned is None:
             return _NOTHING
         return self.owned - self.assigned
 
     def is_behind(self, epoch: int) -> bool:
-        """Whether it has not come to the group's epoch: it was told an older one, or holds what it lost."""
+        """Return whether it has not reached the group's epoch: it received an older one, or owns a revoked
+        partition.
+        """
         return self.epoch is not None and (self.epoch < epoch or bool(self.revoking))
 
 
 class ModernRebalance:
     """A new epoch of a group.
 
-    `causes` are what was seen of its members since the epoch before, with the members and when they sent it;
-    empty where nothing was seen: topics that got partitions, a regular expression that matches others.
-    `settled_ns` is when the last member came to it and members were assigned what they wait for, None where
-    that was not seen or another epoch came first. `delayed` is the rebalance of which the assignment comes
-    with this one.
+    `causes` are the causes that its members showed since the epoch before, with the members and when they
+    sent them. It is empty if members did not show one: topics that got partitions, or a regular expression
+    that matches more topics. `settled_ns` is when the last member came to it and members were assigned what
+    they wait for, None where that was not seen or another epoch came first. `delayed` is the rebalance of
+    which the assignment comes with this one.
     """
 
     __slots__ = ("causes", "delayed", "epoch", "given_by", "members", "settled_ns")
@@ -127,7 +128,7 @@ class ModernRebalance:
 
     @property
     def shown_ns(self) -> int:
-        """When a member was first told of it."""
+        """Time when a member first received it."""
         return self.given_by.answered_ns
 
     @property
@@ -137,11 +138,11 @@ class ModernRebalance:
         return earliest(self.shown_ns, *(time_ns for time_ns in times if time_ns > NEVER_NS)) or self.shown_ns
 
     def why(self) -> dict[Cause, set[str]]:
-        """The causes, none of them later than its effect."""
+        """Return the causes, each no later than its effect."""
         return before(self.causes, self.shown_ns)
 
     def because(self, cause: Cause, member_id: str, time_ns: int) -> None:
-        """Something that may have brought it about, at a time; NEVER_NS: nobody knows when."""
+        """Note a possible cause of the epoch and its time, NEVER_NS if that is unknown."""
         _note(self.causes, cause, member_id, time_ns)
 
 
@@ -153,13 +154,14 @@ def _note(causes: dict[Cause, dict[str, int]], cause: Cause, member_id: str, tim
 
 
 class ModernGroup:
-    """One group. `epoch` is the highest that a member was told, `raises` counts how often it rose.
+    """One group. `epoch` is the highest that a member received, `raises` counts how often it rose.
 
     `rebalances` are the last raises, `causes` what has happened since the last one. `behind` are members that
     have not come to the epoch. `holders` are the members that hold what only one can. `away` are static
     members that will be back under another id, by instance id. `attempts` to join were not answered. `left`
-    are members that left. `contested` is what another member was given that one held, and where. `revoked`
-    was taken from members since the last raise and not assigned to others yet.
+    are members that left. `contested` maps a member to a partition of its own that another member received,
+    and to the response that shows it. `revoked` are partitions that members lost since the last raise and
+    that no other member received yet.
     """
 
     __slots__ = (
@@ -193,7 +195,7 @@ class ModernGroup:
     def explained(self, cause: Cause, member_id: str, after_ns: int, until_ns: int) -> None:
         """Something is known to have happened between two times, by what it led to.
 
-        It brought about the first epoch told since of which nobody knows why; without one it will yet.
+        A lost member explains the first epoch since then that has no other cause, or the next epoch.
         """
         for rebalance in self.rebalances:
             if after_ns < rebalance.shown_ns <= until_ns and not rebalance.causes:
@@ -202,7 +204,7 @@ class ModernGroup:
         self.because(cause, member_id, NEVER_NS)
 
     def rose(self, epoch: int, given_by: Evidence) -> None:
-        """A member was told a higher epoch."""
+        """A member received a higher epoch."""
         self.epoch = epoch
         self.raises += 1
         there = sum(member.is_joined for member in self.members)
@@ -216,7 +218,7 @@ class ModernGroup:
         self.behind = {member.member_id for member in self.members if member.is_behind(epoch)}
 
     def follow(self, member: ModernMember, time_ns: int) -> None:
-        """A member was told something, or said something."""
+        """A member received or sent something."""
         if member.is_behind(self.epoch):
             self.behind.add(member.member_id)
             return
@@ -228,7 +230,7 @@ class ModernGroup:
             last.settle(time_ns)
 
     def _newcomers(self) -> list[str]:
-        """Members without an assignment that get what others gave up since the last raise."""
+        """Return members without an assignment that get what others gave up since the last raise."""
         if not (self.revoked and self.rebalances and _FOR_NEWCOMERS & self.rebalances[-1].causes.keys()):
             return []
         return [one.member_id for one in self.members if one.is_joined and one.assigned == _NOTHING]
@@ -239,7 +241,10 @@ class ModernGroup:
         return bool(given) and all(assigned is not None and not assigned for assigned in given)
 
     def hold(self, member: ModernMember, given_before: frozenset[Holding], by: Evidence) -> list[str]:
-        """A member was given what only one can hold; who held it and never gave it up is gone."""
+        """A member received a partition that only one member can own.
+
+        A former owner that never released it has left.
+        """
         lost: dict[str, None] = {}
         revoked = given_before - (member.assigned or _NOTHING)
         self._let_go(member.member_id, revoked)
@@ -271,9 +276,9 @@ class ModernGroup:
                 del self.holders[holding]
 
     def attempt(self, attempt: Attempt) -> None:
-        """A member asked to join and got no answer; it may have brought about the epoch told next.
+        """A member asked to join and got no response. It may have caused the next epoch.
 
-        That is known when its connection ends: the epoch may have been told since.
+        That is known when its connection ends, and members may have received the epoch since.
         """
         if len(self.attempts) < ATTEMPTS_KEPT:
             self.attempts.append(attempt)
@@ -284,7 +289,7 @@ class ModernGroup:
         self.because(Cause.MEMBER_JOINED, attempt.who, attempt.sent_ns)
 
     def trying(self) -> list[Attempt]:
-        """Attempts of those that have not become members since."""
+        """Return the attempts of clients that have not become members since."""
         found = []
         for attempt in self.attempts:
             member = self.members.peek(attempt.member_id)
@@ -293,7 +298,7 @@ class ModernGroup:
         return found
 
     def expected(self) -> dict[Cause, dict[str, int]]:
-        """What has happened lately that raises the epoch, and of which no member was told yet."""
+        """Return recent events that raise the epoch, and of which no member was informed yet."""
         found: dict[Cause, dict[str, int]] = {}
         for cause in filter(_RAISING.__contains__, self.causes):
             late = {
@@ -306,16 +311,16 @@ class ModernGroup:
         return found
 
     def not_reached(self, members: list[ModernMember]) -> list[ModernRebalance]:
-        """The rebalances that some members have not come to the end of; the last one of revoking members."""
+        """Return the rebalances that some members have not finished, or the last one for revoking members."""
         least = min((member.epoch or 0 for member in members), default=self.epoch)
         found = [rebalance for rebalance in self.rebalances if rebalance.epoch > least]
         return found or (list(self.rebalances)[-1:] if members else [])
 
     def lost(self) -> dict[str, ModernRebalance]:
-        """Members that the coordinator missed and removed, each with the epoch that came of it.
+        """Return members that the coordinator missed and removed, each with the epoch that came of it.
 
-        Nobody says so. Such a member's heartbeat was late when an epoch was told that nothing else explains,
-        and it missed all since, for as long as a session takes.
+        No message says so. The heartbeat of a lost member was late when an epoch without another explanation
+        came, and the member missed all heartbeats since, for as long as a session takes.
         """
         found = {}
         for member in self.members:
@@ -330,8 +335,8 @@ class ModernGroup:
         return found
 
     def waited_for(self) -> list[ModernMember]:
-        """Members that have not come to the epoch or have no assignment yet, but for those that were silent
-        for too long, or lost.
+        """Return members that have not reached the epoch or have no assignment yet, except silent or lost
+        members.
         """
         lost = self.lost()
         late = self.behind.difference(lost) or set(self._newcomers()).difference(lost)

@@ -1,8 +1,7 @@
 """Groups whose members only heartbeat: consumer (KIP-848), share (KIP-932) and streams (KIP-1071).
 
-Key: capture set, group id. Order: that of completion. A member has one heartbeat under way at a time; its
-epoch is 0 to join, then what the coordinator told it, -1 to leave, -2 to leave and come back as a static
-member.
+Key: capture set, group id. Order: that of completion. A member sends one heartbeat at a time. Its epoch is 0
+to join, then the one that the coordinator named, -1 to leave, -2 to leave and come back as a static member.
 """
 
 from enum import StrEnum
@@ -25,7 +24,7 @@ from kdissect.history.groups.modern_group import (
 from kdissect.history.state_table import Table
 from kdissect.model.packets.packet import NEVER_NS
 
-GROUPS_KEPT = 20_000  # a cluster's; a state is 500 bytes and 1 KB a member
+GROUPS_KEPT = 20_000  # groups of a cluster, with 500 bytes of state each and 1 KB a member
 JOIN, LEAVE, STATIC_LEAVE = JOIN_EPOCH, -1, -2  # KIP-848
 _FIRST_EPOCH = 1  # that a member can have (KIP-848)
 _MS = 1_000_000
@@ -39,23 +38,24 @@ _TASKS = ("active_tasks", "standby_tasks", "warmup_tasks")  # of streams groups 
 
 
 class ModernFact(StrEnum):
-    """What can be learned of these groups. `detail` names the member."""
+    """Facts about these groups. `detail` names the member."""
 
     JOINED = "joined"  # seen: the epoch
     EPOCH_GIVEN = "epoch_given"  # the coordinator gave another epoch
     GROUP_EPOCH = "group_epoch"  # the highest epoch of the group's members rose
     ASSIGNED = "assigned"  # holdings before and now
     LEFT = "left"  # seen: -1, or -2 of a static member
-    FENCED = "fenced"  # seen: the error code; the member has to join again
+    FENCED = "fenced"  # seen: the error code (the member has to join again)
     REFUSED = "refused"  # seen: the error code
-    EPOCH_WENT_BACK = "epoch_went_back"  # told by the coordinator; expected: the least
-    EPOCH_DIFFERS = "epoch_differs"  # neither the last epoch told nor the one before
+    EPOCH_WENT_BACK = "epoch_went_back"  # named by the coordinator (expected: the least)
+    EPOCH_DIFFERS = "epoch_differs"  # neither the last epoch received nor the one before
     OTHER_MEMBER_ID = "other_member_id"  # the answer names another member
     ANSWERED_AFTER_LEAVE = (
-        "answered_after_leave"  # one that left, as if it were there; expected: the error code
+        "answered_after_leave"  # a member that left, as if it were there (expected: the error code)
     )
-    OWNS_UNASSIGNED = "owns_unassigned"  # a member says it holds what it was never given; seen: what
-    HELD_BY_TWO = "held_by_two"  # a member goes on with what another one was given; seen: what
+    # a member reports a partition that it never received (seen: the partition)
+    OWNS_UNASSIGNED = "owns_unassigned"
+    HELD_BY_TWO = "held_by_two"  # a member keeps a partition that another one received (seen: the partition)
     LATE = "late"  # milliseconds: the interval asked for, the time since the last heartbeat
 
 
@@ -108,7 +108,7 @@ def _fact(
 
 
 def _against(view: ExchangeView, key: GroupKey, member: ModernMember) -> list[Fact]:
-    """What differs between a heartbeat and what the coordinator told the member."""
+    """Return the differences between a heartbeat and what the coordinator sent the member."""
     facts = []
     epoch = view.request.member_epoch
     given = member.epoch
@@ -131,7 +131,7 @@ def _against(view: ExchangeView, key: GroupKey, member: ModernMember) -> list[Fa
 
 
 def _unassigned(view: ExchangeView, key: GroupKey, member: ModernMember) -> list[Fact]:
-    """Whether a member says that it holds what it was not given since it joined."""
+    """Return whether a member reports partitions that it did not receive since it joined."""
     if member.given is None or not hasattr(view.request, "topic_partitions"):
         return []  # tasks of a streams group change their role (KIP-1071)
     owned = _holdings(view.request)
@@ -143,7 +143,7 @@ def _unassigned(view: ExchangeView, key: GroupKey, member: ModernMember) -> list
 
 
 def _after_leave(view: ExchangeView, key: GroupKey, group: ModernGroup, member: ModernMember) -> list[Fact]:
-    """Whether the heartbeat of one that left was answered as if it were a member still."""
+    """Return whether the heartbeat of one that left was answered as if it were a member still."""
     left, answer = group.left.peek(member.member_id), view.response
     if left is None or view.request.member_epoch <= JOIN or not is_answered_before(left, view.evidence):
         return []
@@ -157,7 +157,7 @@ def _after_leave(view: ExchangeView, key: GroupKey, group: ModernGroup, member: 
 
 
 def _causes(view: ExchangeView, group: ModernGroup, member: ModernMember) -> None:
-    """What an accepted heartbeat changes that makes the coordinator assign anew."""
+    """Note the changes in an accepted heartbeat for which the coordinator assigns partitions again."""
     request, answer = view.request, view.response
     if answer is None or answer.error_code:
         return
@@ -206,7 +206,8 @@ def _answered(view: ExchangeView, key: GroupKey, group: ModernGroup, member: Mod
     if answer is None:
         member.epoch = member.before = None  # the coordinator may have counted on
         member.given = None  # and may have given more
-        group.contested.pop(member.member_id, None)  # and may have taken what another one was given
+        # and may have taken a partition that another one received
+        group.contested.pop(member.member_id, None)
         return []
     if answer.error_code:
         return [_refused(view, key, group, member, answer.error_code)]
@@ -222,7 +223,7 @@ def _answered(view: ExchangeView, key: GroupKey, group: ModernGroup, member: Mod
             group.away[member.instance_id] = member.member_id  # it keeps what it has (KIP-848)
         group.go(member.member_id)
         group.gone += 1
-        if epoch == LEAVE or member.instance_id is not None:  # else nobody knows what was meant
+        if epoch == LEAVE or member.instance_id is not None:  # else the meaning is unknown
             group.left.put(member.member_id, view.evidence)
         return [*facts, _fact(ModernFact.LEFT, view, key, member, "member_epoch", seen=epoch)]
     return [*facts, *_goes_on(view, key, group, member)]
@@ -233,7 +234,7 @@ def _goes_on(view: ExchangeView, key: GroupKey, group: ModernGroup, member: Mode
     path, epoch = "member_epoch", answer.member_epoch
     facts = _back(view, key, member, epoch)
     if facts:
-        member.epoch = member.before = None  # nobody knows which one is right
+        member.epoch = member.before = None  # which one is right is unknown
         return facts
     member.answered_ns = max(member.answered_ns, view.evidence.answered_ns)
     given = _holdings(getattr(answer, "assignment", None) if hasattr(answer, "assignment") else answer)
@@ -273,7 +274,7 @@ def _goes_on(view: ExchangeView, key: GroupKey, group: ModernGroup, member: Mode
 
 
 def _raise(view: ExchangeView, group: ModernGroup, epoch: int) -> None:
-    """A higher epoch was told; who names it in its request knew it before, and the capture begins later."""
+    """Raise the epoch. A member that names it in its request knew it before, and the capture begins later."""
     if not group.epoch and view.request.member_epoch == epoch:
         group.epoch, group.causes = epoch, {}
     else:
@@ -283,8 +284,8 @@ def _raise(view: ExchangeView, group: ModernGroup, epoch: int) -> None:
 def _unraised(view: ExchangeView, group: ModernGroup, member: ModernMember) -> None:
     """Somebody joined at the epoch there is.
 
-    It made that one, if another member was told of it meanwhile, or will make the next. A static member that
-    comes back makes none (KIP-848).
+    It caused that epoch if another member received one meanwhile, or will cause the next. A static member
+    that comes back makes none (KIP-848).
     """
     last = group.rebalances[-1] if group.rebalances else None
     is_given = last is not None and view.sent_ns <= last.shown_ns and not last.causes
@@ -299,7 +300,9 @@ def _unraised(view: ExchangeView, group: ModernGroup, member: ModernMember) -> N
 
 
 def _replace(view: ExchangeView, group: ModernGroup, member: ModernMember) -> None:
-    """Who joins replaces its own former self: the same instance, or another id on its connection."""
+    """A member that joins replaces its own former self: the same instance, or another id on its
+    connection.
+    """
     instance_id = member.instance_id
     if instance_id is not None:
         group.away.pop(instance_id, None)
@@ -311,7 +314,7 @@ def _replace(view: ExchangeView, group: ModernGroup, member: ModernMember) -> No
 
 
 def _held_by_two(view: ExchangeView, key: GroupKey, group: ModernGroup, member: ModernMember) -> list[Fact]:
-    """Whether a member that goes on as before holds what another one was given meanwhile."""
+    """Return whether a member that goes on as before owns a partition that another one received meanwhile."""
     holding, given = group.contested.get(member.member_id, (None, None))
     if holding is None or given is None or not is_answered_before(given, view.evidence):
         return []
@@ -327,21 +330,21 @@ def _text(holding: Holding) -> str:
 
 
 def _hold(view: ExchangeView, group: ModernGroup, member: ModernMember, before: frozenset[Holding]) -> None:
-    """What one member is given only when another gave it up, or is no member any more."""
+    """Assign a partition to a member: an exclusive owner must have released it, or have left."""
     if group.kind is ModernKind.SHARE:
         return
     now_ns = view.evidence.answered_ns
     for member_id in group.hold(member, before, view.evidence):
         other = group.members.peek(member_id)
         if other is None or now_ns - other.last_ns <= LATE_AFTER * other.interval_ms * _MS:
-            continue  # the heartbeat that gives it up may be under way
+            continue  # the heartbeat that releases it may be on its way
         group.go(member_id)
         group.gone += 1
         group.explained(Cause.MEMBER_LOST, member_id, other.answered_ns, now_ns)
 
 
 def _back(view: ExchangeView, key: GroupKey, member: ModernMember, epoch: int) -> list[Fact]:
-    """Whether the coordinator tells an epoch that no member can have."""
+    """Return whether the coordinator names an epoch that no member can have."""
     given = None if view.request.member_epoch == JOIN else member.epoch
     least = _FIRST_EPOCH if given is None else given
     if epoch >= least:
@@ -370,7 +373,7 @@ def _refused(view: ExchangeView, key: GroupKey, group: ModernGroup, member: Mode
 
 
 def _holdings(of: Any) -> frozenset[Holding] | None:
-    """What a request or an assignment holds; None where it says nothing (null: unchanged)."""
+    """Return the partitions in a request or an assignment, or None if it has none (null: unchanged)."""
     if of is None:
         return None
     rows = getattr(of, "topic_partitions", None)

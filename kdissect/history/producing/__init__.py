@@ -1,1 +1,1 @@
-"""State of producers and of their transactions."""
+"""State of producers and their transactions."""

@@ -14,7 +14,7 @@ from kdissect.session.info import ConnectionInfo
 
 
 class LentSequences:
-    """Those of a machine, which has them back before it looks at them. Compiled only.
+    """Producer state that the native engine owns. The machine reclaims it before it reads it. Compiled only.
 
     `rows` takes batches that come next (`Producers.passes`), of producers and partitions that the machine
     knows, and leaves all others as they are.
@@ -34,7 +34,7 @@ class LentSequences:
         return [*self._clients]
 
     def numbers_of(self, info: ConnectionInfo, client_id: str | None) -> tuple[int, int]:
-        """Those of a client and its connection."""
+        """Return the numbers of a client and its connection."""
         self._machine.have_back = self.take
         return self._clients.setdefault(client_id, len(self._clients)), self._connections.of(info)
 
@@ -58,14 +58,14 @@ class LentSequences:
         )  # fmt: skip
 
     def take(self) -> None:
-        """Have the machine take everything that went by; the numbers are forgotten."""
+        """Hand the machine all that passed, and forget the numbers."""
         self._machine.have_back = nothing_lent
         producers, clients, sequences = self.rows.take()
         client_ids, producer_keys = self.client_ids, [*self._producers]
         keys, states = [*self._sequences], self._machine.producers
         for number, batches, records in producers:
             producer = states.get(producer_keys[number])
-            assert producer is not None  # nobody took it away meanwhile
+            assert producer is not None  # no code removed it meanwhile
             producer.batches += batches
             producer.records += records
         for number, client, count in clients:

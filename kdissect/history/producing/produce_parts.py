@@ -1,4 +1,4 @@
-"""What a Produce says of its batches, and what its answer says of their partitions."""
+"""Batches of a Produce request, and the results of their partitions in its response."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kdissect.session.exchange import Exchange
 _MAGIC = 2  # of batches with producers
 
 BatchHeader = tuple[PartitionKey, int, int, int, int, int, int]
-"""The partition; attributes, last offset delta, producer id and epoch, base sequence, count."""
+"""The partition, attributes, last offset delta, producer id and epoch, base sequence, count."""
 PRODUCER_ID = 3  # its place among these
 Results = list[tuple[str | bytes, list[tuple[int, int, int]]]]
 """Topics by name or id, each with partitions, their error codes and base offsets."""
@@ -35,7 +35,7 @@ class ProduceParts(NamedTuple):
 
 
 def produce_parts(exchange: Exchange) -> ProduceParts | None:
-    """The parts of a Produce; None for any other one. Raises nothing."""
+    """Return the parts of a Produce; None for any other one. Raises nothing."""
     if exchange.connection.logged is not None:
         return None  # its records are not known
     found = unread_places(exchange)
@@ -57,7 +57,7 @@ def produce_parts(exchange: Exchange) -> ProduceParts | None:
 
 
 def _headers(exchange: Exchange) -> list[BatchHeader] | None:
-    """Those of the batches of a decoded request."""
+    """Return the headers of the batches in a decoded request."""
     lone = lone_batch(exchange)
     if lone is not None:  # nearly always
         _, _, _, _, _, bits, last_delta, _, _, producer_id, epoch, sequence, count = lone.header
@@ -77,7 +77,7 @@ def _headers(exchange: Exchange) -> list[BatchHeader] | None:
 
 
 def produce_results(exchange: Exchange) -> Results | None:
-    """What the answer to a Produce says; None without one that fits. Raises nothing."""
+    """Return the results in a Produce response; None without one that fits. Raises nothing."""
     found = unread_places(exchange)
     place = None if found is None else found[1]
     if place is not None:

@@ -1,4 +1,4 @@
-"""What is known of one producer id, and of its sequences in one partition."""
+"""State of one producer id, and of its sequences in one partition."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ _MAX_SEQUENCE = 0x7FFFFFFF  # DefaultRecordBatch#incrementSequence: after it com
 
 
 def next_sequence(base: int, last_offset_delta: int) -> int:
-    """The sequence behind a batch: `base + last_offset_delta + 1`, wrapped as the broker does."""
+    """Return the sequence after a batch: `base + last_offset_delta + 1`, wrapped as the broker does."""
     return (base + last_offset_delta + 1) & _MAX_SEQUENCE
 
 
@@ -31,20 +31,20 @@ class Sent(NamedTuple):
 
     @property
     def fate(self) -> str:
-        """What the broker said of it: `accepted`, `error N` or `no answer`."""
+        """The broker's result for it: `accepted`, `error N` or `no answer`."""
         if self.error is None:
             return "no answer"
         return f"error {self.error}" if self.error else "accepted"
 
     def holds(self, sequence: int) -> bool:
-        """Whether a sequence lies within the batch: a retry may have split it."""
+        """Return whether a sequence lies within the batch: a retry may have split it."""
         return (sequence - self.base_sequence) & _MAX_SEQUENCE <= max(0, self.last_offset_delta)
 
 
 class PartitionSequence:
     """Sequences of a producer in one partition. `losses` of the connection when the last batch was sent.
 
-    `brokers_next` is the sequence that the broker takes next, as far as its answers tell: a batch that it
+    `brokers_next` is the sequence that the broker takes next, as far as its responses show: a batch that it
     refused does not move it. None where that is unknown. `topic` is which topic of its name it belongs to, of
     a partition that requests name so (`session.identities`).
     """
@@ -57,7 +57,7 @@ class PartitionSequence:
         self.losses = 0
         self.brokers_next: int | None = None
         self.next_offset = 0
-        """The least that the next new batch can be given: behind the last one that was taken."""
+        """The smallest offset that the next new batch can receive: after the last accepted batch."""
         self.recent: list[Sent] = []  # a deque takes 700 bytes for the few
 
     @property
@@ -78,7 +78,7 @@ class PartitionSequence:
         return self.recent[-1].evidence if self.recent else None
 
     def is_full(self, now: Evidence) -> bool:
-        """Whether as many batches as a broker remembers were answered only after a request."""
+        """Return whether a broker's full memory of batches was answered only after a request."""
         recent = self.recent
         if len(recent) < BATCHES_KEPT:
             return False
@@ -88,7 +88,7 @@ class PartitionSequence:
         return True
 
     def continues(self, epoch: int, sequence: int, losses: int, now: Evidence) -> bool:
-        """Whether a batch is the next one, and not one more than a broker remembers."""
+        """Return whether a batch is the next one, and not one more than a broker remembers."""
         recent = self.recent
         if epoch != self.epoch or losses != self.losses or not recent:
             return False
@@ -103,7 +103,10 @@ class PartitionSequence:
         return next((sent.evidence for sent in reversed(self.recent) if sent.error == 0), None)
 
     def given(self, base_offset: int, last_offset_delta: int) -> bool:
-        """A new batch was given an offset; False, and nothing is learned, of one that was given before."""
+        """Note the offset of a new batch.
+
+        Return False, without a change, if an earlier batch had that offset.
+        """
         if base_offset < 0:
             return True
         if base_offset < self.next_offset:
@@ -112,7 +115,7 @@ class PartitionSequence:
         return True
 
     def took_before(self, now: Evidence) -> bool:
-        """Whether a batch of this epoch was taken, and that answered before a request."""
+        """Return whether a broker accepted a batch of this epoch, and did so before a request."""
         return any(sent.error == 0 and is_answered_before(sent.evidence, now) for sent in self.recent)
 
     def begin(self, epoch: int) -> None:
@@ -122,7 +125,7 @@ class PartitionSequence:
         self.recent.clear()
 
     def find(self, sequence: int) -> Sent | None:
-        """The batch among the last ones that holds a sequence."""
+        """Return the recent batch that contains a sequence."""
         return next((sent for sent in reversed(self.recent) if sent.holds(sequence)), None)
 
     def sent(self, batch: Sent, losses: int) -> None:
@@ -150,8 +153,8 @@ class Producer:
 
     `given_by` is the exchange that gave its current epoch, None where that was not captured, `given_at` the
     address of the broker that did. `first_given` is the InitProducerId that gave it in epoch 0, with its
-    correlation id and client id. `is_ambiguous` when the id was given twice, so that nothing more is
-    expected of it.
+    correlation id and client id. `is_ambiguous` if brokers assigned the id twice, so that its sequences are
+    not checked any more.
     """
 
     __slots__ = (
@@ -176,15 +179,17 @@ class Producer:
 
     @property
     def partitions_forgotten(self) -> bool:
-        """Whether it writes to more partitions than are kept."""
+        """Whether it writes to more partitions than the limit."""
         return self.partitions.forgotten > 0
 
     def partition(self, key: PartitionKey) -> PartitionSequence:
-        """The sequences of one partition."""
+        """Return the sequences of one partition."""
         return self.partitions.get_or(key, PartitionSequence)
 
     def partition_of(self, info: ConnectionInfo, key: PartitionKey) -> PartitionSequence:
-        """The same; the log of a topic that was deleted and created again under its name is another log."""
+        """Return `partition`, but with a new log for a topic that was deleted and created again under its
+        name.
+        """
         here = self.partition(key)
         if isinstance(key[0], str):
             topic = topic_now(info, key[0])

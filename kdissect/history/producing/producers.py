@@ -1,8 +1,8 @@
 """Idempotent producers: ids, epochs and sequences per partition (KIP-98, KIP-360).
 
-Key: capture set, producer id. Order: that of a connection's requests; a partition's batches move to another
-connection only when its leader does. Sequences are counted as they were sent, so that one wrong number is
-one fact and not all that follow.
+Key: capture set, producer id. Order: that of a connection's requests. A partition's batches move to another
+connection only when its leader does. Sequences are counted as they were sent, so that one wrong number is one
+fact and not all that follow.
 """
 
 from collections.abc import Callable
@@ -34,28 +34,28 @@ NO_RESULT: Result = None, -1
 
 
 class ProducerFact(StrEnum):
-    """What can be learned of producers. Sequences and epochs are expected and seen."""
+    """Facts about producers. Sequences and epochs are expected and seen."""
 
     INITIALISED = "initialised"  # a new producer id
     GIVEN_TWICE = "given_twice"  # a producer id in epoch 0, by a broker that gave it before
     EPOCH_RAISED = "epoch_raised"  # the same id, a new epoch
     FIRST_SEEN = "first_seen"  # a batch of an id whose InitProducerId was not captured
-    NEVER_GIVEN = "never_given"  # an id without InitProducerId, on a connection that was given another
+    NEVER_GIVEN = "never_given"  # an id without InitProducerId, on a connection that received another
     RETRIED = "retried"  # a batch that was sent before; `detail` says what became of it
     SEQUENCE_GAP = "sequence_gap"  # higher than what comes next
-    SEQUENCE_BACK = "sequence_back"  # lower than what comes next, and none of the last batches
+    SEQUENCE_BACK = "sequence_back"  # lower than the next one, and not of a recent batch
     EPOCH_NOT_FROM_ZERO = (
         "epoch_not_from_zero"  # a partition's first batch in a new epoch, where the log has an older epoch
     )
     EPOCH_BACK = "epoch_back"  # a lower epoch than the partition had before
-    OFFSET_BACK = "offset_back"  # a new batch was given offsets that the producer was given before
-    OLD_EPOCH_TAKEN = "old_epoch_taken"  # the same, by a broker that took a batch of the higher one before
-    REFUSED = "refused"  # the broker did not append the batch; seen: the error code
+    OFFSET_BACK = "offset_back"  # a new batch received offsets that the producer received before
+    OLD_EPOCH_TAKEN = "old_epoch_taken"  # OLD_EPOCH, by a broker that took a batch of the higher one before
+    REFUSED = "refused"  # the broker did not append the batch (seen: the error code)
     DUPLICATE = "duplicate"  # the broker had the batch already (DUPLICATE_SEQUENCE_NUMBER)
     TOO_MANY_IN_FLIGHT = "too_many_in_flight"  # more than a broker remembers, of one partition
     WEAK_ACKS = "weak_acks"  # idempotence without acks=all
     MIXED_FIELDS = "mixed_fields"  # a producer id without an epoch or sequence
-    OTHER_TRANSACTIONAL_ID = "other_transactional_id"  # than the id was given for
+    OTHER_TRANSACTIONAL_ID = "other_transactional_id"  # than the one for which the broker assigned the id
 
 
 class Producers:
@@ -66,12 +66,14 @@ class Producers:
 
     def __init__(self) -> None:
         self.have_back: Callable[[], None] = nothing_lent
-        """Take back sequences that are lent (`lent_sequences`), before they are looked at."""
+        """Take back sequences from the native engine (`lent_sequences`) before they are read."""
         self.producers: Table[ProducerKey, Producer] = Table(PRODUCERS_KEPT)
         self._given_on: Table[str, int] = Table(CONNECTIONS_KEPT)
         """The producer id that a connection gave last."""
         self._damaged: Table[str, int] = Table(CONNECTIONS_KEPT)
-        """Requests of a connection that were cut, and batches with a wrong checksum: nobody knows whose."""
+        """Requests of a connection that were cut, and batches with a wrong checksum: their producers are
+        not known.
+        """
 
     def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next Produce, InitProducerId or EndTxn."""
@@ -84,7 +86,9 @@ class Producers:
         return self._given(view, producer_id, answer.producer_epoch)
 
     def passes(self, exchange: Exchange, parts: ProduceParts | None) -> bool:
-        """A Produce whose batches have no producer id, or whose one batch comes next, and is taken."""
+        """Return whether a Produce has batches without producer id, or one batch that comes next and is
+        accepted.
+        """
         if parts is None:
             return False
         if len(parts.batches) == 1:  # nearly always
@@ -93,7 +97,9 @@ class Producers:
         return parts.without_id == len(parts.batches)
 
     def _continues(self, exchange: Exchange, header: BatchHeader, parts: ProduceParts) -> bool:
-        """`_batch` of a batch of which there is nothing to tell; False, and nothing is learned, of others."""
+        """Do `_batch` for a batch without a fact to report; return False, without a change, for other
+        batches.
+        """
         if parts.acks != ALL_IN_SYNC or exchange.connection.anomaly_counts:
             return False
         base_offset = None
@@ -125,7 +131,7 @@ class Producers:
         return True
 
     def _given(self, view: ExchangeView, producer_id: int, epoch: int) -> list[Fact]:
-        """A coordinator gave a producer id and epoch."""
+        """Return a coordinator gave a producer id and epoch."""
         self.have_back()
         key: ProducerKey = view.info.scope, producer_id
         self._given_on.put(view.info.id, producer_id)
@@ -138,7 +144,7 @@ class Producers:
         before, earlier = known.epoch, known.given_by
         facts = []
         if view.key == apis.INIT_PRODUCER_ID and not fresh and epoch == 0:
-            known.is_ambiguous = True  # an id is given once: a second cluster, or a fault
+            known.is_ambiguous = True  # a broker assigns an id once: a second cluster, or a fault
             if known.given_at == view.info.broker_address and not _is_copy(view, known):
                 kind, field = ProducerFact.GIVEN_TWICE, "producer_id"
                 facts.append(Fact(kind, key, view.evidence, "response", field, "", producer_id, earlier))
@@ -180,7 +186,7 @@ class Producers:
         return facts
 
     def losses_on(self, connection: str) -> int:
-        """Requests of a connection that were cut, and batches with a wrong checksum."""
+        """Return requests of a connection that were cut, and batches with a wrong checksum."""
         return self._damaged.peek(connection) or 0
 
     def _damage(self, connection: str) -> None:
@@ -214,7 +220,9 @@ class Producers:
         return [*facts, *_verdict(batch, known)]
 
     def _never_given(self, batch: "_Batch") -> list[Fact]:
-        """An id that nobody gave, on a connection that gave another: a producer keeps to its own."""
+        """Return a fact if the id was not assigned on a connection that received another id: a producer keeps
+        to its own.
+        """
         given = self._given_on.get(batch.view.info.id)
         if given is None or given == batch.header.producer_id:  # the broker may have named its cluster since
             return []
@@ -225,8 +233,8 @@ class Producers:
 class _Batch(NamedTuple):
     """A batch on its way: `error` is the broker's code for its partition, None without an answer.
 
-    `base_offset` is the offset it was given, -1 where none was. `losses` counts what of the connection was
-    lost or damaged up to now.
+    `base_offset` is its offset, or -1 without one. `losses` counts what of the connection was lost or damaged
+    up to now.
     """
 
     view: ExchangeView
@@ -242,9 +250,9 @@ class _Batch(NamedTuple):
 
 
 def _is_copy(view: ExchangeView, known: Producer) -> bool:
-    """Whether an answer may be the one that gave the id in epoch 0 before, captured by another tap.
+    """Return whether an answer may be the one that gave the id in epoch 0 before, captured by another tap.
 
-    Later epochs may have been given since, if the clocks of the taps are far apart.
+    The broker may have assigned later epochs since, if the clocks of the taps are far apart.
     """
     if known.first_given is None:
         return False
@@ -281,7 +289,7 @@ def _sequence(batch: _Batch, known: Producer) -> list[Fact]:
             kind, "producer_epoch", expected=here.epoch, seen=header.producer_epoch,
             earlier=here.last,
         )  # fmt: skip
-        return [] if known.is_ambiguous else [fact]  # its sequences are those of an older life
+        return [] if known.is_ambiguous else [fact]  # its sequences belong to an older life
     facts: list[Fact] = []
     if here.epoch is None or header.producer_epoch > here.epoch:
         facts += _first_of_epoch(batch, known, here)
@@ -298,9 +306,9 @@ def _sequence(batch: _Batch, known: Producer) -> list[Fact]:
 
 
 def _offset(batch: _Batch, known: Producer, here: PartitionSequence) -> list[Fact]:
-    """The offset that a new batch was given against those given before; one sent again is given its own.
+    """Compare a new batch's offset with earlier offsets; a batch sent again receives its own.
 
-    With acks less than all, what was taken may be lost with its leader.
+    With acks less than all, accepted batches may be lost with the leader.
     """
     base_offset, header = batch.base_offset, batch.header
     if batch.error != 0 or base_offset < 0 or here.find(header.base_sequence) is not None:
@@ -309,7 +317,7 @@ def _offset(batch: _Batch, known: Producer, here: PartitionSequence) -> list[Fac
     if here.given(base_offset, header.last_offset_delta):
         return []
     here.next_offset = 0
-    here.given(base_offset, header.last_offset_delta)  # what follows is held against this one
+    here.given(base_offset, header.last_offset_delta)  # later batches are compared with this one
     is_certain = batch.view.request.acks == ALL_IN_SYNC and not known.is_ambiguous and not batch.losses
     if not is_certain:
         return []
@@ -318,7 +326,7 @@ def _offset(batch: _Batch, known: Producer, here: PartitionSequence) -> list[Fac
 
 
 def _first_of_epoch(batch: _Batch, known: Producer, here: PartitionSequence) -> list[Fact]:
-    """A log that knows no epoch of a producer takes any sequence (ProducerAppendInfo#checkSequence).
+    """Return a log that knows no epoch of a producer takes any sequence (ProducerAppendInfo#checkSequence).
 
     A name may be that of a new topic by now, with a new log. An id names one log.
     """

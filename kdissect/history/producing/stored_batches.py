@@ -1,13 +1,12 @@
-"""What was produced against what is fetched from the same broker, batch by batch.
+"""Compare produced batches with batches that are fetched from the same broker.
 
-Key: capture set and broker address, topic, partition, base offset. Of a batch that a broker took, its
-checksum is kept, and the header that the checksum covers. A batch that is fetched at its offset is the same
-one if its producer, its sequence, its times and its count are the same. Its records then are those that were
-produced.
+Key: capture set and broker address, topic, partition, base offset. For a batch that a broker accepted, the
+table stores its checksum and the header that the checksum covers. A batch that is fetched at its offset is
+the same one if producer, sequence, times and count are equal. Its records must then equal the produced ones.
 
-Not compared: compressed batches, which a broker may compress again; batches without a producer id, because
-another batch may be at their offset after an election; and batches whose header the broker changed, as it
-does with its own times and with compacted batches.
+Some batches are not compared: compressed batches, which a broker may compress again, batches without a
+producer id, because another batch may be at their offset after an election, and batches whose header the
+broker changed, as it does with its own times and with compacted batches.
 """
 
 from collections import OrderedDict
@@ -33,11 +32,11 @@ _HEADER = slice(21, HEADER_V2.size)  # spec/001 "5.3.1 Record Batch": from the a
 
 
 Place = tuple[str, str | bytes, int, int]
-"""Capture set and address of the broker, as one text; topic by name or id; partition; base offset."""
+"""Capture set and address of the broker, as one text, topic by name or id, partition, base offset."""
 
 
 class StoredFact(StrEnum):
-    """What can be learned of batches that were produced and fetched."""
+    """Facts about batches that were produced and fetched."""
 
     RECORDS_DIFFER = "records_differ"  # the same batch with other records
 
@@ -62,7 +61,7 @@ class StoredTable:
         return len(self._batches)
 
     def note(self, place: Place, crc: int, header: bytes, evidence: tuple[Any, ...]) -> None:
-        """A batch was taken."""
+        """Note a batch that a broker accepted."""
         before = self._batches.get(place)
         if before is None:
             if len(self._batches) >= self._most:
@@ -74,11 +73,11 @@ class StoredTable:
         self._batches[place] = Stored(crc, header, evidence, True)
 
     def find(self, place: Place) -> Stored | None:
-        """The batch of a place."""
+        """Return the batch of a place."""
         return self._batches.get(place)
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """All of them, for another table, in their order."""
+        """Return all of them, for another table, in their order."""
         return [(place, *stored) for place, stored in self._batches.items()]
 
     def restore(self, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -148,7 +147,7 @@ class StoredBatches:
                 self.table.note(place, batch.crc, _header(batch), tuple(evidence_of(exchange)))
 
     def _differing(self, exchange: Exchange) -> Iterator[tuple[RecordBatch, PartitionKey, Stored]]:
-        """Batches of a Fetch with other records than those that were produced."""
+        """Yield batches of a Fetch whose records differ from the produced ones."""
         if not len(self.table):
             return
         for partition, batch in _batches(exchange):
@@ -170,7 +169,7 @@ class StoredBatches:
 
 
 def place_of(info: ConnectionInfo) -> str:
-    """The broker of a connection."""
+    """Return the broker of a connection."""
     return f"{info.capture_set} {info.broker_address}"
 
 
@@ -203,7 +202,7 @@ def _header(batch: RecordBatch) -> bytes:
 
 
 def _path(view: ExchangeView, partition: PartitionKey) -> str:
-    """Where the records of a partition stand in the response."""
+    """Return where the records of a partition stand in the response."""
     name, number = partition
     for at, topic in enumerate(view.response.responses or ()):
         known = topic.topic_id if isinstance(name, bytes) else topic.topic

@@ -1,4 +1,4 @@
-"""What is known of one transactional id and its transactions."""
+"""State of one transactional id and its transactions."""
 
 from collections import Counter, deque
 from enum import StrEnum
@@ -6,14 +6,14 @@ from enum import StrEnum
 from kdissect.history.fact import Evidence
 from kdissect.model.packets.packet import NEVER_NS
 
-ENDED_KEPT = 100  # transactions that ended, of one id; further ones are counted only
+ENDED_KEPT = 100  # ended transactions of one id. Earlier ones are only counted
 PARTITIONS_KEPT = 2_000  # of one transaction
 
 
 class TransactionState(StrEnum):
     """Where a transactional id stands."""
 
-    UNKNOWN = "unknown"  # nothing was seen that would tell
+    UNKNOWN = "unknown"  # no exchange shows the outcome
     EMPTY = "empty"  # no transaction is open
     ONGOING = "ongoing"
 
@@ -24,16 +24,16 @@ class Outcome(StrEnum):
     COMMITTED = "committed"
     ABORTED = "aborted"  # the producer asked for it, or took its id again itself
     FENCED = "fenced"  # another producer took the transactional id, or the broker said so
-    EXPIRED = "expired"  # the coordinator ended it, nobody was seen to ask
-    UNKNOWN = "unknown"  # the answer that would tell was not seen
+    EXPIRED = "expired"  # the coordinator ended it without a request in the capture
+    UNKNOWN = "unknown"  # the response with the outcome was not seen
 
 
 class Transaction:
     """One transaction.
 
-    `began` is None where its beginning was not seen. `wanted` is what the producer asked for: True to
-    commit, False to abort, None before. `added_by_client` says that it named its partitions itself, as
-    before KIP-890. `marked` is the result that markers carry, None before one was seen.
+    `began` is None where its beginning was not seen. `wanted` is the producer's request: True to commit,
+    False to abort, None before. `added_by_client` says that it named its partitions itself, as before
+    KIP-890. `marked` is the result that markers carry, None before one was seen.
     """
 
     __slots__ = (
@@ -66,8 +66,8 @@ class Transaction:
 class TransactionalId:
     """One transactional id.
 
-    `producer_id` and `epoch` are those its owner was given last, None before that was seen. `current` is the
-    open transaction. `ended` holds the last ones, `outcomes` counts all.
+    `producer_id` and `epoch` are the last ones that its owner received, None before that was seen. `current`
+    is the open transaction. `ended` are the most recent ended ones, `outcomes` counts all.
     """
 
     __slots__ = (
@@ -82,7 +82,7 @@ class TransactionalId:
         self.epoch: int | None = None
         self.given_by: Evidence | None = None
         self.coordinated: Evidence | None = None
-        """What the coordinator was asked last."""
+        """The last request to the coordinator."""
         self.timeout_ms: int | None = None
         self.owners = 0
         """How often a producer took the id."""

@@ -14,7 +14,7 @@ from kdissect.model.record_batch import RecordBatch
 _PRODUCE_JOINS = 12
 REPEATED = "repeated"  # what a fact says of an EndTxn that asks for what came about already
 # From this version of EndTxn on a transaction may have begun with a batch to any leader (KIP-890), on a
-# connection that was not captured; before, its beginning goes to the broker that ends it.
+# connection that was not captured. In earlier versions its beginning goes to the broker that ends it.
 _BEGUN_ELSEWHERE = 5
 OF_COORDINATOR = frozenset({apis.ADD_PARTITIONS_TO_TXN, apis.ADD_OFFSETS_TO_TXN, apis.END_TXN})
 """APIs that the transaction coordinator answers."""
@@ -22,15 +22,15 @@ _FENCED = frozenset({codes.INVALID_PRODUCER_EPOCH, codes.PRODUCER_FENCED})
 
 
 class TransactionFact(StrEnum):
-    """What can be learned of transactions."""
+    """Facts about transactions."""
 
     TAKEN = "taken"  # a producer took the transactional id; (producer id, epoch) before and now
     BEGAN = "began"
     PARTITION_ADDED = "partition_added"  # seen: (topic, partition)
     OFFSETS_ADDED = "offsets_added"  # seen: the group
     ENDED = "ended"  # seen: the outcome
-    MARKED = "marked"  # markers are written; seen: True for commit
-    REFUSED = "refused"  # seen: the error code; `detail` says whether it tells of fencing
+    MARKED = "marked"  # markers are written (seen: True for commit)
+    REFUSED = "refused"  # seen: the error code (`detail` says whether it means fencing)
     PRODUCED_BEFORE_ADDED = "produced_before_added"  # a partition was written before it was added
     JOINED_TWICE = "joined_twice"  # AddPartitionsToTxn by the client, and an API version that adds by itself
     END_WITHOUT_BEGIN = "end_without_begin"  # seen: True for commit
@@ -46,17 +46,17 @@ class TransactionFact(StrEnum):
 def fact(
     kind: TransactionFact, view: ExchangeView, known: TransactionalId, path: str = "", **more: Any
 ) -> Fact:
-    """A fact about a transactional id."""
+    """Return a fact about a transactional id."""
     return view.fact(kind, (view.info.scope, known.transactional_id), path, **more)
 
 
 def identity(view: ExchangeView, known: TransactionalId, producer_id: int, epoch: int) -> list[Fact]:
-    """Whether a request names the producer id and epoch its owner was given last."""
+    """Return whether a request names the producer id and epoch that its owner received last."""
     if known.producer_id is None or (producer_id, epoch) == (known.producer_id, known.epoch):
         return []
     given_by = known.given_by
     if given_by is not None and not is_answered_before(given_by, view.evidence):
-        return []  # under way before that was given
+        return []  # sent before the broker assigned that
     old = producer_id == known.producer_id and epoch < (known.epoch or 0)
     kind = TransactionFact.OLD_EPOCH if old else TransactionFact.OTHER_PRODUCER
     if old and _is_taken(view, known, epoch):
@@ -75,7 +75,8 @@ def identity(view: ExchangeView, known: TransactionalId, producer_id: int, epoch
 
 
 def _was_given_here(view: ExchangeView, given_by: Evidence | None) -> bool:
-    """Whether an EndTxn that was answered on the same connection gave the epoch: its producer received it.
+    """Return whether an EndTxn that was answered on the same connection gave the epoch: its producer received
+    it.
 
     EndTxn may name the epoch it had before once more (KIP-890).
     """
@@ -88,10 +89,10 @@ def _was_given_here(view: ExchangeView, given_by: Evidence | None) -> bool:
 
 
 def _is_taken(view: ExchangeView, known: TransactionalId, epoch: int) -> bool:
-    """Whether the coordinator took a lower epoch than it had given.
+    """Return whether the coordinator took a lower epoch than it had given.
 
-    Leaders and coordinators of groups may not know of the higher one yet. EndTxn once more, with the epoch it
-    had before it was answered, is taken (KIP-890).
+    Leaders and coordinators of groups may not know of the higher one yet. A broker accepts a repeated EndTxn
+    with the epoch that it had before the response (KIP-890).
     """
     answer = view.response
     if answer is None or view.key not in OF_COORDINATOR:
@@ -105,7 +106,7 @@ def _is_taken(view: ExchangeView, known: TransactionalId, epoch: int) -> bool:
 
 
 def before_added(view: ExchangeView, known: TransactionalId) -> list[Fact]:
-    """Whether a group's offsets are committed in a transaction that the group was not added to."""
+    """Return whether a group's offsets are committed in a transaction that the group was not added to."""
     request, current = view.request, known.current
     who = request.producer_id, request.producer_epoch
     if known.state is TransactionState.UNKNOWN or who != (known.producer_id, known.epoch):
@@ -117,7 +118,7 @@ def before_added(view: ExchangeView, known: TransactionalId) -> list[Fact]:
 
 
 def open_transaction(view: ExchangeView, known: TransactionalId, producer_id: int, epoch: int) -> list[Fact]:
-    """Something joins the transaction: it begins unless it is open."""
+    """Return something joins the transaction: it begins unless it is open."""
     facts = []
     current = known.current
     if current is not None:
@@ -129,7 +130,7 @@ def open_transaction(view: ExchangeView, known: TransactionalId, producer_id: in
 
 
 def _guess(left: Transaction) -> Outcome:
-    """How a transaction ended whose end was not seen, as the next one shows that it did."""
+    """Return how a transaction ended whose end was not seen, as the next one shows that it did."""
     if left.wanted is not None:
         return Outcome.COMMITTED if left.wanted else Outcome.ABORTED
     return Outcome.EXPIRED if left.marked is False else Outcome.UNKNOWN
@@ -160,7 +161,7 @@ def ended(view: ExchangeView, known: TransactionalId, committed: bool) -> list[F
 
 
 def refused(view: ExchangeView, known: TransactionalId, error: int) -> list[Fact]:
-    """The coordinator or a leader refused a step."""
+    """Return the coordinator or a leader refused a step."""
     if not error:
         return []
     facts = []
@@ -169,7 +170,7 @@ def refused(view: ExchangeView, known: TransactionalId, error: int) -> list[Fact
     mine = current is not None and current.epoch == getattr(view.request, "producer_epoch", current.epoch)
     if fenced and mine and view.key != apis.INIT_PRODUCER_ID:
         facts += end_transaction(view, known, Outcome.FENCED)
-        known.state = TransactionState.UNKNOWN  # the id has another owner, of whom nothing was seen
+        known.state = TransactionState.UNKNOWN  # the id has another owner, without an exchange so far
     refusal = fact(
         TransactionFact.REFUSED, view, known, "error_code", side="response", expected=0, seen=error,
         detail="fenced" if fenced else "",
@@ -237,7 +238,7 @@ def batch_sent(
 
 
 def joined_twice(view: ExchangeView, known: TransactionalId) -> list[Fact]:
-    """A client that adds partitions itself has to keep to the versions before KIP-890."""
+    """Return a client that adds partitions itself has to keep to the versions before KIP-890."""
     current = known.current
     if current is None or not current.added_by_client:
         return []
@@ -273,7 +274,9 @@ def _while_ending(view: ExchangeView, known: TransactionalId, epoch: int) -> lis
 
 
 def marked(view: ExchangeView, known: TransactionalId, epoch: int, commit: bool, count: int) -> list[Fact]:
-    """Markers go to the partitions; those of KIP-890 carry the epoch after the transaction's."""
+    """Note markers, which go to the partitions. Markers of KIP-890 carry the epoch after the
+    transaction's.
+    """
     target = known.current or known.last
     if target is None or epoch not in (target.epoch, target.epoch + 1):
         target = known.last
@@ -293,7 +296,7 @@ def marked(view: ExchangeView, known: TransactionalId, epoch: int, commit: bool,
 
 
 def produce_errors(answer: Any) -> dict[tuple[Any, int], int]:
-    """Error codes of a Produce answer by partition."""
+    """Return error codes of a Produce answer by partition."""
     found: dict[tuple[Any, int], int] = {}
     for topic in getattr(answer, "responses", None) or ():
         name = topic.topic_id if hasattr(topic, "topic_id") else topic.name

@@ -1,8 +1,8 @@
 """Transactions: begin, partitions and offsets, end, markers, fencing (KIP-98, KIP-890).
 
 Key: capture set, transactional id. Order: that of completion, because a transaction spans the coordinator's
-connection and those of the partitions' leaders. A producer waits for the answers of one step before it takes
-the next, so the order of completion is that of the transaction.
+connection and those to the partitions' leaders. A producer waits for the responses to one step before it
+takes the next, so the transaction has the order of completion.
 """
 
 from typing import ClassVar
@@ -32,7 +32,7 @@ from kdissect.history.producing.transaction_steps import (
 from kdissect.history.state_table import Table
 from kdissect.session.exchange import Exchange
 
-IDS_KEPT = 20_000  # transactional ids; a state is 1 KB and its last transactions
+IDS_KEPT = 20_000  # transactional ids, each with 1 KB of state and its last transactions
 NO_PRODUCER_ID = -1  # RecordBatch.NO_PRODUCER_ID
 CLIENTS_KEPT = 16
 # From this version of TxnOffsetCommit on offsets join the transaction by themselves (KIP-890).
@@ -73,7 +73,7 @@ class Transactions:
         return step(self, view, self._id(view, request.transactional_id))
 
     def passes(self, _exchange: Exchange, parts: ProduceParts | None) -> bool:
-        """A Produce outside of transactions."""
+        """Return a Produce outside of transactions."""
         return parts is not None and not parts.is_transactional
 
     def _id(self, view: ExchangeView, transactional_id: str) -> TransactionalId:

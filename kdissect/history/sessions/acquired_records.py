@@ -1,8 +1,8 @@
-"""Offsets that a member of a share group was given to acknowledge (KIP-932)."""
+"""Offsets that a member of a share group received to acknowledge (KIP-932)."""
 
 from bisect import bisect_right
 
-RANGES_KEPT = 1_000  # of one member, apart from each other; beyond it nobody knows
+RANGES_KEPT = 1_000  # of one member, apart from each other. Beyond this number they are unknown
 
 Partition = tuple[bytes, int]
 
@@ -23,7 +23,7 @@ class AcquiredRecords:
         self._ends: dict[Partition, list[int]] = {}
 
     def add(self, partition: Partition, first: int, last: int) -> None:
-        """A range was given; it joins those that it touches."""
+        """Add a range and join it with the ranges that it touches."""
         if last < first or not self.is_known:
             return
         starts, ends = self._starts.setdefault(partition, []), self._ends.setdefault(partition, [])
@@ -37,12 +37,12 @@ class AcquiredRecords:
             self.forget()
 
     def holds(self, partition: Partition, first: int, last: int) -> bool:
-        """Whether all of a range was given."""
+        """Return whether the member received all of a range."""
         at = bisect_right(self._starts.get(partition, []), first) - 1
         return at >= 0 and last <= self._ends[partition][at]
 
     def forget(self) -> None:
-        """Nobody knows any more."""
+        """Forget all ranges: they are unknown from now on."""
         self.is_known, self.ranges = False, 0
         self._starts.clear()
         self._ends.clear()

@@ -1,4 +1,4 @@
-"""What a Fetch says of its session, and whether its answer brought anything."""
+"""The session that a Fetch names, and whether its response brought anything."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kdissect.history.exchange_view import PartitionKey, partition_of
 from kdissect.session.exchange import Exchange
 
 Told = tuple[int, int, int, int]
-"""What an answer tells of a partition: its number, error code, high watermark, log start."""
+"""Values of a partition in a response: its number, error code, high watermark, log start."""
 StatedTopics = list[tuple[str | bytes, list[Told]]]
 AskedTopics = list[tuple[str | bytes, list[tuple[int, int]]]]
 """Topics of a request, each with its partitions and the leader epochs that it names for them."""
@@ -29,11 +29,10 @@ def _no_rows() -> tuple[bool, bool]:
 
 
 class FetchParts(NamedTuple):
-    """Parts of both bodies, which fit. Those of an answer are 0 and False where there is none.
+    """Parts of both bodies, which fit. Parts of the response are 0 and False without a response.
 
-    `asked` and `answers` are how many topics are named, `forgets` how many are to be forgotten; `is_refused`:
-    an error code is set that is none of a partition's. `session_id` and `epoch` are 0 in versions without
-    sessions.
+    `asked` and `answers` count the named topics, `forgets` the topics to forget; `is_refused`: the response
+    has an error code outside its partitions. `session_id` and `epoch` are 0 in versions without sessions.
     """
 
     session_id: int
@@ -61,12 +60,12 @@ class FetchParts(NamedTuple):
 
 
 def brings_records(answer: Any) -> bool:
-    """Whether a partition of a Fetch response, decoded, has records."""
+    """Return whether a partition of a Fetch response, decoded, has records."""
     return any(row.records for topic in answer.responses or () for row in topic.partitions or ())
 
 
 def fetch_parts(exchange: Exchange) -> FetchParts | None:
-    """The parts of a Fetch; None where a body does not fit. Raises nothing."""
+    """Return the parts of a Fetch; None where a body does not fit. Raises nothing."""
     found = unread_places(exchange)
     read = None if found is None else _read(*found)
     if read is not None:
@@ -80,7 +79,7 @@ def fetch_parts(exchange: Exchange) -> FetchParts | None:
 
 
 def parts_of(request: Any, response: Any) -> FetchParts:
-    """The parts of bodies that fit; `response` is None where there is none."""
+    """Return the parts of bodies that fit; `response` is None without one."""
     forgotten = getattr(request, "forgotten_topics_data", None)
     asked = (
         getattr(request, "session_id", 0), getattr(request, "session_epoch", 0),
@@ -105,7 +104,7 @@ def _rows(responses: Any) -> tuple[bool, bool]:
 
 
 def _read(asked: Place, answered: Place | None) -> FetchParts | None:
-    """The same, compiled; None for bodies that are Python's."""
+    """Return the parts as the native engine reads them; None for bodies decoded in Python."""
     rows, frame, offset = asked
     request = rows.facts(frame, offset)
     if request is None:
@@ -126,7 +125,7 @@ def _read(asked: Place, answered: Place | None) -> FetchParts | None:
 
 
 def asked_topics(exchange: Exchange) -> AskedTopics | None:
-    """The topics of a Fetch request; None where it does not fit. Raises nothing."""
+    """Return the topics of a Fetch request; None where it does not fit. Raises nothing."""
     version = exchange.api_version
     if version is None:
         return None
@@ -142,7 +141,7 @@ def asked_topics(exchange: Exchange) -> AskedTopics | None:
 
 
 def asked_by(request: Any, version: int) -> AskedTopics:
-    """The same of a decoded request."""
+    """Return the topics of a decoded request."""
     named = topic_namer(apis.FETCH, version, False)
     return [(named(topic), [*map(_asked, topic.partitions or ())]) for topic in request.topics or ()]
 
@@ -152,7 +151,7 @@ def _asked(row: Any) -> tuple[int, int]:
 
 
 def batch_epochs(exchange: Exchange) -> BatchEpochs:
-    """The leader epochs of batches in a Fetch answer that fits; those of batches with right checksums."""
+    """Return the leader epochs in a Fetch response that fits, of batches with right checksums."""
     lone = lone_batch(exchange)
     if lone is not None:
         return [(partition_of(lone.records_field), lone.header[2])]
@@ -166,7 +165,7 @@ def batch_epochs(exchange: Exchange) -> BatchEpochs:
 
 
 def stated_topics(exchange: Exchange) -> StatedTopics | None:
-    """What a Fetch answer tells of partitions; None where it does not fit. Raises nothing."""
+    """Return the partitions in a Fetch response; None if it does not fit. Raises nothing."""
     topics = _read_topics(exchange, True)
     if topics is not None:
         return topics
@@ -177,7 +176,7 @@ def stated_topics(exchange: Exchange) -> StatedTopics | None:
 
 
 def stated_by(answer: Any, version: int) -> StatedTopics:
-    """The same of a decoded answer."""
+    """Return the topics of a decoded response."""
     named = topic_namer(apis.FETCH, version, True)
     return [(named(topic), [*map(_stated, topic.partitions or ())]) for topic in answer.responses or ()]
 

@@ -1,7 +1,7 @@
 """Incremental fetch sessions (KIP-227).
 
 Key: capture set, broker address, session id: a session belongs to one broker and outlives a connection.
-Order: that of a connection's requests; a session moves from connection to connection only after the earlier
+Order: that of a connection's requests. A session moves from connection to connection only after the earlier
 one ended. Epochs are judged by org.apache.kafka.common.requests.FetchMetadata.
 """
 
@@ -33,7 +33,7 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
 SESSIONS_KEPT = 20_000  # a broker caches 1,000 by default (max.incremental.fetch.session.cache.slots)
-PARTITIONS_KEPT = 10_000  # of one session; beyond it membership is unknown
+PARTITIONS_KEPT = 10_000  # of one session. Beyond this number membership is unknown
 SESSIONS_FROM = 7  # the first version of Fetch with sessions (KIP-227)
 TOPIC_IDS_FROM = 13  # the first version with ids in place of names (KIP-516)
 INITIAL, FINAL = 0, -1  # KIP-227: epoch of a full fetch that opens a session, and of one that opens none
@@ -42,15 +42,16 @@ _MAX_EPOCH = 0x7FFFFFFF  # after it comes 1, not 0 (FetchMetadata#nextEpoch)
 
 Partition = tuple[str | bytes, int]
 Offsets = tuple[int, int, Evidence | None]
-"""High watermark and log start, 0 where none was told, and where."""
+"""High watermark and log start, 0 if unknown, and their positions."""
 _UNTOLD: Offsets = 0, 0, None
 
 
 class FetchFact(StrEnum):
-    """What can be learned of fetch sessions."""
+    """Facts about fetch sessions."""
 
     CREATED = "created"  # seen: the session id
-    NOT_CREATED = "not_created"  # a session was asked for and the broker gave none: its cache is full
+    # the client asked for a session and the broker created none: its cache is full
+    NOT_CREATED = "not_created"
     INCREMENTAL = "incremental"  # seen: the epoch
     CLOSED = "closed"  # by the client, with a full fetch that names the session
     ENDED = "ended"  # by the broker, which answered without the session: it has no partitions left
@@ -64,21 +65,21 @@ class FetchFact(StrEnum):
     FORGOTTEN_IN_FULL = "forgotten_in_full"  # partitions to forget in a full fetch
     TOPIC_IDS_MIXED = "topic_ids_mixed"  # names and ids in one session
     OTHER_SESSION = "other_session"  # an answer that names another session than its request
-    OFFSET_BACK = "offset_back"  # a high watermark or log start lower than the session was told before
+    OFFSET_BACK = "offset_back"  # a high watermark or log start lower than the session received before
     STRANGE_PARTITION = "strange_partition"  # an answer for a partition outside the session
     EPOCH_BEYOND = "epoch_beyond"  # a batch of a higher leader epoch than the session asks for
 
 
 class FetchSession:
-    """What is known of one session.
+    """State of one session.
 
-    `next_epoch` is None where an answer was not seen: the broker may have counted on or not. `partitions` is
-    None where the session's opening was not seen, or it has more than are kept; beside each stands what was
-    told of it last. `epochs` are the leader epochs that requests named for them last, and those requests: a
-    broker compares its own epoch with these until another request names the partition
-    (kafka.server.CachedPartition#updateRequestParams). `with_ids` tells topic ids
-    from names. `empty` counts incremental fetches that brought no records. `incremental` and
-    `full` count those that were not refused. `closed_by` is the fetch with which the client closed it.
+    `next_epoch` is None where an answer was not seen: the broker may have counted on or not. `partitions`
+    maps each partition to the last offsets that a response named. It is None if the session's opening was not
+    seen, or if it has more partitions than the limit. `epochs` are the leader epochs that requests named for
+    them last, and those requests: a broker compares its own epoch with these until another request names the
+    partition (kafka.server.CachedPartition#updateRequestParams). `with_ids` is True for topic ids, False for
+    names. `empty` counts incremental fetches that brought no records. `incremental` and `full` count fetches
+    that the broker accepted. `closed_by` is the fetch with which the client closed it.
     """
 
     __slots__ = (
@@ -101,13 +102,13 @@ class FetchSession:
         self.empty = 0
 
     def epoch_of(self, partition: Partition) -> int:
-        """The leader epoch that the session asks for."""
+        """Return the leader epoch that the session asks for."""
         known = self.epochs.get(partition)
         return UNKNOWN_EPOCH if known is None else known[0]
 
     def holds(self, topics: AskedTopics) -> bool:
-        """Whether all these partitions belong to the session and ask for their epochs again, as far as its
-        partitions are known.
+        """Return whether all these partitions belong to the session and ask for their epochs again, as far as
+        its partitions are known.
         """
         known = self.partitions
         if known is None:
@@ -119,7 +120,7 @@ class FetchSession:
         return True
 
     def is_beyond(self, epochs: BatchEpochs) -> bool:
-        """Whether a batch has a higher leader epoch than the session asks for."""
+        """Return whether a batch has a higher leader epoch than the session asks for."""
         known = self.epochs
         if not known:
             return False
@@ -135,7 +136,7 @@ class FetchSession:
                     self.epochs[name, number] = epoch, by
 
     def agrees(self, stated: StatedTopics) -> bool:
-        """Whether these belong to the session, and no offset is lower than it was, as far as known."""
+        """Return whether these belong to the session, and no offset is lower than it was, as far as known."""
         known = self.partitions
         if known is None:
             return True
@@ -149,7 +150,7 @@ class FetchSession:
         return True
 
     def learn(self, stated: StatedTopics, by: Evidence) -> None:
-        """Take what an answer tells of the session's partitions."""
+        """Record the offsets that a response names for the session's partitions."""
         known = self.partitions
         if known is None:
             return
@@ -161,7 +162,7 @@ class FetchSession:
                 known[name, number] = high if high >= 0 else before[0], start if start >= 0 else before[1], by
 
     def expects(self, topics: AskedTopics, with_ids: bool) -> bool:
-        """Whether a request may name these again, by ids or names."""
+        """Return whether a request may name these again, by ids or names."""
         if not topics:
             return True
         if self.with_ids is not with_ids:
@@ -173,7 +174,7 @@ class FetchSession:
         self.count_all(1, not has_records, 1 if epoch >= _MAX_EPOCH else epoch + 1, last)
 
     def count_all(self, fetches: int, empty: int, next_epoch: int, last: Evidence) -> None:
-        """Take so many of them, some of which brought no records."""
+        """Count a number of incremental fetches, some of which brought no records."""
         self.incremental += fetches
         self.is_open = True
         self.empty += empty
@@ -206,13 +207,13 @@ class FetchSessions:
     def __init__(self, increments: bool = True) -> None:
         self.tells_increments = increments
         self.have_back: Callable[[], None] = nothing_lent
-        """Take back sessions that are lent (`lent_sessions`), before they are looked at."""
+        """Take back sessions from the native engine (`lent_sessions`) before they are read."""
         self.sessions: Table[SessionKey, FetchSession] = Table(SESSIONS_KEPT)
         self.without_session = 0
         """Full fetches that neither had nor got a session."""
 
     def concerns(self, _api_key: int, api_version: int) -> bool:
-        """Whether a version has sessions."""
+        """Return whether a version has sessions."""
         return api_version >= SESSIONS_FROM
 
     def feed(self, view: ExchangeView) -> list[Fact]:
@@ -231,7 +232,9 @@ class FetchSessions:
         return self._incremental(fetch)
 
     def passes(self, exchange: Exchange, parts: FetchParts | None) -> bool:
-        """A fetch without a session, or by names and as expected in one, for nothing new, and answered so."""
+        """Return True for a fetch without a session, or for an expected one in a session that adds nothing
+        and is answered so.
+        """
         # Hot, once a Fetch.
         if parts is None or not self.concerns(apis.FETCH, exchange.api_version or 0):
             return False
@@ -261,7 +264,7 @@ class FetchSessions:
         return True
 
     def _next(self, info: ConnectionInfo, session_id: int, epoch: int) -> FetchSession | None:
-        """A session in which this epoch comes next."""
+        """Return a session in which this epoch comes next."""
         session = self.sessions.get((info.capture_set, info.broker_address, session_id))
         return None if session is None or session.next_epoch != epoch else session
 
@@ -282,7 +285,8 @@ class FetchSessions:
             return facts
         if answer.error_code or answer.session_id == NO_SESSION:
             self.without_session += 1
-            if answer.session_id != NO_SESSION:  # beside an error: who uses it goes by what was told
+            # next to an error: a client that uses it follows the response
+            if answer.session_id != NO_SESSION:
                 self.sessions.get_or(
                     self._key(fetch.view, answer.session_id), lambda: FetchSession(answer.session_id)
                 )
@@ -329,7 +333,7 @@ class FetchSessions:
 
 
 def _names_known(exchange: Exchange, parts: FetchParts, session: FetchSession) -> bool:
-    """Whether a fetch asks for nothing new, and by names or ids as before."""
+    """Return whether a fetch adds no topic, and uses names or ids as before."""
     if not parts.asked:
         return True
     topics = asked_topics(exchange)
@@ -338,7 +342,9 @@ def _names_known(exchange: Exchange, parts: FetchParts, session: FetchSession) -
 
 
 def _is_sure_of_epoch(fetch: _Fetch, session: FetchSession) -> bool:
-    """Whether what the session was told last is what came before this fetch; else only the broker knows."""
+    """Return whether this connection sent the session's previous fetch. Otherwise only the broker knows the
+    epoch.
+    """
     if is_of_connection(session.last, fetch.view.info.id):
         return True
     answer = fetch.view.response
@@ -346,7 +352,7 @@ def _is_sure_of_epoch(fetch: _Fetch, session: FetchSession) -> bool:
 
 
 def _against(fetch: _Fetch, session: FetchSession) -> list[Fact]:
-    """What differs between a request and the session it names."""
+    """Return the differences between a request and the session that it names."""
     facts = []
     if (
         session.next_epoch is not None
@@ -415,7 +421,9 @@ _REFUSALS = {
 
 
 def _change(session: FetchSession, view: ExchangeView) -> None:
-    """An incremental fetch adds the partitions it names and forgets others."""
+    """Apply an incremental fetch: add the partitions that it names and forget the partitions that it
+    lists.
+    """
     request = view.request
     if session.partitions is None or not (request.topics or request.forgotten_topics_data):
         return
@@ -437,7 +445,9 @@ def _bound(session: FetchSession) -> None:
 
 
 def _stated(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
-    """What an answer tells of partitions against the session, which learns it; one fault of each kind."""
+    """Return the differences between a response's partitions and the session, one for each kind, and record
+    the partitions.
+    """
     known = session.partitions
     stated = stated_by(answer, fetch.view.version)
     facts: dict[FetchFact, Fact] = {}
@@ -457,7 +467,7 @@ def _stated(fetch: _Fetch, session: FetchSession, answer: Any) -> list[Fact]:
 def _against_told(
     fetch: _Fetch, session: FetchSession, partition: Partition, row: Told, path: str
 ) -> Iterator[Fact]:
-    """What differs between a partition of an answer and the session."""
+    """Yield the differences between a partition of a response and the session."""
     _, error, *now = row
     before = (session.partitions or {}).get(partition)
     if before is None:
@@ -477,8 +487,8 @@ def _against_told(
 
 
 def _beyond(fetch: _Fetch, session: FetchSession, stated: StatedTopics) -> Fact | None:
-    """The first batch of a higher leader epoch than that of the session, of partitions that the request does
-    not name.
+    """Return the first batch of a higher leader epoch than that of the session, of partitions that the
+    request does not name.
     """
     if not session.epochs:
         return None
@@ -510,6 +520,6 @@ def _partitions(topics: Any) -> list[Partition]:
 
 
 def _name(topic: Any) -> str | bytes:
-    """The id of a topic, or its name in versions without ids."""
+    """Return the id of a topic, or its name in versions without ids."""
     name: str | bytes = topic.topic_id if hasattr(topic, "topic_id") else topic.topic
     return name

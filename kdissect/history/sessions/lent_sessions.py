@@ -13,7 +13,7 @@ from kdissect.session.info import ConnectionInfo
 
 
 class LentSessions:
-    """Those of a machine, which has them back before it looks at them. Compiled only.
+    """Session state that the native engine owns. The machine reclaims it before it reads it. Compiled only.
 
     `rows` takes Fetches that pass the machine by (`FetchSessions.passes`), and leaves all others as they are.
     """
@@ -51,14 +51,14 @@ class LentSessions:
         return None if offsets is None else (*offsets[:2], session.epoch_of((topic, partition)))
 
     def take(self) -> None:
-        """Have the machine take everything that went by; the numbers are forgotten."""
+        """Hand the machine all that passed, and forget the numbers."""
         self._machine.have_back = nothing_lent
         counts, stated, without_session = self.rows.take()
         self._machine.without_session += without_session
         sessions = self._machine.sessions
         for number, fetches, empty, next_epoch, last in counts:
             session = sessions.get(self._keys[number])
-            assert session is not None  # nobody took it away meanwhile
+            assert session is not None  # no code removed it meanwhile
             session.count_all(fetches, empty, next_epoch, self._connections.evidence(apis.FETCH, last))
         made: dict[tuple[int, int], Evidence] = {}
         for number, partition, offsets, row in stated:

@@ -1,4 +1,4 @@
-"""Share sessions (KIP-932): one per member and broker, used by ShareFetch and ShareAcknowledge alike.
+"""Share sessions (KIP-932): one per member and broker, used by ShareFetch and ShareAcknowledge.
 
 Key: capture set, broker address, group, member. Order: that of a connection's requests. The epoch counts both
 APIs' requests together (org.apache.kafka.common.requests.ShareRequestMetadata).
@@ -22,7 +22,7 @@ ShareKey = tuple[str, str, str, str]
 
 
 class ShareFact(StrEnum):
-    """What can be learned of share sessions."""
+    """Facts about share sessions."""
 
     OPENED = "opened"
     CONTINUED = "continued"  # seen: the epoch
@@ -32,12 +32,13 @@ class ShareFact(StrEnum):
     LIMIT_REACHED = "limit_reached"  # the broker has no room for a session
     EPOCH_DIFFERS = "epoch_differs"  # not the epoch that comes next
     UNKNOWN_SESSION = "unknown_session"  # a session goes on, or ends, that was never opened
-    NEVER_ACQUIRED = "never_acquired"  # acknowledged offsets that the member was not given; seen: the range
+    # acknowledged offsets that the member did not receive (seen: the range)
+    NEVER_ACQUIRED = "never_acquired"
     ACKNOWLEDGED_AT_OPENING = "acknowledged_at_opening"  # acknowledgements with epoch 0
 
 
 class ShareSession:
-    """What is known of one session. `next_epoch` is None where an answer was not seen."""
+    """State of one session. `next_epoch` is None where an answer was not seen."""
 
     __slots__ = ("acknowledges", "fetches", "is_open", "last", "next_epoch", "opened_by")
 
@@ -93,14 +94,16 @@ class ShareSessions:
         return facts
 
     def _acknowledged(self, view: ExchangeView, key: ShareKey, is_opened: bool) -> list[Fact]:
-        """What a request acknowledges against what its member was given; then what the answer gives."""
+        """Compare a request's acknowledgements with its member's records, then add the records of the
+        response.
+        """
         who = key[0], key[2], key[3]
         acquired = self._acquired.get(who)
         if acquired is None:
             is_known = view.request.share_session_epoch == INITIAL
             acquired = self._acquired.put(who, AcquiredRecords(is_known=is_known))
         if not is_opened:
-            acquired.forget()  # it was given records before, by this broker
+            acquired.forget()  # the member received records before, from this broker
         is_judged = acquired.is_known and view.request.share_session_epoch != INITIAL
         facts = _never_acquired(view, key, acquired) if is_judged else []
         if view.response is None:
@@ -115,7 +118,7 @@ class ShareSessions:
 
 
 def _never_acquired(view: ExchangeView, key: ShareKey, acquired: AcquiredRecords) -> list[Fact]:
-    """The first range that was never given; the rest has the same cause."""
+    """Return the first range that was never acquired; further ranges have the same cause."""
     for at, topic in enumerate(view.request.topics or ()):
         for index, row in enumerate(topic.partitions or ()):
             for number, batch in enumerate(row.acknowledgement_batches or ()):
@@ -128,7 +131,7 @@ def _never_acquired(view: ExchangeView, key: ShareKey, acquired: AcquiredRecords
 
 
 def _is_sure_of_epoch(view: ExchangeView, session: ShareSession) -> bool:
-    """Whether the epoch is known that comes next; that of another connection if the broker confirms it."""
+    """Return whether the next epoch is known. After another connection it is, if the broker confirms it."""
     if session.next_epoch is None:
         return False
     if is_of_connection(session.last, view.info.id):

@@ -1,8 +1,8 @@
 """Snapshots that nodes of the metadata quorum fetch piece by piece (KIP-630).
 
 Key: connection, topic, partition, end offset and epoch of the snapshot. Order: that of the connection's
-requests. A node that begins a snapshot on another connection goes on where it was: of the first request on a
-connection nothing is expected.
+requests. A node that begins a snapshot on another connection goes on where it was, so the first request on a
+connection is not checked.
 """
 
 from enum import StrEnum
@@ -13,13 +13,13 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact, is_answered_before
 from kdissect.history.state_table import Table
 
-SNAPSHOTS_KEPT = 10_000  # a state is 200 bytes; a node fetches one at a time
+SNAPSHOTS_KEPT = 10_000  # a state is 200 bytes, and a node fetches one snapshot at a time
 
 
 class SnapshotFact(StrEnum):
-    """What can be learned of snapshots."""
+    """Facts about snapshots."""
 
-    FETCHED = "fetched"  # a whole snapshot; seen: its size
+    FETCHED = "fetched"  # a whole snapshot (seen: its size)
     POSITION_DIFFERS = "position_differs"  # asked for bytes that do not follow those received
     OTHER_POSITION = "other_position"  # answered with other bytes than asked for
     SIZE_DIFFERS = "size_differs"  # the size of a snapshot is another than before
@@ -69,12 +69,12 @@ class SnapshotFetches:
 
 
 def _asked(view: ExchangeView, key: SnapshotKey, known: SnapshotFetch, row: Any, path: str) -> list[Fact]:
-    """A request begins where the bytes received end, or anew."""
+    """Return a fact unless the request begins at 0 or where the bytes received end."""
     expected, by = known.position, known.by
     if expected is None or known.losses != view.losses or row.position in (0, expected):
         return []
     if by is not None and not is_answered_before(by, view.evidence):
-        return []  # under way before the last answer came
+        return []  # sent before the last response came
     kind = SnapshotFact.POSITION_DIFFERS
     return [Fact(kind, key, view.evidence, "request", path, expected, row.position, by)]
 

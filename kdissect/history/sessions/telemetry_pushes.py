@@ -1,6 +1,6 @@
 """Client metrics: what a broker asked for, and what clients push (KIP-714).
 
-Key: capture set, client instance id. Order: that of completion; a client takes its subscription and pushes on
+Key: capture set, client instance id. Order: that of completion. A client takes its subscription and pushes on
 one connection at a time, but may change brokers in between.
 """
 
@@ -12,21 +12,21 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact
 from kdissect.history.state_table import Table
 
-CLIENTS_KEPT = 50_000  # client instances; a state is 400 bytes
-# A client waits half to one and a half intervals before its first push, and brokers take one that comes a
-# little early by the network's jitter; only pushes that come in half the time are told of (KIP-714).
+CLIENTS_KEPT = 50_000  # client instances of 400 bytes each
+# A client waits half to one and a half intervals before its first push, and brokers accept one that comes a
+# little early by the network's jitter. Only pushes that come in half the time are reported (KIP-714).
 EARLIEST = 0.5
 _NO_COMPRESSION = 0  # org.apache.kafka.common.record.internal.CompressionType
 _MS = 1_000_000
 
 
 class TelemetryFact(StrEnum):
-    """What can be learned of client metrics."""
+    """Facts about client metrics."""
 
     SUBSCRIBED = "subscribed"  # seen: the subscription's id
     PUSHED = "pushed"  # seen: bytes of metrics
     REFUSED = "refused"  # seen: the error code
-    OTHER_SUBSCRIPTION = "other_subscription"  # not the id that was given last
+    OTHER_SUBSCRIPTION = "other_subscription"  # differs from the id of the last subscription
     TOO_EARLY = "too_early"  # milliseconds: the interval, the time since the last push
     TOO_LARGE = "too_large"  # bytes
     CODEC_NOT_ACCEPTED = "codec_not_accepted"  # codecs
@@ -81,7 +81,7 @@ class Telemetry:
         known.interval_ms, known.max_bytes = answer.push_interval_ms, answer.telemetry_max_bytes
         known.codecs = tuple(answer.accepted_compression_types or ())
         known.metrics = tuple(map(str, answer.requested_metrics or ()))
-        known.last_push_ns = 0  # the interval counts anew
+        known.last_push_ns = 0  # the interval starts again
         kind, path = TelemetryFact.SUBSCRIBED, "subscription_id"
         return [Fact(kind, key, view.evidence, "response", path, before, known.subscription_id)]
 

@@ -16,13 +16,13 @@ _URL_SAFE = str.maketrans("-_", "+/")
 
 
 def parse_topic_ids(text: str) -> dict[bytes, str]:
-    """Names by id. Raises ValueError, which says where the text is wrong."""
+    """Return names by id. Raises ValueError, which says where the text is wrong."""
     stripped = text.lstrip("\ufeff \t\r\n")
     return _parse_json(stripped) if stripped[:1] in ("{", "[") else _parse_lines(text)
 
 
 def _parse_topic_id(text: str) -> bytes:
-    """An id's 16 bytes. Raises ValueError."""
+    """Return an id's 16 bytes. Raises ValueError."""
     bare = text.replace("-", "")
     if _HEX_FORM.fullmatch(bare):
         return bytes.fromhex(bare)

@@ -14,9 +14,9 @@ _TOPIC_RECORD = "TopicRecord"
 def topic_records(
     exchange: Exchange, topic: str, topic_id: bytes, pieces: SnapshotPieces
 ) -> Iterator[tuple[bytes, str]]:
-    """Id and name of each topic that was created in the records of a response. Raises nothing.
+    """Yield the id and name of each topic that was created in the records of a response. Raises nothing.
 
-    `topic` and `topic_id` are those of the metadata log; `pieces` knows the snapshots that came in parts.
+    `topic` and `topic_id` name the metadata log; `pieces` knows the snapshots that came in parts.
     """
     for records in record_sets(exchange):
         section = records.records_field
@@ -33,5 +33,5 @@ def topic_records(
 
 
 def _text(name: str | bytes) -> str:
-    """A name with the bytes that are not UTF-8 as `\\xNN`, as summaries have them."""
+    """Return a name with the bytes that are not UTF-8 as `\\xNN`, as summaries have them."""
     return name if isinstance(name, str) else name.decode("utf-8", "backslashreplace")

@@ -2,13 +2,13 @@
 
 Rules:
 - Since KIP-516 Fetch (13), Produce (13) and others name topics by id alone. Other messages say which name an
-  id has; an id keeps its name for ever.
-- Names are learned from exchanges in their order. What is not known by then is looked for once in all of
-  the inputs, where they can be read again (`rescan`): names are needed before the message that tells them.
-  That costs a second pass, and only captures with an unknown id pay it.
+  id has. An id never changes its name.
+- Names are learned from exchanges in their order. A name that is not known by then is looked up once in all
+  of the inputs, if they can be read again (`rescan`): an exchange may need a name before the message that
+  contains it. That costs a second pass, and only captures with an unknown id pay it.
 - Each cluster has ids of its own. A broker belongs to the cluster that its Metadata and DescribeCluster
-  responses name; an id that two clusters give to two names has none where the cluster is not known. A
-  random id has its name in every cluster.
+  responses name. An id that two clusters map to two names has no name if the cluster is not known. A random
+  id has its name in every cluster.
 """
 
 from __future__ import annotations
@@ -52,22 +52,23 @@ _METADATA_MARKS = (METADATA_TOPIC_ID, METADATA_TOPIC.encode())
 MAX_ANSWERS = 4096
 # Exchanges kept to learn from: many captures never ask.
 MAX_PENDING = 16
-# Of more ids neither the exchange nor the answer is kept: a Metadata response of 1000 topics has some 100 KB.
+# Beyond this number of ids neither the exchange nor the response is stored: a Metadata response of 1000
+# topics has some 100 KB.
 MAX_IDS_KEPT = 1000
 # Brokers whose cluster is known.
 MAX_BROKERS = 10_000
 
 Rescan = Callable[[], Iterable[Exchange]]
-_Names = tuple[tuple[str | None, str], ...]  # cluster and name; nearly always one
+_Names = tuple[tuple[str | None, str], ...]  # cluster and name, nearly always a single pair
 _Place = tuple[str, str]  # capture set and address of a broker
 _RESERVED: dict[bytes, _Names] = {METADATA_TOPIC_ID: ((None, METADATA_TOPIC),)}
 
 
 class TopicNames:
-    """Learns names of topic ids and tells them.
+    """Record the names of topic ids and look them up.
 
-    `known` are names given beforehand, for every cluster; they win. `rescan` gives every exchange of the
-    inputs once more, None where they are streams.
+    `known` are names that the user supplied for every cluster, and they win. `rescan` yields every exchange
+    of the inputs once more; it is None if the inputs are streams.
     """
 
     def __init__(self, known: Mapping[bytes, str] | None = None, rescan: Rescan | None = None) -> None:
@@ -76,9 +77,11 @@ class TopicNames:
         self._names: dict[bytes, _Names] = dict(_RESERVED)
         self._most = in_force().topic_names  # of about 300 bytes each
         self.dropped = 0
-        """Names that were told and are not kept: there were too many."""
+        """Names that were dropped: there were too many."""
         self.changes = 0
-        """How often something came that a name may depend on: until then what `name` says stays the same."""
+        """How often something came that a name may depend on: until then the result of `name` does not
+        change.
+        """
         self._clusters: dict[_Place, str] = {}
         self._answers: dict[object, tuple[str, ...]] = {}
         self._stated: set[int] = set()
@@ -89,7 +92,10 @@ class TopicNames:
         self._pieces: SnapshotPieces | None = None
 
     def topics_of(self, exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:
-        """Topics of an exchange: names on the wire, or those of its topic ids. Learns from the exchange."""
+        """Return the topics of an exchange by their names on the wire, or by the names of its topic ids.
+
+        Learns from the exchange.
+        """
         topics = asked.topics if asked.topics == answered.topics else union(asked.topics, answered.topics)
         ids = asked.topic_ids
         if ids != answered.topic_ids:
@@ -104,40 +110,42 @@ class TopicNames:
             self._learn_records(exchange)
         elif topics and exchange.api_key in ANNOUNCING:
             self._note(exchange, topics, ids)
-            if len(topics) >= len(ids):  # a name beside each id
+            if len(topics) >= len(ids):  # one name for each id
                 self._note_told(exchange, answered)
                 return topics
         return self._answer(_place(exchange.connection), topics, ids)
 
     @property
     def told_before(self) -> native.ToldNames | None:
-        """Exchanges that told names, and no error: of rows that are alike there is nothing to learn.
+        """Exchanges that contained names and no error; equal rows add no names.
 
-        Without those that are learned from each time. None where it is not compiled.
+        Exchanges that are read each time are not included. None without the native engine.
         """
         if self._told is None and is_compiled:
             self._told = native.ToldNames(_settled)
         return self._told
 
     def pass_by(self, exchange: Exchange) -> None:
-        """Learn from an exchange that is not shown; the same as `topics_of`, for the few that tell names."""
+        """Learn from an exchange that is not shown, like `topics_of`, if it is one of the few that contain
+        names.
+        """
         if exchange.api_key is not None and tells_names(exchange.api_key):
             self._follow(exchange.connection)
             self.topics_of(exchange, exchange.request_summary(), exchange.response_summary())
 
     def _follow(self, info: ConnectionInfo) -> None:
-        """Where an address became another cluster's, an answer that came before says so anew."""
+        """If an address moved to another cluster, earlier responses count again."""
         if info.identities is not None and info.identities.moves != self._moves:
             self._moves = info.identities.moves
             if self._told is not None:
                 self._told.clear()
 
     def name(self, connection: ConnectionInfo, topic_id: bytes) -> str | None:
-        """The name of an id in the cluster of a connection; None if nobody knows."""
+        """Return the name of an id in the cluster of a connection, or None if it is unknown."""
         return self.name_now(*_place(connection), topic_id)
 
     def of_records(self, records: RecordSet) -> str | None:
-        """Return the `name` of the id of a records field, or None if the field has no id."""
+        """Return the name of a records field's topic id, or None if the field has no id."""
         topic_id = records.records_field.topic_id
         return None if topic_id is None else self.name(records.exchange.connection, topic_id)
 
@@ -150,33 +158,37 @@ class TopicNames:
     def names_of(
         self, capture_set: str, broker: str, topics: tuple[str, ...], ids: tuple[bytes, ...]
     ) -> tuple[str, ...]:
-        """`topics_of` an exchange that tells no name itself: its names and ids, and the broker's address."""
+        """Return `topics_of` an exchange without names of its own, from its names and ids and the broker's
+        address.
+        """
         return self._answer((capture_set, broker), topics, ids)
 
     @property
     def given(self) -> dict[bytes, str]:
-        """The names that were given beforehand."""
+        """The names that the user supplied."""
         return self._known
 
     def plain_names(self) -> dict[bytes, str]:
-        """Ids with one name each, as far as they are known by now."""
+        """Return ids with one name each, as far as they are known by now."""
         if self._pending:
             self._learn_pending()
         found = {number: names[0][1] for number, names in self._names.items() if len(names) == 1}
         return found | self._known
 
     def name_at(self, capture_set: str, broker: str, topic_id: bytes) -> str | None:
-        """The name of an id in the cluster of a broker, given by its address; None if nobody knows."""
+        """Return the name of an id in the cluster of a broker, which is identified by its address; None if
+        unknown.
+        """
         return self._name((capture_set, broker), topic_id)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What was learned, and nothing to learn from."""
+        """Return the names, without the exchanges that could still be read."""
         if self._pending:
             self._learn_pending()
         return self.__dict__ | {"_rescan": None, "_pieces": None, "_stated": set(), "_told": None}
 
     def learn(self, exchange: Exchange) -> None:
-        """Take the names that an exchange tells."""
+        """Record the names that an exchange contains."""
         key, version = exchange.api_key, exchange.api_version
         if key is None or version is None:
             return
@@ -202,7 +214,7 @@ class TopicNames:
             self._add(cluster, topic_id, name)
 
     def _answer(self, place: _Place, topics: tuple[str, ...], ids: tuple[bytes, ...]) -> tuple[str, ...]:
-        """The topics with the names of the ids, which are asked for again and again."""
+        """Return the topics with the names of the ids; the same ids recur often."""
         if self._pending:
             self._learn_pending()
         found = self._answers.get((self._clusters.get(place), topics, ids))
@@ -215,7 +227,7 @@ class TopicNames:
         return found
 
     def _note(self, exchange: Exchange, topics: tuple[str, ...], ids: tuple[bytes, ...]) -> None:
-        """Learn from an exchange that has names and ids, but not before a name is asked for.
+        """Store an exchange that has names and ids; `name` reads it when it needs it.
 
         Metadata is polled all the time: exchanges with the very topics of an earlier one are left out.
         """
@@ -298,8 +310,8 @@ class TopicNames:
         for owner, name in names:
             if owner == cluster:
                 return name
-        # Of another cluster's names only those whose cluster is not known can be meant, or those of random
-        # ids: a client that is sent to the wrong cluster asks there for the topics of its own.
+        # A name of another cluster counts only if that cluster is not known, or if the id is random: a client
+        # that is sent to the wrong cluster asks there for the topics of its own.
         is_any = cluster is None or _is_random(topic_id)
         possible = {name for owner, name in names if owner is None or is_any}
         return possible.pop() if len(possible) == 1 else None
@@ -312,12 +324,12 @@ class TopicNames:
 
 
 def tells_names(api_key: int) -> bool:
-    """Whether exchanges of an API are for `TopicNames.pass_by`: they name topics or a cluster."""
+    """Return whether exchanges of an API are for `TopicNames.pass_by`: they name topics or a cluster."""
     return api_key in ANNOUNCING or api_key in (FETCH_SNAPSHOT, API_VERSIONS)
 
 
 def may_announce_names(exchange: Exchange) -> bool:
-    """Whether `TopicNames.learn` can have anything of an exchange."""
+    """Return whether `TopicNames.learn` can have anything of an exchange."""
     if exchange.api_key not in (FETCH, FETCH_SNAPSHOT):
         return exchange.api_key in ANNOUNCING
     request = exchange.request
@@ -325,15 +337,19 @@ def may_announce_names(exchange: Exchange) -> bool:
 
 
 def _is_random(topic_id: bytes) -> bool:
-    """Whether an id is one that no two clusters have by chance: a UUID of version 4 (RFC 9562 section 5.4).
+    """Return whether an id is one that no two clusters have by chance: a UUID of version 4 (RFC 9562 section
+    5.4).
 
-    Kafka's are (org.apache.kafka.common.Uuid#randomUuid); others count, or begin alike.
+    Kafka's ids are random (org.apache.kafka.common.Uuid#randomUuid). Other software counts, or uses a common
+    prefix.
     """
     return topic_id[6] >> 4 == 4 and topic_id[8] >> 6 == 2
 
 
 def _settled(connection: ConnectionInfo) -> _Place:
-    """The place of a connection whose answers may be those that were told before: of its cluster as well."""
+    """Return the place of a connection whose repeated responses can be recognized, after its cluster is
+    known.
+    """
     cluster_of(connection)
     return _place(connection)
 

@@ -1,8 +1,8 @@
 """Packets that have comments in their capture file, which say more than the packet does: whose it is.
 
-A reader of pcapng hands on such a packet as it stands in its block: captured length, wire length, data,
-padding, options (draft-ietf-opsawg-pcapng section 4.3), with a link type that says so. Whoever moves packets
-moves their comments too, and the others cost nothing.
+A reader of pcapng hands on such a packet in the form of its block: captured length, wire length, data,
+padding, options (draft-ietf-opsawg-pcapng section 4.3), with a link type that says so. Code that moves
+packets moves their comments, too, and packets without comments cost no more.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ OPT_END, OPT_COMMENT = 0, 1  # section 3.5.1 opt_endofopt, opt_comment
 
 
 def has_comment(block: bytes, position: int, order: str) -> bool:
-    """Whether there is a comment among the options from `position` on."""
+    """Return whether there is a comment among the options from `position` on."""
     return any(code == OPT_COMMENT for code, _ in options(block, position, order))
 
 
@@ -39,7 +39,7 @@ _DATA_AT = 8
 
 
 class Commented(NamedTuple):
-    """What such a packet is made of. `options` are those of its block, `mark` is `LITTLE` or `BIG`."""
+    """Parts of such a packet. `options` are its block's, `mark` is `LITTLE` or `BIG`."""
 
     link_type: int
     data: bytes
@@ -47,7 +47,7 @@ class Commented(NamedTuple):
     mark: int
 
     def comments(self) -> list[str]:
-        """The comments, in their order."""
+        """Return the comments, in their order."""
         order = _ORDERS[self.mark]
         return [
             value.decode("utf-8", "replace")
@@ -56,7 +56,7 @@ class Commented(NamedTuple):
         ]
 
     def direction(self) -> int:
-        """Bits of `epb_flags` that tell the direction: 1 inbound, 2 outbound, 0 for not known."""
+        """Return the direction bits of `epb_flags`: 1 inbound, 2 outbound, 0 for unknown."""
         order = _ORDERS[self.mark]
         for code, value in options(self.options, 0, order):
             if code == _EPB_FLAGS and len(value) == 4:
@@ -65,7 +65,7 @@ class Commented(NamedTuple):
         return 0
 
     def kept(self, order: str) -> list[tuple[int, bytes]]:
-        """Comments and direction as options of a block in another byte order."""
+        """Return comments and direction as options of a block in another byte order."""
         found = [
             (code, value)
             for code, value in options(self.options, 0, _ORDERS[self.mark])
@@ -81,12 +81,12 @@ class Commented(NamedTuple):
 
 
 def is_commented(link_type: int) -> bool:
-    """Whether a packet of this link type is one with comments."""
+    """Return whether a packet of this link type is one with comments."""
     return link_type > _LINK_TYPE
 
 
 def taken_apart(link_type: int, data: bytes) -> Commented:
-    """The parts of a packet with comments (`is_commented`)."""
+    """Return the parts of a packet with comments (`is_commented`)."""
     mark = link_type & ~_LINK_TYPE
     length = Struct(_ORDERS[mark] + "I").unpack_from(data)[0]
     end = _DATA_AT + length
@@ -94,7 +94,7 @@ def taken_apart(link_type: int, data: bytes) -> Commented:
 
 
 def plain_link(link_type: int) -> int:
-    """The link type of any packet."""
+    """Return the link type of any packet."""
     return link_type & _LINK_TYPE
 
 

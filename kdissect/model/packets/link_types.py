@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class LinkType(IntEnum):
-    """The link types kdissect takes apart itself; numbers from the tcpdump link-layer header registry.
+    """The link types that kdissect dissects itself. Numbers are from the tcpdump link-layer header registry.
 
     A capture may carry any other number: readers keep it as a plain int and `net.link` says
     `unsupported_link`.
@@ -22,7 +22,7 @@ class LinkType(IntEnum):
     LINUX_SLL2 = 276
 
 
-# Those that tcpdump knows and kdissect does not read, but is asked about.
+# Link types that tcpdump knows and kdissect does not read, although users ask for them.
 _UNREAD = {104: "C_HDLC", 117: "PFLOG", 242: "IPOIB"}
 
 

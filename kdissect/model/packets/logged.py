@@ -1,7 +1,7 @@
 """Facts that a broker's request log has of an exchange and its connection, as comments of packets.
 
-The format `request log` (`capture.formats.request_log`) makes packets of each line. What has no place in
-their bytes is a comment, so that it goes wherever the packets go: to other processes, to Spark.
+The format `request log` (`capture.formats.request_log`) makes packets of each line. Facts without a place in
+their bytes are a comment, so that they accompany the packets: to other processes, to Spark.
 """
 
 from typing import NamedTuple, Self
@@ -31,14 +31,14 @@ class Logged(NamedTuple):
     software_version: str | None = None
 
     def comment(self) -> str:
-        """The comment of a packet."""
+        """Return the comment of a packet."""
         from json import dumps  # start-up: of request logs alone
 
         return COMMENT_PREFIX + dumps(self)
 
     @classmethod
     def of_comment(cls, comment: str) -> Self | None:
-        """The line that a comment is of; None for any other comment."""
+        """Return the line that a comment is of; None for any other comment."""
         if not comment.startswith(COMMENT_PREFIX):
             return None
         from json import loads  # start-up: of request logs alone

@@ -1,4 +1,4 @@
-"""One captured packet, and many that lie behind one another."""
+"""One captured packet, and a sequence of packets in one buffer."""
 
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
@@ -8,13 +8,13 @@ from kdissect.model.native import native
 
 _time_of = itemgetter(1)  # of a packet's place
 
-# A packet's reference packs (file, number) into one int, so that the hot path moves one word.
-# 39 bits of number: half a trillion packets a file. The bit above says that the number is that of a line of a
-# request log.
+# A packet's reference packs (file, number) into one int, so that the hot path moves one word. 39 bits of
+# number: half a trillion packets a file. The bit above says that the number is a line number in a request
+# log.
 FILE_SHIFT = 40
 _LINE_BIT = 1 << FILE_SHIFT - 1
 NUMBER_MASK = _LINE_BIT - 1
-# Packet times are int64 nanoseconds since 1970 UTC: what a capture says beyond is held at the limit.
+# Packet times are int64 nanoseconds since 1970 UTC. Times in a capture beyond that are clamped.
 MAX_TIME_NS = (1 << 63) - 1
 SECOND_NS = 1_000_000_000
 MIN_TIME_NS = -MAX_TIME_NS
@@ -23,14 +23,14 @@ NEVER_NS = MIN_TIME_NS - 1
 
 
 def packet_ref(file: int, number: int) -> int:
-    """Reference of packet `number` (1-based, as Wireshark shows it) of input `file` (0-based order of the
-    inputs).
+    """Return the reference of packet `number` (1-based, as Wireshark shows it) of input `file` (0-based order
+    of the inputs).
     """
     return file << FILE_SHIFT | number
 
 
 def ref_file(ref: int) -> int:
-    """Index of the input a packet reference points into."""
+    """Return the index of the input a packet reference points into."""
     return ref >> FILE_SHIFT
 
 
@@ -40,7 +40,9 @@ def ref_number(ref: int) -> int:
 
 
 def line_ref(file: int, line: int) -> int:
-    """Reference of a line (1-based) of a request log, which has the index `file` among the inputs."""
+    """Return the reference of a line (1-based) of a request log, which has the index `file` among the
+    inputs.
+    """
     return file << FILE_SHIFT | _LINE_BIT | line & NUMBER_MASK
 
 
@@ -56,7 +58,7 @@ Moment = tuple[int, int]
 
 
 def is_before(one: Moment, other: Moment) -> bool:
-    """Whether a packet was captured before another one.
+    """Return whether a packet was captured before another one.
 
     Packets of one file are compared by their order, for the clock of a capture may be set back. Times decide
     only between packets of several files, and between lines of a request log, which has a request where its
@@ -67,8 +69,8 @@ def is_before(one: Moment, other: Moment) -> bool:
     return one[1] < other[1]
 
 
-# A `Packet` without its names, in the same order: what the hot path moves, for a NamedTuple costs 0.2 us
-# more to make than the tuple it is. `Packet._make` gives the names back.
+# A `Packet` without its names, in the same order: what the hot path moves, for a NamedTuple costs 0.2 us more
+# to make than the tuple it is. `Packet._make` restores the names.
 PlainPacket = tuple[int, int, int, bytes, int]
 
 
@@ -97,8 +99,8 @@ StepBack = tuple[int, int, int]
 class PacketBlock(Sequence[PlainPacket]):
     """Packets of one file, numbered on from `first_ref`, as they lie in `data`.
 
-    A sequence of `PlainPacket`, each made when it is asked for: the compiled hot path reads them where they
-    lie. `places` are the packets' places, by number; with `packed` they are made when they are asked for.
+    A sequence of `PlainPacket`, each created on access: the native engine reads them in place. `places` are
+    the packets' places, by number. With `packed`, packets are created on access.
     """
 
     __slots__ = ("_places", "data", "first_ref", "packed")
@@ -123,7 +125,7 @@ class PacketBlock(Sequence[PlainPacket]):
         return self._places
 
     def pack(self) -> "native.Places":
-        """The places packed, for the compiled hot path, which must be there."""
+        """Return the places packed, for the compiled hot path, which must be there."""
         if self.packed is None:
             self.packed = native.Places(self.places)
         return self.packed
@@ -134,11 +136,11 @@ class PacketBlock(Sequence[PlainPacket]):
         return frozenset((self.first_ref >> FILE_SHIFT,))
 
     def runs(self) -> "native.PacketRuns":
-        """The packets for the compiled hot path, which must be there."""
+        """Return the packets for the compiled hot path, which must be there."""
         return native.PacketRuns(self.data, self.first_ref, self.pack())
 
     def span(self) -> tuple[int, int]:
-        """Earliest and latest time of a packet; there must be one."""
+        """Return the earliest and latest time of a packet. There must be one."""
         found = None if self.packed is None else self.packed.span()
         if found is None:
             times = self.times()
@@ -146,15 +148,16 @@ class PacketBlock(Sequence[PlainPacket]):
         return found
 
     def times(self) -> list[int]:
-        """The time of each packet, in nanoseconds."""
+        """Return the time of each packet, in nanoseconds."""
         if self.packed is None:
             return list(map(_time_of, self.places))
         return self.packed.times()
 
     def steps_back(self, latest: int | None, least_ns: int) -> tuple[int | None, list[StepBack]]:
-        """Where the clock went backwards by more than `least_ns`, behind packets up to the time `latest`.
+        """Return where the clock went backwards by more than `least_ns`, behind packets up to the time
+        `latest`.
 
-        Gives the latest time since it last did so, too: what follows counts from the new time.
+        It also returns the latest time since the last call: later packets count from the new time.
         """
         if self.packed is not None:
             latest, found = self.packed.steps_back(latest, least_ns)
@@ -183,7 +186,7 @@ class PacketBlock(Sequence[PlainPacket]):
     def __getitem__(self, index: slice) -> "PacketBlock": ...
 
     def __getitem__(self, index: int | slice) -> "PlainPacket | PacketBlock":
-        """A packet, or a block of some that follow one another (no step)."""
+        """Return a packet, or a block of some that follow one another (no step)."""
         if isinstance(index, slice):
             return self._slice(*index.indices(len(self))[:2])
         at = index + len(self) if index < 0 else index
@@ -202,8 +205,9 @@ class PacketBlock(Sequence[PlainPacket]):
 class MergedBlock(Sequence[PlainPacket]):
     """Packets of several files in one order, as they lie in the blocks of each: for the compiled hot path.
 
-    `stretches` are blocks, each with the number of its first packet here, and the one behind its last. A
-    packet stands at the latest time in its block so far, and behind those of earlier stretches at that time.
+    `stretches` are blocks, each with the number of its first packet here, and the number after its last. A
+    packet is placed at the latest time in its block so far, and after packets of earlier stretches at that
+    time.
     """
 
     __slots__ = ("_runs", "files")
@@ -228,7 +232,7 @@ class MergedBlock(Sequence[PlainPacket]):
     def __getitem__(self, index: slice) -> list[PlainPacket]: ...
 
     def __getitem__(self, index: int | slice) -> PlainPacket | list[PlainPacket]:
-        """A packet, or some."""
+        """Return a packet, or some."""
         if isinstance(index, slice):
             return [self._runs.packet(at) for at in range(*index.indices(len(self)))]
         found: PlainPacket = self._runs.packet(index + len(self) if index < 0 else index)

@@ -1,5 +1,5 @@
-"""Facts of a packet that are not in its bytes: the process at an end of its connection, on the machine on
-which it was captured, and the line of a request log that it is made of.
+"""Facts about a packet that are not in its bytes: the process at an end of its connection, on the capturing
+machine, and its line in a request log.
 """
 
 from typing import Any, NamedTuple, Self
@@ -9,7 +9,7 @@ from kdissect.model.packets.segment import PlainSegment
 
 
 class Process(NamedTuple):
-    """A process as a capture tells of it: its name, id, pod, namespace and container; None for not told."""
+    """A process as a capture describes it: name, id, pod, namespace and container, each None if unknown."""
 
     process: str | None = None
     pid: int | None = None
@@ -18,7 +18,7 @@ class Process(NamedTuple):
     container: str | None = None
 
     def joined(self, other: Self) -> Self | None:
-        """What both tell together; None where they tell of different ones."""
+        """Return both descriptions combined, or None if they contradict each other."""
         told: dict[str, Any] = {}
         for name, mine, its in zip(self._fields, self, other, strict=True):
             if mine is not None and its is not None and mine != its:
@@ -30,7 +30,7 @@ class Process(NamedTuple):
 class LocalEnd(NamedTuple):
     """The process of a packet: of its sender, or of its receiver; None if the capture does not contain it.
 
-    `logged` is the line of a request log, if the packet is made of one.
+    `logged` is the line of a request log, if the packet was built from one.
     """
 
     process: Process
@@ -42,7 +42,9 @@ _NO_BYTES = -1  # bytes that a snap length cut, of what is no segment
 
 
 def as_segment(flow: bytes, local_end: LocalEnd) -> PlainSegment:
-    """What goes in front of the segment of a packet, to tell where there are segments alone whose it is."""
+    """Return a pseudo segment that precedes a packet's segment, so that a reader of segments alone knows its
+    process.
+    """
     from json import dumps  # start-up: on Spark alone
 
     values = dumps([*local_end.process, local_end.is_sender, local_end.logged]).encode()
@@ -50,7 +52,7 @@ def as_segment(flow: bytes, local_end: LocalEnd) -> PlainSegment:
 
 
 def local_end_of(segment: PlainSegment) -> LocalEnd:
-    """What it tells: all others have no negative number of missing bytes."""
+    """Return the local end in it. Other segments have no negative number of missing bytes."""
     from json import loads  # start-up: on Spark alone
 
     *process, is_sender, logged = loads(segment[5])

@@ -11,7 +11,7 @@ SYN = 0x02
 RST = 0x04
 PSH = 0x08
 ACK = 0x10
-# In the place of CWR, for which nobody asks: its options say by D-SACK (RFC 2883) that bytes came twice.
+# In the place of CWR, which no code reads: its options say by D-SACK (RFC 2883) that bytes came twice.
 DSACK = 0x80
 
 _PORTS = 4  # two 16-bit ports end a flow key
@@ -25,10 +25,10 @@ PlainSegment = tuple[bytes, int, int, int, int, bytes, int, int]
 class Segment(NamedTuple):
     """One TCP segment.
 
-    `flow` is source address, destination address, source port, destination port as they stand in the
-    packet: 12 bytes for IPv4, 36 for IPv6. `flags` are those of the header, with `DSACK`. `payload` is what
-    was captured; `missing` counts the payload bytes behind it that a snap length cut. `ip_id` is the IPv4
-    identification, -1 for IPv6.
+    `flow` is source address, destination address, source port, destination port as they stand in the packet:
+    12 bytes for IPv4, 36 for IPv6. `flags` are the header's, with `DSACK`. `payload` is the captured part;
+    `missing` counts the payload bytes after it that a snap length cut. `ip_id` is the IPv4 identification, -1
+    for IPv6.
     """
 
     flow: bytes
@@ -42,31 +42,31 @@ class Segment(NamedTuple):
 
 
 def reverse_flow(flow: bytes) -> bytes:
-    """The flow key of the other direction."""
+    """Return the flow key of the other direction."""
     half = (len(flow) - _PORTS) // 2
     ports = 2 * half
     return flow[half:ports] + flow[:half] + flow[ports + 2 :] + flow[ports : ports + 2]
 
 
 def flow_key(source: Endpoint, destination: Endpoint) -> bytes:
-    """The flow key of the packets from one end to another."""
+    """Return the flow key of packets between two ends."""
     ports = source.port.to_bytes(2) + destination.port.to_bytes(2)
     return _address(source.host) + _address(destination.host) + ports
 
 
 def flow_ports(flow: bytes) -> tuple[int, int]:
-    """The two ports of a flow key, the sender's first."""
+    """Return the two ports of a flow key, the sender's first."""
     at = len(flow) - _PORTS
     return int.from_bytes(flow[at : at + 2]), int.from_bytes(flow[at + 2 :])
 
 
 def flow_endpoints(flow: bytes) -> tuple[Endpoint, Endpoint]:
-    """Source and destination of a flow key."""
+    """Return the source and destination of a flow key."""
     return flow_source(flow), flow_destination(flow)
 
 
 def flow_texts(flow: bytes) -> tuple[str, str]:
-    """Source and destination of a flow key as `str` of an `Endpoint` gives them."""
+    """Return the source and destination of a flow key as `str` of an `Endpoint` gives them."""
     if len(flow) != _IPV4_KEY.size:
         return str(flow_source(flow)), str(flow_destination(flow))
     # Hot, once a connection: a flood has a million of them.
@@ -75,7 +75,7 @@ def flow_texts(flow: bytes) -> tuple[str, str]:
 
 
 def flow_source(flow: bytes) -> Endpoint:
-    """Who sends the packets of a flow."""
+    """Return the sender of a flow's packets."""
     half = (len(flow) - _PORTS) // 2
     return Endpoint(source_host(flow), int.from_bytes(flow[2 * half : 2 * half + 2]))
 
@@ -86,7 +86,7 @@ def source_host(flow: bytes) -> str:
 
 
 def flow_destination(flow: bytes) -> Endpoint:
-    """Who gets them."""
+    """Return the receiver of a flow's packets."""
     half = (len(flow) - _PORTS) // 2
     return Endpoint(_host(flow[half : 2 * half]), int.from_bytes(flow[2 * half + 2 :]))
 

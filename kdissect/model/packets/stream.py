@@ -14,7 +14,7 @@ class CloseKind(StrEnum):
     REUSED = "reused"  # a new SYN took the port pair
 
 
-UNKNOWN_LENGTH = -1  # of a gap: nobody can tell how many bytes are missing
+UNKNOWN_LENGTH = -1  # of a gap: the number of missing bytes is unknown
 
 
 Part = tuple[bytes, int, int]
@@ -31,10 +31,10 @@ class Hole:
 
 
 class Filling(Enum):
-    """What became of the bytes of a gap that came after all."""
+    """Result for the late bytes of a gap."""
 
     PUT_BACK = auto()  # the reader went on as if they had been there
-    KEPT = auto()  # they are of use if those of another gap come too
+    KEPT = auto()  # they are useful if the bytes of another gap come, too
     DROPPED = auto()  # nothing needs them any more
 
 
@@ -57,7 +57,7 @@ class StreamSink(Protocol):
         """
 
     def fill(self, hole: Hole, parts: list[Part]) -> Filling:
-        """All bytes of a gap came late, in `parts`."""
+        """Insert the bytes of a gap, all of which came late, in `parts`."""
 
     def forget(self, hole: Hole) -> None:
         """No bytes of a gap come any more."""

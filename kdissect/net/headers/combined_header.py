@@ -1,7 +1,7 @@
 """Several headers with one `unpack_from`: what nearly every packet of a Kafka capture is read with.
 
-IPv4 without options or IPv6 without extension headers, whole, with TCP. Whatever else a packet is, these give
-None and the general path (`layers`) looks closer.
+IPv4 without options or IPv6 without extension headers, whole, with TCP. For any other packet these return
+None, and the general path (`layers`) decodes it.
 """
 
 import struct

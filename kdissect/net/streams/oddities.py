@@ -1,4 +1,4 @@
-"""Unusual facts of one direction of a connection: most directions have none."""
+"""Unusual facts about one direction of a connection: most directions have none."""
 
 from typing import NamedTuple, NoReturn
 
@@ -26,7 +26,7 @@ class LatePart(NamedTuple):
 
 
 class Gap:
-    """Bytes from one stream offset to another that were declared lost, as `noted`.
+    """Bytes from one stream offset to another that were declared lost, noted in `noted`.
 
     `hole` is the reader's while `parts` may fill it. They do not overlap and are in stream order.
     """
@@ -50,7 +50,7 @@ class Oddities:
     is the last segment that was sent again, `delays` are delays by such segments that no exchange has yet,
     `delayed_ns` is their total, the last one until `delayed_until_ns`. `after_ack` counts segments that the
     capture has long after their acknowledgment, `after_ack_ns` is the longest such time. The counters are
-    those of `Health`.
+    fields of `Health`.
     """
 
     __slots__ = (

@@ -156,7 +156,7 @@ class Reassembly:
         return self.odd
 
     def health(self) -> Health:
-        """Counters so far."""
+        """Return counters so far."""
         odd = self.odd
         return Health(
             packets=self.packets,
@@ -173,7 +173,7 @@ class Reassembly:
 
     @property
     def captured_end(self) -> int:
-        """Stream offset of the end of the last bytes that were captured."""
+        """Stream offset after the last captured bytes."""
         odd = self.odd
         if odd.out_of_order_segments:
             return odd.out_of_order_segments[-1].end
@@ -387,8 +387,8 @@ class Reassembly:
     # gaps
 
     def _fill(self, segment: OutOfOrderSegment) -> bool:
-        """Return whether bytes of the segment belong into gaps. Put back bytes that fill one, and note
-        dropped ones.
+        """Return whether bytes of the segment belong into gaps. Put back bytes that fill a gap, and note
+        dropped bytes.
         """
         gaps = self.odd.recent_gaps
         torn = [gap for gap in gaps if gap.start < segment.end and segment.offset < gap.end]
@@ -406,7 +406,7 @@ class Reassembly:
         return bool(torn)
 
     def _note_late(self, count: int, ref: int, time_ns: int) -> None:
-        detail = f"{plural(count, 'byte')} came after the gap was given up"
+        detail = f"{plural(count, 'byte')} came after the gap was closed"
         self._log.note(AnomalyKind.LATE_SEGMENT, detail, ref, time_ns)
 
     def _collect(self, gap: Gap, part: LatePart) -> bool:
@@ -442,7 +442,7 @@ class Reassembly:
         self.store.torn_bytes -= length
         self._log.retract(gap.noted)
         *_, (_, _, ref, time_ns) = gap.parts
-        detail = f"{plural(length, 'byte')} came after the gap was given up, and were put back"
+        detail = f"{plural(length, 'byte')} came after the gap was closed, and were put back"
         self._log.note(AnomalyKind.LATE_SEGMENT, detail, ref, time_ns)
 
     def _close_gap(self, gap: Gap) -> None:

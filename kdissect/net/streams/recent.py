@@ -74,8 +74,8 @@ def _may_be_piece(ip_id: int, other_id: int, ahead: int) -> bool:
 
 
 def first_difference(recent: Recent, offset: int, payload: bytes) -> int:
-    """Return the stream offset of the first byte of `payload` unlike the delivered one at its offset, -1 for
-    none.
+    """Return the stream offset of `payload`'s first byte unlike the delivered one at its offset, -1
+    for none.
     """
     end = offset + len(payload)
     for start, data, _, _ in recent:

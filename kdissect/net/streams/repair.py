@@ -33,7 +33,7 @@ Pair = tuple[Reassembly, Reassembly]
 
 
 class Repair:
-    """Repair of both streams of a connection: it decides which bytes are delivered, awaited or lost.
+    """Repair of both streams in a connection: it decides which bytes are delivered, awaited or lost.
 
     `pairs[d]` is (sender, other).
     """

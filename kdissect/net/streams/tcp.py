@@ -49,9 +49,9 @@ class TcpConnection:
     """Reassembler of one connection. `sinks[d]` receives the bytes of direction `d` (0 or 1).
 
     `store` counts waiting data in all connections together. `log` notes anomalies (None: its own log).
-    Without `remembers`, delivered bytes are not compared with repeated ones. `initiator` is the direction
-    that sent the first SYN (None: not seen). `troubled`: some bytes wait or are awaited, so that no segment
-    is in order. Between calls the state is plain and can be pickled if the sinks can. While the streams are
+    Without `remembers`, delivered bytes are not compared with repeats. `initiator` is the direction that sent
+    the first SYN (None: not seen). `troubled`: some bytes wait or are awaited, so that no segment is in
+    order. Between calls the state is plain and can be pickled if the sinks can. While the streams are
     native-owned, `lender` is set and there are none here: reading `streams` reclaims them.
     """
 
@@ -201,7 +201,7 @@ class TcpConnection:
         else:
             return None
         one, other = self.streams[side], self.streams[1 - side]
-        is_unknown = other.start_seq < 0 and not one.opened  # a SYN alone has nobody to acknowledge
+        is_unknown = other.start_seq < 0 and not one.opened  # a lone SYN has no peer that acknowledges it
         is_doubtful = is_unknown or (other.acked_unseen > 1 and other.odd.acked_ns <= time_ns)
         return None if is_doubtful else side, how, time_ns
 

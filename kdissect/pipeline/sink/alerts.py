@@ -39,9 +39,9 @@ def alert_of(row: Mapping[str, Any]) -> Alert:
     """Return the alert for a row of `findings`, as one JSON object. It has no secrets, because rows have
     none.
 
-    `id` is equal whenever the same finding is sent, so that receivers drop doubles. It is made of the values
-    that make findings equal (`rules.findings`), not of the first finding's position: a file that comes late
-    may have an earlier one.
+    `id` is equal whenever the same finding is sent, so that receivers drop doubles. Its values are those that
+    make findings equal (`rules.findings`), not the first finding's position: a file that comes late may have
+    an earlier one.
     """
     time_ns = row["time_ns"]
     time = None if time_ns is None else rfc3339(time_ns)
@@ -138,11 +138,11 @@ class _Mail:
         self._is_away = False
 
     def state(self) -> dict[str, Any]:
-        """Return the values that `_Mail` is made from."""
+        """Return the values that restore `_Mail`."""
         return {"told": list(self._told), "waiting": list(self._waiting.values())}
 
     def deliver(self, alerts: Iterable[Alert], warn: Callable[[str], None]) -> bool:
-        """Send the new alerts and the waiting ones. Return whether the state has changed."""
+        """Send the new and the waiting alerts. Return whether the state has changed."""
         before = len(self._told), len(self._waiting)
         for alert in alerts:
             if alert["id"] not in self._told:
@@ -175,7 +175,7 @@ class _Mail:
         if not self._is_away:
             warn(f"alerts: {self.target.name}: {why}; {len(self._waiting):,} wait for the next batch")
         if too_many:
-            warn(f"alerts: {self.target.name}: {len(too_many):,} are not kept, as too many wait")
+            warn(f"alerts: {self.target.name}: {len(too_many):,} are dropped, because too many wait")
         self._is_away = True
 
 

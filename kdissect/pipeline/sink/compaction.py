@@ -1,4 +1,4 @@
-"""Compaction of small files that batches left into large ones. Rows and their order within a partition stay.
+"""Compaction of small files from batches into large ones. Rows and their order within a partition stay.
 
 Rules:
 - Files of the last batch are left alone: it may be committed again and must find its files then.
@@ -23,7 +23,7 @@ from kdissect.pipeline.sink.table_directory import StreamDirectory
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 from kdissect.pipeline.table_files.small_files import LARGE_BYTES, plan
 
-# Bytes staged at a time: as much disk space again, and as much work lost if the process is killed.
+# Bytes staged at a time: the extra disk space, and the work lost if the process is killed.
 _PORTION_BYTES = 1 << 30
 _FACT = "compacted"
 """The manifest's name for the last batch at the latest compaction."""
@@ -82,7 +82,7 @@ def compact_every(
 
 
 def groups_of(entries: Iterable[Entry], whole: bool = True) -> Iterator[Sequence[Entry]]:
-    """Files that are to become one, in the order of their rows."""
+    """Yield files that are to become one, in the order of their rows."""
     partitions: dict[tuple[str, str], list[Entry]] = defaultdict(list)
     for entry in entries:
         partitions[entry.table, entry.directory].append(entry)
@@ -103,8 +103,8 @@ def _groups_of_run(run: list[Entry], whole: bool) -> Iterator[Sequence[Entry]]:
 def _caught_up(run: list[Entry]) -> list[Entry]:
     """Return a run without files at its beginning that outweigh all files after them.
 
-    Such files are few, because each has more than half of the remaining rows. Rows are weighed: most of the
-    bytes of a small file are no rows.
+    Such files are few, because each has more than half of the remaining rows. Rows are weighed: most bytes in
+    a small file are not rows.
     """
     while run and run[0].rows > sum(entry.rows for entry in run[1:]):
         run = run[1:]

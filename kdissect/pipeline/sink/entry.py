@@ -57,5 +57,5 @@ def entries_of(manifest: Manifest) -> list[Entry]:
 
 
 def manifest_rows(entries: Iterable[Entry]) -> list[dict[str, Any]]:
-    """Files as a manifest has them."""
+    """Return files as a manifest has them."""
     return [entry.manifest_row() for entry in entries]

@@ -1,4 +1,4 @@
-"""Readers of the committed files of tables. They ignore every other file in the directory.
+"""Readers of the tables' committed files. They ignore every other file in the directory.
 
     from kdissect.pipeline.sink.readers import committed_files, dataset_of
     dataset_of("out", "exchanges").to_table(filter=pc.field("api") == "Fetch")

@@ -1,7 +1,8 @@
-"""Files of a table written again: joined, or without some rows. Readers see the old files or the new ones.
+"""Files of a table written again: joined, or without some rows. Readers see either the old files or the new
+files.
 
 Rules:
-- New files are staged. Under the lock they are moved and named, and the old ones are removed. If another
+- New files are staged. Under the lock they are moved and named, and the old files are removed. If another
   process changed the tables in between, its change wins: a file that is no longer named is not replaced.
 - Rows get the columns of this version. Their order stays.
 """
@@ -76,7 +77,7 @@ class Rewriting:
         return Swap(tuple(old), Entry(first.table, path, count, size, batch, first.part))
 
     def swap(self, swaps: Sequence[Swap], **facts: Any) -> list[Swap]:
-        """Put the staged files in their place, all at once. Return the swaps that were made."""
+        """Put the staged files in their place, all at once. Return the completed swaps."""
         return self.directory.swap(self.run, swaps, facts)
 
 
@@ -95,8 +96,8 @@ def waiting_for(rewriting: Rewriting) -> Iterator[Rewriting]:
 
 
 def _schema(filesystem: Any, paths: Sequence[str], entry: Entry) -> Any:
-    """Return this version's columns for a partition, or for tables of other programs those of their last
-    file.
+    """Return this version's columns for a partition, or the last file's columns for tables of other
+    programs.
     """
     if entry.table not in TABLES:
         return pq.read_schema(paths[-1], filesystem=filesystem)

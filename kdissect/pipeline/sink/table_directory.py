@@ -172,8 +172,8 @@ class StreamDirectory(OutputDirectory):
             return Recovered(len(orphans), sum(info.size for info in orphans), len(staged))
 
     def sweep(self, staged: str) -> None:
-        """Delete files that crashes left while another writer works. Of staged files, delete only those with
-        this name.
+        """Delete files that crashes left while another writer works. Delete only the staged files with this
+        name.
         """
         with locked(self.filesystem, self.root):
             self._delete_orphans()

@@ -63,7 +63,7 @@ class KdissectDataSource(DataSource):
         return "kdissect"
 
     def schema(self) -> str:
-        """Columns of the table that was chosen."""
+        """Return columns of the table that was chosen."""
         return spark_ddl(table_of(SourceOptions.of(self.options).table))
 
     def reader(self, schema: Any) -> KdissectReader:

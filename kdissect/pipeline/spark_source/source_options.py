@@ -27,7 +27,7 @@ class SourceOptions(NamedTuple):
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> SourceOptions:
-        """Options as Spark hands them over. Raises ValueError for one that makes no sense."""
+        """Return options as Spark hands them over. Raises ValueError for one that makes no sense."""
         return cls(
             options.get("table", "exchanges"),
             _paths(options),

@@ -22,7 +22,7 @@ from kdissect.stages.rows.table_rows import batch_of
 
 
 class Share(InputPartition):
-    """The input of one task: `files`, and of their flows those whose number is `shard` modulo `shards`.
+    """The input of one task: `files`, with the flows whose number is `shard` modulo `shards`.
 
     `others` are the paths of the files that other tasks read.
     """

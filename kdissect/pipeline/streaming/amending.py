@@ -24,9 +24,9 @@ _WITH_MARKS = frozenset({"connections", "exchanges"})
 
 
 class Amendment(NamedTuple):
-    """Facts that change rows of earlier batches. `roots` maps connections to those that count instead, None:
-    themselves. `ids` are topic ids, as rows have them, whose names are known now. Rows of batches before
-    `since` are right.
+    """Facts that change rows of earlier batches. `roots` maps connections to the connections that count
+    instead, None: themselves. `ids` are topic ids, as rows have them, whose names are known now. Rows of
+    batches before `since` are right.
     """
 
     since: int
@@ -81,7 +81,7 @@ def _has(filesystem: Any, path: str, column: str, wanted: Collection[str]) -> bo
 
 
 def marked(batch: Any, roots: Mapping[str, str | None]) -> Any:
-    """Rows with the connections that count instead of theirs."""
+    """Return rows with the connections that count instead of theirs."""
 
     place = batch.schema.get_field_index("same_as")
     connections = batch.column("connection").to_pylist()
@@ -134,7 +134,7 @@ def named_now(unnamed: Unnamed, names: Names) -> Unnamed:
 
 
 def with_more(unnamed: Unnamed, found: Iterable[TopicRow], batch: int) -> Unnamed:
-    """Return the known ids and those of a batch."""
+    """Return the known ids and the batch's ids."""
     more = dict(unnamed)
     for place in found:
         if len(more) >= _MAX_UNNAMED:

@@ -89,7 +89,7 @@ def _behind(run: Run, packets: int) -> Iterator[Run]:
 
 
 def packed(part: int, key: bytes, placed: Sequence[tuple[int, int, tuple, int]]) -> Run:  # type: ignore[type-arg]
-    """Segments of one flow, in order, as one run."""
+    """Return segments of one flow, in order, as one run."""
     pieces = [
         pack(order_ns, ref, time_ns, 0 if segment[0] == key else 1, segment)
         for order_ns, ref, segment, time_ns in placed

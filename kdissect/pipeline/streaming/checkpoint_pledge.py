@@ -58,7 +58,7 @@ def _pledge(settings: Settings, directory: StreamDirectory) -> dict[str, object]
 
 
 def shards_of(settings: Settings) -> int | None:
-    """Return the number of shards of a checkpoint, or None for a new one. Raises OSError."""
+    """Return a checkpoint's number of shards, or None for a new one. Raises OSError."""
     filesystem, root = filesystem_of(settings.own)
     before = json.loads(read_whole(filesystem, f"{root}/{_NAME}") or b"{}")
     shards: int | None = before.get("shards")

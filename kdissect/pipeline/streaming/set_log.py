@@ -62,9 +62,9 @@ class SetRecord(NamedTuple):
     state, or is the beginning, and its state includes its segment.
 
     `open_` is the file of open flows when the set had caught up, None while it has not. `marks` maps
-    connections to those that other sets count instead, with the time of the capture when a mark last came. An
-    open connection has a packet, or comes to its end, within half an hour. `flows` are all files of its
-    shards, and `settled` the groups of flows among them without new packets.
+    connections to the connections that other sets count instead, with the time of the capture when a mark
+    last came. An open connection has a packet, or comes to its end, within half an hour. `flows` are all
+    files of its shards, and `settled` the groups of flows among them without new packets.
     """
 
     set_name: str

@@ -217,7 +217,7 @@ class SetWork:
 
 
 def rows_of(told: Iterable[FileRows]) -> Iterator[tuple[str, Row]]:
-    """Rows of the tables `files` and `anomalies`."""
+    """Yield rows of the tables `files` and `anomalies`."""
     for rows in told:
         yield "files", rows.file
         yield from (("anomalies", row) for row in rows.anomalies)

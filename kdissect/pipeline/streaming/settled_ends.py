@@ -50,8 +50,8 @@ class SettledEnds:
 
 
 def settled_ends(groups: Iterable[Group], uncounted: Collection[str], read: Read) -> SettledEnds:
-    """Return the content of the groups' digests. A digest with connections that another set counts is made
-    again without them.
+    """Return the content of the groups' digests. A digest with connections that another set counts is rebuilt
+    without them.
     """
     digests = []
     for group in groups:

@@ -5,7 +5,7 @@ Rules:
   state up when an event comes, or when a fact is about it. So a batch reads and writes only connections that
   speak.
 - Files are never changed, as older states name them too. A file that is no larger than the new one, or most
-  of whose connections were taken up, is merged into the new one.
+  of whose connections were resumed, is merged into the new one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class SilentConnections:
         self._files: dict[int, tuple[str, int]] = {}
         """By number: path, and how many connections it was written with."""
         self._in: dict[str, int] = {}
-        """The number of the file of each connection."""
+        """The file number of each connection."""
         self._opened: dict[int, dict[str, bytes]] = {}
         self._woken: list[Silent] = []
 
@@ -91,7 +91,7 @@ class SilentConnections:
         return found[0]
 
     def take_woken(self) -> list[Silent]:
-        """Return the connections that were taken out because an object refers to them. The caller takes them
+        """Return the connections that were resumed because an object refers to them. The caller takes them
         up.
         """
         woken, self._woken = self._woken, []

@@ -4,8 +4,7 @@ Rules:
 - Batches wait for a row group of `GROUP_BYTES`: readers skip and decompress by row groups, and small ones
   make small files slow. Larger ones make no smaller files, and take more memory while they wait and while
   they are written.
-- The waiting batches of all tables of a task are bounded by `WAITING_BYTES`. The largest table is written
-  first.
+- `WAITING_BYTES` bounds the waiting batches of a task's tables. The largest table is written first.
 - A file that grew to `FILE_BYTES` is closed and another one begun.
 - Names contain the attempt: two attempts of one task never write the same file. Only the files reported at
   the end count (`WrittenFile`).
@@ -181,7 +180,7 @@ def _is_number(type_: Any) -> bool:
 
 
 def _columns(schema: Any) -> Iterator[tuple[str, Any]]:
-    """Columns that have values, as Parquet names them, and their types."""
+    """Yield columns that have values, as Parquet names them, and their types."""
     waiting = [(field.name, field.type) for field in schema]
     while waiting:
         name, type_ = waiting.pop()

@@ -21,7 +21,7 @@ class Decoded(ValueKind):
     textual = True
 
     def parse(self, literal: Literal) -> str:
-        """The text."""
+        """Return the text."""
         return literal.text
 
     def text(self, raw: Any) -> str:
@@ -33,7 +33,7 @@ class Decoded(ValueKind):
         return lambda raw: self.text(raw) == value
 
     def one_of(self, values: Sequence[str]) -> Test:
-        """One of them as text."""
+        """Return one of them as text."""
         known = frozenset(values)
         return lambda raw: self.text(raw) in known
 
@@ -42,7 +42,7 @@ DECODED = Decoded()
 
 
 def values_at(value: Any, path: Sequence[str]) -> Iterator[Any]:
-    """What is at a path of a value for JSON; of a list what is there in each item. Structs are True."""
+    """Yield the values at a path of a value for JSON, or in each item of a list. Structs are True."""
     if isinstance(value, list):
         for item in value:
             yield from values_at(item, path)

@@ -20,7 +20,7 @@ Many = Callable[[Exchange], Sequence[Any]]
 
 
 class Cost(IntEnum):
-    """Cost of a test of one exchange, in steps of about ten."""
+    """Cost of testing one exchange, in steps of about ten."""
 
     HEADER = auto()
     SUMMARY = auto()

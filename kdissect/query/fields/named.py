@@ -47,7 +47,7 @@ class ErrorName(ValueKind):
     """Error codes."""
 
     name = "error"
-    doc = "an error by its name in any case, or by its code: NOT_LEADER_OR_FOLLOWER, 6; NONE is no error"
+    doc = "an error by its name in any case, or by its code: NOT_LEADER_OR_FOLLOWER, 6. NONE means no error"
     example = "NOT_LEADER_OR_FOLLOWER"
     textual = True
 
@@ -150,7 +150,7 @@ def enum_kind(name: str, is_number: bool) -> Choice | None:
 
 
 def members(kind: type[StrEnum]) -> Choice:
-    """Return the kind of a field whose values are the members of one of our enumerations."""
+    """Return the kind of a field whose values are the members of an enumeration."""
     return Choice({str(member): str(member) for member in kind}, False, False)
 
 

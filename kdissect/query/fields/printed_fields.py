@@ -24,7 +24,7 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
 _BODY, _BATCH = "body", "batch"
-# Names of fields of a connection.
+# Names of connection fields.
 _OF_CONNECTION = frozenset(
     {
         "client.proxied",

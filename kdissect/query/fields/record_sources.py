@@ -27,17 +27,17 @@ RECORD_FILTER_FIELDS = (
     RowField(
         _VALUE, "string", "values of records as text; `value.NAME` is a field of a value that is decoded"
     ),
-    RowField(_HEADER, "string", 'keys of the headers of records; `header["NAME"]` is the value of a header'),
+    RowField(_HEADER, "string", 'keys of record headers; `header["NAME"]` is the value of a header'),
     *SCHEMA_FIELDS,
 )
 """Names that filters know besides names with a path."""
 
 _Values = Callable[[Binding, str | None, Record], Iterable[Any]]
-"""The values of a field of a record of a topic."""
+"""The values of a field in a topic's record."""
 
 
 class RecordSource(Source):
-    """A field of the records of an exchange; of one record where the filter chooses among them.
+    """A field of an exchange's records, or of one record if the filter chooses among them.
 
     `values` are those for each kind.
     """
@@ -47,16 +47,16 @@ class RecordSource(Source):
         self._values = tuple(values)
 
     def many(self, binding: Binding) -> tuple[Many, ...]:
-        """One getter for each kind."""
+        """Return one getter for each kind."""
         return tuple(_getter(binding, values) for values in self._values)
 
     def presence(self, binding: Binding) -> Callable[[Exchange], bool]:
-        """Whether there is a value that is not null."""
+        """Return whether there is a value that is not null."""
         get = self.many(binding)[0]
         return lambda exchange: any(value is not None for value in get(exchange))
 
     def counter(self, binding: Binding) -> Callable[[Exchange], int]:
-        """How many values there are that are not null: the first kind has all of them."""
+        """Return how many values there are that are not null: the first kind has all of them."""
         get = self.many(binding)[0]
         return lambda exchange: sum(value is not None for value in get(exchange))
 
@@ -77,7 +77,7 @@ class _Path(NamedTuple):
 
 @cache
 def record_source(name: str) -> RecordSource | None:
-    """The field of a name; None where no record has it."""
+    """Return the field of a name, or None if no record has it."""
     field = _schema_fields().get(name)
     if field is not None:
         return _of_schema(field)
@@ -136,7 +136,7 @@ def _of_decoded(
 
 
 def _number(value: Any) -> float | None:
-    """A number, also one that JSON has as text: 64-bit integers of Protobuf, decimals."""
+    """Return a number, also one that JSON has as text: 64-bit integers of Protobuf, decimals."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     if isinstance(value, str) and len(value) > _LONGEST_NUMBER:
@@ -156,7 +156,7 @@ def _text(content: bytes | str | None) -> str | None:
 
 
 def _path(name: str) -> _Path | None:
-    """The steps of `root.name["name"]`; None for what is none, or of another root."""
+    """Return the steps of `root.name["name"]`; None for what is none, or of another root."""
     found = _PARTS.fullmatch(name)
     if found is None or found[1] not in (_KEY, _VALUE, _HEADER):
         return None

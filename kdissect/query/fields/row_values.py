@@ -37,7 +37,9 @@ def guarded(side: str, get: Callable[[Frame], Any]) -> Get:
 
 
 def logged(name: str) -> Get:
-    """What the broker's request log has of an exchange by this name; None without a log."""
+    """Return the value that the broker's request log has for an exchange under this name; None without a
+    log.
+    """
 
     def get(exchange: Exchange) -> Any:
         frame = exchange.request or exchange.response
@@ -68,12 +70,12 @@ def whole(side: str, part: int) -> Callable[[Binding], Get]:
 
 
 def number(binding: Binding) -> Get:
-    """Return a getter of the number of the exchange under test (`Predicate.needs_all`)."""
+    """Return a getter of the tested exchange's number (`Predicate.needs_all`)."""
     return lambda _: binding.number
 
 
 def ends(e: Exchange) -> Sequence[Any]:
-    """Client and broker."""
+    """Return the client and broker."""
     return e.connection.client, e.connection.broker
 
 
@@ -109,7 +111,7 @@ def part_of_processes(part: str, role: str | None) -> Get:
 
 
 def cluster(e: Exchange) -> str | None:
-    """Id of the broker's cluster, as far as it is known by now."""
+    """Return the id of the broker's cluster, as far as it is known by now."""
     return cluster_of(e.connection)
 
 
@@ -137,13 +139,13 @@ def has_errors(e: Exchange) -> bool:
 
 
 def topics(binding: Binding) -> Get:
-    """Names of topics, also of topic ids that are known."""
+    """Return names of topics, also of topic ids that are known."""
     topics_of = binding.context.topics_of
     return lambda e: topics_of(e, e.request_summary(), e.response_summary())
 
 
 def topic_ids(e: Exchange) -> Sequence[str]:
-    """Topic ids as Kafka prints them."""
+    """Return the topic ids as Kafka prints them."""
     found = union(e.request_summary().topic_ids, e.response_summary().topic_ids)
     return tuple(map(topic_id_text, found))
 
@@ -154,7 +156,7 @@ def closed_by(e: Exchange) -> str | None:
 
 
 def closed_after(e: Exchange) -> int | None:
-    """Nanoseconds from the request to that end."""
+    """Return nanoseconds from the request to that end."""
     if e.close is None:
         return None
     return e.close.time_ns - (e.request.end_time_ns if e.request is not None else e.close.time_ns)
@@ -166,12 +168,12 @@ def anomalies(e: Exchange) -> Sequence[Any]:
 
 
 def kinds(e: Exchange) -> Sequence[str]:
-    """Their kinds."""
+    """Return their kinds."""
     return [str(anomaly.kind) for anomaly in anomalies(e)]
 
 
 def details(e: Exchange) -> Sequence[str]:
-    """Their details."""
+    """Return their details."""
     return [anomaly.detail for anomaly in anomalies(e)]
 
 
@@ -183,6 +185,6 @@ def refined(kinds: tuple[str, ...]) -> RowSource | None:
 
 
 def _deep_kinds(e: Exchange) -> Sequence[str]:
-    """Return kinds of anomalies, including those of the bodies."""
+    """Return kinds of anomalies, including the bodies' anomalies."""
     asked, answered = (body_of(e, side, show_secrets=False).anomalies for side in ("request", "response"))
     return [str(anomaly.kind) for anomaly in (*anomalies(e), *asked, *answered)]

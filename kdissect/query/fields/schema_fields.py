@@ -88,7 +88,7 @@ def kind_of(field: Field) -> ValueKind:
 
 
 def _number(name: str) -> ValueKind:
-    """Numbers by their names: Kafka ends the name of what has a unit with it."""
+    """Return numbers by their names: Kafka ends the name of what has a unit with it."""
     if name.endswith("_ms"):
         return TIME_MS if "timestamp" in name or name == "log_append_time_ms" else MILLISECONDS
     return SIZE if name.endswith("_bytes") else NUMBER

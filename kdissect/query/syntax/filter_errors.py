@@ -45,7 +45,7 @@ def inert(text: str) -> str:
 
 
 def _cells(text: str) -> int:
-    """Cells of a terminal that a text takes."""
+    """Return cells of a terminal that a text takes."""
     if text.isascii():
         return len(text)
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)

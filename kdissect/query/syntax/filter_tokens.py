@@ -77,7 +77,7 @@ def _token(text: str, start: int) -> Token:
 
 
 def _behind_subscripts(text: str, end: int) -> int:
-    """The end of a word with names in quotes inside: `header["x"].y`."""
+    """Return the end of a word with names in quotes inside: `header["x"].y`."""
     while text[end - 1] == "[" and text[end : end + 1] in ('"', "'") and text[end : end + 1]:
         closing = _string(text, end).end
         rest = _WORD.match(text, closing)

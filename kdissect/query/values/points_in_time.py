@@ -28,7 +28,7 @@ class Moment(NamedTuple):
     since: str = ""
 
     def absolute(self, start_ns: int) -> int:
-        """Nanoseconds since 1970 UTC."""
+        """Return nanoseconds since 1970 UTC."""
         if self.since == "start":
             return start_ns + self.ns
         return start_ns - start_ns % DAY_NS + self.ns if self.since == "day" else self.ns

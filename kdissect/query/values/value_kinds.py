@@ -18,7 +18,7 @@ MAX_DIGITS = 40  # of a number: 2^64 has 20; Python refuses to read more than 43
 
 
 class ValueKind:
-    """A kind of value. What is here holds for values that can only be compared for equality."""
+    """A kind of value. This class handles values that can only be compared for equality."""
 
     name = "value"
     doc = ""
@@ -50,7 +50,7 @@ class ValueKind:
         return str(raw)
 
     def choices(self) -> Sequence[tuple[str, str]]:
-        """Values that completion can offer, each with a help text."""
+        """Return values that completion can offer, each with a help text."""
         return ()
 
 
@@ -90,7 +90,7 @@ class Flag(ValueKind):
     """Truth values."""
 
     name = "bool"
-    doc = "true or false; the field alone means that it is true"
+    doc = "true or false. The field alone means that it is true"
     example = "true"
 
     def parse(self, literal: Literal) -> bool:
@@ -136,7 +136,7 @@ class Bytes(ValueKind):
             raise ValueError(f"{literal.text!r} is no hex: two digits for each byte") from None
 
     def text(self, raw: bytes) -> str:
-        """UTF-8; what is none as `\\xNN`."""
+        """Return UTF-8; what is none as `\\xNN`."""
         return bytes(raw).decode("utf-8", "backslashreplace")
 
 
@@ -159,7 +159,7 @@ class Uuid(ValueKind):
         except (Error, ValueError):
             found = b""
         if len(found) != 16 or len(text) != 22:
-            raise ValueError(f"{text!r} is no id of 22 characters")
+            raise ValueError(f"{text!r} is no 22-character id")
         return found
 
     def text(self, raw: bytes) -> str:

@@ -1,1 +1,1 @@
-"""The page of `kdissect why` in each of its formats."""
+"""The formats of the page of `kdissect why`."""

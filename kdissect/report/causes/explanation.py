@@ -11,7 +11,7 @@ from kdissect.report.printable import printable
 
 
 def explanation_text(explanation: Explanation) -> str:
-    """The whole page."""
+    """Return the whole page."""
     return "\n".join(_lines(explanation)) + "\n"
 
 

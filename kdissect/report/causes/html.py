@@ -1,4 +1,4 @@
-"""The page as one HTML page that needs nothing else: no network, no script, no other file."""
+"""The page as one self-contained HTML page: no network, no script, no other file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LOOKED_AT = ("looked-at", "Looked at")
 
 
 def causes_html(diagnosis: Diagnosis) -> str:
-    """The whole page."""
+    """Return the whole page."""
     title = element("h1", element("span", "kdissect", class_="brand"), " why")
     names = join((code(path) for path in diagnosis.files[:3]), ", ")
     when = f" · {clock(diagnosis.first_ns)[:19].replace('T', ' ')} UTC" if diagnosis.first_ns else ""
@@ -25,7 +25,7 @@ def causes_html(diagnosis: Diagnosis) -> str:
 
 
 def _looked_at(diagnosis: Diagnosis) -> Markup:
-    """What was looked at, and what could not be."""
+    """Return the section on the analyzed parts, and on those that could not be analyzed."""
     rows = [("looked at", wire(line)) for line in diagnosis.looked_at]
     rows += [("not seen", wire(line)) for line in diagnosis.not_seen]
     return section(*_LOOKED_AT, definitions(rows))

@@ -16,17 +16,17 @@ Row = dict[str, Any]
 
 
 def causes_schema() -> str:
-    """The JSON Schema (2020-12) of the page."""
+    """Return the JSON Schema (2020-12) of the page."""
     return schema_beside(__file__, SCHEMA)
 
 
 def causes_json(diagnosis: Diagnosis) -> str:
-    """The whole page."""
+    """Return the whole page."""
     return json_page(diagnosis_row(diagnosis))
 
 
 def diagnosis_row(diagnosis: Diagnosis) -> Row:
-    """The page as plain values."""
+    """Return the page as plain values."""
     facts = {
         "files": list(diagnosis.files),
         "first_time": _time(diagnosis.first_ns),

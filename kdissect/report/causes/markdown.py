@@ -19,7 +19,7 @@ _ICONS = (":no_entry:", ":warning:", ":hourglass:", ":money_with_wings:")
 
 
 def causes_markdown(diagnosis: Diagnosis) -> str:
-    """The whole page."""
+    """Return the whole page."""
     return "\n".join(_lines(diagnosis)) + "\n"
 
 

@@ -21,7 +21,7 @@ _INDENT = 10
 
 
 def causes_text(diagnosis: Diagnosis) -> str:
-    """The whole page."""
+    """Return the whole page."""
     return "\n".join(_lines(diagnosis)) + "\n"
 
 
@@ -41,7 +41,7 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def printed_cause(cause: FoundCause, files: Sequence[str]) -> Iterator[str]:
-    """All that is known of a cause, in lines of the page."""
+    """Yield all that is known of a cause, in lines of the page."""
     for name, text in cause_lines(cause, files):
         yield f"    {text}" if name is None else f"    {name:<{_INDENT}}{text}"
 
@@ -53,7 +53,8 @@ Named = tuple[str | None, str]
 def cause_lines(
     cause: FoundCause, files: Sequence[str], width: int = WIDTH, folds_commands: bool = False
 ) -> Iterator[Named]:
-    """All that is known of a cause, safe to print, in lines of `width` cells with their indent of the page.
+    """Yield all that is known of a cause, safe to print, in lines of `width` cells with their indent of the
+    page.
 
     A command stays one line, so that it can be copied, unless it is folded.
     """
@@ -80,11 +81,13 @@ def _parts(cause: FoundCause, files: Sequence[str]) -> Iterator[tuple[str, str]]
 
 
 def named_lines(name: str, text: str) -> Iterator[str]:
-    """A text behind its name, in lines of the page."""
+    """Yield a text after its name, in lines of the page."""
     for number, line in enumerate(folded(text, WIDTH - 4 - _INDENT)):
         yield f"    {'' if number else name:<{_INDENT}}{line}"
 
 
 def folded(text: str, width: int, break_long_words: bool = False) -> list[str]:
-    """A text in lines of so many cells, safe to print; a word that is longer stays whole, or is broken."""
+    """Return a text in lines of at most `width` cells, safe to print. A longer word stays whole, or is
+    broken.
+    """
     return wrap(printable(text), max(width, 1), break_on_hyphens=False, break_long_words=break_long_words)

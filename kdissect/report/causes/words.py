@@ -1,4 +1,4 @@
-"""What all formats of the page say in the same words."""
+"""Wording that all formats of the page share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FILES_SHOWN = 3
 
 
 def headline(diagnosis: Diagnosis) -> str:
-    """One line: how much is wrong."""
+    """Return one line: how much is wrong."""
     count = len(diagnosis.causes) + diagnosis.left_out
     than = ", ".join(diagnosis.against)
     names = ", ".join(diagnosis.unread[:_FILES_SHOWN])
@@ -26,13 +26,13 @@ def headline(diagnosis: Diagnosis) -> str:
     if not count and names:
         return f"no cause of trouble in what could be read: {names} could not be read to the end"
     if not count:
-        return f"nothing is worse than in {than}" if than else "nothing wrong was found"
+        return f"no cause is worse than in {than}" if than else "nothing wrong was found"
     new = f" that {'is' if count == 1 else 'are'} new or worse than in {than}" if than else ""
     return f"{plural(count, 'cause')} of trouble{new}, the worst first"
 
 
 def clock(time_ns: int) -> str:
-    """A time as `2026-11-24T13:04:05.678Z`."""
+    """Return a time as `2026-11-24T13:04:05.678Z`."""
     return f"{rfc3339(time_ns)[:23]}Z" if time_ns else "-"
 
 
@@ -45,7 +45,7 @@ def since_text(cause: FoundCause) -> str:
 
 
 def cost_text(cost: Cost) -> str:
-    """`12.3 s of waiting, 40 errors`; empty for nothing that is known."""
+    """Return `12.3 s of waiting, 40 errors`; empty if no cost is known."""
     parts = []
     if cost.time_ns > 0:
         parts.append(f"{duration(cost.time_ns)} of waiting")
@@ -62,7 +62,7 @@ def cost_text(cost: Cost) -> str:
 
 
 def certainty_text(cause: FoundCause) -> str:
-    """How sure it is, and why not surer."""
+    """Return how sure it is, and why not surer."""
     return f"{cause.certainty}: {cause.why_not_surer}" if cause.why_not_surer else str(cause.certainty)
 
 
@@ -80,7 +80,7 @@ def packets_text(packets: Packets, files: Sequence[str]) -> str:
 
 
 def command_text(command: str, files: Sequence[str]) -> str:
-    """The command that shows more, as it is typed."""
+    """Return the command that shows more, as it is typed."""
     named = " ".join(quote(path) for path in files[:_FILES_SHOWN])
     more = " ..." if len(files) > _FILES_SHOWN else ""
     return f"kdissect {command.replace('{files}', (named or '-') + more)}"

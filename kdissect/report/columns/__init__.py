@@ -1,1 +1,3 @@
-"""The columns of tables: which there are, what stands in them, which give way where there is little room."""
+"""The columns of tables: their titles, their cells, and the order in which they are dropped if there is
+little space.
+"""

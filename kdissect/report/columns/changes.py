@@ -9,7 +9,7 @@ Facts = dict[str, Any]
 
 
 def change_columns() -> list[TableColumn]:
-    """A line for each."""
+    """Return a line for each."""
     return [
         time_column("time", "time"),
         text_column("principal", "principal"),

@@ -14,7 +14,7 @@ _NAMES_SHOWN = 3
 
 
 def difference_columns() -> list[TableColumn]:
-    """What differs, a row for each."""
+    """Return the columns of the differences, a row for each."""
     return [
         number_column("", "rank"),
         TableColumn("kind", lambda row: Cell(row["kind"], _style(row))),
@@ -27,7 +27,7 @@ def difference_columns() -> list[TableColumn]:
 
 
 def step_columns() -> list[TableColumn]:
-    """What each API took in either capture."""
+    """Return the columns of each API's counts in both captures."""
     return [
         TableColumn("client", lambda row: Cell(printable(_pair(row["good_client"], row["bad_client"])))),
         text_column("API", "api"),
@@ -39,7 +39,7 @@ def step_columns() -> list[TableColumn]:
 
 
 def cause_columns() -> list[TableColumn]:
-    """The causes that are new, worse, better or gone."""
+    """Return the causes that are new, worse, better or gone."""
     return [
         TableColumn("", lambda row: Cell(row["state"], "bad" if row["state"] in ("new", "worse") else "dim")),
         text_column("cause", "title"),

@@ -1,4 +1,4 @@
-"""The columns of the table of connections."""
+"""The columns of connection tables."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ _HEALTH = {
 
 
 def connection_columns() -> list[TableColumn]:
-    """Endpoints, who the client is, how long, how much, how well."""
+    """Return endpoints, who the client is, how long, how much, how well."""
     return [
         number_column("#", "number", 3, 4, style="dim"),
         TableColumn("start", lambda row: Cell(row["start"][11:26]), 15, 3),
@@ -89,7 +89,7 @@ def _health(row: Row) -> Cell:
 
 
 def problem_columns() -> list[TableColumn]:
-    """Who wanted to go where, why it came to nothing, and the packets that show it."""
+    """Return the columns of failed connections: both ends, the reason, and the packets that show it."""
     return [
         number_column("#", "number", 3, 4, style="dim"),
         TableColumn("start", lambda row: Cell(row["start"][11:26]), 15, 3),

@@ -1,4 +1,4 @@
-"""The columns of the table of exchanges."""
+"""The columns of exchange tables."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ Row = dict[str, Any]
 
 
 def exchange_columns() -> list[TableColumn]:
-    """The columns shown where none are chosen."""
+    """Return the default columns."""
     return [
         number_column("#", "number", 5, 4, style="dim"),
         TableColumn("time", _time, 15, value="request.clock"),
@@ -48,7 +48,9 @@ def _latency(row: Row) -> Cell:
 
 
 def outcome(row: Row) -> Cell:
-    """What became of it: error codes, `ok`, why there is no response; kinds of anomalies in brackets."""
+    """Return the result: error codes, `ok`, or why there is no response, with the kinds of anomalies in
+    brackets.
+    """
     kinds = ", ".join(dict.fromkeys(anomaly["kind"] for anomaly in row["anomalies"]))
     behind = f" ({kinds})" if kinds else ""
     if row["errors"]:

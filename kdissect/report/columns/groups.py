@@ -16,7 +16,7 @@ _TOLD_TO_JOIN = ("Heartbeat", "REBALANCE_IN_PROGRESS")
 
 
 def rows_of(groups: list[Facts], field: str) -> list[Facts]:
-    """The rows of all groups; what a converted group has in common is shown once."""
+    """Return the rows of all groups. Facts that a converted group has in common appear once."""
     shown: set[tuple[str, str | None]] = set()
     rows = []
     for group in groups:
@@ -29,12 +29,12 @@ def rows_of(groups: list[Facts], field: str) -> list[Facts]:
 
 
 def _named(group: Facts) -> Facts:
-    """What the rows of a group have in common."""
+    """Return the columns that the rows of a group have in common."""
     return {name: group[name] for name in ("cluster", "group", "kind") if name in group}
 
 
 def _rebalance_rows(group: Facts) -> list[Facts]:
-    """The rebalances of a group, the one under way behind those that led to a generation."""
+    """Return the rebalances of a group, the current one after those that led to a generation."""
     open_one = group["rebalancing"]
     rows = list(group["rebalances"])
     if open_one is None:
@@ -47,12 +47,12 @@ def _rebalance_rows(group: Facts) -> list[Facts]:
 
 
 def group_name_columns() -> list[TableColumn]:
-    """The name of a group, and its cluster if the captures have several."""
+    """Return the name of a group, and its cluster if the captures have several."""
     return [text_column("group", "group"), cluster_column()]
 
 
 def group_columns() -> list[TableColumn]:
-    """A row for each kind a group has been."""
+    """Return a row for each kind a group has been."""
     return [
         *group_name_columns(),
         text_column("kind", "kind"),
@@ -70,7 +70,7 @@ def group_columns() -> list[TableColumn]:
 
 
 def member_columns() -> list[TableColumn]:
-    """Who is in a group or was."""
+    """Return the columns of present and former members of a group."""
     return [
         *group_name_columns(),
         text_column("member", "member_id"),
@@ -88,7 +88,7 @@ def member_columns() -> list[TableColumn]:
 
 
 def rebalance_columns() -> list[TableColumn]:
-    """When, which generation came of it, why."""
+    """Return when, which generation came of it, why."""
     return [
         *group_name_columns(),
         text_column("kind", "kind", rank=3),
@@ -101,12 +101,12 @@ def rebalance_columns() -> list[TableColumn]:
 
 
 def failure_rows(groups: list[Facts]) -> list[Facts]:
-    """What failed, but for heartbeats that asked members to join again: those are among the rebalances."""
+    """Return failures, except heartbeats that asked members to join again, which are among the rebalances."""
     return [row for row in rows_of(groups, "failures") if (row["api"], row["error"]) != _TOLD_TO_JOIN]
 
 
 def failure_columns() -> list[TableColumn]:
-    """What members tried in vain, and how often."""
+    """Return the columns of members' failed requests, with their frequency."""
     return [
         *group_name_columns(),
         text_column("client id", "client_id"),
@@ -118,7 +118,7 @@ def failure_columns() -> list[TableColumn]:
 
 
 def _rhythm() -> list[TableColumn]:
-    """How often, from when to when."""
+    """Return how often, from when to when."""
     return [
         number_column("count", "count"),
         time_column("first", "first", of_day=True),
@@ -132,7 +132,7 @@ def _rhythm() -> list[TableColumn]:
 
 
 def rejoin_columns() -> list[TableColumn]:
-    """Who was a member, went, and joined anew, how often."""
+    """Return the columns of members that left and joined again, with their frequency."""
     return [
         *group_name_columns(),
         text_column("client id", "client_id"),
@@ -148,7 +148,7 @@ def _after(row: Facts) -> Cell:
 
 
 def partition_columns() -> list[TableColumn]:
-    """Who holds what, and how far it is."""
+    """Return the columns of partitions, their members and their positions."""
     return [
         *group_name_columns(),
         text_column("topic", "topic"),

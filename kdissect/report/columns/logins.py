@@ -1,4 +1,4 @@
-"""The tables of logins: who tried which mechanism as whom, and those that came to nothing."""
+"""The tables of logins: who tried which mechanism with which name, and the failed ones."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ ACCEPTED = "accepted"
 
 
 def who_columns() -> list[TableColumn]:
-    """A line for those alike."""
+    """Return the columns of logins, with one line for equal logins."""
     return [
         text_column("client id", "client_id"),
         text_column("software", "software", rank=2),
@@ -37,7 +37,7 @@ def who_columns() -> list[TableColumn]:
 
 
 def failed_rows(facts: Facts) -> list[Facts]:
-    """Logins that were not accepted; equal things are folded into the first of them."""
+    """Return logins that were not accepted. Equal logins are folded into the first of them."""
     folded: dict[tuple[Any, ...], Facts] = {}
     for row in facts["logins"]:
         if row["outcome"] != ACCEPTED:
@@ -50,7 +50,7 @@ _SAME = ("client_id", "address", "broker", "mechanism", "principal", "outcome", 
 
 
 def failed_columns() -> list[TableColumn]:
-    """What the broker said, and where to look."""
+    """Return the columns of failed logins: the broker's response, and where to look."""
     return [
         time_column("time", "time"),
         text_column("client id", "client_id"),

@@ -19,7 +19,7 @@ _EXCHANGE = TableColumn("exchange", lambda row: Cell(row["exchange"], "dim"), ra
 
 
 def position_columns() -> list[TableColumn]:
-    """Where a consumer went."""
+    """Return where a consumer went."""
     return [
         time_column("time", "time"),
         text_column("client id", "client_id"),
@@ -36,7 +36,7 @@ def position_columns() -> list[TableColumn]:
 
 
 def commit_columns() -> list[TableColumn]:
-    """What a group committed that is odd."""
+    """Return the columns of a group's anomalous commits."""
     return [
         time_column("time", "time"),
         text_column("group", "group"),
@@ -52,7 +52,7 @@ def commit_columns() -> list[TableColumn]:
 
 
 def held_columns() -> list[TableColumn]:
-    """What nobody who reads committed records gets to, and whose transaction it is."""
+    """Return the columns of records that readers of committed records cannot reach, and their transaction."""
     return [
         time_column("time", "time"),
         cluster_column(),
@@ -71,7 +71,7 @@ def held_columns() -> list[TableColumn]:
 
 
 def twice_columns() -> list[TableColumn]:
-    """The same records at two offsets."""
+    """Return the same records at two offsets."""
     return [
         time_column("time", "time"),
         cluster_column(),
@@ -88,7 +88,7 @@ def twice_columns() -> list[TableColumn]:
 
 
 def gap_columns() -> list[TableColumn]:
-    """Offsets that have no records."""
+    """Return offsets that have no records."""
     return [
         time_column("time", "time"),
         cluster_column(),
@@ -103,7 +103,7 @@ def gap_columns() -> list[TableColumn]:
 
 
 def _until(row: Facts) -> Cell:
-    """When it moved on; instead of that the time from which brokers know no such topic."""
+    """Return when it moved on, or the time from which brokers know no such topic."""
     if row["until"] is None:
         return Cell("the end of the capture")
     time = dated(row["until"])

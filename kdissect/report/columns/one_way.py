@@ -9,16 +9,16 @@ from kdissect.report.printable import printable
 from kdissect.report.quantities import duration
 
 Facts = dict[str, Any]
-_SHOWN = 100  # an error below this part of a time is not shown beside it
+_SHOWN = 100  # an error below this part of a time is left out
 
 
 def one_way_columns(by: Sequence[str]) -> list[TableColumn]:
-    """The dimensions, then the ways."""
+    """Return the dimensions, then the ways."""
     return [*(name_column(name) for name in by), *_way_columns()]
 
 
 def connection_columns() -> list[TableColumn]:
-    """The connection, the two captures, then the ways."""
+    """Return the connection, the two captures, then the ways."""
     return [
         number_column("#", "number", 3, 4, style="dim"),
         TableColumn("client", lambda row: Cell(row["client"]), 15),
@@ -43,17 +43,17 @@ def _way_columns() -> list[TableColumn]:
 
 
 def clock_lines(clocks: Sequence[Facts]) -> Iterator[str]:
-    """What is known of the clocks of each two captures."""
+    """Yield a line about the clocks of each two captures."""
     for row in clocks:
         near, far = printable(row["near_client"]), printable(row["near_broker"])
         least, most = row["ahead_least_ns"], row["ahead_most_ns"]
-        ahead = f"clocks: that of {far} is ahead of that of {near} by"
+        ahead = f"clocks: {far}'s clock is ahead of {near}'s clock by"
         if row["drift"]:
-            yield f"clocks: those of {near} and {far} drift apart: one way alone is not known"
+            yield f"clocks of {near} and {far} drift apart: one way alone is not known"
         elif row["contradicted"]:
-            yield f"{ahead} {duration(least)} to {duration(most)}, more than they were said to differ"
+            yield f"{ahead} {duration(least)} to {duration(most)}, more than the option allows"
         elif least == most == 0:
-            yield f"clocks: one made {near} and {far}, as was said"
+            yield f"clocks: {near} and {far} have one clock, as the option says"
         else:
             yield f"{ahead} {duration(least)} to {duration(most)}, by the shortest ways{_hint(row)}"
 

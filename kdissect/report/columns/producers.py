@@ -20,7 +20,7 @@ _PARTITIONS_SHOWN = 4
 
 
 def transaction_rows(facts: Facts) -> list[Facts]:
-    """The transactions of all transactional ids."""
+    """Return the transactions of all transactional ids."""
     return [
         transaction | {name: row[name] for name in ("cluster", "transactional_id") if name in row}
         for row in facts["transactional_ids"]
@@ -29,7 +29,7 @@ def transaction_rows(facts: Facts) -> list[Facts]:
 
 
 def event_rows(facts: Facts) -> list[Facts]:
-    """What happened, equal things folded into the first of them."""
+    """Return events, with equal events folded into the first of them."""
     rows = [
         event | {"who": str(row[name])}
         for name, field in (("producer_id", "producers"), ("transactional_id", "transactional_ids"))
@@ -45,7 +45,7 @@ def event_rows(facts: Facts) -> list[Facts]:
 
 
 def producer_columns() -> list[TableColumn]:
-    """What became of the batches of each."""
+    """Return the columns of producers and the results of their batches."""
     return [
         number_column("producer", "producer_id"),
         cluster_column(),
@@ -66,7 +66,7 @@ def producer_columns() -> list[TableColumn]:
 
 
 def transaction_columns() -> list[TableColumn]:
-    """How each went."""
+    """Return how each went."""
     return [
         text_column("transactional id", "transactional_id"),
         cluster_column(),
@@ -85,7 +85,7 @@ def transaction_columns() -> list[TableColumn]:
 
 
 def event_columns() -> list[TableColumn]:
-    """What is out of the ordinary."""
+    """Return the columns of unusual events."""
     return [
         time_column("time", "time"),
         text_column("who", "who"),
@@ -100,7 +100,7 @@ def event_columns() -> list[TableColumn]:
 
 
 def without_id_columns() -> list[TableColumn]:
-    """Who writes without an id."""
+    """Return the columns of clients that write without a producer id."""
     return [text_column("client id", "client_id"), number_column("batches", "batches")]
 
 

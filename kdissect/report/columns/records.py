@@ -1,4 +1,4 @@
-"""The columns of the table of records."""
+"""The columns of record tables."""
 
 from binascii import a2b_base64
 from typing import Any
@@ -11,7 +11,9 @@ Row = dict[str, Any]
 
 
 def record_columns(with_schemas: bool = False) -> list[TableColumn]:
-    """Where a record was seen, where it belongs, what it is; with the schema of its value, if asked for."""
+    """Return the columns of a record's exchange, place and content, with the schema of its value on
+    demand.
+    """
     schema = [TableColumn("schema", _schema, rank=2)] if with_schemas else []
     return [
         number_column("#", "number", 5, 4, style="dim"),
@@ -36,7 +38,7 @@ def _topic(row: Row) -> Cell:
 
 
 def _raw_offset(row: Row) -> Cell:
-    """The offset in the bytes, where the log has another one."""
+    """Return the offset in the bytes, where the log has another one."""
     raw = row.get("raw_offset")
     return Cell("" if raw is None or raw == row["offset"] else str(raw), "dim")
 
@@ -59,7 +61,7 @@ def _content(row: Row, part: str) -> Cell:
 
 
 def _schema(row: Row) -> Cell:
-    """The id of the value's schema; with a question mark where it is a guess."""
+    """Return the id of the value's schema, with a question mark if it is a guess."""
     found = row.get("value_schema_id") or row.get("value_schema_guid")
     if found is None:
         return Cell("")
@@ -85,7 +87,7 @@ def _value(row: Row) -> Cell:
 
 
 def _delivery(row: Row) -> str:
-    """What a share group did with it, where that is no first delivery."""
+    """Return the share group's action on a record, unless it is a first delivery."""
     if row.get("acquired") is False:
         return "not acquired  "
     count = row.get("delivery_count")

@@ -13,7 +13,7 @@ _NAMED = 3
 
 
 def stall_columns() -> list[TableColumn]:
-    """Which brokers, for how long, and who waited; the callers put the time before."""
+    """Return the columns of brokers, durations and waiting clients. The callers put the time before them."""
     return [
         TableColumn("brokers", lambda row: Cell(_named(row["brokers"]))),
         TableColumn("for", lambda row: Cell(duration(row["took_ns"]), "bad"), right=True),
@@ -26,7 +26,7 @@ def stall_columns() -> list[TableColumn]:
 
 
 def stall_line(row: Facts) -> str:
-    """One of them in words."""
+    """Return one of them in words."""
     brokers, share = _named(row["brokers"]), _share(row["share"])
     of_time = f" ({share} of its time)" if share else ""
     return f"{brokers} sent nothing for {duration(row['took_ns'])}{of_time}: {row['waited_by']} waited"

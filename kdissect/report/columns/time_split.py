@@ -16,7 +16,7 @@ _NEAR = {
     "broker": "near the broker",
     "between": "between both",
     "both": "where both ends are one host",
-    "not_known": "nobody can tell where",
+    "not_known": "not attributable",
 }
 _TRIPS = {
     "handshake": "known from the handshake",
@@ -26,7 +26,9 @@ _TRIPS = {
 
 
 def split_columns(by: Sequence[str]) -> list[TableColumn]:
-    """The dimensions, then means: of an exchange, of each part, and of the client's time before one."""
+    """Return the dimensions, then means: of an exchange, of each part, and of the client's time before
+    one.
+    """
     return [
         *(name_column(name) for name in by),
         number_column("exchanges", "exchanges"),

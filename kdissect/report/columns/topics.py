@@ -17,12 +17,12 @@ from kdissect.report.quantities import byte_count
 
 Facts = dict[str, Any]
 NOT_KNOWN = "?"
-"""In place of counts of records that a request log does not have."""
+"""In place of record counts that a request log does not have."""
 _VERBS = {"write": "writes", "read": "reads", "share": "reads (share)", "follow": "replicates"}
 
 
 def topic_columns() -> list[TableColumn]:
-    """How much goes through each, in what batches."""
+    """Return how much goes through each, in what batches."""
     return [
         TableColumn("topic", lambda row: Cell(topic_name(row))),
         cluster_column(),
@@ -44,7 +44,7 @@ def topic_columns() -> list[TableColumn]:
 
 
 def user_columns() -> list[TableColumn]:
-    """Who writes, reads, or was denied."""
+    """Return the columns of clients that write, read, or were denied."""
     return [
         TableColumn("topic", lambda row: Cell(topic_name(row["of"]))),
         cluster_column("of"),
@@ -63,7 +63,7 @@ def user_columns() -> list[TableColumn]:
 
 
 def user_rows(topics: list[Facts]) -> Iterator[Facts]:
-    """Users and the denied of all topics."""
+    """Yield users and the denied of all topics."""
     for topic in topics:
         for user in (*topic["writers"], *topic["readers"]):
             yield user | {"of": topic, "does": _VERBS[user["role"]]}
@@ -73,7 +73,7 @@ def user_rows(topics: list[Facts]) -> Iterator[Facts]:
 
 
 def savings_columns() -> list[TableColumn]:
-    """What would be left of what was sent."""
+    """Return the columns of the sizes that would remain."""
     return [
         TableColumn("topic", lambda row: Cell(topic_name(row))),
         TableColumn("batches", _sampled, right=True),
@@ -86,14 +86,14 @@ def savings_columns() -> list[TableColumn]:
 
 
 def savings_rows(topics: list[Facts]) -> Iterator[Facts]:
-    """Topics of which batches were sampled."""
+    """Yield topics of which batches were sampled."""
     for topic in topics:
         if topic["savings"] is not None:
             yield {"topic": topic["topic"], "topic_id": topic["topic_id"]} | topic["savings"]
 
 
 def topic_name(topic: Facts) -> str:
-    """The name of a topic, its id where the name is unknown."""
+    """Return the name of a topic, its id where the name is unknown."""
     return printable(topic["topic"] or topic["topic_id"] or "")
 
 
@@ -117,7 +117,7 @@ def _bytes(use: Facts) -> Cell:
 
 
 def _acquired(use: Facts) -> Cell:
-    """What share groups got of the records that were carried."""
+    """Return the number of records that share groups acquired."""
     found = use.get("acquired")
     if found is None:
         return Cell("")
@@ -137,7 +137,7 @@ def _sampled(row: Facts) -> Cell:
 
 
 def _left(row: Facts, way: str) -> Cell:
-    """Bytes that would be left, and what that is less of a hundred."""
+    """Return bytes that would be left, and what that is less of a hundred."""
     sent, left = row["as_sent"]["bytes"], row[way]["bytes"]
     change = round(100 * (left - sent) / sent)
     return Cell(f"{byte_count(left)} ({change:+d}%)", "good" if change < 0 else "")

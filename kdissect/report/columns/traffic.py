@@ -1,4 +1,4 @@
-"""The columns of the tables of `kdissect stats`."""
+"""The columns of `kdissect stats` tables."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ _NAMED = 3  # rows that an error names
 
 
 def traffic_columns(by: Sequence[str], span_ns: int) -> list[TableColumn]:
-    """The dimensions, then how many, how fast, how large. `span_ns`: the time they took."""
+    """Return the dimensions, then how many, how fast, how large. `span_ns`: the time they took."""
     return [
         *(name_column(name) for name in by),
         number_column("exchanges", "exchanges"),
@@ -36,7 +36,7 @@ def traffic_columns(by: Sequence[str], span_ns: int) -> list[TableColumn]:
 
 
 def error_columns() -> list[TableColumn]:
-    """Error codes, and how many exchanges had them."""
+    """Return error codes, and how many exchanges had them."""
     return [
         TableColumn("error", lambda row: Cell(row["error"], "bad")),
         number_column("exchanges", "exchanges"),
@@ -45,7 +45,7 @@ def error_columns() -> list[TableColumn]:
 
 
 def told_columns() -> list[TableColumn]:
-    """Clients that were told to read from another replica, and whether they did."""
+    """Return the columns of clients that a broker sent to another replica, and whether they read there."""
     return [
         text_column("client id", "client_id"),
         text_column("address", "address", rank=1),
@@ -67,7 +67,7 @@ def rack_lines(racks: Facts | None) -> Iterator[str]:
         return
     clients, brokers = (racks["without_rack"][name] for name in ("client_rack", "broker_rack"))
     if clients:
-        yield f"  {plural(len(clients), 'client')} told none (producers never do): {_some(clients)}"
+        yield f"  {plural(len(clients), 'client')} sent no group (producers never do): {_some(clients)}"
     if brokers:
         yield f"  {plural(len(brokers), 'broker')} without one in what was captured: {_some(brokers)}"
 
@@ -78,7 +78,7 @@ def _some(names: list[str]) -> str:
 
 
 def time_columns(interval_ns: int) -> list[TableColumn]:
-    """Rates in one interval after the other. `bar` is text that was drawn before."""
+    """Return rates in one interval after the other. `bar` is text that was drawn before."""
     return [
         time_column("time", "time"),
         TableColumn("exchanges", lambda row: Cell(rate(row["exchanges"], interval_ns)), right=True),
@@ -90,7 +90,7 @@ def time_columns(interval_ns: int) -> list[TableColumn]:
 
 
 def traffic_rows(facts: Facts, first: str) -> Iterator[Facts]:
-    """The rows, then `other` and `all`, whose title stands in the column `first`."""
+    """Yield the rows, then `other` and `all`, whose title is in the column `first`."""
     yield from facts["rows"]
     if facts["other"] is not None:
         yield facts["other"] | {"title": "other", "first": first}
@@ -98,7 +98,7 @@ def traffic_rows(facts: Facts, first: str) -> Iterator[Facts]:
 
 
 def error_rows(facts: Facts, by: list[str]) -> Iterator[Facts]:
-    """Error codes, with the rows in which most of each are."""
+    """Yield error codes, with the rows in which most of each are."""
     for error, count in facts["total"]["errors"].items():
         having = [row for row in facts["rows"] if error in row["errors"]]
         names = [" ".join(row[name] or "-" for name in by) for row in having[:_NAMED]]
@@ -107,7 +107,7 @@ def error_rows(facts: Facts, by: list[str]) -> Iterator[Facts]:
 
 
 def time_rows(over_time: Facts) -> list[Facts]:
-    """All intervals from the first to the last, those without traffic too."""
+    """Return all intervals from the first to the last, including intervals without traffic."""
     points, width = {point["time_ns"]: point for point in over_time["points"]}, over_time["interval_ns"]
     if not points:
         return []
@@ -117,10 +117,10 @@ def time_rows(over_time: Facts) -> list[Facts]:
 
 
 def name_column(name: str) -> TableColumn:
-    """A dimension, or the title of what is behind the rows."""
+    """Return a dimension, or the title of what is behind the rows."""
 
     def cell(row: Facts) -> Cell:
-        if "title" in row:  # the rows behind those of the table
+        if "title" in row:  # the rows after the table's own
             return Cell(row["title"] if name == row["first"] else "", "bold")
         return Cell("-", "dim") if row[name] is None else Cell(printable(row[name]))
 

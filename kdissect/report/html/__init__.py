@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing else: no network, no script, no other file."""
+"""The report as one self-contained HTML page: no network, no script, no other file."""
 
 from kdissect.model.cause import Diagnosis
 from kdissect.model.wording import plural
@@ -21,7 +21,7 @@ _SECTIONS = (
 
 
 def report_html(verdict: Verdict, causes: Diagnosis | None = None) -> str:
-    """The whole report; first what `why` tells, where that was looked for."""
+    """Return the whole report, beginning with the causes of `why` if they were determined."""
     sections = [section(verdict) for section in _SECTIONS]
     links = list(LINKS)
     if causes is not None:

@@ -1,4 +1,4 @@
-"""What is wrong, the worst first: the section that the pages of `why` and of `check` share."""
+"""Causes, the worst first: the section that the pages of `why` and of `check` share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CAUSES = ("causes", "Causes")
 
 
 def causes_section(diagnosis: Diagnosis, note: str = "") -> Markup:
-    """Ranked causes, or that nothing is wrong."""
+    """Return the ranked causes, or a text that there are none."""
     shown = [_cause(number, cause, diagnosis) for number, cause in enumerate(diagnosis.causes, 1)]
     if diagnosis.left_out:
         shown.append(element("p", f"{diagnosis.left_out} more cost less.", class_="empty"))

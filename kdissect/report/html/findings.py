@@ -1,4 +1,7 @@
-"""The findings, rule by rule; each unfolds. The filters are check boxes that the style sheet listens to."""
+"""The findings, rule by rule, each of which unfolds.
+
+The filters are check boxes that the style sheet listens to.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,9 +18,9 @@ from kdissect.rules.registry import rule_by
 from kdissect.rules.rule import Rule
 from kdissect.schema.citations import resolve
 
-# A page with more than this is slow to open; the other reports hold all of them.
+# A page with more than this is slow to open. The other reports contain all findings.
 MAX_SHOWN = 1000
-# Findings of one rule that are listed; further ones fold away, so that the next rule is on the screen.
+# Findings of one rule that are listed. Further findings fold away, so that the next rule is on the screen.
 _UNFOLDED = 6
 _FILTERS = (
     ("severity", ("error", "warning", "info")),
@@ -28,7 +31,7 @@ _HEX_COLUMNS = 16
 
 
 def findings_section(verdict: Verdict) -> Markup:
-    """Every finding, the most severe first."""
+    """Return every finding, the most severe first."""
     shown = verdict.folds[:MAX_SHOWN]
     if not shown:
         return section("findings", "Findings", element("p", _nothing(verdict), class_="empty"))
@@ -36,7 +39,7 @@ def findings_section(verdict: Verdict) -> Markup:
     for fold in shown:
         groups.setdefault(fold.first.code, []).append(fold)
     left = sum(1 + len(fold.others) for fold in verdict.folds[MAX_SHOWN:]) + verdict.dropped
-    not_shown = f"{plural(left, 'more finding', spec=',')} not shown here."
+    not_shown = f"{plural(left, 'more finding', spec=',')} omitted here."
     more = [element("p", not_shown, class_="empty")] if left else []
     rows = [_rule(found, verdict, first=number == 0) for number, found in enumerate(groups.values())]
     return section("findings", "Findings", _filters([fold.first for fold in shown]), *rows, *more)
@@ -45,7 +48,7 @@ def findings_section(verdict: Verdict) -> Markup:
 def _nothing(verdict: Verdict) -> str:
     if not verdict.exchanges:
         return "No Kafka traffic was found that could be judged."
-    return "No findings: nothing that was judged breaks a rule."
+    return "No findings: the judged traffic breaks no rule."
 
 
 def _filters(findings: Sequence[Finding]) -> Markup:
@@ -147,10 +150,10 @@ def _bytes(finding: Finding) -> Markup:
     place, seen = finding.place, finding.place.bytes_seen
     about = f"{place.start} to {place.end} of the frame's content"
     if not seen:
-        return text(f"{about}, not shown: they may hold a secret")
+        return text(f"{about}, hidden: they may contain a secret")
     more = place.end - place.start - len(seen)
     if more:
-        about += f", {more} more not shown"
+        about += f", {more} more omitted"
     rows = [seen[at : at + _HEX_COLUMNS] for at in range(0, len(seen), _HEX_COLUMNS)]
     wide = len(rows[0].hex(" "))
     lines = [
@@ -181,7 +184,7 @@ def _cites(finding: Finding) -> Markup:
 
 
 def rules_section(verdict: Verdict) -> Markup:
-    """The rules that judged something, and those that had nothing to judge, by code."""
+    """Return the rules that judged something, and the rules without anything to judge, by code."""
     idle = {rule.code for rule in verdict.not_exercised}
     exercised = [rule for rule in verdict.rules if rule.code not in idle]
     parts = []

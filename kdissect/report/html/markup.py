@@ -1,6 +1,6 @@
 """HTML that cannot be injected into: what is not `Markup` is text, and becomes inert when it is put in.
 
-Text is made printable first, so that no control or bidirectional character is left, then escaped.
+Text is made printable first, so that it has no control or bidirectional characters, then escaped.
 """
 
 from collections.abc import Iterable
@@ -19,18 +19,18 @@ class Markup(str):
 
 
 def text(value: str) -> Markup:
-    """A text, inert. `Markup` stays what it is."""
+    """Return a text, inert. `Markup` stays what it is."""
     return value if isinstance(value, Markup) else Markup(escape(printable(value)))
 
 
 def join(parts: Iterable[str], between: str = "") -> Markup:
-    """Parts one after the other."""
+    """Return parts one after the other."""
     return Markup(text(between).join(text(part) for part in parts))
 
 
 def element(name: str, /, *content: str, **attributes: Value) -> Markup:
-    """`<name attributes>content</name>`. Attributes that are None are left out; `class_` and `for_` are
-    `class` and `for`, other underscores are hyphens.
+    """`<name attributes>content</name>`. Attributes that are None are left out. `class_` and `for_` are
+    `class` and `for`, and other underscores are hyphens.
     """
     shown = "".join(
         f' {_attribute(key)}="{text(str(value))}"' for key, value in attributes.items() if value is not None
@@ -41,35 +41,37 @@ def element(name: str, /, *content: str, **attributes: Value) -> Markup:
 
 
 def wire(value: str) -> Markup:
-    """A text that somebody else chose: its direction stays within it."""
+    """Return a text that somebody else chose: its direction stays within it."""
     return element("bdi", value)
 
 
 def code(value: str) -> Markup:
-    """A text from the wire in the font of code."""
+    """Return a text from the wire in the font of code."""
     return element("code", wire(value))
 
 
 def section(name: str, title: str, *content: str, note: str = "") -> Markup:
-    """A section of the page, which links to it as `#name`."""
+    """Return a section of the page, which links to it as `#name`."""
     heading = element("h2", title, id=f"{name}-title")
     about = [element("p", note, class_="note")] if note else []
     return element("section", heading, *about, *content, id=name, aria_labelledby=f"{name}-title")
 
 
 def scrolled(label: str, *content: str) -> Markup:
-    """What may be wider than a small screen: it scrolls by itself, also with the keyboard."""
+    """Return an element that may be wider than a small screen: it scrolls separately, also with the
+    keyboard.
+    """
     return element("div", *content, class_="scroll", tabindex=0, role="region", aria_label=label)
 
 
 def definitions(rows: Iterable[tuple[str, str]], class_: str = "facts") -> Markup:
-    """A list of names and values."""
+    """Return a list of names and values."""
     pairs = (join((element("dt", name), element("dd", value))) for name, value in rows)
     return element("dl", *pairs, class_=class_)
 
 
 def table(heads: Iterable[str], rows: Iterable[Iterable[str]], caption: str, class_: str = "") -> Markup:
-    """A table; rows are cells made with `cell`, or text."""
+    """Return a table. Rows are cells from `cell`, or text."""
     head = element("tr", *(_head(name) for name in heads))
     body = (element("tr", *(_cell(item) for item in row)) for row in rows)
     parts = (element("thead", head), element("tbody", *body))
@@ -78,7 +80,7 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[str]], caption: str, cla
 
 
 def number(value: str | int) -> Markup:
-    """A table cell with a number."""
+    """Return a table cell with a number."""
     return element("td", str(value), class_="number")
 
 

@@ -38,7 +38,7 @@ def page(
     links: Sequence[tuple[str, str]] = LINKS,
     title: str = "kdissect: Kafka on the wire",
 ) -> str:
-    """The whole document. `links` are names and titles of its sections, the main one first."""
+    """Return the whole document. `links` are names and titles of its sections, the main one first."""
     style = _style()
     head = element(
         "head",
@@ -65,7 +65,10 @@ def _style() -> Markup:
 
 
 def _policy(style: str) -> str:
-    """Nothing is loaded and nothing runs; the one style is known by its hash (CSP level 3, section 2.3.1)."""
+    """The page loads no resource and runs no code.
+
+    Its one style is known by its hash (CSP level 3, section 2.3.1).
+    """
     digest = b64encode(sha256(style.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
@@ -121,7 +124,7 @@ def _card(value: str, name: str, kind: str = "") -> Markup:
 
 
 def footer(verdict: Verdict) -> Markup:
-    """Versions, and the hashes of the captures."""
+    """Return versions, and the hashes of the captures."""
     rows = [element("li", wire(path), " ", element("code", f"sha256 {d}")) for path, d in hash_texts(verdict)]
     about = element("p", f"kdissect {__version__}, {versions_text(verdict)}")
     what = plural(len(rows), "capture", spec=",")

@@ -1,4 +1,4 @@
-"""What was captured: what is missing and could therefore not be judged, and who talked."""
+"""Quality of the capture: missing bytes and checks that they prevented, and the software at both ends."""
 
 from collections.abc import Iterator
 
@@ -10,14 +10,14 @@ from kdissect.rules.registry import rule_by
 from kdissect.rules.run_coverage.capture_quality import GOOD
 from kdissect.rules.run_coverage.coverage import Peer, peer_order
 
-# Reasons are few, rules are many; their product is bounded.
+# Reasons are few, rules are many, and their product is bounded.
 MAX_CHECKS = 300
-# The ends with the most connections; a fleet of thousands is better read as JSON.
+# The ends with the most connections. A fleet of thousands is better read as JSON.
 MAX_ENDS = 200
 
 
 def quality_section(verdict: Verdict) -> Markup:
-    """The verdict on the capture, its numbers, and the checks that came to nothing."""
+    """Return the verdict on the capture, its numbers, and the inconclusive checks."""
     quality = verdict.quality
     kind = "good" if quality.verdict == GOOD else "warning"
     parts = [element("p", element("span", quality.verdict, class_=f"tag {kind}"), " ", _meaning(verdict))]
@@ -67,7 +67,10 @@ def _inconclusive(verdict: Verdict) -> Markup:
 
 
 def software_section(verdict: Verdict) -> Markup:
-    """Who talked: what clients say they are, and where brokers are. A row for each end, clients first."""
+    """Return the section on the software at both ends: names of clients, and addresses of brokers.
+
+    A row for each end, clients first.
+    """
     peers = verdict.coverage.peers
     if not peers:
         return section("software", "Software", element("p", "No Kafka connection.", class_="empty"))
@@ -77,7 +80,7 @@ def software_section(verdict: Verdict) -> Markup:
     grid = scrolled("Software", table(heads, rows, "Software and hosts", "plain-table"))
     left = len(peers) - len(busiest)
     more = element("p", f"{plural(left, 'more end', spec=',')} not shown.", class_="note") if left else ""
-    note = "Clients name themselves in ApiVersions; brokers do not say what they are."
+    note = "Clients name themselves in ApiVersions. Brokers do not say what they are."
     return section("software", "Software", grid, more, note=note)
 
 

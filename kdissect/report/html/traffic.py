@@ -1,4 +1,4 @@
-"""What the traffic was: when exchanges took place, in which versions, and how long answers took."""
+"""Traffic of the capture: times of exchanges, their versions, and response times."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,10 +21,10 @@ _HEIGHT = 100
 _WIDTH = 1000
 _MARK = 4  # the narrowest mark, so that a single finding can be seen
 _TICKS = 5
-# Keys that no schema knows may be made up: 95 APIs are known.
+# Keys that no schema knows may be invented: 95 APIs are known.
 MAX_APIS = 150
 _STEPS = 4  # of colour
-# Rows shown, those with the most exchanges first: 368 API versions ever shipped, few captures hold 100.
+# Rows, beginning with the most exchanges: 368 API versions have ever shipped, and few captures contain 100.
 MAX_VERSIONS = 120
 _BARS = 32
 _BAR_HEIGHT = 24
@@ -36,7 +36,7 @@ _NOTE = (
 
 
 def timeline_section(verdict: Verdict) -> Markup:
-    """Bars of exchanges over rows of findings, on one time axis."""
+    """Return bars of exchanges above rows of findings, on one time axis."""
     times = verdict.coverage.traffic.times
     if not times.span():
         return section("timeline", "Timeline", element("p", "No exchanges.", class_="empty"))
@@ -118,7 +118,7 @@ def _svg(label: str, width: int, content: Markup, class_: str, height: int = _HE
 
 # Which API was seen in which version: the coverage matrix.
 def matrix_section(verdict: Verdict) -> Markup:
-    """A row for each API that was seen, a column for each version."""
+    """Return a row for each API that was seen, a column for each version."""
     seen = verdict.coverage.apis
     keys = sorted(key for key in {key for key, _ in seen} if key is not None)
     if not keys:
@@ -192,7 +192,7 @@ def _unseen(keys: list[int]) -> Markup:
 
 # How long answers took, for each API and version.
 def latency_section(verdict: Verdict) -> Markup:
-    """Percentiles, and a histogram on a scale that all rows share."""
+    """Return percentiles, and a histogram on a scale that all rows share."""
     held = verdict.coverage.traffic.latencies
     if not held:
         return section("latency", "Latency", element("p", "No request was answered.", class_="empty"))
@@ -252,7 +252,7 @@ def _histogram(held: Distribution, everything: Distribution) -> Markup:
 
 
 def _bar_of(latency_ns: float, everything: Distribution) -> int:
-    """The bar on the logarithmic scale from the shortest to the longest latency of all."""
+    """Return the bar on the logarithmic scale from the shortest to the longest latency of all."""
     low, high = max(everything.min, 1), max(everything.max, 2)
     if high <= low:
         return 0

@@ -29,7 +29,7 @@ class FilterInAcl(BodyRule):
     refusable = True
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The four enumerated fields of each ACL."""
+        """Yield the four enumerated fields of each ACL."""
         for index, acl in enumerate(body.value.creations):
             for name, last in (
                 ("resource_type", 1),
@@ -60,7 +60,7 @@ class BadQuotaMatch(BodyRule):
     on = (("DescribeClientQuotas", REQUEST),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Type and match of each component."""
+        """Yield the type and match of each component."""
         for index, component in enumerate(body.value.components):
             if (component.match_type == 0) == (component.match is None):
                 held = "null" if component.match is None else "a match"
@@ -71,7 +71,7 @@ class BadQuotaMatch(BodyRule):
 class WeakScram(BodyRule):
     """SCRAM credentials must have 4096 to 16384 iterations, a salt and a password.
 
-    Apache Kafka answers UNACCEPTABLE_CREDENTIAL; wrong is a broker that accepts others.
+    Apache Kafka answers UNACCEPTABLE_CREDENTIAL. A broker that accepts a different number is wrong.
 
     Example: 100 iterations, answered with error 0.
 
@@ -88,7 +88,7 @@ class WeakScram(BodyRule):
     refusable = True
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Each credential; secrets are not shown."""
+        """Yield each credential, without its secrets."""
         for index, item in enumerate(body.value.upsertions):
             path = f"upsertions[{index}]"
             if not _LEAST_ITERATIONS <= item.iterations <= _MOST_ITERATIONS:

@@ -1,4 +1,4 @@
-"""Rules: what a broker says that it did with topics and records must be what it was asked for."""
+"""Rules: a broker's results for topics and records must agree with the request."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -18,15 +18,15 @@ _FIRST_WITH_IDS = 7  # of CreateTopics (KIP-516)
 
 
 class CreatedOtherwise(BodyRule):
-    """A topic must be created as it was asked for.
+    """A topic must be created as the request asks.
 
-    The answer repeats the numbers of partitions and replicas, and lists all configs of the topic, those that
-    were asked for among them. -1 asks for the default of the broker, and stands in the answer where the
+    The answer repeats the numbers of partitions and replicas, and lists all configs of the topic,
+    including the requested configs. -1 asks for the default of the broker, and appears in the response if the
     client may not see it.
 
     Example: 3 partitions asked for, 7 answered.
 
-    What to do: answer with what was made.
+    What to do: answer with the created values.
     """
 
     code = "ADM017"
@@ -40,7 +40,7 @@ class CreatedOtherwise(BodyRule):
     versions = Versions(5, NO_UPPER_BOUND)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Both counts of each topic that was created, and the names of its configs."""
+        """Yield both counts of each topic that was created, and the names of its configs."""
         asked = body.other()
         if asked is None:
             return
@@ -88,7 +88,7 @@ class CreatedWithoutId(ExchangeRule):
         return api_key == CREATE_TOPICS and (api_version or 0) >= _FIRST_WITH_IDS
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """The id of each topic that was created."""
+        """Yield the id of each topic that was created."""
         if not self.concerns(exchange.api_key, exchange.api_version):
             return
         if DESCRIBE_QUORUM not in (view.advertised or ()):
@@ -105,7 +105,7 @@ class CreatedWithoutId(ExchangeRule):
 class CreatedTwice(BodyRule):
     """A topic that stands twice in a request must not be created.
 
-    Nobody knows which of the two is meant. Apache Kafka answers INVALID_REQUEST for the topic.
+    It is not known which of the two is meant. Apache Kafka answers INVALID_REQUEST for the topic.
 
     Example: `a` twice in CreateTopics, answered with error 0.
 
@@ -122,7 +122,7 @@ class CreatedTwice(BodyRule):
     on = (("CreateTopics", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Names that stand twice in the request, and their results."""
+        """Yield names that stand twice in the request, and their results."""
         asked = body.other()
         named = Counter(() if asked is None else (topic.name for topic in asked.topics))
         for index, made in enumerate(body.value.topics):
@@ -131,7 +131,7 @@ class CreatedTwice(BodyRule):
 
 
 class NoPartitionsAdded(BodyRule):
-    """The number of partitions of a topic must not be set to 0 or less.
+    """A topic's number of partitions must not be set to 0 or less.
 
     Apache Kafka answers INVALID_PARTITIONS. The client passes on what its application asked for: wrong is a
     broker that accepts it.
@@ -150,7 +150,7 @@ class NoPartitionsAdded(BodyRule):
     refusable = True
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The count of each topic."""
+        """Yield the count of each topic."""
         for index, topic in enumerate(body.value.topics):
             if topic.count <= 0:
                 yield body.violation(f"topics[{index}].count", "1 or more", f"{topic.count}, accepted")
@@ -173,7 +173,7 @@ class NegativeLogSize(BodyRule):
     on = (("DescribeLogDirs", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Each partition of each directory."""
+        """Yield each partition of each directory."""
         for at, result in enumerate(body.value.results):
             for number, topic in enumerate(() if result.error_code else result.topics):
                 for index, row in enumerate(topic.partitions):
@@ -203,7 +203,7 @@ class DeletedLess(BodyRule):
     on = (("DeleteRecords", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Each partition against its request."""
+        """Yield each partition against its request."""
         asked = body.other()
         wanted = _least(asked, "offset")
         for topic, row, at in body.partitions("topics"):
@@ -219,7 +219,7 @@ class OffsetOfEarlierTime(BodyRule):
 
     Example: 1700000000000 asked for, a record of 1600000000000 answered.
 
-    What to do: look up the time again; indexes of times may be damaged.
+    What to do: look up the time again. Indexes of times may be damaged.
     """
 
     code = "ADM022"
@@ -233,7 +233,7 @@ class OffsetOfEarlierTime(BodyRule):
     versions = Versions(1, NO_UPPER_BOUND)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Times of the partitions that have an offset."""
+        """Yield times of the partitions that have an offset."""
         asked = body.other()
         wanted = _least(asked, "timestamp")
         for topic, row, at in body.partitions("topics"):
@@ -243,7 +243,7 @@ class OffsetOfEarlierTime(BodyRule):
 
 
 def _least(asked: Any, field: str) -> dict[tuple[str, int], int]:
-    """The least value of a field that was asked for of each partition, which may stand there twice."""
+    """Return the least value of a requested field for each partition, which may appear twice."""
     found: dict[tuple[str, int], int] = {}
     for topic in () if asked is None else asked.topics:
         for row in topic.partitions:

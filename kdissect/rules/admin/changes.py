@@ -33,7 +33,7 @@ class ConflictingConfig(BodyRule):
     refusable = True
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The keys of each resource."""
+        """Yield the keys of each resource."""
         for at, resource in enumerate(body.value.resources):
             seen: set[str] = set()
             for index, config in enumerate(resource.configs):
@@ -63,7 +63,7 @@ class OddDeleteOffset(BodyRule):
     on = (("DeleteRecords", REQUEST),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Each partition's offset."""
+        """Yield each partition's offset."""
         for _, partition, at in body.partitions("topics"):
             if partition.offset < -1:
                 yield body.violation(f"{at}.offset", "-1 or more", str(partition.offset))
@@ -72,7 +72,7 @@ class OddDeleteOffset(BodyRule):
 class BadElection(BodyRule):
     """The type of an election must be 0 or 1.
 
-    Preferred or unclean; brokers refuse others.
+    Preferred or unclean. Brokers refuse other types.
 
     Example: election_type 2.
 
@@ -89,6 +89,6 @@ class BadElection(BodyRule):
     overrides = ("BDY017", "BDY031")
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The field."""
+        """Yield the field."""
         if body.value.election_type not in (0, 1):
             yield body.violation("election_type", "0 or 1", str(body.value.election_type))

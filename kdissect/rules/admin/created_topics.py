@@ -29,7 +29,7 @@ class CollidingTopicNames(BodyRule):
     refusable = True
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Names within the request."""
+        """Yield names within the request."""
         seen: dict[str, str] = {}
         for index, topic in enumerate(body.value.topics):
             plain = str(topic.name).replace(".", "_")
@@ -44,8 +44,8 @@ class NoPartitions(BodyRule):
     """A topic must not be created with no partitions or no replicas.
 
     Apache Kafka answers INVALID_PARTITIONS or INVALID_REPLICATION_FACTOR. -1 asks for the broker's default,
-    and stands beside assignments. The client passes on what its application asked for: wrong is a broker
-    that accepts it.
+    and appears together with assignments. The client passes on what its application asked for: wrong is a
+    broker that accepts it.
 
     Example: num_partitions 0, answered with error 0.
 
@@ -61,7 +61,7 @@ class NoPartitions(BodyRule):
     refusable = True
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Both counts of each topic."""
+        """Yield both counts of each topic."""
         for index, topic in enumerate(body.value.topics):
             for name in ("num_partitions", "replication_factor"):
                 asked = getattr(topic, name)

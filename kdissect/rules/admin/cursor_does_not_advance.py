@@ -30,7 +30,7 @@ class CursorDoesNotAdvance(BodyRule):
     on = (("DescribeTopicPartitions", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Both cursors."""
+        """Yield both cursors."""
         asked, after = body.other(), body.value.next_cursor
         before = getattr(asked, "cursor", None)
         if before is None or after is None:
@@ -41,6 +41,6 @@ class CursorDoesNotAdvance(BodyRule):
 
 
 def _place(cursor: Any) -> tuple[bytes, int]:
-    """Where a cursor stands. A name that is not UTF-8 comes as bytes."""
+    """Return where a cursor stands. A name that is not UTF-8 comes as bytes."""
     name = cursor.topic_name
     return (name.encode() if isinstance(name, str) else bytes(name)), cursor.partition_index

@@ -13,7 +13,8 @@ _ENVELOPE = 58
 class NestedEnvelope(BodyRule):
     """An envelope must not hold an envelope.
 
-    Brokers forward requests of clients to the controller in envelopes; the controller refuses nested ones.
+    Brokers forward requests of clients to the controller in envelopes. The controller refuses nested
+    envelopes.
 
     Example: request_data that begins with API key 58.
 
@@ -28,6 +29,6 @@ class NestedEnvelope(BodyRule):
     on = (("Envelope", REQUEST),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The API key of the request inside."""
+        """Yield the API key of the request inside."""
         if int.from_bytes(body.value.request_data[:2]) == _ENVELOPE and len(body.value.request_data) >= 2:
             yield body.violation("request_data", "a request that can be forwarded", "an envelope")

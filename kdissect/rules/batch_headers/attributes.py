@@ -16,7 +16,8 @@ _RESERVED = (0xF8, 0xF0, 0xFF80)
 class UnknownCodec(BatchRule):
     """The codec of a batch must be one that its magic has.
 
-    0 none, 1 gzip, 2 snappy, 3 lz4, and from magic 2 on 4 zstd. Brokers and consumers fail to read others.
+    0 none, 1 gzip, 2 snappy, 3 lz4, and from magic 2 on 4 zstd. Brokers and consumers cannot read other
+    values.
 
     Example: codec 6.
 
@@ -33,7 +34,7 @@ class UnknownCodec(BatchRule):
     guard = BatchFact.UNKNOWN_CODEC
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """The codec, against those of the magic."""
+        """Yield the codec, against the codecs of the magic."""
         most = Codec.ZSTD if batch.is_current else Codec.LZ4
         if batch.batch.codec > most:
             yield batch.violation(
@@ -59,7 +60,7 @@ class ReservedBits(BatchRule):
     guard = BatchFact.RESERVED_BITS
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Bits without a meaning."""
+        """Yield bits without a meaning."""
         reserved = _RESERVED[batch.batch.magic]
         if batch.batch.attributes & reserved:
             yield batch.violation(

@@ -35,7 +35,7 @@ class ProducedAppendTime(BatchRule):
     guard = BatchFact.APPEND_TIME
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Bit 3 of produced batches."""
+        """Yield the bit 3 of produced batches."""
         if batch.batch.is_log_append_time:
             yield batch.violation(
                 "attributes", "create time", f"{batch.batch.attributes & 0xFFFF:#06x}, log append time"
@@ -66,7 +66,7 @@ class ProducedControlBatch(BatchRule):
     guard = BatchFact.CONTROL
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Bit 5 of produced batches."""
+        """Yield the bit 5 of produced batches."""
         if batch.batch.is_control:
             yield batch.violation("attributes", "no control batch", f"{batch.batch.attributes & 0xFFFF:#06x}")
 
@@ -92,7 +92,7 @@ class ProducedDeleteHorizon(BatchRule):
     guard = BatchFact.DELETE_HORIZON
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Bit 6 of produced batches."""
+        """Yield the bit 6 of produced batches."""
         if batch.batch.delete_horizon_ms is not None:
             yield batch.violation(
                 "attributes", "no delete horizon", f"{batch.batch.attributes & 0xFFFF:#06x}"
@@ -102,8 +102,8 @@ class ProducedDeleteHorizon(BatchRule):
 class TransactionalWithoutProducer(BatchRule):
     """A transactional batch must have a producer id, and its request a transactional id.
 
-    Without them nothing can end the transaction. Brokers answer TRANSACTIONAL_ID_AUTHORIZATION_FAILED to a
-    request without a transactional id.
+    Without them the producer cannot end the transaction. Brokers answer
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED to a request without a transactional id.
 
     Example: attributes 0x0010 with producer id -1.
 
@@ -119,7 +119,7 @@ class TransactionalWithoutProducer(BatchRule):
     guard = BatchFact.TRANSACTIONAL
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Transactional batches in a Produce."""
+        """Yield the transactional batches in a Produce."""
         if not batch.batch.is_transactional:
             return
         if batch.batch.producer_id == NO_PRODUCER_ID:

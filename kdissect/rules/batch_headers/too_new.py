@@ -37,7 +37,7 @@ class OldMagicProduced(BatchRule):
     guard = BatchFact.OTHER_MAGIC
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """The first batch of each partition."""
+        """Yield the first batch of each partition."""
         if (
             batch.records.is_produce
             and batch.version >= _MAGIC_2_FROM
@@ -51,7 +51,7 @@ class NewMagicProduced(BatchRule):
     """Produce v0 and v1 should carry magic 0, v2 no more than magic 1.
 
     Version 2 came with magic 1 and version 3 with magic 2, so that brokers know what clients can read.
-    Apache Kafka takes and converts them; other and older brokers may not know the format.
+    Apache Kafka takes and converts them. Other and older brokers may not know the format.
 
     Example: a batch of magic 2 in Produce v2.
 
@@ -69,7 +69,7 @@ class NewMagicProduced(BatchRule):
     guard = BatchFact.OTHER_MAGIC
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """The magic of batches in versions before 3."""
+        """Yield the magic of batches in versions before 3."""
         most = (0, 0, 1)[batch.version] if batch.version < _MAGIC_2_FROM else CURRENT_MAGIC
         if batch.batch.magic > most:
             yield batch.violation("magic", f"{most} at most", batch.batch.magic)
@@ -95,7 +95,7 @@ class NewMagicFetched(BatchRule):
     guard = BatchFact.OTHER_MAGIC
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """The magic of what clients fetched."""
+        """Yield the magic of what clients fetched."""
         if batch.body.api.name != "Fetch" or batch.version > _MAGIC_1_UNTIL:
             return
         most = 0 if batch.version <= _MAGIC_0_UNTIL else 1
@@ -107,7 +107,7 @@ class NewMagicFetched(BatchRule):
 class SeveralBatches(BatchRule):
     """A partition in Produce v3 and later must hold one record batch only.
 
-    Brokers answer INVALID_RECORD. Sequence numbers and offsets are given for one batch.
+    Brokers answer INVALID_RECORD. Sequence numbers and offsets apply to one batch.
 
     Example: two batches, one behind the other.
 
@@ -126,7 +126,7 @@ class SeveralBatches(BatchRule):
     guard = BatchFact.BEHIND_ANOTHER
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """The second batch of a partition."""
+        """Yield the second batch of a partition."""
         if batch.version >= _MAGIC_2_FROM and batch.index == 1:
             yield batch.violation(
                 "base_offset", "one batch", plural(len(batch.records.found.found.batches), "batch", "batches")
@@ -152,7 +152,7 @@ class ZstdProducedTooEarly(BatchRule):
     guard = BatchFact.EARLY_ZSTD
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """The codec of batches in versions before 7."""
+        """Yield the codec of batches in versions before 7."""
         if batch.version < _PRODUCE_ZSTD and batch.batch.codec == Codec.ZSTD:
             yield batch.violation("attributes", f"zstd from Produce v{_PRODUCE_ZSTD} on", f"v{batch.version}")
 
@@ -161,7 +161,7 @@ class ZstdFetchedTooEarly(BatchRule):
     """Fetch before v10 should not be answered with zstd.
 
     Clients of these versions may not know it. Brokers from 2.1 to 3.9 answer UNSUPPORTED_COMPRESSION_TYPE
-    instead; those since 4.0 give it from v4 on, as all their clients know it.
+    instead. Brokers since 4.0 give it from v4 on, as all their clients know it.
 
     Example: codec 4 in Fetch v9.
 
@@ -179,6 +179,6 @@ class ZstdFetchedTooEarly(BatchRule):
     guard = BatchFact.EARLY_ZSTD
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """The codec of batches in versions before 10."""
+        """Yield the codec of batches in versions before 10."""
         if batch.body.api.name == "Fetch" and batch.version < _FETCH_ZSTD and batch.batch.codec == Codec.ZSTD:
             yield batch.violation("attributes", f"zstd from Fetch v{_FETCH_ZSTD} on", f"v{batch.version}")

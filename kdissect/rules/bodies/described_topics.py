@@ -1,4 +1,4 @@
-"""Rules: names and ids of topics that a broker describes without being asked for each."""
+"""Rules: names and ids of topics that a broker describes without a request for each."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _WITH_IDS = (
     "AlterShareGroupOffsets", "ConsumerGroupDescribe", "DeleteShareGroupOffsets", "DescribeTopicPartitions",
     "ShareFetch", "ShareGroupDescribe",
 )  # fmt: skip
-# Those whose topics are not all in the request: PAI008 and PAI009 judge the names of the others.
+# APIs whose topics are not all in the request: PAI008 and PAI009 judge the names for other APIs.
 _WITH_NAMES = (
     "ConsumerGroupDescribe", "ControlledShutdown", "DescribeLogDirs", "DescribeShareGroupOffsets",
     "DescribeTopicPartitions", "Metadata", "ShareGroupDescribe", "StreamsGroupDescribe",
@@ -48,7 +48,7 @@ class ImpossibleTopicName(BodyRule):
     on = tuple((name, RESPONSE) for name in _WITH_NAMES)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Each name of a topic, of structs without an error."""
+        """Yield each name of a topic, of structs without an error."""
         for path, _, text in _of_topics(body.value, "topicName", ""):
             if isinstance(text, str) and (not _LEGAL.fullmatch(text) or text in (".", "..")):
                 yield body.violation(path, "the name of a topic", repr(text))
@@ -57,8 +57,8 @@ class ImpossibleTopicName(BodyRule):
 class DescribedWithoutId(BodyRule):
     """A broker must describe a topic with its id.
 
-    The APIs of this rule came after topic ids. Zero stands beside an error of the topic or of one of its
-    partitions.
+    The APIs of this rule came after topic ids. Zero is legal if the topic or one of its partitions has an
+    error.
 
     Example: ConsumerGroupDescribe with an assignment of the zero id.
 
@@ -75,14 +75,14 @@ class DescribedWithoutId(BodyRule):
     guard = (TopicId(frozenset({NO_TOPIC_ID})),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Each id of a topic, of structs without an error."""
+        """Yield each id of a topic, of structs without an error."""
         for path, of, topic_id in _of_topics(body.value, "topicId", ""):
             if topic_id == NO_TOPIC_ID and not _has_error(of):
                 yield body.violation(path, "the id of the topic", "zero")
 
 
 def _of_topics(value: Value, entity: str, at: str) -> Iterator[tuple[str, Value, Any]]:
-    """Path, struct and value of each field of an entity; structs with an error are left out."""
+    """Yield path, struct and value of an entity's fields, without structs that have an error."""
     if sent(value, "error_code", 0):
         return
     for field, name, item in present(value):
@@ -100,6 +100,6 @@ def _of_topics(value: Value, entity: str, at: str) -> Iterator[tuple[str, Value,
 
 
 def _has_error(value: Value) -> bool:
-    """Whether an error stands in a struct below."""
+    """Return whether there is an error in a struct below."""
     rows = (row for _, item in items(value) if isinstance(item, list) for row in item)
     return any(sent(row, "error_code", 0) for row in rows if isinstance(row, Value))

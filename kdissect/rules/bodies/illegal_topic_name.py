@@ -31,7 +31,7 @@ class IllegalTopicName(BodyRule):
     refusable = True
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Names of the topics to create."""
+        """Yield names of the topics to create."""
         for index, topic in enumerate(body.value.topics):
             if (
                 not isinstance(topic.name, str)

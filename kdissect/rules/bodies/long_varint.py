@@ -1,4 +1,4 @@
-"""BDY007: A varint should take as few bytes as it can."""
+"""BDY007: A varint should take the smallest possible number of bytes."""
 
 from collections.abc import Iterator
 
@@ -12,9 +12,9 @@ from kdissect.rules.views.body_view import Body
 
 
 class LongVarint(NodeRule):
-    """A varint should take as few bytes as it can.
+    """A varint should take the smallest possible number of bytes.
 
-    A longer form has the same value; every reader accepts it.
+    A longer form has the same value. Every reader accepts it.
 
     Example: `81 00` for 1.
 
@@ -31,6 +31,6 @@ class LongVarint(NodeRule):
     guard = NOT_CANONICAL
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
-        """The last byte of a varint of several."""
+        """Yield the last byte of a varint with several bytes."""
         if node.end - node.start > 1 and not body.data[node.end - 1]:
             yield Violation("the shortest form", body.data[node.start : node.end].hex(" "))

@@ -18,7 +18,7 @@ class NegativeThrottle(NodeRule):
 
     Example: throttle_time_ms -1.
 
-    What to do: send 0 where nothing is throttled.
+    What to do: send 0 if the client is not throttled.
     """
 
     code = "BDY023"
@@ -29,7 +29,7 @@ class NegativeThrottle(NodeRule):
     guard = (Below(("throttle_time_ms",), 0),)
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
-        """The field of every response."""
+        """Yield the field of every response."""
         if node.value is not None and node.value < 0:
             yield Violation("0 or more", str(node.value))
 

@@ -60,6 +60,6 @@ class RepeatedPartition(BodyRule):
     guard = (Fact.REPEATS,)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Partitions by topic, and by transaction where there are several."""
+        """Yield partitions by topic, and by transaction if there are several."""
         for entry in asked_twice(body):
             yield body.violation(entry.path, "each partition once", f"partition {entry.key[-1]} again")

@@ -15,7 +15,7 @@ _SIDES = {"Request": REQUEST, "Response": RESPONSE}
 
 
 def _related() -> tuple[tuple[str, str], ...]:
-    """The bodies that have fields with a relation."""
+    """Return the bodies that have fields with a relation."""
     return tuple(
         (message.removesuffix(ending), side)
         for message in domains().relations
@@ -57,7 +57,7 @@ class RelatedFields(BodyRule):
     on = _related()
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Each struct without an error."""
+        """Yield each struct without an error."""
         other = body.other()
         if body.side == REQUEST and (other is None or sent(other, "error_code", 0)):
             return
@@ -74,7 +74,7 @@ class RelatedFields(BodyRule):
 
 
 def _at_odds(relation: Relation, one: Any, other: Any) -> tuple[str, str] | None:
-    """What was expected and seen, if two values do not go together."""
+    """Return the expected and seen values, if two values do not fit each other."""
     if relation.is_order:
         return (f"{other} or less, {relation.other}", str(one)) if one > other >= 0 else None
     numbers = one if isinstance(one, list) else [one]

@@ -16,7 +16,7 @@ _LIMIT = 0x7FFF  # the length of a classic string is an int16
 class NotUtf8(NodeRule):
     """A string must be valid UTF-8.
 
-    Java readers put replacement characters, so that a name is another one afterwards; others refuse.
+    Java readers put replacement characters, so that a name is different afterwards. Other readers refuse.
 
     Example: a topic name with the byte `ff`.
 
@@ -31,7 +31,7 @@ class NotUtf8(NodeRule):
     guard = NOT_CANONICAL
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
-        """Strings that decoded to bytes."""
+        """Yield strings that decoded to bytes."""
         if isinstance(node.value, bytes):
             is_near = body.exchange.is_near_secrets
             seen = (
@@ -59,7 +59,7 @@ class StringTooLong(NodeRule):
     guard = NOT_CANONICAL
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
-        """Bytes of the content."""
+        """Yield bytes of the content."""
         content = node.children[-1] if node.children else node
         if content.end - content.start > _LIMIT:
             yield Violation(f"at most {_LIMIT} bytes", plural(content.end - content.start, "byte"))

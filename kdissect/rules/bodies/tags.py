@@ -22,7 +22,7 @@ class TagOrder(NodeRule):
 
     Example: tag 1 before tag 0.
 
-    What to do: sort tags when writing, unknown ones included.
+    What to do: sort tags when writing, including unknown tags.
     """
 
     code = "BDY008"
@@ -35,7 +35,7 @@ class TagOrder(NodeRule):
     guard = NOT_CANONICAL
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
-        """Each tag against the one before."""
+        """Yield each tag against the one before."""
         tags = [child.value for child in node.children if child.type == "tag"]
         if any(later < earlier for earlier, later in pairwise(tags)):
             yield Violation("ascending tags", f"tags {', '.join(map(str, tags))}")
@@ -58,7 +58,7 @@ class DuplicateTag(NodeRule):
     guard = NOT_CANONICAL
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
-        """The tags of a section."""
+        """Yield the tags of a section."""
         tags = [child.value for child in node.children if child.type == "tag"]
         twice = sorted({tag for tag in tags if tags.count(tag) > 1}) if len(tags) > 1 else []
         if twice:
@@ -66,7 +66,7 @@ class DuplicateTag(NodeRule):
 
 
 def is_unknown(tag: Node) -> bool:
-    """Whether a tag was skipped: its content is plain bytes, no field of the schema."""
+    """Return whether a tag was skipped: its content is plain bytes, no field of the schema."""
     return tag.type == "tag" and bool(tag.children) and tag.children[-1].field is None
 
 
@@ -77,7 +77,7 @@ class UnknownTag(NodeRule):
 
     Example: tag 10001 of a vendor.
 
-    What to do: nothing; update kdissect if the traffic is newer than its schema.
+    What to do: update kdissect if the traffic is newer than its schema.
     """
 
     code = "BDY010"
@@ -90,7 +90,7 @@ class UnknownTag(NodeRule):
     guard = NOT_CANONICAL
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
-        """Tags that were skipped."""
+        """Yield tags that were skipped."""
         known = all_tags(body.message)
         for child in node.children:
             if is_unknown(child) and child.value not in known:
@@ -101,7 +101,7 @@ class UnknownTag(NodeRule):
 
 @lru_cache(maxsize=512)  # two messages of each API
 def all_tags(message: Message) -> frozenset[int]:
-    """Every tag number that some version of a message has, in whatever struct."""
+    """Return every tag number that some version of a message has, in whatever struct."""
     found: set[int] = set()
     stack = [message.root]
     while stack:
@@ -134,7 +134,7 @@ class TagOfOtherVersion(NodeRule):
     guard = NOT_CANONICAL
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
-        """Tags that were skipped although the message has them elsewhere."""
+        """Yield tags that were skipped although the message has them elsewhere."""
         known = all_tags(body.message)
         for child in node.children:
             if is_unknown(child) and child.value in known:
@@ -146,7 +146,7 @@ class TagOfOtherVersion(NodeRule):
 class TaggedDefault(NodeRule):
     """A tagged field that holds its default need not be sent.
 
-    A missing tag means the default; sending it costs bytes only.
+    A missing tag means the default. Sending it costs bytes only.
 
     Example: tag 0 (cluster_id) with null in a Fetch request.
 
@@ -163,7 +163,7 @@ class TaggedDefault(NodeRule):
     guard = NOT_CANONICAL
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
-        """Fields of plain types against their default."""
+        """Yield fields of plain types against their default."""
         for child in node.children:
             field = child.children[-1] if child.children else None
             if field is None or field.field is None or isinstance(field.field.type, Struct | Array):

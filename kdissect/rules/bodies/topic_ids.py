@@ -49,7 +49,7 @@ class ZeroTopicId(NodeRule):
     requests = _BY_ID
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
-        """Topic ids of requests that have no names."""
+        """Yield the topic ids of requests that have no names."""
         if node.value != NO_TOPIC_ID or not self.speaks_of(body.api.name, body.side, body.version):
             return
         if node.field is not None and node.field.entity == "topicId" and not _is_accepted(body):
@@ -57,7 +57,7 @@ class ZeroTopicId(NodeRule):
 
 
 def _is_accepted(body: Body) -> bool:
-    """Whether the broker answered without any error code."""
+    """Return whether the broker answered without any error code."""
     exchange = body.exchange
     return exchange.response is not None and not exchange.response_summary().errors
 
@@ -77,15 +77,15 @@ class ReservedTopicId(NodeRule):
     severity = Severity.WARNING
     cites = ("org.apache.kafka.common.Uuid#METADATA_TOPIC_ID", "KIP-516 Proposed Changes")
     nodes = (pieces.UUID,)
-    overrides = ("REC041", "REC042")  # records of another topic are none of the controllers' log
+    overrides = ("REC041", "REC042")  # records of another topic do not belong to the controllers' log
     guard = (TopicId(frozenset({METADATA_TOPIC_ID})),)
 
     def speaks_of(self, api: str, side: str, version: int) -> bool:
-        """Those between clients and brokers."""
+        """Return those between clients and brokers."""
         return api in _CLIENT_APIS
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
-        """Topic ids in APIs between clients and brokers."""
+        """Yield the topic ids in APIs between clients and brokers."""
         if node.value != METADATA_TOPIC_ID or not self.speaks_of(body.api.name, body.side, body.version):
             return
         if node.field is not None and node.field.entity == "topicId":

@@ -33,14 +33,16 @@ class BodyTooShort(UndecodableRule):
     expected = "every field of the version"
 
     def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
-        """The place where the bytes end."""
+        """Yield the place where the bytes end."""
         found = _left_out(body, error) if error.kind is FaultKind.LENGTH else error
         if found is not None:
             yield body.undecodable(found, self.expected)
 
 
 def _left_out(body: Body, error: DecodeError) -> DecodeError | None:
-    """The field that is left out of the last element, where that and not a count too large is the cause."""
+    """Return the field that is left out of the last element, where that and not a count too large is the
+    cause.
+    """
     found = locate(body.message, body.version, body.data, body.offset, trust_counts=True)
     if found is None or found.kind is not FaultKind.SHORT or found.offset < len(body.data):
         return None
@@ -55,7 +57,7 @@ def _left_out(body: Body, error: DecodeError) -> DecodeError | None:
 
 
 def _first_field(body: Body, array: Node) -> str:
-    """The name of the field that an element of an array begins with."""
+    """Return the name of the field that an element of an array begins with."""
     kind = array.field.type if array.field is not None else None
     element = kind.element if isinstance(kind, Array) else None
     fields = Layout(body.message, body.version).plain_fields(element) if isinstance(element, Struct) else ()
@@ -65,7 +67,7 @@ def _first_field(body: Body, array: Node) -> str:
 class LengthBeyondFrame(UndecodableRule):
     """A length or count must not exceed the bytes left.
 
-    A string, bytes field or array says it is longer than the rest of the frame. Readers that allocate first
+    A string, bytes field or array says it is longer than the remaining frame. Readers that allocate first
     and read later run out of memory; Apache Kafka refuses.
 
     Example: a count of 1,000,000 in a frame with 40 bytes left.
@@ -143,7 +145,7 @@ class VarintTooLong(UndecodableRule):
 class TagSizeMismatch(UndecodableRule):
     """A tagged field must take exactly the bytes its size says.
 
-    The size lets readers skip tags they do not know; one that is wrong moves everything behind it.
+    The size lets readers skip tags they do not know. A wrong size moves everything after it.
 
     Example: a tagged int32 with size 5.
 

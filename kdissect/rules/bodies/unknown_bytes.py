@@ -17,7 +17,7 @@ from kdissect.schema.error_codes import error
 class OddBoolean(NodeRule):
     """A boolean should be 0 or 1.
 
-    Readers take any other byte for true; writers that copy memory show it.
+    Readers take any other byte for true. Writers that copy memory show it.
 
     Example: `02` in a boolean.
 
@@ -32,7 +32,7 @@ class OddBoolean(NodeRule):
     guard = NOT_CANONICAL
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
-        """The byte."""
+        """Yield the byte."""
         byte = body.data[node.start]
         if byte > 1:
             yield Violation("00 or 01", f"{byte:02x}")
@@ -56,7 +56,7 @@ class OddMarker(NodeRule):
     guard = NOT_CANONICAL
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
-        """The marker's value."""
+        """Yield the marker's value."""
         allowed = (0, 1) if node.type == "uvarint" else (-1, 1)
         if node.value not in allowed:
             yield Violation(f"{allowed[0]} or {allowed[1]}", str(node.value))
@@ -83,7 +83,7 @@ class UnknownEnumValue(NodeRule):
     guard = (Fact.UNKNOWN_VALUE,)
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
-        """The value against the table of enumerations."""
+        """Yield the value against the table of enumerations."""
         if node.field is None or node.field.enum is None:
             return
         known = enumeration(node.field.enum)
@@ -116,7 +116,7 @@ class UnknownErrorCode(NodeRule):
     guard = (Fact.UNKNOWN_ERROR,)
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
-        """The code against the table of errors."""
+        """Yield the code against the table of errors."""
         if isinstance(node.value, int) and node.value >= 0 and error(node.value) is None:
             yield Violation("a code of this schema", f"error code {node.value}")
 
@@ -140,7 +140,7 @@ class ImpossibleCode(NodeRule):
     guard = (Fact.UNKNOWN_ERROR, Fact.UNKNOWN_VALUE)
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:
-        """The number against what the tables have below 0."""
+        """Yield the number against what the tables have below 0."""
         field, number = node.field, node.value
         if field is None or not isinstance(number, int) or number >= 0:
             return

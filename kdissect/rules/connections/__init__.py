@@ -1,1 +1,1 @@
-"""Rules about connections that came to nothing."""
+"""Rules about failed connections."""

@@ -32,7 +32,7 @@ class BadAckBatches(BodyRule):
     guard = (Longer(("acknowledgement_batches",), 0),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Each batch of each partition."""
+        """Yield each batch of each partition."""
         for _, partition, path in body.partitions("topics"):
             last = -1
             for index, batch in enumerate(partition.acknowledgement_batches):
@@ -73,12 +73,12 @@ class RenewTooEarly(BodyRule):
     guard = (Longer(("acknowledgement_batches",), 0),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Type 4 where the request does not say it renews."""
+        """Yield the type 4 where the request does not say it renews."""
         if getattr(body.value, "is_renew_ack", False):
             return
         for _, partition, path in body.partitions("topics"):
             for index, batch in enumerate(partition.acknowledgement_batches):
                 if _RENEW in batch.acknowledge_types:
                     yield body.violation(
-                        f"{path}.acknowledgement_batches[{index}]", "is_renew_ack beside type 4", "type 4"
+                        f"{path}.acknowledgement_batches[{index}]", "is_renew_ack with type 4", "type 4"
                     )

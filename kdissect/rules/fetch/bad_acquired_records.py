@@ -27,7 +27,7 @@ class BadAcquiredRecords(BodyRule):
     guard = (Longer(("acquired_records",), 0),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The ranges of each partition."""
+        """Yield the ranges of each partition."""
         for _, partition, at in body.partitions("responses"):
             last = -1
             for number, held in enumerate(partition.acquired_records):
@@ -44,9 +44,8 @@ class BadAcquiredRecords(BodyRule):
 class AcquiredNotCarried(BodyRule):
     """Acquired records should be in the answer.
 
-    A member is given what the answer carries. What it is not sent it cannot process, and it is held for the
-    member until its lock ends. Offsets that are gone by compaction may lie between the records, not behind
-    them.
+    A member receives the records in the response. It cannot process missing records, and their lock blocks
+    other members until it ends. Offsets that compaction removed may lie between the records, not after them.
 
     Example: offsets 0 to 9 acquired, and records up to 4.
 
@@ -62,7 +61,7 @@ class AcquiredNotCarried(BodyRule):
     guard = (Longer(("acquired_records",), 0),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The last offset acquired against the last one carried, of each partition."""
+        """Yield the last offset acquired against the last one carried, of each partition."""
         if body.exchange.connection.logged is not None:
             return  # its records are not known
         carried = {

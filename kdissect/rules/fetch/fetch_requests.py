@@ -14,7 +14,7 @@ from kdissect.schema.types import NO_UPPER_BOUND, Versions
 class IncrementWithoutSession(BodyRule):
     """An incremental fetch must name a session.
 
-    Epochs above 0 continue a session; session id 0 means there is none. Brokers answer
+    Epochs above 0 continue a session. Session id 0 means there is none. Brokers answer
     FETCH_SESSION_ID_NOT_FOUND or INVALID_FETCH_SESSION_EPOCH.
 
     Example: session_id 0 and session_epoch 3.
@@ -32,7 +32,7 @@ class IncrementWithoutSession(BodyRule):
     guard = (All((Among((".session_id",), frozenset({0})), Above((".session_epoch",), 0))),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Id and epoch."""
+        """Yield the id and epoch."""
         if body.value.session_id == 0 and body.value.session_epoch > 0:
             yield body.violation("session_epoch", "0 or -1 with session id 0", str(body.value.session_epoch))
 
@@ -57,7 +57,7 @@ class ForgottenInFullFetch(BodyRule):
     guard = (All((Longer((".forgotten_topics_data",), 0), Below((".session_epoch",), 1))),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The list beside the epoch."""
+        """Yield the list next to the epoch."""
         if body.value.session_epoch <= 0 and body.value.forgotten_topics_data:
             yield body.violation(
                 "forgotten_topics_data",
@@ -90,7 +90,7 @@ class OddLimits(BodyRule):
     )
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Limits of the request and of each partition."""
+        """Yield limits for the request and for each partition."""
         least, most = body.value.min_bytes, getattr(body.value, "max_bytes", None)
         if least < 0:
             yield body.violation("min_bytes", "0 or more", str(least))

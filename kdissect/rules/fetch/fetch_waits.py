@@ -18,11 +18,12 @@ _HAS_ERROR_CODE = 7  # the Fetch version that brought an error code for the whol
 class LateFetch(BodyRule):
     """A fetch should be answered within max_wait_ms.
 
-    The broker waits for min_bytes at most that long. A second of slack is given for the network and quotas.
+    The broker waits for min_bytes at most that long. The rule allows a second of slack for the network and
+    quotas.
 
     Example: max_wait_ms 500, answered after 3 s.
 
-    What to do: look at the broker's load; clients may time out.
+    What to do: look at the broker's load. Clients may time out.
     """
 
     code = "FET007"
@@ -38,7 +39,7 @@ class LateFetch(BodyRule):
     guard = (LaterThan(".max_wait_ms", _SLACK_NS),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Latency against the request's wait, without a throttle."""
+        """Yield the latency against the request's wait, without a throttle."""
         asked, latency = body.other(), body.exchange.latency_ns
         if asked is None or latency is None or getattr(body.value, "throttle_time_ms", None):
             return
@@ -53,8 +54,8 @@ class EarlyFetch(BodyRule):
 
     Clients that ask again at once make such a broker busy for nothing: often enough, that is a warning. An
     error, a preferred replica, a diverging epoch, a session being closed or partitions of an incremental
-    session are reasons to answer at once; so is an answer without any partition up to v6, which has no other
-    way to tell an error of all.
+    session are reasons to answer at once. So is an answer without any partition up to v6, which has no other
+    way to report an error for all partitions.
 
     Example: min_bytes 1, max_wait_ms 500, an empty answer after 1 ms.
 
@@ -71,7 +72,8 @@ class EarlyFetch(BodyRule):
     cites = ("spec/000 Fetch API",)
     on = (("Fetch", RESPONSE),)
     once = Once.PARTY
-    # Apache Kafka gives none in the captures here; a broker that does not wait gave 4,428 in half a second.
+    # Apache Kafka returns none in the captures here. A broker that does not wait returned 4,428 in half a
+    # second.
     rises = Rise(100, 10)
     guard = (
         All(
@@ -86,7 +88,7 @@ class EarlyFetch(BodyRule):
     )
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Bytes and latency of a full, sessionless fetch."""
+        """Yield bytes and latency of a full, sessionless fetch."""
         asked, latency = body.other(), body.exchange.latency_ns
         if asked is None or latency is None or not asked.topics or getattr(asked, "session_id", None):
             return
@@ -94,7 +96,7 @@ class EarlyFetch(BodyRule):
             return
         partitions = [p for topic in body.value.responses for p in topic.partitions]
         if not partitions and body.version < _HAS_ERROR_CODE:
-            return  # how these versions tell an error of the whole request
+            return  # these versions report an error of the whole request in this form
         if any(_has_reason(partition) for partition in partitions):
             return
         held = sum(len(partition.records or b"") for partition in partitions)

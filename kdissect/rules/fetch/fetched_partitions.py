@@ -33,7 +33,7 @@ class NegativeFetchOffset(BodyRule):
     guard = (Below(("fetch_offset",), 0),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Each partition of the request."""
+        """Yield each partition of the request."""
         for _, partition, at in body.partitions("topics"):
             if partition.fetch_offset < 0:
                 yield body.violation(f"{at}.fetch_offset", "0 or more", str(partition.fetch_offset))
@@ -60,7 +60,7 @@ class NoLockTime(BodyRule):
     guard = (Below((".acquisition_lock_timeout_ms",), 1),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The time, where records were acquired."""
+        """Yield the time, where records were acquired."""
         answer = body.value
         time_ms = answer.acquisition_lock_timeout_ms
         has_records = any(row.acquired_records for _, row, _ in body.partitions("responses"))
@@ -69,14 +69,14 @@ class NoLockTime(BodyRule):
 
 
 class OnlyPartOfMessage(BodyRule):
-    """A fetch up to v2 should ask for at least as many bytes as the largest message or batch has.
+    """A fetch up to v2 should ask for at least the bytes of the largest message or batch.
 
     Brokers cut the records at the size asked for. From v3 on they send the first batch whole. A client that
     gets a part alone can read nothing: it fails, asks for the same again, or for more. What Apache Kafka
     sends behind records that an old format has no place for, such as ends of transactions, is left out: it
     has offset -1, and is longer than the answer on purpose.
 
-    Example: max_bytes 1024, and 1024 bytes of a batch of 8 kB.
+    Example: max_bytes 1024, and 1024 bytes from a batch of 8 kB.
 
     What to do: raise the limit of the partition (fetch.message.max.bytes), or use v3 or later.
     """
@@ -92,7 +92,7 @@ class OnlyPartOfMessage(BodyRule):
     versions = Versions(0, 2)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The size of the first message of each partition."""
+        """Yield the size of each partition's first message."""
         for _, partition, at in body.partitions("responses"):
             records = bytes((partition.records or b"")[:_HEAD])
             size = _HEAD + int.from_bytes(records[8:], signed=True)
@@ -106,7 +106,7 @@ class OnlyPartOfMessage(BodyRule):
 class RecordsWithoutHighWatermark(BodyRule):
     """Records must come with the high watermark of their partition.
 
-    -1 stands beside an error, where the broker does not know it. A consumer counts its lag by it. Fetches of
+    -1 is legal with an error, if the broker does not know it. A consumer counts its lag by it. Fetches of
     replicas are left out: the leader of a quorum does not know it at first.
 
     Example: error code 0, records, and high_watermark -1.
@@ -125,7 +125,7 @@ class RecordsWithoutHighWatermark(BodyRule):
     guard = (All((Below(("high_watermark",), 0), Longer(("records",), 0))),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Partitions with records and no error, where a consumer asked."""
+        """Yield partitions with records and no error, where a consumer asked."""
         asked = body.other()
         replica = getattr(asked, "replica_state", asked)  # a tag from v15 on, which consumers do not send
         if asked is None or getattr(replica, "replica_id", _CONSUMER) != _CONSUMER:
@@ -133,4 +133,4 @@ class RecordsWithoutHighWatermark(BodyRule):
         for _, partition, at in body.partitions("responses"):
             high = partition.high_watermark
             if high < 0 and partition.records and not partition.error_code:
-                yield body.violation(f"{at}.high_watermark", "0 or more beside records", str(high))
+                yield body.violation(f"{at}.high_watermark", "0 or more with records", str(high))

@@ -35,7 +35,7 @@ class OffsetsOutOfOrder(BodyRule):
     )
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The offsets of each partition without an error."""
+        """Yield the offsets of each partition without an error."""
         for _, partition, at in body.partitions("responses"):
             if partition.error_code:
                 continue
@@ -71,7 +71,7 @@ class AbortedOutOfOrder(BodyRule):
     guard = (Longer(("aborted_transactions",), 1),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The list of each partition."""
+        """Yield the list of each partition."""
         for _, partition, at in body.partitions("responses"):
             firsts = [item.first_offset for item in partition.aborted_transactions or ()]
             if firsts != sorted(firsts):

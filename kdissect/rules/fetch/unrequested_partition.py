@@ -18,7 +18,7 @@ class UnrequestedPartition(BodyRule):
 
     Example: partition 0 asked for, partition 1 answered.
 
-    What to do: answer what was asked.
+    What to do: return the requested partitions.
     """
 
     code = "FET004"
@@ -34,7 +34,7 @@ class UnrequestedPartition(BodyRule):
     guard = (All((Fact.OTHER_RESULTS, InRequest(Not(Above((".session_epoch",), 0))))),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Answered partitions that a full fetch did not name, and those that it named in vain."""
+        """Yield response partitions that a full fetch did not name, and partitions that it named in vain."""
         found = held(body)
         if found is None:
             return

@@ -21,7 +21,8 @@ from kdissect.session.exchange import Exchange, ExchangeKind
 _REQUEST_MOST = 100 << 20  # socket.request.max.bytes (SocketServerConfigs)
 _SASL_MOST = 512 << 10  # sasl.server.max.receive.size (BrokerSecurityConfigs)
 _SASL_APIS = (17, 36)  # SaslHandshake, SaslAuthenticate
-_MIN_REQUEST, _MIN_RESPONSE = 8, 4  # header v0: key, version, correlation id; correlation id
+# header v0: key, version and correlation id in a request, correlation id in a response
+_MIN_REQUEST, _MIN_RESPONSE = 8, 4
 _TOO_LARGE = {SIZE_PREFIX: "the size counts its own 4 bytes", 1: "the size is 1 too large"}
 
 
@@ -44,7 +45,7 @@ class BadFrameSize(ConnectionRule):
     needs_start = True
 
     def check(self, view: ConnectionView) -> Iterator[Violation]:
-        """The first bad size of the connection; what follows it is guesswork."""
+        """Yield the first bad size of the connection, because later sizes are guesswork."""
         kinds = [a.kind for a in view.info.anomalies]
         if view.info.tcp is not None and view.info.tcp.gaps:
             return
@@ -82,7 +83,7 @@ class RequestTooLarge(ExchangeRule):
     guard = ExchangeFact.LARGE
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """Size of the request's frame."""
+        """Yield the size of the request's frame."""
         if exchange.request is not None and exchange.request.size > _REQUEST_MOST:
             yield Violation(
                 f"at most {_REQUEST_MOST} bytes", plural(exchange.request.size, "byte"), start=0, end=0
@@ -113,7 +114,7 @@ class SaslFrameTooLarge(ExchangeRule):
         return api_key is None or api_key in _SASL_APIS
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """Size of handshakes and tokens."""
+        """Yield the size of handshakes and tokens."""
         request = exchange.request
         if request is None or (
             exchange.kind is not ExchangeKind.SASL_TOKEN and exchange.api_key not in _SASL_APIS
@@ -127,12 +128,12 @@ class FrameTooShort(ExchangeRule):
     """A frame must hold at least the smallest header.
 
     A request begins with API key, version and correlation id (8 bytes), a response with a correlation id (4
-    bytes). Raw SASL tokens are exempt: they may be empty. spec/004 gives 4 bytes for both; shipped Kafka
+    bytes). Raw SASL tokens are exempt: they may be empty. spec/004 gives 4 bytes for both. Shipped Kafka
     needs 8 for requests.
 
     Example: a request of 3 bytes.
 
-    What to do: check where the size is computed; it counts the bytes behind itself.
+    What to do: check where the size is computed. It counts the bytes after itself.
     """
 
     code = "FRM004"
@@ -145,7 +146,7 @@ class FrameTooShort(ExchangeRule):
     guard = ExchangeFact.SHORT
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """Sizes of both frames."""
+        """Yield sizes of both frames."""
         if exchange.kind is ExchangeKind.SASL_TOKEN:
             return
         for side, frame, least in (
@@ -167,7 +168,7 @@ class FrameCutByClose(ConnectionRule):
 
     The end that sent the frame closed before the frame was complete, and no byte is missing from the
     capture: the receiver waits for bytes that never come, and drops what it has. Silent after a frame that
-    does not fit, which has its own finding: nobody knows that a frame begins there.
+    does not fit, which has its own finding: it is not certain that a frame begins there.
 
     Example: a size of 200, 90 bytes, FIN.
 
@@ -183,7 +184,7 @@ class FrameCutByClose(ConnectionRule):
     needs_whole = True
 
     def check(self, view: ConnectionView) -> Iterator[Violation]:
-        """The last frame, if it was cut by its own sender."""
+        """Yield the last frame, if it was cut by its own sender."""
         close = view.info.close
         if view.cut is None or close is None or close.how not in (CloseKind.FIN, CloseKind.RST):
             return
@@ -202,7 +203,7 @@ class FrameCutByClose(ConnectionRule):
 
 
 def _is_misread(view: ConnectionView, exchange: Exchange, sender: Who) -> bool:
-    """Whether nobody knows that a frame begins there, which another finding says: its header names an API or
+    """Return whether the frame may begin elsewhere, which another finding reports: its header names an API or
     version that the schema does not know, or the frame before it is wrong.
     """
     doubt = view.doubt
@@ -212,7 +213,7 @@ def _is_misread(view: ConnectionView, exchange: Exchange, sender: Who) -> bool:
 
 
 def _is_whole(exchange: Exchange, side: str) -> bool:
-    """Whether what came of a frame is one to its last byte."""
+    """Return whether what came of a frame is one to its last byte."""
     frame = exchange.request if side == REQUEST else exchange.response
     key, version = exchange.api_key, exchange.api_version
     if frame is None or key is None or version is None:
@@ -226,7 +227,7 @@ class SizeCountsItself(UndecodableRule):
     """A frame's size must not count itself.
 
     The int32 before each frame says how many bytes follow it. Here the body is whole, and the 4 bytes behind
-    it are the size of the next frame. From here on the receiver reads frames where none begin.
+    it are the size of the next frame. From here on the receiver reads frames at wrong positions.
 
     Example: a size of 34 before a request of 30 bytes.
 
@@ -240,17 +241,17 @@ class SizeCountsItself(UndecodableRule):
         "org.apache.kafka.common.network.NetworkReceive#readFrom",
     )
     kinds = frozenset({FaultKind.LEFT_OVER})
-    needs_whole = False  # the body fits; what is behind it may be passed over as no frame
+    needs_whole = False  # the body fits, but the bytes after it may be skipped because they are not a frame
 
     def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
-        """Four bytes behind the body that are a size."""
+        """Yield four bytes after the body that are a size."""
         end = len(body.data)
         following = int.from_bytes(body.data[body.end :], signed=True)
         least = _MIN_REQUEST if body.side == REQUEST else _MIN_RESPONSE
         if end - body.end == SIZE_PREFIX and least <= following <= _REQUEST_MOST:
             yield Violation(
                 f"a size of {body.end}",
-                f"{end}, 4 more: behind the body stands the size of the next frame, {following}",
+                f"{end}, 4 more: the size of the next frame follows the body, {following}",
                 start=body.end, end=end, side=body.side,
             )  # fmt: skip
 
@@ -258,9 +259,9 @@ class SizeCountsItself(UndecodableRule):
 class SizeOffByOne(ConnectionRule):
     """A frame's size must not be off by one.
 
-    The int32 before each frame says how many bytes follow it. Here one byte stands behind the body, or the
+    The int32 before each frame says how many bytes follow it. Here one byte follows the body, or the
     body lacks its last one, and what follows is no frame. With that byte moved to where it belongs the body
-    is whole, and a frame begins behind it. From here on the receiver reads one byte off: it waits for a
+    is whole, and a frame begins after it. From here on the receiver reads one byte off: it waits for a
     large frame that never comes, or closes the connection.
 
     Example: a size of 31 before a request of 30 bytes.
@@ -279,7 +280,7 @@ class SizeOffByOne(ConnectionRule):
     needs_start = True
 
     def check(self, view: ConnectionView) -> Iterator[Violation]:
-        """The first such frame; what follows it is read where no frame begins."""
+        """Yield the first such frame, because later frames are read from wrong positions."""
         found, tcp = view.misplaced_end, view.info.tcp
         if found is None or not found.stated or (tcp is not None and tcp.gaps):
             return

@@ -42,6 +42,6 @@ class EmptyGroupId(BodyRule):
     guard = (Empty((".group_id",)),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The field."""
+        """Yield the field."""
         if body.value.group_id == "":
             yield body.violation("group_id", "a name", "an empty string")

@@ -32,7 +32,7 @@ class MemberIdRequiredTooEarly(BodyRule):
     versions = Versions(0, 3)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The error code."""
+        """Yield the error code."""
         if body.value.error_code == _MEMBER_ID_REQUIRED:
             yield body.violation(
                 "error_code", "no MEMBER_ID_REQUIRED below v4", f"{_MEMBER_ID_REQUIRED} in v{body.version}"
@@ -42,7 +42,7 @@ class MemberIdRequiredTooEarly(BodyRule):
 class OtherMemberJoined(BodyRule):
     """A member that joins with its member id must be answered with that id.
 
-    The coordinator draws an id for a member that has none. It never gives a member that has one another: it
+    The coordinator draws an id for a member that has none. It never replaces the id of a member: it
     answers UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID.
 
     Example: member `m` asks, member `x` is answered without an error.
@@ -63,7 +63,7 @@ class OtherMemberJoined(BodyRule):
     on = (("JoinGroup", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The id of an answer without an error."""
+        """Yield the id of an answer without an error."""
         asked, answer = body.other(), body.value
         if asked is None or answer.error_code or not asked.member_id:
             return
@@ -75,7 +75,7 @@ class OtherProtocolSynced(BodyRule):
     """A SyncGroup must be answered with the protocol that it names.
 
     Members name the protocol of their generation from v5 on. The coordinator answers
-    INCONSISTENT_GROUP_PROTOCOL to another.
+    INCONSISTENT_GROUP_PROTOCOL to different protocols.
 
     Example: `range` in the request, `sticky` in the answer, and no error.
 
@@ -93,7 +93,7 @@ class OtherProtocolSynced(BodyRule):
     versions = Versions(5, NO_UPPER_BOUND)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Type and name, where both sides have them."""
+        """Yield the type and name, where both sides have them."""
         asked, answer = body.other(), body.value
         if asked is None or answer.error_code:
             return
@@ -124,7 +124,7 @@ class ProtocolNotOffered(BodyRule):
     on = (("JoinGroup", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The chosen name against the request's list."""
+        """Yield the chosen name against the request's list."""
         asked = body.other()
         if asked is None or body.value.error_code or not body.value.protocol_name:
             return

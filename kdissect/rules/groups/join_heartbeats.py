@@ -32,7 +32,7 @@ class IncompleteJoin(BodyRule):
     guard = (Among((".member_epoch",), frozenset({0})),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The fields of a join."""
+        """Yield the fields of a join."""
         value = body.value
         if value.member_epoch != 0:
             return
@@ -72,7 +72,7 @@ class MissingMemberId(BodyRule):
     guard = (Empty((".member_id",)),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The field."""
+        """Yield the field."""
         if body.value.member_id == "":
             yield body.violation("member_id", "a UUID", "an empty string")
 
@@ -99,7 +99,7 @@ class StaticLeaveWithoutInstance(BodyRule):
     guard = (Among((".member_epoch",), frozenset({-2})),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Instance id beside the epoch."""
+        """Yield the instance id next to the epoch."""
         if body.value.member_epoch == -2 and body.value.instance_id is None:
             yield body.violation("instance_id", "an instance id with epoch -2", "null")
 
@@ -123,11 +123,11 @@ class BadShareJoin(BodyRule):
         "org.apache.kafka.coordinator.group.GroupCoordinatorService#throwIfShareGroupHeartbeatRequestIsInvalid",
     )
     on = (("ShareGroupHeartbeat", REQUEST),)
-    overrides = ("GRP015",)  # an epoch that no member has is none that it was told
+    overrides = ("GRP015",)  # an epoch that no member has cannot come from the coordinator
     guard = (Below((".member_epoch",), 1),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Epoch and subscription."""
+        """Yield the epoch and subscription."""
         if body.value.member_epoch == 0 and not body.value.subscribed_topic_names:
             yield body.violation(
                 "subscribed_topic_names", "topics with epoch 0", repr(body.value.subscribed_topic_names)

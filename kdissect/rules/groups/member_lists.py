@@ -1,4 +1,4 @@
-"""Rules: what the leader of a classic group is told, and what it sends."""
+"""Rules: data that the leader of a classic group receives, and data that it sends."""
 
 from collections.abc import Iterator
 
@@ -10,9 +10,9 @@ from kdissect.rules.views.body_view import Body
 
 
 class LeaderWithoutMembers(BodyRule):
-    """The leader of a generation must be told its members.
+    """The leader of a generation must receive its members.
 
-    It assigns partitions to them, and is a member itself. Without a list nobody reads.
+    It assigns partitions to them, and is a member itself. Without a list no member reads.
 
     Example: the member is the leader, and the list is empty.
 
@@ -31,7 +31,7 @@ class LeaderWithoutMembers(BodyRule):
     on = (("JoinGroup", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The list of one that leads."""
+        """Yield the list of one that leads."""
         answer = body.value
         leads = bool(answer.member_id) and answer.leader == answer.member_id
         if not answer.error_code and leads and not answer.members:
@@ -41,7 +41,7 @@ class LeaderWithoutMembers(BodyRule):
 class MemberAssignedTwice(BodyRule):
     """A leader must assign to each member once.
 
-    The coordinator keeps one of two assignments of a member.
+    The coordinator keeps one of a member's two assignments.
 
     Example: SyncGroup with `a` twice.
 
@@ -58,7 +58,7 @@ class MemberAssignedTwice(BodyRule):
     guard = (Longer((".assignments",), 1),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The members of the list."""
+        """Yield the members of the list."""
         seen = set()
         for index, row in enumerate(body.value.assignments or ()):
             if row.member_id in seen:

@@ -17,7 +17,7 @@ class OddCommit(BodyRule):
     """A committed offset should be -1 or more, its metadata at most 4096 bytes.
 
     Apache Kafka stores lower offsets as they are, and no log has them. It answers OFFSET_METADATA_TOO_LARGE
-    to longer metadata; the limit is its configuration.
+    to longer metadata. The limit is its configuration.
 
     Example: committed_offset -5.
 
@@ -34,7 +34,7 @@ class OddCommit(BodyRule):
     guard = (Below(("committed_offset",), -1), Longer(("committed_metadata",), _METADATA_LIMIT))
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Offset and metadata of each partition."""
+        """Yield the offset and metadata of each partition."""
         for _, partition, at in body.partitions("topics"):
             if partition.committed_offset < -1:
                 yield body.violation(f"{at}.committed_offset", "-1 or more", str(partition.committed_offset))

@@ -15,7 +15,7 @@ from kdissect.session.exchange import Exchange
 class ClientIdMissing(ExchangeRule):
     """A client should name itself in client_id.
 
-    Quotas, logs and metrics of a broker tell clients apart by it. Null and empty are legal.
+    Quotas, logs and metrics of a broker distinguish clients by it. Null and empty are legal.
 
     Example: a client id of length 0.
 
@@ -33,7 +33,7 @@ class ClientIdMissing(ExchangeRule):
     guard = ExchangeFact.NO_CLIENT_ID
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """The client id of a request whose header has one."""
+        """Yield the client id of a request whose header has one."""
         if exchange.connection.logged is not None:
             return  # brokers log null as an empty string
         if exchange.request is None or exchange.api_key is None or exchange.request.is_cut:
@@ -67,18 +67,18 @@ class ClientIdChanges(ExchangeRule):
     guard = ExchangeFact.OTHER_CLIENT_ID
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """The client id against the one before."""
+        """Yield the client id against the one before."""
         before = view.previous
         if before is None or exchange.request is None or not exchange.client_id:  # no name: HDR005
             return
         if MASK in (before.client_id, exchange.client_id):
-            return  # one that may be a piece of a secret: nobody knows it
+            return  # it may be a piece of a secret, which is unknown
         if before.client_id and before.client_id != exchange.client_id:
             yield Violation(f"{before.client_id!r} as before", repr(exchange.client_id), start=8, end=10)
 
 
 class ClientIdNotUtf8(ExchangeRule):
-    """client_id must be valid UTF-8 behind a length of two bytes.
+    """client_id must be valid UTF-8 after a length of two bytes.
 
     It is a classic string even in header v2, so that a broker can read who sends a version it does not know.
 
@@ -95,7 +95,7 @@ class ClientIdNotUtf8(ExchangeRule):
     guard = ExchangeFact.ESCAPED_CLIENT_ID
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """The raw bytes of a client id that shows escapes."""
+        """Yield the raw bytes of a client id that shows escapes."""
         if exchange.client_id is None or "\\x" not in exchange.client_id or exchange.request is None:
             return
         data = exchange.request.data

@@ -1,4 +1,4 @@
-"""Rules: correlation ids of the requests of a connection."""
+"""Rules: correlation ids of a connection's requests."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ class ReusedCorrelationId(ExchangeRule):
     """A correlation id must be unique among the requests in flight.
 
     Two requests of one connection wait for an answer under the same id. The answers come in order, so that
-    clients that count may live with it; those that look answers up by id mix them up.
+    clients that count may live with it. Clients that look up responses by id mix them up.
 
     Example: two requests with correlation id 7 before the first is answered.
 
@@ -33,7 +33,7 @@ class ReusedCorrelationId(ExchangeRule):
     guard = ExchangeFact.ID_NOT_HIGHEST
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """The id against those that wait for an answer when the request is sent."""
+        """Yield the id against the ids of waiting requests when the request is sent."""
         if (
             exchange.request is None
             or exchange.correlation_id is None
@@ -50,9 +50,9 @@ class ReusedCorrelationId(ExchangeRule):
 class CorrelationIdOrder(ExchangeRule):
     """Correlation ids should increase.
 
-    Answers are matched by id, in any order of ids; counting up makes logs and captures readable. The Java
-    client numbers a request when it is made and may send it after a later one: of it, and of clients that do
-    not say what they are, only the same id twice in a row is told.
+    Answers are matched by id, in any order of ids. Counting up makes logs and captures readable. The Java
+    client numbers a request when it is made and may send it after a later one: for it, and for clients
+    without a software name, the rule reports only one id twice in a row.
 
     Example: id 0 after id 0 on one connection.
 
@@ -71,13 +71,13 @@ class CorrelationIdOrder(ExchangeRule):
     guard = ExchangeFact.ID_NOT_HIGHEST
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """The id against the one before it, wrap-around and Java's reserved ids excepted."""
+        """Yield the id against the one before it, wrap-around and Java's reserved ids excepted."""
         previous, now = view.previous, exchange.correlation_id
         if previous is None or now is None or exchange.request is None:
             return
         before = previous.correlation_id
         if before is None or previous.ordinal > exchange.ordinal:  # it waited for its answer in vain
             return
-        is_java = exchange.connection.software_name in (None, JAVA)  # older ones have no name
+        is_java = exchange.connection.software_name in (None, JAVA)  # earlier clients send no name
         if before < _FIRST_RESERVED and (now == before or (now < before and not is_java)):
             yield Violation(f"more than {before}", str(now), start=4, end=8)

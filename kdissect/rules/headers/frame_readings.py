@@ -23,21 +23,24 @@ _MIN_BODY = 16  # shorter bodies fit several versions by chance
 
 
 def has_tags(api_key: int, version: int, is_response: bool) -> bool:
-    """Whether the header of a version ends in a tag section."""
+    """Return whether the header of a version ends in a tag section."""
     if is_response:
         return response_header_version(api_key, version) == 1
     return request_header_version(api_key, version) == 2
 
 
 def tags_at(data: bytes, is_response: bool) -> int:
-    """Where the tag section of a frame's header is to begin: behind the client id or correlation id."""
+    """Return where the tag section of a frame's header is to begin: behind the client id or correlation
+    id.
+    """
     if is_response:
         return _CORRELATION_ID
     return _FIXED + max(int.from_bytes(data[_FIXED - 2 : _FIXED], signed=True), 0)
 
 
 def body_without_tags(data: bytes, api_key: int, version: int, is_response: bool) -> int | None:
-    """Where the body of a frame begins whose header lacks its tag section; None where that explains nothing.
+    """Return where the body of a frame begins whose header lacks its tag section; None where that explains
+    nothing.
 
     The bytes from there on are one body, to the last of them.
     """
@@ -51,12 +54,12 @@ def body_without_tags(data: bytes, api_key: int, version: int, is_response: bool
 
 
 def reads_well(message: Message, version: int, data: bytes, offset: int) -> bool:
-    """Whether the bytes from there on are the body, strictly."""
+    """Return whether the bytes from there on are the body, strictly."""
     return _reading(message, version, data, offset) is not None
 
 
 def other_versions(data: bytes, api_key: int, version: int, is_response: bool) -> list[int]:
-    """The versions of the API, but for one, that a frame can be; behind its header, or one as they have."""
+    """Return the other versions of the API that a frame can be, after its own header, or one as they have."""
     api = protocol_messages.api(api_key)
     if api is None:
         return []
@@ -90,8 +93,8 @@ def _ranges(versions: list[int]) -> Iterator[tuple[int, int]]:
 
 
 def _body_at(data: bytes, api_key: int, version: int, is_response: bool) -> int | None:
-    """Where the body begins behind the header of a version, whose tag section is empty; None: not so, or it
-    is too short to tell much.
+    """Return where the body begins after the header of a version with an empty tag section; None if that does
+    not fit, or if the body is too short.
     """
     offset = tags_at(data, is_response)
     if has_tags(api_key, version, is_response):
@@ -102,7 +105,7 @@ def _body_at(data: bytes, api_key: int, version: int, is_response: bool) -> int 
 
 
 def _reading(message: Message, version: int, data: bytes, offset: int) -> Node | None:
-    """The body from there on, strictly; None where the bytes are none."""
+    """Return the body from there on, strictly; None where the bytes are none."""
     if not fits(message, version, data, offset):
         return None
     root = dissect(message, version, data, offset)

@@ -32,12 +32,12 @@ class MalformedHeader(ExchangeRule):
     """A header must have the form of its version.
 
     A request header is API key, version, correlation id, client id as a classic nullable string, and a tag
-    section where the API version is flexible; a response header is a correlation id and, where flexible,
-    a tag section. Nothing behind a header that does not fit can be read.
+    section where the API version is flexible. A response header is a correlation id and, where flexible,
+    a tag section. kdissect cannot read the bytes after a header that does not fit.
 
     Example: a client id of length -5, or one longer than the frame.
 
-    What to do: write the header the API version asks for; the client id is never compact.
+    What to do: write the header the API version asks for. The client id is never compact.
     """
 
     code = "HDR001"
@@ -48,12 +48,12 @@ class MalformedHeader(ExchangeRule):
         "org.apache.kafka.common.requests.RequestHeader#parse",
     )
     needs_whole = True
-    overrides = ("HDR005",)  # the client id is what could not be read
+    overrides = ("HDR005",)  # the client id is the unreadable part
     misleads = True
     guard = ExchangeFact.ANOMALY
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """What the session noted of the header."""
+        """Yield the session's anomalies of the header."""
         for anomaly in exchange.anomalies or ():
             if anomaly.kind is AnomalyKind.MALFORMED_HEADER:
                 response = exchange.response
@@ -65,7 +65,9 @@ class MalformedHeader(ExchangeRule):
 
 
 def _explained(exchange: Exchange, side: str) -> Violation | None:
-    """The classic fault, a body where the tag section of its flexible version belongs, or another version."""
+    """Return the classic fault, a body where the tag section of its flexible version belongs, or another
+    version.
+    """
     key, version = exchange.api_key, exchange.api_version
     frame = exchange.response if side == RESPONSE else exchange.request
     if frame is None or frame.is_cut or key is None or version is None:
@@ -101,11 +103,11 @@ class NegativeVersion(ExchangeRule):
     misleads = True
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
-        """Versions below 0."""
+        """Return versions below 0."""
         return api_version is not None and api_version < 0
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """The version in the request header."""
+        """Yield the version in the request header."""
         version = exchange.api_version
         if exchange.request is not None and version is not None and version < 0:
             yield Violation("0 or more", str(version), start=2, end=4)
@@ -125,9 +127,10 @@ def _shift(body: Body) -> int:
 class WrongHeaderVersion(UndecodableRule):
     """The header version must be the one of API and version.
 
-    A flexible version has a request header v2 and a response header v1, both with a tag section; others have
-    none. ApiVersions responses never have one. Here the body does not fit where it should begin, and fits
-    exactly without a tag section, or one byte behind: the section is missing, or it is one too many.
+    A flexible version has a request header v2 and a response header v1, both with a tag section. Other
+    versions have no tag section. ApiVersions responses never have one. Here the body does not fit where it
+    should begin, and fits exactly without a tag section, or one byte behind: the section is missing, or it
+    is one too many.
 
     Example: an ApiVersions v3 response with a zero byte between correlation id and error code.
 
@@ -145,7 +148,7 @@ class WrongHeaderVersion(UndecodableRule):
     kinds = frozenset(FaultKind)
 
     def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
-        """Whether the body fits one byte away."""
+        """Yield whether the body fits one byte away."""
         shift = _shift(body)
         if shift:
             what = f"the body fits {plural(abs(shift), 'byte')} {'earlier' if shift < 0 else 'later'}"
@@ -178,14 +181,14 @@ class HeaderTags(ExchangeRule):
     guard = ExchangeFact.HEADER_TAGS
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
-        """Versions whose headers have a tag section."""
+        """Return versions whose headers have a tag section."""
         api = None if api_key is None else protocol_messages.api(api_key)
         if api_key is None or api_version is None or api is None or api_version not in api.versions:
             return False
         return request_header_version(api_key, api_version) == 2
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """Whether more than an empty section stands before the body."""
+        """Yield headers with more than an empty section before the body."""
         key, version = exchange.api_key, exchange.api_version
         if key is None or version is None or exchange.is_unknown:
             return

@@ -30,11 +30,11 @@ class UnknownApi(ExchangeRule):
     once = Once.VALUE
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
-        """Keys that no API has."""
+        """Return keys that no API has."""
         return api_key is not None and protocol_messages.api(api_key) is None
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """The key of the request header."""
+        """Yield the key of the request header."""
         key = exchange.api_key
         if exchange.request is not None and key is not None and protocol_messages.api(key) is None:
             origin = "newer than this schema or a vendor's" if key >= 0 else "negative, which no API's is"
@@ -61,12 +61,12 @@ class UnknownVersion(ExchangeRule):
     once = Once.VALUE
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
-        """Versions above those of the schema."""
+        """Return whether a version is above the schema's."""
         api = None if api_key is None else protocol_messages.api(api_key)
         return api is not None and api_version is not None and api_version > api.versions.last
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """The version of the request header."""
+        """Yield the version of the request header."""
         key, version = exchange.api_key, exchange.api_version
         api = protocol_messages.api(key) if key is not None else None
         if exchange.request is None or api is None or version is None:

@@ -1,4 +1,4 @@
-"""What is so of a batch, by its header and its place: members of `BatchFact`, as numbers."""
+"""Facts of a batch, by its header and its place: members of `BatchFact`, as numbers."""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -32,14 +32,14 @@ _BITS = {
     CONTROL: int(BatchFact.CONTROL), DELETE_HORIZON: int(BatchFact.DELETE_HORIZON),
 }  # fmt: skip
 _RESERVED = ~(CODEC_MASK | sum(_BITS))
-# The versions of each API from which it carries magic 2, and zstd (KIP-98, KIP-110). Those of others are
-# younger than both.
+# The versions of each API from which it carries magic 2, and zstd (KIP-98, KIP-110). Other APIs are younger
+# than both.
 _SINCE = {"Produce": (3, 7), "Fetch": (4, 10)}
 SIDES = {"Produce": REQUEST, "Fetch": RESPONSE, "ShareFetch": RESPONSE, "FetchSnapshot": RESPONSE}
 
 
 class Carriage(NamedTuple):
-    """What is known of bodies of one version that carry batches: of which API, and what was not there yet."""
+    """Facts about one version's bodies that carry batches: their API, and features that the version lacks."""
 
     is_produce: bool
     is_fetch: bool
@@ -48,9 +48,9 @@ class Carriage(NamedTuple):
     """Those of each batch."""
 
 
-@lru_cache(maxsize=1024)  # bodies of the schema that are asked for
+@lru_cache(maxsize=1024)  # bodies of the schema in use
 def carriage_of(api_key: int | None, version: int | None, side: str = "") -> Carriage | None:
-    """None of bodies without batches; of a `side`, or of the one that has them."""
+    """None for bodies without batches, or for the other `side`."""
     name = None if api_key is None or version is None else api_name(api_key)
     if name is None or version is None or name not in SIDES or side not in ("", SIDES[name]):
         return None
@@ -60,7 +60,7 @@ def carriage_of(api_key: int | None, version: int | None, side: str = "") -> Car
 
 
 def header_facts(carriage: Carriage, attributes: int, base_offset: int, last_delta: int, count: int) -> int:
-    """Those of a batch of magic 2, by numbers of its header."""
+    """Return the facts of a magic 2 batch, by numbers of its header."""
     # Hot, once a batch.
     facts = carriage.facts
     if attributes > CODEC_MASK or attributes < 0:
@@ -85,7 +85,7 @@ def _bit_facts(attributes: int) -> int:
 
 
 def batch_facts(carriage: Carriage, batch: RecordBatch, before: RecordBatch | None, asked: Asked) -> int:
-    """Those of a batch `before` which another is, and of what was asked for of its partition."""
+    """Return the facts of a batch after the batch `before`, and of the request for its partition."""
     if batch.magic != CURRENT_MAGIC:
         return EVERY_FACT
     delta = batch.last_offset_delta

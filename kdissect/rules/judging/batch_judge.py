@@ -1,9 +1,9 @@
 """Drives the rules about record batches over the bodies that carry them.
 
 - A batch is cut and its checksum computed once, for the histories as for the rules (`engine.record_sets`).
-- Records are made only where they are not canonical (`records.canonical_batch`) or a rule about them is shown
-  the batch, so many and so much at a time as constants say. A batch that was produced is mostly fetched too,
-  byte by byte the same but for its offset: it is looked through once.
+- Records are built only if they are not canonical (`records.canonical_batch`) or a rule about them needs the
+  batch, within the bounds of constants. A batch that was produced is mostly fetched too, byte by byte the
+  same but for its offset: it is looked through once.
 - One cause, one finding: bytes that do not fit silence the rules about what they would mean, and each rule
   speaks once of a batch, about the first place.
 """
@@ -62,29 +62,29 @@ _LOGS = frozenset(log.name for log in all_logs())
 LOG_TOPICS = [name.encode() for name in _LOGS]
 """Topics whose records have formats."""
 CarriageRow = tuple[bool, bool, int, Callable[[int], int]]
-"""Whether batches are produced, or fetched by offset; facts that mark one for a rule; those of attributes."""
+"""Whether batches are produced, or fetched by offset, facts that mark one for a rule, facts of attributes."""
 
 
 def carries_batches(api: str, side: str) -> bool:
-    """Whether bodies of an API's side carry record batches that rules look at."""
+    """Return whether bodies of an API's side carry record batches that rules look at."""
     return SIDES.get(api) == side
 
 
 def tells_own_topics(data: bytes) -> bool:
-    """Whether a topic whose records have formats may be named in a frame."""
+    """Return whether a topic whose records have formats may be named in a frame."""
     return any(name in data for name in _OWN_TOPICS)
 
 
 def has_topic_names(api_key: int) -> bool:
-    """Whether names of topics are learned from an API."""
+    """Return whether names of topics are learned from an API."""
     return api_key == METADATA
 
 
 class _Rules:
     """The rules about batches of one magic, produced or given out.
 
-    Next to a rule are the facts that mark a batch for it, as a plain number (None: it is shown every batch).
-    `facts`: those that mark a batch for one of them; `is_open`: one of them is shown every batch.
+    Each rule is paired with the facts that mark a batch for it, as a plain number (None: it receives every
+    batch). `facts` mark a batch for one of these rules; `is_open`: one of them receives every batch.
     """
 
     __slots__ = ("batch_rules", "codes", "facts", "is_open", "owners", "record_rules")
@@ -107,7 +107,7 @@ def _mark(rule: BatchRule | RecordRule, guards: bool) -> int | None:
 
 
 def _by_kind(rules: Sequence[BatchSubject], guards: bool) -> dict[tuple[bool, int], _Rules]:
-    """Rules for batches that are produced or given out, by magic."""
+    """Return rules for batches that are produced or given out, by magic."""
     return {
         (produced, magic): _Rules(
             [rule for rule in rules if rule.produced in (None, produced) and magic in rule.magics], guards
@@ -118,7 +118,7 @@ def _by_kind(rules: Sequence[BatchSubject], guards: bool) -> dict[tuple[bool, in
 
 
 class BatchJudge:
-    """`faults(body)` gives what rules say of the batches in a body. Raises nothing."""
+    """`faults(body)` returns the rules' findings about the batches in a body. Raises nothing."""
 
     def __init__(self, rules: Sequence[Rule], coverage: Coverage, *, guards: bool = True) -> None:
         self._coverage = coverage
@@ -129,7 +129,7 @@ class BatchJudge:
         self._canonical: set[tuple[int, ...]] = set()
 
     def __getstate__(self) -> tuple[Any, ...]:
-        """What a judge that goes on elsewhere needs: canonical batches are looked through once more there."""
+        """Return the state for a judge in another process, which checks canonical batches once more."""
         return self._coverage, self._rules, self._names, self._guards
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
@@ -145,7 +145,7 @@ class BatchJudge:
         self._names = TopicNames()
 
     def faults(self, body: Body) -> Iterable[tuple[Rule, Violation]]:
-        """What is wrong with the batches, and the rules that say so."""
+        """Return the faults of the batches, and their rules."""
         exchange = body.exchange
         carriage = carriage_of(exchange.api_key, body.version, body.side)
         if carriage is None or not self._rules:
@@ -155,7 +155,7 @@ class BatchJudge:
         fields = record_batches(exchange)
         if not fields:
             return ()
-        # Of a canonical body the topics are those of the records fields.
+        # The topics of a canonical body are the topics of its records fields.
         count = self._unmarked(exchange, carriage, fields, body.other()) if body.is_canonical else None
         if count is None:
             return self._closer(body, carriage, fields)
@@ -163,11 +163,11 @@ class BatchJudge:
         return ()
 
     def codes_by_api(self) -> dict[int | None, tuple[str, ...]]:
-        """The rules that look at what `passes` counts, by API."""
+        """Return the rules that look at what `passes` counts, by API."""
         return {key: self._by_kind[key == PRODUCE, CURRENT_MAGIC].codes for key in _APIS}
 
     def carriage(self, api_key: int, version: int) -> CarriageRow | None:
-        """How the compiled part does what `passes` does; None where rules are shown all batches."""
+        """Return the data for the native equivalent of `passes`; None if rules receive all batches."""
         carriage = carriage_of(api_key, version)
         if carriage is None:
             return None
@@ -187,15 +187,15 @@ class BatchJudge:
         return bool(self._rules)
 
     def is_own_topic(self, info: ConnectionInfo, topic_id: bytes) -> bool:
-        """Whether a topic is known as one whose records have formats."""
+        """Return whether a topic is known as one whose records have formats."""
         return self._names.name(info, topic_id) in _LOGS
 
     def name_changes(self) -> int:
-        """How often names of topics changed, by which `is_own_topic` tells."""
+        """Return how often names of topics changed, on which `is_own_topic` depends."""
         return self._names.changes
 
     def passes(self, exchange: Exchange, asked: Any) -> int | None:
-        """How many batches an exchange with canonical bodies has, if no rule is shown any; else None.
+        """Return the number of batches in an exchange with canonical bodies, if no rule needs any; else None.
 
         `asked` is the request's value.
         """
@@ -248,7 +248,7 @@ class BatchJudge:
     def _unmarked(
         self, exchange: Exchange, carriage: Carriage, fields: Sequence[FieldBatches], asked: Any
     ) -> int | None:
-        """How many batches there are, if no rule is shown any."""
+        """Return the number of batches, if no rule needs any."""
         rules = self._by_kind[carriage.is_produce, CURRENT_MAGIC]
         if rules.is_open:
             return None
@@ -338,7 +338,7 @@ class BatchJudge:
                 yield from _first(inner, inner.check(batch), spoken)
 
     def _has_canonical_records(self, found: RecordBatch, is_produce: bool) -> bool:
-        """Whether the records of a batch of magic 2 are canonical."""
+        """Return whether a magic 2 batch has canonical records."""
         key = found.crc, found.end - found.start, found.max_timestamp, found.count or 0
         if not is_produce and key in self._canonical:
             return True
@@ -349,19 +349,19 @@ class BatchJudge:
 
 
 def _is_short(batch: Batch, fault: RecordFault) -> bool:
-    """Whether bytes that are no batch are the rest of this one: its length is wrong, thus its checksum."""
+    """Return whether bytes outside of batches end this one: its length is wrong, thus its checksum."""
     end = batch.batch.end
     return not batch.batch.crc_is_right and end <= fault.offset <= end + MAGIC_AT
 
 
 def _short_length(batch: Batch) -> RecordFault:
     found = batch.batch
-    why = f"length {found.size - OVERHEAD} ends where no batch begins"
+    why = f"length {found.size - OVERHEAD} does not end at the start of a batch"
     return RecordFault(AnomalyKind.BAD_BATCH_LENGTH, "length", found.start + LENGTH_AT, why)
 
 
 def _record_faults(batch: Batch, owners: Sequence[RecordFaultRule], silent: set[str]) -> Spoken:
-    """Bytes that do not fit: the first rule with a word has it, as the other faults mostly follow."""
+    """Yield bytes that do not fit: the first rule with a word has it, as the other faults mostly follow."""
     for owner in owners:
         if owner.code in silent:
             return
@@ -373,7 +373,7 @@ def _record_faults(batch: Batch, owners: Sequence[RecordFaultRule], silent: set[
 
 
 def _first(rule: Rule, faults: Iterable[Violation], spoken: set[str]) -> Spoken:
-    """What a rule says first, unless another has spoken of the same cause."""
+    """Yield a rule's first fault, unless another rule has reported the same cause."""
     if rule.code in spoken:
         return
     for fault in islice(faults, 1):

@@ -1,8 +1,8 @@
-"""Which guards mark the bodies of an exchange: one predicate for each API and version, made of the guards of
-all chosen rules.
+"""Decides which guards mark the bodies of an exchange: one predicate for each API and version, built from the
+guards of all chosen rules.
 
-It is made of rows: tests of fields, what is asked of values kept on the way, and which of these conditions
-each guard needs. The compiled library takes the rows and looks at the bytes (native/src/bodies/guards.rs);
+It consists of rows: tests of fields, tests of values stored on the way, and which of these conditions each
+guard needs. The native engine takes the rows and reads the bytes (native/src/bodies/guards.rs);
 `reference_marks` does the same with decoded values.
 """
 
@@ -45,21 +45,22 @@ from kdissect.session.exchange import Exchange
 
 EVERY = (1 << 64) - 1
 """Marks of every guard."""
-_LAST_GUARD = 63  # of a 64-bit number; further guards share it, which marks too much and never too little
+_LAST_GUARD = 63  # of a 64-bit number. Further guards share it, which marks too much and never too little
 _MOST_CONDITIONS = 128  # a guard with a condition beyond them marks everything
 _MOST_SLOTS = 16
 _SIZED = frozenset({Primitive.STRING, Primitive.BYTES, Primitive.RECORDS})
 _NUMBERS = frozenset(Primitive) - _SIZED - {Primitive.BOOL, Primitive.FLOAT64, Primitive.UUID}
 _KEYS = _NUMBERS | {Primitive.STRING, Primitive.UUID}
-# Keys of a body that are held against those of the other; those of what stands once in its list.
+# Sets of a body's keys that are compared with the other body's, and sets of keys that a list may contain
+# once.
 _COMPARED, _ONCE = 0, 1
 _NS_PER_MS = 1_000_000
 _MOST_NS = (1 << 63) - 1  # 292 years, more than any number of milliseconds in a body
-_ALWAYS, _NEVER = -1, -2  # instead of the number of a condition
+_ALWAYS, _NEVER = -1, -2  # in place of a condition's number
 
 
 class FieldRow(NamedTuple):
-    """What is asked of a field's values: numbers of its struct and of the field in it, its condition."""
+    """Test of a field's values: numbers of its struct and of the field in it, its condition."""
 
     structure: int
     number: int
@@ -71,10 +72,10 @@ class FieldRow(NamedTuple):
 
 NativeRow = tuple[int, int, str, list[int], list[bytes], int]
 LateRow = tuple[str, list[int], int]
-"""What is asked when both bodies are known, with its numbers, and the condition it is for."""
+"""Questions once both bodies are known, with numbers, and the condition that needs them."""
 TermRow = tuple[int, int, int, bool, bool]
-"""The number of a guard, the conditions it needs (bits), those that must not hold, whether it is about the
-response, and asks something of the request.
+"""The number of a guard, the conditions it needs (bits), the conditions that must not hold, whether it is
+about the response, and asks something of the request.
 """
 
 
@@ -95,30 +96,30 @@ class _Side:
         self.tests: list[FieldRow] = []
 
     def copied(self) -> _Side:
-        """The same, to which tests are added."""
+        """Return a copy to which tests can be added."""
         made = copy(self)
         made.tests = self.tests.copy()
         return made
 
     def named(self, names: Iterable[str]) -> list[_FieldAt]:
-        """The fields with one of these names, or paths from the root, which begin with a dot."""
+        """Return the fields with one of these names, or paths from the root, which begin with a dot."""
         wanted = frozenset(names)
         return [at for at in self.fields if at.field.name in wanted or at.path in wanted]
 
     def lists_of_numbers(self, keys: list[_FieldAt]) -> list[_FieldAt]:
-        """The lists whose entries have these keys, numbers that are held against those of their list alone:
-        not within an entry that has a number for its own key.
+        """Return the lists whose entries have these keys, if the keys are numbers that are only compared
+        within their list: not inside an entry that has a number as its own key.
         """
         lists = [at for key in keys if _element(key.field) in _NUMBERS for at in self._list_of(key)]
         return [one for one in lists if not any(one.path.startswith(f"{at.path}.") for at in lists)]
 
     def _list_of(self, key: _FieldAt) -> list[_FieldAt]:
-        """The list whose entries have a key, or are it."""
+        """Return the list whose entries have a key, or are it."""
         found = [key] if isinstance(key.field.type, Array) else self.named([key.path.rpartition(".")[0]])
         return [at for at in found if isinstance(at.field.type, Array)]
 
     def test(self, at: _FieldAt, what: str, condition: int, numbers: Sequence[int] = ()) -> None:
-        """Ask this of a field, if it is one of values that can be asked."""
+        """Add a test to a field, if its type supports the test."""
         kind = _element(at.field)
         is_asked = {
             "longer": kind in _SIZED or isinstance(at.field.type, Array),
@@ -133,7 +134,9 @@ class _Side:
 
 
 def _fields(layout: Layout) -> Iterator[_FieldAt]:
-    """The fields, whose structs are numbered as they are found; in a struct those with tags come last."""
+    """Yield the fields, with structs numbered in the order of discovery and tagged fields last in their
+    struct.
+    """
     structs: list[tuple[Struct, str]] = [(layout.message.root, "")]
     for number, (of, path) in enumerate(structs):  # which grows
         tagged = layout.tagged_fields(of) if layout.flexible else []
@@ -170,7 +173,7 @@ class BodyGuards:
     """Those that several guards may have."""
 
     def add(self, guard: Guard, is_response: bool) -> int:
-        """A guard of a rule about one side; gives its bit."""
+        """Add the guard of a rule about one side, and return its bit."""
         known = self.numbers.get((is_response, guard))
         if known is not None:
             return known
@@ -193,7 +196,9 @@ class BodyGuards:
         return 1 << number
 
     def marks(self, exchange: Exchange) -> int:
-        """The bits of the guards that mark an exchange, all of those about a body that is not canonical."""
+        """Return the bits of the guards that mark an exchange, all of those about a body that is not
+        canonical.
+        """
         asked, answered = exchange.bodies_cache or exchange.bodies()
         marks, is_known = 0, (_is_canonical(asked), _is_canonical(answered))
         if asked is not None and not is_known[0]:
@@ -215,11 +220,14 @@ class BodyGuards:
         )
 
     def with_others(self, others: Iterable[Guard]) -> native.Guards:
-        """The same and others about the response, for bodies that nobody decoded. Compiled only."""
+        """Return these guards with additional ones about the response, for bodies that are not decoded.
+
+        Compiled only.
+        """
         return copy(self).adding(others)
 
     def adding(self, others: Iterable[Guard]) -> native.Guards:
-        """The same of a copy, whose parts are its own from then on."""
+        """Return the guards of a copy, whose parts are its own from then on."""
         self.numbers, self.bits = self.numbers.copy(), self.bits.copy()
         self._conditions, self._slots = self._conditions.copy(), self._slots.copy()
         self._late, self._terms = self._late.copy(), self._terms.copy()
@@ -243,13 +251,13 @@ class BodyGuards:
         return native.Guards((request, asked), (response, answered), self._late, self._terms, bits)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The compiled predicate is made anew elsewhere."""
+        """Return the state without the native predicate, which another process builds again."""
         return self.__dict__ | {"_marks": None}
 
     # the rows
 
     def _of(self, condition: Condition, is_response: bool) -> tuple[int, bool]:
-        """The number of a condition, and whether it must not hold."""
+        """Return the number of a condition, and whether it must not hold."""
         is_barred = False
         while isinstance(condition, Not | InRequest):
             is_barred ^= isinstance(condition, Not)
@@ -265,7 +273,7 @@ class BodyGuards:
         return number if number < _MOST_CONDITIONS else _ALWAYS
 
     def _row(self, condition: Condition, is_response: bool, number: int) -> int:
-        """The rows of a condition; its number, or what it always is."""
+        """Add the rows of a condition, and return its number, or its constant result."""
         if number == _ALWAYS or condition is Fact.NOT_CANONICAL:
             return number
         side = self._sides[is_response]
@@ -280,7 +288,7 @@ class BodyGuards:
         return number if len(side.tests) > before else _NEVER
 
     def _slot(self, is_response: bool, name: str, what: str) -> int | None:
-        """Where a value is kept, or added up; None where no field has it, or no slot is left."""
+        """Return the slot for a value or a sum; None if no field has it, or no slot is left."""
         key = is_response, name, what
         if key not in self._slots:
             found = self._sides[is_response].named([name])
@@ -310,7 +318,7 @@ class BodyGuards:
         return number
 
     def _exceeds(self, condition: Exceeds, side: _Side, number: int) -> int:
-        """Whichever of the two comes later is held against the other."""
+        """The later one of the two is compared with the earlier one."""
         one, other = side.named([condition.field]), side.named([condition.other])
         if not one or not other:
             return _NEVER
@@ -372,7 +380,7 @@ def _is_canonical(body: Decoded | None) -> bool:
 
 
 def _asks_request(condition: Condition) -> bool:
-    """Whether a condition of a guard about responses is one about the request too."""
+    """Return whether a condition of a guard about responses is one about the request too."""
     if isinstance(condition, Not):
         return _asks_request(condition.condition)
     return condition in (Fact.OTHER_RESULTS, Fact.TWICE) or isinstance(
@@ -431,7 +439,7 @@ def _holds_topic_id(field: Field) -> bool:
 
 
 def _known_numbers(field: Field, *, is_error: bool) -> frozenset[int] | None:
-    """The numbers the schema knows for an error code, or for a field of a closed enumeration."""
+    """Return the numbers the schema knows for an error code, or for a field of a closed enumeration."""
     if field.is_error or is_error:
         return all_codes() if field.is_error and is_error else None
     if field.enum is None or _element(field) is Primitive.BOOL:
@@ -451,11 +459,11 @@ _Key = bytes | int | str | None
 _LIST = "list"
 """Among keys: a list begins whose entries have numbers."""
 _Keys = tuple[list[_Key], list[_Key]]
-"""The keys that a body names, in the order of the wire: those that are compared, those that stand once."""
+"""The keys that a body names, in the order of the wire: keys that are compared, and keys that occur once."""
 
 
 def _has_repeats(keys: list[_Key]) -> bool:
-    """Whether a name stands twice, or a number among those behind one name or in one list."""
+    """Return whether a name stands twice, or a number among those behind one name or in one list."""
     names = [key for key in keys if isinstance(key, bytes | None)]
     if len(set(names)) < len(names):
         return True
@@ -471,7 +479,7 @@ def _has_repeats(keys: list[_Key]) -> bool:
 
 
 class _Look:
-    """What the rows find in the bodies of one exchange."""
+    """Results of the rows for the bodies of one exchange."""
 
     def __init__(self, sides: tuple[_Side, _Side], slots: int) -> None:
         self.holds = 0

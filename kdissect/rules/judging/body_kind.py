@@ -8,14 +8,16 @@ from kdissect.rules.run_coverage.traffic_counts import MOST_WAITING, Traffic
 from kdissect.session.exchange import Exchange
 
 KindKey = tuple[int | None, str, int, int]
-"""API key, side and version; the marks of rules that never speak of such bodies (`ShownBodies.silent`)."""
+"""API key, side and version, and the marks of rules that never speak of such bodies
+(`ShownBodies.silent`).
+"""
 _LATE = 1 << 64  # later than any time in nanoseconds
 Earliest = tuple[int, str, int]
-"""Where an exchange stands on the wire: time, connection, ordinal."""
+"""The position of an exchange on the wire: time, connection, ordinal."""
 
 
 def _earliest_of(exchange: Exchange) -> Earliest:
-    """The place of an exchange, by which the first of a kind is chosen."""
+    """Return the place of an exchange, by which the first of a kind is chosen."""
     frame = exchange.request or exchange.response
     return 0 if frame is None else frame.time_ns, exchange.connection.id, exchange.ordinal
 
@@ -25,9 +27,8 @@ class BodyKind:
     all such bodies.
 
     `is_watched` says whether rules about record batches look at such bodies too, or learn from them. `bodies`
-    counts those looked at. The pieces of the first one on the wire that no guard of a rule about pieces
-    that speaks of them marks, `first`, stand for those of all of them: `pieces` counts the rules that looked
-    at them.
+    counts those looked at. `first` is the first body on the wire that no guard of a rule about pieces marks,
+    and its pieces represent all such bodies: `pieces` counts the rules that checked them.
     """
 
     __slots__ = ("bodies", "first", "first_ns", "is_watched", "pieces", "rules")
@@ -42,11 +43,11 @@ class BodyKind:
         self.pieces: Counter[str] = Counter()
 
     def is_first(self, exchange: Exchange) -> bool:
-        """Whether no such body was seen that stands before this one."""
+        """Return whether no such body before this one was seen."""
         return self.first is None or _earliest_of(exchange) < self.first
 
     def lead(self, exchange: Exchange) -> None:
-        """This one stands first."""
+        """Make this one the first."""
         self.first = _earliest_of(exchange)
         self.first_ns = self.first[0]
         self.pieces.clear()
@@ -57,10 +58,10 @@ PairKey = tuple[int | None, int | None, bool, int]
 
 
 class BodyPair:
-    """The kinds of both bodies, `answered` None where there is no answer.
+    """The kinds of both bodies, `answered` None without a response.
 
-    `is_watched`: rules about record batches look at one of them too. `exchanges` counts those that no guard
-    marked, `batches` the batches in them, until they are counted elsewhere (`Coverage.settle`).
+    `is_watched`: rules about record batches look at one of them too. `exchanges` counts exchanges that no
+    guard marked, `batches` the batches in them, until `Coverage.settle` counts them elsewhere.
     """
 
     __slots__ = (
@@ -83,7 +84,7 @@ class BodyPair:
         self._latencies = traffic.open_latencies((key[0], key[1])) if answered is not None else []
 
     def is_first(self, at_ns: int) -> bool:
-        """Whether one of the bodies of an exchange of that time may stand first of its kind."""
+        """Return whether a body in an exchange at that time may be the first of its kind."""
         return at_ns <= self.first_ns
 
     def count(self, request: Frame, response: Frame | None) -> None:
@@ -97,7 +98,7 @@ class BodyPair:
             self._traffic.settle()
 
     def add(self, exchanges: int, batches: int) -> None:
-        """Count so many at once; their times and latencies are for `Traffic`."""
+        """Count a number of them at once. Their times and latencies are for `Traffic`."""
         self.exchanges += exchanges
         self.batches += batches
 
@@ -108,7 +109,7 @@ class BodyPair:
         return asked if self.answered is None else max(asked, self.answered.first_ns)
 
     def settle(self) -> tuple[int, int]:
-        """Count the bodies by their kinds; gives exchanges and batches since it was asked last."""
+        """Count the bodies by their kinds, and return exchanges and batches since the last call."""
         count, batches = self.exchanges, self.batches
         self.exchanges = self.batches = 0
         self.asked.bodies += count

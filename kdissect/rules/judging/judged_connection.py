@@ -11,8 +11,8 @@ from kdissect.session.info import ConnectionInfo
 
 
 class JudgedConnection(ConnectionView):
-    """`exercise` is what counts for its `software`, name and version, as far as that was known when it was
-    asked for last. `repeated` is of the exchange before, where rules were asked about it.
+    """`exercise` has the counts for its `software`, name and version, as known at the last use. `repeated`
+    belongs to the exchange before, if rules checked it.
     """
 
     __slots__ = ("exercise", "repeated", "software")
@@ -36,12 +36,12 @@ class JudgedConnection(ConnectionView):
         spoke: tuple[int, bool],
         waiting: list[Earlier],
     ) -> None:
-        """What passed while it was lent was not asked about."""
+        """Exchanges that passed while it was native-owned had no rule."""
         super().take_back(recent, last, numbers, spoke, waiting)
         self.repeated = None
 
     def let_go(self) -> None:
-        """What counts for it is found anew, and nothing of it comes again."""
+        """Its counts are looked up again, and no exchange repeats an earlier one."""
         super().let_go()
         self.exercise, self.software, self.repeated = None, (None, None), None
 

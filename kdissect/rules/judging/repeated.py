@@ -1,9 +1,9 @@
-"""An exchange that comes again and again on its connection: what came of it is counted, no rule is asked.
+"""An exchange that comes again and again on its connection: its results are counted, without a rule.
 
 Again means: the bytes of the exchange before but for a higher correlation id, whole, with an answer in usual
 time (`ConnectionView.is_again`). From the one before it differs in its times and its place, of which rules
 see only what `Outcome.holds` compares. Kinds that carry record batches or names of topics are always judged,
-for what rules learn from them; histories get every exchange.
+because rules learn from them. Histories get every exchange.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView, i
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
-# To note what comes of an exchange costs about as much as to judge it: that is done for every so many.
+# Noting the results of an exchange costs about as much as judging it: that is done once in this number of
+# exchanges.
 LOOKS_EVERY = 8
 
 
@@ -50,12 +51,12 @@ class Before:
         self.advertised_at = view.advertised_at
 
     def kinds_now(self) -> dict[BodyKind, tuple[int, object]]:
-        """The same of the kinds as they are now."""
+        """Return the current counts of the kinds."""
         return {kind: (kind.bodies, kind.first) for kind in self.exercise.kinds.values()}
 
 
 class Outcome:
-    """What came of an exchange, for those that come again."""
+    """Results of an exchange, for its repetitions."""
 
     __slots__ = (
         "_answered_ns",
@@ -101,12 +102,12 @@ class Outcome:
         self.has_ranges = exchange.api_key == API_VERSIONS and (
             answer is not None and answer.fits and answer.value.error_code == 0
         )
-        """Whether it tells the versions of the broker."""
+        """Whether it contains the versions of the broker."""
         self.is_refusal = view.refusal is not None and view.refusal.ordinal == exchange.ordinal
         """Whether it refuses ApiVersions."""
 
     def holds(self, exchange: Exchange, view: ConnectionView) -> bool:
-        """Whether the same comes of an exchange that came again, later than this one."""
+        """Return whether the same comes of an exchange that came again, later than this one."""
         request, response = exchange.request, exchange.response
         return (
             request is not None
@@ -143,7 +144,7 @@ def outcome_of(
     occurrences: list[Occurrence],
     suppressed: set[str],
 ) -> Outcome | None:
-    """What came of an exchange that came again; None where the next one may have another outcome."""
+    """Return the results of a repeated exchange; None if the next one may have another outcome."""
     exercise, request = before.exercise, exchange.request
     if not view.is_whole or inconclusive != before.inconclusive or len(view.spoken) != before.spoken:
         return None
@@ -158,14 +159,14 @@ def outcome_of(
     if exchange.api_key != API_VERSIONS and (
         request is None or is_sent_before(request, before.advertised_at)
     ):
-        return None  # it was not held to the versions yet
+        return None  # its version was not checked yet
     if request is None or (view.refusal is not None and is_sent_before(request, view.refusal.first)):
         return None  # nor to the refusal
     return Outcome(exchange, view, before, occurrences, suppressed)
 
 
 def _standing(info: ConnectionInfo) -> tuple[object, ...]:
-    """What rules and findings know of a connection, but for what is missing of it."""
+    """Return the facts about a connection that rules and findings know, without its losses."""
     return (
         info.client_text, info.broker_text, info.client_id, info.software_name, info.software_version,
         info.middle_start, len(info.api_versions_seen),

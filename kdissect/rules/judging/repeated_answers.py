@@ -1,7 +1,7 @@
-"""Answers that tell where brokers and leaders are, given again: clients ask for the same every few seconds.
+"""Repeated responses with locations of brokers and leaders: clients ask for the same every few seconds.
 
-Their rules look at the two bodies alone: of bodies that were judged before, and of which no rule spoke,
-nothing is to be told again, as long as the machines of the histories say so too.
+Their rules only read the two bodies: bodies that were judged before without a finding need no rule again, as
+long as the machines of the histories agree.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ Kind = tuple[int, int]
 _Bodies = tuple[int, int, str, str, bytes, bytes]
 """API key and version, scope and address of the broker, both bodies."""
 
-# Bytes of bodies that are kept: the answer about a cluster of 2000 partitions has 64 KB. What is kept of what
-# they tell is some ten times as large.
+# Bytes of stored bodies: the response about a cluster of 2000 partitions has 64 KB. Their stored statements
+# are some ten times larger.
 MOST_BYTES = 1 << 17
 
 
 class ToldAgain:
-    """Bodies of which no rule spoke, with what they tell the machines of their kind (`watch`).
+    """Bodies without a finding, with their statements for the machines of their kind (`watch`).
 
     Compiled only.
     """
@@ -39,7 +39,7 @@ class ToldAgain:
         self._bytes = 0
 
     def watch(self, kind: Kind, machines: tuple[Again, ...]) -> bool:
-        """Whether bodies of a kind are noted, which these machines are told of."""
+        """Return whether bodies of a kind are noted, of which these machines learn."""
         if kind[0] in ANNOUNCING:
             self._machines[kind] = machines
         return kind in self._machines
@@ -80,7 +80,7 @@ class ToldAgain:
     ) -> bool:
         """Take an exchange with such bodies, as a row has it.
 
-        False, and nothing is changed, of another one.
+        False, without a change, for another kind.
         """
         stated = self._stated.get((*kind, *_place(info), *bodies))
         machines = self._machines[kind]
@@ -96,5 +96,7 @@ class ToldAgain:
 
 
 def _place(info: ConnectionInfo) -> tuple[str, str]:
-    """The broker of a connection: a response may give its address to a cluster (`session.identities`)."""
+    """Return the broker of a connection: a response may give its address to a cluster
+    (`session.identities`).
+    """
     return info.scope, info.broker_address

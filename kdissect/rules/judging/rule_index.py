@@ -37,7 +37,7 @@ class Subjects:
         self.node_rules: NodeRules = {}
         """Those that have a guard."""
         self.open_node_rules: NodeRules = {}
-        """All others: they look at every body."""
+        """All other rules: they read every body."""
         self._shown: dict[tuple[int, int, int], ShownExchange] = {}
         self.fact_rules: dict[tuple[type, StrEnum], list[FactRule]] = {}
         self.problem_rules: dict[Reason, list[ProblemRule]] = {}
@@ -63,13 +63,13 @@ class Subjects:
                 self._body_rules.setdefault(subject, []).append(rule)
 
     def exchange_rules_of(self, exchange: Exchange, facts: int) -> tuple[ExchangeRule, ...]:
-        """The rules that are shown an exchange of which these `facts` are so."""
+        """Return the rules that need an exchange with these `facts`."""
         return self.exchange_rules_for(exchange.api_key, exchange.api_version, facts)
 
     def exchange_rules_for(
         self, api_key: int | None, api_version: int | None, facts: int
     ) -> tuple[ExchangeRule, ...]:
-        """The same by API key and version."""
+        """Return the same by API key and version."""
         key = api_key, api_version, facts
         found = self._exchange_rules.get(key)
         if found is None:
@@ -81,14 +81,14 @@ class Subjects:
         return found
 
     def body_kind(self, key: KindKey, looked_at: Exercise) -> BodyKind:
-        """The rules for bodies of a kind, and what `looked_at` counts of them."""
+        """Return the rules for bodies of a kind, and what `looked_at` counts of them."""
         found = looked_at.kinds.get(key)
         if found is None:
             found = looked_at.kinds[key] = self._kind_of(*key)
         return found
 
     def shown(self, exchange: Exchange) -> ShownExchange | None:
-        """What is shown of the bodies of an exchange; None where neither was decoded."""
+        """Return the rules for the bodies of an exchange; None if neither was decoded."""
         asked, answered = exchange.bodies_cache or exchange.bodies()
         api_key, version = exchange.api_key, exchange.api_version
         if api_key is None or version is None or (asked is None and answered is None):
@@ -96,7 +96,7 @@ class Subjects:
         return self.shown_of((api_key, version, version if answered is None else answered.version))
 
     def shown_of(self, key: tuple[int, int, int]) -> ShownExchange:
-        """The same by API key, and the versions of request and response."""
+        """Return the same by API key, and the versions of request and response."""
         found = self._shown.get(key)
         if found is None:
             if len(self._shown) >= _KINDS_KEPT:
@@ -106,7 +106,7 @@ class Subjects:
         return found
 
     def body_pair(self, key: PairKey, looked_at: Exercise, coverage: Coverage) -> BodyPair | None:
-        """The kinds of both bodies of an exchange; None as long as one of them was not seen."""
+        """Return the kinds of an exchange's bodies; None as long as one of them was not seen."""
         api_key, version, is_answered, marks = key
         if api_key is None or version is None:
             return None

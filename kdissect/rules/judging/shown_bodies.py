@@ -1,4 +1,4 @@
-"""Which rules are shown the bodies of one API in one version, by what their guards mark."""
+"""Decides which rules receive the bodies of one API in one version, by the marks of their guards."""
 
 from collections.abc import Iterable
 from itertools import chain
@@ -15,8 +15,8 @@ _MASKS_KEPT = 256
 
 
 class ShownBodies:
-    """The rules about bodies of one kind, an API, a side and a version: those without a guard are always
-    shown.
+    """The rules about bodies of one kind, an API, a side and a version: rules without a guard
+    always apply.
     """
 
     def __init__(
@@ -43,11 +43,11 @@ class ShownBodies:
         of them in what is counted (`BodyKind`).
         """
         self.is_guarded = all(rule.guard is not None for rule, _ in self._body_rules)
-        """Whether no rule about such bodies as a whole is shown all of them."""
+        """Whether no rule about whole bodies receives all of them."""
         self._shown: dict[int, tuple[tuple[BodyRule, ...], NodeRules]] = {}
 
     def shown(self, marks: int) -> tuple[tuple[BodyRule, ...], NodeRules]:
-        """The rules that are shown a body with these marks, in the order of the registry."""
+        """Return the rules for a body with these marks, in the order of the registry."""
         found = self._shown.get(marks)
         if found is None:
             if len(self._shown) >= _MASKS_KEPT:
@@ -71,7 +71,7 @@ def _is_shown(rule: BodyRule | NodeRule, bits: int, marks: int) -> bool:
 
 
 class ShownExchange:
-    """Both sides, and the guards that say what is shown."""
+    """Both sides, and the guards that decide about rules."""
 
     def __init__(
         self,

@@ -1,14 +1,13 @@
 """Blocks of exchanges, judged by rows.
 
-One that no rule is shown, and of which no machine of the histories tells anything, is counted and becomes no
-object. The compiled part looks at the rows (native/src/judging). Compiled only; all other exchanges are for
-`Judge.add`.
+A row that no rule needs, and about which the histories' machines have no facts, is counted without becoming
+an object. The compiled part looks at the rows (native/src/judging). Native builds only: all other exchanges
+are for `Judge.add`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from collections.abc import Set as AbstractSet
 
 from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.native_plan import native_layout
@@ -45,11 +44,11 @@ from kdissect.session.info import ConnectionInfo
 from kdissect.sketches.distribution import DistributionRow, bin_multiplier
 
 _MOST_LENT = 1 << 12
-"""Sequences, sessions and their partitions, or members, that are held at most behind a block: some MB."""
+"""Sequences, sessions and their partitions, or members, that may wait after a block: some MB."""
 _TRANSFERS = (0, 1)  # Produce and Fetch (org.apache.kafka.common.protocol.ApiKeys)
 LentRow = tuple[
     JudgedConnection, Exercise, str | None, int, int, list[tuple[Earlier, int]],
-    dict[int, tuple[int, int]] | None, frozenset[str], int, int, AbstractSet[tuple[int, int]] | None,
+    dict[int, tuple[int, int]] | None, frozenset[str], int, int, dict[int, tuple[int, int]] | None,
 ]  # fmt: skip
 """A connection, what counts for its software, what `ConnectionView.lend` and `History.lend` give."""
 _Asks = tuple[
@@ -76,9 +75,10 @@ TakenBack = tuple[
 
 
 class UnmarkedRows:
-    """`take(block, start)` passes rows for a judge, whose parts these are; gives the first that stays.
+    """`take(block, start)` passes rows for a judge, whose parts these are, and returns the first row that
+    stays.
 
-    A connection stays lent behind a block. `give_back(info)` before anybody looks at it.
+    A connection stays native-owned after a block. `give_back(info)` before anybody looks at it.
     """
 
     def __init__(
@@ -115,7 +115,9 @@ class UnmarkedRows:
         self.give_back = self._rows.give_back
 
     def take(self, block: native.ExchangeBlock, start: int) -> int:
-        """Pass rows of a block from one on; gives the first that stays, or how many there are."""
+        """Pass rows of a block from one on, and return the number of the first one that stays, or the block's
+        length.
+        """
         done, turn, spoke = self._rows.take(block, start, self._recent.turns())
         self._recent.go_on(turn, spoke)
         for lent in self._sequences, self._sessions, self._members:
@@ -136,9 +138,9 @@ class UnmarkedRows:
         self._members.take()
 
     def _lend(self, info: ConnectionInfo) -> LentRow | bool:
-        """The state of a connection.
+        """Return the state of a connection.
 
-        False of one whose exchanges are to be added, True of one of which none counts.
+        False if its exchanges must be added, True if none of its exchanges counts.
         """
         if info.same_as is not None:
             return True
@@ -154,7 +156,7 @@ class UnmarkedRows:
         return view, exercise, *lent, *due
 
     def _are_lent(self, views: list[JudgedConnection]) -> list[bool]:
-        """Whether rows of connections that were lent go on to pass as they did."""
+        """Return whether rows of native-owned connections continue to pass as before."""
         # Hot, once a block for each of its connections.
         infos = [view.info for view in views]
         return [
@@ -163,7 +165,7 @@ class UnmarkedRows:
         ]
 
     def _plan_of(self, api_key: int, version: int) -> PlanRow | None:
-        """How exchanges of a kind are looked at; None of a kind whose exchanges are to be added."""
+        """Return the plan for exchanges of a kind; None if they must be added."""
         if api_key == API_VERSIONS or self._subjects.open_node_rules:
             return None
         request, response = known_body(api_key, version, False), known_body(api_key, version, True)
@@ -192,13 +194,13 @@ class UnmarkedRows:
         return guards, carriage, rows, stated, again, shown.silent
 
     def _codes_of(self, api_key: int, version: int, facts: int) -> list[str]:
-        """The rules about exchanges that are shown one with these facts."""
+        """Return the rules about exchanges that receive one with these facts."""
         return [rule.code for rule in self._subjects.exchange_rules_for(api_key, version, facts)]
 
     def _pair_of(
         self, exercise: Exercise, api_key: int, version: int, is_answered: bool, marks: int
     ) -> tuple[BodyPair, int, bool] | None:
-        """What counts for bodies of a kind; None as long as one of them was not seen."""
+        """Return the counts for bodies of a kind; None as long as one of them was not seen."""
         key = api_key, version, is_answered, marks
         pair = exercise.pairs.get(key) or self._subjects.body_pair(key, exercise, self._coverage)
         return None if pair is None else (pair, min(pair.first_ns, MOST_NS), pair.is_watched)
@@ -206,7 +208,9 @@ class UnmarkedRows:
     def _take_back(
         self, large: list[tuple[JudgedConnection, Exchange]], connections: list[TakenBack]
     ) -> None:
-        """What passed: large exchanges in their order, what became of connections, as they spoke last."""
+        """Take the results of passed rows: large exchanges in their order, and states of connections, in the
+        order of their last activity.
+        """
         light: dict[int, Earlier] = {id(exchange): view.keep_large(exchange) for view, exchange in large}
         for view, recent, last, numbers, spoke, waiting, due in connections:
             still = [light.get(id(one), one) for one in waiting] if light else waiting
@@ -221,7 +225,7 @@ class UnmarkedRows:
         latencies: list[tuple[tuple[int, int], DistributionRow]],
         slots: list[tuple[int, int]],
     ) -> int:
-        """What of all that counts; gives the width of a slot of the time line."""
+        """Count the results of passed rows, and return the width of a slot of the time line."""
         for pair, exchanges, batches in pairs:
             pair.add(exchanges, batches)
         traffic = self._coverage.traffic

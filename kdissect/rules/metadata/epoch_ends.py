@@ -31,7 +31,7 @@ class LaterEpoch(BodyRule):
     versions = Versions(1, NO_UPPER_BOUND)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Each partition against its request."""
+        """Yield each partition against its request."""
         asked = body.other()
         if asked is None:
             return

@@ -29,7 +29,7 @@ class TopicIdTooEarly(BodyRule):
     versions = Versions(10, 11)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Names and ids of the topics asked for."""
+        """Yield names and ids of the topics asked for."""
         for index, topic in enumerate(body.value.topics or ()):
             if topic.name is None:
                 yield body.violation(f"topics[{index}].name", "a name", "null")
@@ -40,11 +40,11 @@ class TopicIdTooEarly(BodyRule):
 class UnknownLeader(BodyRule):
     """The leader of a partition should be among the brokers of the same answer.
 
-    A client cannot connect to a leader whose address it was not told.
+    A client cannot connect to a leader whose address it did not receive.
 
     Example: leader 3 where only brokers 1 and 2 are listed.
 
-    What to do: list every live broker; send -1 and LEADER_NOT_AVAILABLE without one.
+    What to do: list every live broker. Send -1 and LEADER_NOT_AVAILABLE without one.
     """
 
     code = "MET002"
@@ -55,7 +55,7 @@ class UnknownLeader(BodyRule):
     on = (("Metadata", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Leaders of partitions without an error."""
+        """Yield leaders of partitions without an error."""
         brokers = {broker.node_id for broker in body.value.brokers}
         for _, partition, at in body.partitions("topics"):
             leader = partition.leader_id
@@ -81,7 +81,7 @@ class IsrNotReplicas(BodyRule):
     overrides = ("MET009",)  # a leader that is no replica is not in sync either
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Each partition's sets."""
+        """Yield each partition's sets."""
         for _, partition, at in body.partitions("topics"):
             leader, stray = partition.leader_id, set(partition.isr_nodes)
             if leader >= 0:
@@ -95,8 +95,8 @@ class IsrNotReplicas(BodyRule):
 class MissingTopicId(BodyRule):
     """Metadata v10 and later should give the id of a topic.
 
-    Clients go over to ids as soon as the version has them; with the zero id they cannot fetch. Apache Kafka
-    does this only where topics were made under an inter-broker protocol before 2.8.
+    Clients go over to ids as soon as the version has them. With the zero id they cannot fetch. Apache Kafka
+    does this only for topics created under an inter-broker protocol before 2.8.
 
     Example: error 0 and sixteen zero bytes.
 
@@ -114,7 +114,7 @@ class MissingTopicId(BodyRule):
     versions = Versions(10, NO_UPPER_BOUND)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Ids of topics without an error."""
+        """Yield ids of topics without an error."""
         for index, topic in enumerate(body.value.topics):
             if topic.error_code == 0 and not any(topic.topic_id):
                 yield body.violation(f"topics[{index}].topic_id", "an id", "zero")
@@ -123,7 +123,7 @@ class MissingTopicId(BodyRule):
 class EpochWentBack(FactRule):
     """The leader epoch of a partition should not go back.
 
-    The same broker told a higher one before, of the same topic id. Clients that keep epochs ignore the
+    The same broker sent a higher one before, for the same topic id. Clients that keep epochs ignore the
     older.
 
     Example: epoch 4, then epoch 2.
@@ -162,8 +162,8 @@ class TwoLeaders(FactRule):
 class OtherCluster(FactRule):
     """A broker must not change its cluster.
 
-    The id of a cluster is drawn once, and every broker of it tells the same. Two ids on one connection are of
-    two clusters, or one of them is made up.
+    The id of a cluster is drawn once, and every broker of it sends this id. Two ids on one connection are of
+    two clusters, or one of them is invented.
 
     Example: Metadata with cluster id `A`, then on the same connection with `B`.
 

@@ -35,7 +35,7 @@ class LeaderNotInSync(BodyRule):
     on = (("Metadata", RESPONSE), ("DescribeTopicPartitions", RESPONSE))
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Leaders of partitions without an error."""
+        """Yield leaders of partitions without an error."""
         for _, partition, at in body.partitions("topics"):
             leader, in_sync = partition.leader_id, partition.isr_nodes
             if leader not in in_sync and leader >= 0 and partition.error_code == 0:
@@ -63,7 +63,7 @@ class LeaderBesideError(BodyRule):
     on = (("Metadata", RESPONSE), ("DescribeTopicPartitions", RESPONSE))
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Partitions with one of the two errors."""
+        """Yield partitions with one of the two errors."""
         for _, partition, at in body.partitions("topics"):
             error = _LEADERLESS.get(partition.error_code)
             if error is not None and partition.leader_id >= 0:
@@ -73,10 +73,10 @@ class LeaderBesideError(BodyRule):
 class PartitionsMissing(BodyRule):
     """Metadata should list all partitions of a topic, from 0 on.
 
-    Partitions are numbered without a gap. A client that is told of four with the numbers 0, 1, 2 and 903
+    Partitions are numbered without a gap. A client that receives four with the numbers 0, 1, 2 and 903
     counts four of them, and sends records to one that does not exist. A topic without any partition cannot be
-    written. Apache Kafka with ZooKeeper leaves out a partition none of whose replicas was up since the topic
-    was created.
+    written. Apache Kafka with ZooKeeper leaves out a partition whose replicas were all down since the
+    topic was created.
 
     Example: partitions 0, 1 and 7.
 
@@ -92,7 +92,7 @@ class PartitionsMissing(BodyRule):
     on = (("Metadata", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Numbers of the partitions of topics without an error."""
+        """Yield the partition numbers in topics without an error."""
         for index, topic in enumerate(body.value.topics):
             numbers = {partition.partition_index for partition in topic.partitions}
             if topic.error_code or numbers == set(range(len(numbers))) != set():
@@ -105,7 +105,7 @@ class PartitionsMissing(BodyRule):
 class OneIdForTwoTopics(BodyRule):
     """Two topics must not have one id.
 
-    Clients that go by ids take the records of one topic for those of the other.
+    Clients that go by ids take the records of one topic for records of the other topic.
 
     Example: `a` and `b`, both with the same sixteen bytes.
 
@@ -122,7 +122,7 @@ class OneIdForTwoTopics(BodyRule):
     versions = Versions(10, NO_UPPER_BOUND)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Ids of the topics of one answer."""
+        """Yield the topic ids in one response."""
         names: dict[bytes, object] = {}
         for index, topic in enumerate(body.value.topics):
             if topic.error_code or topic.topic_id == NO_TOPIC_ID or topic.name is None:

@@ -27,7 +27,7 @@ class UnknownQuorumLeader(BodyRule):
     on = (("DescribeQuorum", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The leader against all replicas that the answer has."""
+        """Yield the leader against all replicas that the answer has."""
         nodes = {node.node_id for node in getattr(body.value, "nodes", None) or ()}
         for _, partition, at in body.partitions("topics"):
             replicas = {row.replica_id for row in (*partition.current_voters, *partition.observers)} | nodes

@@ -15,13 +15,13 @@ from kdissect.session.exchange import Exchange, State
 class UnsolicitedResponse(ExchangeRule):
     """Every response must answer a request of its connection, with that request's correlation id.
 
-    The client starts every exchange; the broker echoes the correlation id. This response has an id that no
+    The client starts every exchange. The broker echoes the correlation id. This response has an id that no
     request of the connection had. The rule is silent if a request that does not fit, or is not whole yet, may
     be the one that it answers, and after a response that does not fit.
 
-    Example: ids 1 and 2 are asked for, 1 and 77 answered.
+    Example: requests have ids 1 and 2, responses 1 and 77.
 
-    What to do: look at how the broker or proxy keeps the id; clients close the connection on a mismatch.
+    What to do: look at how the broker or proxy keeps the id. Clients close the connection on a mismatch.
     """
 
     code = "PAI001"
@@ -38,7 +38,7 @@ class UnsolicitedResponse(ExchangeRule):
     guard = ExchangeFact.ANOMALY
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """What pairing noted."""
+        """Yield the anomalies of pairing."""
         anomalies = exchange.anomalies or ()
         if any(anomaly.kind is AnomalyKind.UNREADABLE_REQUEST for anomaly in anomalies):
             yield Violation(inconclusive="it may answer a request that does not fit, or was not whole yet")
@@ -60,7 +60,7 @@ class OutOfOrderResponse(ExchangeRule):
     A broker handles the requests of a connection one after the other and answers in that order. Clients
     rely on it: the Java client fails when the oldest request is not the one answered.
 
-    A request that is not answered at all puts none of the others out of order: it is PAI015.
+    A request without any response does not change the order of other requests: see PAI015.
 
     Example: requests 1, 2, 3; responses 1, 3, 2.
 
@@ -75,7 +75,7 @@ class OutOfOrderResponse(ExchangeRule):
     guard = ExchangeFact.ANOMALY
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """What pairing noted, where an earlier request was answered later."""
+        """Yield the anomalies of pairing, if an earlier request was answered later."""
         response = exchange.response
         if response is None or not _is_out_of_order(exchange):
             return
@@ -90,9 +90,9 @@ class OutOfOrderResponse(ExchangeRule):
 
 
 def _is_later(earlier: Earlier, time_ns: int) -> bool:
-    """Whether a request was answered at a time or later, and passed over none itself.
+    """Return whether a request was answered at a time or later, and passed over none itself.
 
-    If it did, both answers may be in order, behind a request that has no answer at all. Times do not show
+    If it did, both responses may be in order, after a request that has no response at all. Times do not show
     which of them is the later one: two answers of one packet have one time, and packets may stand out of
     order in the capture.
     """
@@ -127,7 +127,7 @@ class DuplicateResponse(ExchangeRule):
     guard = ExchangeFact.ANOMALY
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """What pairing noted."""
+        """Yield the anomalies of pairing."""
         for anomaly in exchange.anomalies or ():
             if anomaly.kind is AnomalyKind.DUPLICATE_RESPONSE:
                 yield Violation("one answer for each request", anomaly.detail, start=0, end=4, side=RESPONSE)
@@ -136,11 +136,11 @@ class DuplicateResponse(ExchangeRule):
 class Acks0Response(ExchangeRule):
     """A Produce request with acks=0 must not be answered.
 
-    The client does not wait for an answer; one that comes is taken for that of the next request.
+    The client does not wait for an answer. A client that counts takes such an answer for the next request's.
 
     Example: a Produce response to a request with acks 0.
 
-    What to do: send nothing; on an error Apache Kafka closes the connection instead.
+    What to do: send no response. On an error Apache Kafka closes the connection instead.
     """
 
     code = "PAI004"
@@ -151,7 +151,7 @@ class Acks0Response(ExchangeRule):
     guard = ExchangeFact.ANOMALY
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """What pairing noted."""
+        """Yield the anomalies of pairing."""
         for anomaly in exchange.anomalies or ():
             if anomaly.kind is AnomalyKind.UNEXPECTED_RESPONSE:
                 yield Violation("no answer", "a response", start=0, end=4, side=RESPONSE)
@@ -162,8 +162,8 @@ class UnansweredRequest(ExchangeRule):
 
     Brokers do this when they shut down, when a client fails to authenticate, and for requests they cannot
     read. Worth a look, no judgement. Of a Produce with acks=0, which has no answer, the last one before a
-    close within a second is told: Apache Kafka closes so where it cannot store the records, and the client
-    takes them for sent.
+    close within a second is reported: Apache Kafka closes so where it cannot store the records, and the
+    client takes them for sent.
 
     Example: a Metadata request, then FIN from the broker.
 
@@ -181,7 +181,7 @@ class UnansweredRequest(ExchangeRule):
     guard = ExchangeFact.NOT_ANSWERED
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """How the connection of an unanswered request ended."""
+        """Yield how the connection of an unanswered request ended."""
         close = exchange.close
         if close is None or close.by != Who.BROKER or view.info.is_unheard_after_proxy:
             return

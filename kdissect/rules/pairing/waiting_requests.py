@@ -19,12 +19,12 @@ _WAITING = frozenset({1, 11, 14, 78, 59})
 class DeepPipeline(ExchangeRule):
     """More Produce requests in flight than Java's default of 5.
 
-    Legal: the number is the client's configuration; librdkafka allows a million. With retries and without
+    Legal: the number is the client's configuration. librdkafka allows a million. With retries and without
     idempotence records may change their order.
 
     Example: a sixth Produce request before the first is answered.
 
-    What to do: know that order is not kept on retries; set `max.in.flight.requests.per.connection`.
+    What to do: know that retries change the order. Set `max.in.flight.requests.per.connection`.
     """
 
     code = "PAI006"
@@ -45,7 +45,7 @@ class DeepPipeline(ExchangeRule):
         return api_key == _PRODUCE
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """Produce requests that wait when another is sent."""
+        """Yield Produce requests that wait when another is sent."""
         if exchange.api_key != _PRODUCE or exchange.state is not State.COMPLETE:
             return
         waiting = sum(e.api_key == _PRODUCE and e.response is not None for e in view.in_flight) + 1
@@ -78,7 +78,7 @@ class SlowResponse(ExchangeRule):
     guard = ExchangeFact.SLOW
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
-        """APIs that do not wait on purpose."""
+        """Return APIs that do not wait on purpose."""
         return api_key not in _WAITING
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:

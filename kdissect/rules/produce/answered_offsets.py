@@ -1,4 +1,4 @@
-"""PRD014: What was appended stands at or above the start of the log."""
+"""PRD014: Appended records are at or above the start of the log."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
 
 class AppendedBelowStart(BodyRule):
-    """What was appended should stand at or above the start of the log.
+    """An appended batch should be at or above the start of the log.
 
     The leader reads both offsets when it appends. Only a batch that it had already, whose records were
     deleted since, may stand below.
@@ -32,7 +32,7 @@ class AppendedBelowStart(BodyRule):
     guard = (Exceeds("log_start_offset", "base_offset"),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Partitions that were taken."""
+        """Yield accepted partitions."""
         for _, partition, at in body.partitions("responses", "partition_responses"):
             base, start = partition.base_offset, partition.log_start_offset
             if not partition.error_code and 0 <= base < start:

@@ -13,7 +13,7 @@ from kdissect.schema.types import NO_UPPER_BOUND, Versions
 class InvalidAcks(BodyRule):
     """acks must be -1, 0 or 1.
 
-    All in-sync replicas, none, or the leader. Kafka 0.8 took a number of replicas; brokers since 0.9 answer
+    All in-sync replicas, none, or the leader. Kafka 0.8 took a number of replicas. Brokers since 0.9 answer
     INVALID_REQUIRED_ACKS.
 
     Example: acks 2.
@@ -31,7 +31,7 @@ class InvalidAcks(BodyRule):
     guard = (Other((".acks",), frozenset({-1, 0, 1})),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The field."""
+        """Yield the field."""
         if body.value.acks not in (-1, 0, 1):
             yield body.violation("acks", "-1, 0 or 1", str(body.value.acks))
 
@@ -56,7 +56,7 @@ class NoRecords(BodyRule):
     guard = (Empty(("records",)),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Records of each partition."""
+        """Yield records of each partition."""
         for _, partition, at in body.partitions("topic_data", "partition_data"):
             if not partition.records:
                 seen = "null" if partition.records is None else "empty"

@@ -15,7 +15,7 @@ _ABORT, _COMMIT = 0, 1  # org.apache.kafka.common.record.internal.ControlRecordT
 
 
 def _marker_of(batch: Batch) -> int | None:
-    """The type of the first record of a control batch that a broker gives, if it commits or aborts."""
+    """Return the type of the first record in a broker's control batch, if it commits or aborts."""
     if not batch.batch.is_control or not batch.content:
         return None
     key = control_key(batch.content[0].key)
@@ -45,7 +45,7 @@ class SeveralMarkers(RecordRule):
     guard = BatchFact.CONTROL
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """The count of batches whose first record commits or aborts."""
+        """Yield the count of batches whose first record commits or aborts."""
         if _marker_of(batch) is not None and batch.batch.count != 1:
             yield batch.violation("count", 1, batch.batch.count)
 
@@ -73,7 +73,7 @@ class BadControlKey(RecordRule):
     guard = BatchFact.CONTROL
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Keys in control batches that brokers give."""
+        """Yield keys in control batches that brokers give."""
         if not batch.batch.is_control:
             return
         for index, record in enumerate(batch.content):
@@ -107,7 +107,7 @@ class MarkerWithoutProducer(RecordRule):
     guard = BatchFact.CONTROL
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Transactional bit and producer id of markers."""
+        """Yield the transactional bit and producer id of markers."""
         found = batch.batch
         if _marker_of(batch) is None:
             return

@@ -12,8 +12,8 @@ from kdissect.rules.views.batch_view import Batch
 class WrapperOffset(RecordRule):
     """The offset of a compressed message must be that of the last message inside.
 
-    Magic 0 has absolute offsets inside; magic 1 has relative ones, which count back from it. What producers
-    write there means nothing, so that only fetched messages are judged.
+    Magic 0 has absolute offsets inside. Magic 1 has relative offsets, which count back from it. What
+    producers write there means nothing, so that only fetched messages are judged.
 
     Example: offset 10 around 20 messages.
 
@@ -32,7 +32,7 @@ class WrapperOffset(RecordRule):
     guard = BatchFact.OTHER_MAGIC
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Fetched compressed messages of magic 0 and 1."""
+        """Yield the fetched compressed messages of magic 0 and 1."""
         found = batch.batch
         if not found.codec:
             return
@@ -68,7 +68,7 @@ class InnerOffsets(RecordRule):
     guard = BatchFact.OTHER_MAGIC
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Produced compressed messages of magic 1."""
+        """Yield the produced compressed messages of magic 1."""
         found = batch.batch
         if not found.codec:
             return

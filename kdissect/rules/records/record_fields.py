@@ -30,7 +30,7 @@ class WrapperKey(BatchRule):
     guard = BatchFact.OTHER_MAGIC
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """The length of the key of compressed messages of magic 0 and 1."""
+        """Yield the key length of compressed messages in magic 0 and 1."""
         found = batch.batch
         if not found.codec:
             return
@@ -42,7 +42,7 @@ class WrapperKey(BatchRule):
 class RecordAttributes(RecordRule):
     """The attributes of a record must be 0.
 
-    None of their bits means anything; a later format may give them a meaning. Apache Kafka ignores them.
+    Their bits have no meaning. A later format may give them a meaning. Apache Kafka ignores them.
 
     Example: attributes 1 in a record.
 
@@ -57,7 +57,7 @@ class RecordAttributes(RecordRule):
     guard = BatchFact.RECORDS
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Attributes of records of magic 2."""
+        """Yield attributes of magic 2 records."""
         for index, found in enumerate(batch.content):
             if found.attributes:
                 yield batch.inside(f"records[{index}].attributes", 0, found.attributes)
@@ -84,7 +84,7 @@ class OffsetDeltas(RecordRule):
     guard = BatchFact.RECORDS
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Offsets of the records of magic 2."""
+        """Yield offsets of magic 2 records."""
         found, last = batch.batch, -1
         for index, record in enumerate(batch.content):
             delta = record.offset - found.base_offset
@@ -101,8 +101,8 @@ class OffsetDeltas(RecordRule):
 class HeaderKeyNotUtf8(RecordRule):
     """The key of a record header must be valid UTF-8.
 
-    Java puts replacement characters, so that the key is another one afterwards; others refuse. Brokers do
-    not look, and pass on what producers wrote.
+    Java puts replacement characters, so that the key is different afterwards. Other readers refuse.
+    Brokers do not look, and pass on what producers wrote.
 
     Example: a key with the byte `ff`.
 
@@ -119,7 +119,7 @@ class HeaderKeyNotUtf8(RecordRule):
     guard = BatchFact.RECORDS
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Keys that decoded to bytes."""
+        """Yield keys that decoded to bytes."""
         for index, record in enumerate(batch.content):
             for number, (key, _) in enumerate(record.headers):
                 if isinstance(key, bytes):

@@ -12,7 +12,7 @@ from kdissect.rules.views.batch_view import Batch
 class OtherMaxTimestamp(RecordRule):
     """The maximum timestamp of a batch must be that of its latest record.
 
-    Brokers find offsets by time and delete old segments by it. Apache Kafka computes it anew when it
+    Brokers find offsets by time and delete old segments by it. Apache Kafka computes it again when it
     appends. With log append time it stands for all records.
 
     Example: maximum 1000, and a record of 2000.
@@ -31,7 +31,7 @@ class OtherMaxTimestamp(RecordRule):
     guard = BatchFact.RECORDS
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """Timestamps of the records of magic 2."""
+        """Yield timestamps of magic 2 records."""
         found = batch.batch
         if found.is_log_append_time or not batch.is_whole:
             return
@@ -49,7 +49,7 @@ class OtherBaseTimestamp(RecordRule):
 
     Example: base timestamp 1000, and a first delta of 5.
 
-    What to do: nothing; smaller deltas take fewer bytes.
+    What to do: nothing. Smaller deltas take fewer bytes.
     """
 
     code = "REC034"
@@ -68,7 +68,7 @@ class OtherBaseTimestamp(RecordRule):
     guard = BatchFact.RECORDS
 
     def check(self, batch: Batch) -> Iterator[Violation]:
-        """The first record of produced batches of magic 2."""
+        """Yield the first record of produced magic 2 batches."""
         found = batch.batch
         if found.is_log_append_time:
             return

@@ -1,1 +1,1 @@
-"""What a run looked at: versions, peers, rules that had something to judge, the quality of the capture."""
+"""Coverage of a run: versions, peers, rules that had subjects to judge, the quality of the capture."""

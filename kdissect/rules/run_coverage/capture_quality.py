@@ -28,8 +28,8 @@ class CaptureQuality(NamedTuple):
 def quality_of(
     coverage: Coverage, cut_files: int = 0, dropped_packets: int = 0, is_interrupted: bool = False
 ) -> CaptureQuality:
-    """The verdict. `cut_files` end inside a packet, `dropped_packets` the capture itself counts as lost;
-    `is_interrupted`: not all of it was read.
+    """Return the verdict. `cut_files` end inside a packet, `dropped_packets` the capture itself counts as
+    lost; `is_interrupted`: not all of it was read.
     """
     opaque = sum(count for kind, count in coverage.connections.items() if kind not in _NOT_OPAQUE)
     reasons = [

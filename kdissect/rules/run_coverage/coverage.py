@@ -1,4 +1,4 @@
-"""What a run looked at: API versions, peers, and the rules that had something to judge."""
+"""Coverage of a run: API versions, peers, and the rules that had subjects to judge."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Peer = tuple[Who, str, str | None, str | None, str | None]
 
 
 def peer_order(peer: Peer) -> tuple[str, ...]:
-    """A sort key of peers, for lists that do not depend on who was seen first."""
+    """Return a sort key of peers, for lists that do not depend on who was seen first."""
     return tuple(str(part or "") for part in peer)
 
 
@@ -62,12 +62,12 @@ class Coverage:
         self._now[code] += times
 
     def at(self, info: ConnectionInfo) -> None:
-        """What follows concerns this connection."""
+        """Count the following for this connection."""
         self._now = self.exercises.at(info).rules
 
     @contextmanager
     def aside(self, counts: Counter[str]) -> Iterator[None]:
-        """What rules look at within it is counted there."""
+        """Count the subjects of rules there within the context."""
         now, self._now = self._now, counts
         try:
             yield
@@ -75,7 +75,7 @@ class Coverage:
             self._now = now
 
     def merge(self, other: Coverage) -> None:
-        """Count what was looked at elsewhere; both are finished."""
+        """Add the coverage of another process, when both are finished."""
         self.apis.update(other.apis)
         self.peers.update(other.peers)
         self.connections.update(other.connections)
@@ -105,7 +105,7 @@ class Coverage:
         now.exchanges += 1
         self.traffic.add(exchange)
         self.apis[exchange.api_key, exchange.api_version] += 1
-        if exchange.connection.logged is not None:  # what its log lacks is said of the log
+        if exchange.connection.logged is not None:  # the missing parts of its log are reported for the log
             return
         request, response = exchange.request, exchange.response
         if request is not None and len(request.data) < request.size and not is_cut_by_end(request):
@@ -134,7 +134,10 @@ class Coverage:
         self.exercises.finish(exchange_rules, undecodable_rules)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pairs of kinds are found anew elsewhere: their looks are functions."""
+        """Return the state after `settle`.
+
+        Pairs of kinds are looked up again elsewhere, because they contain functions.
+        """
         self.settle()
         return self.__dict__
 

@@ -1,4 +1,4 @@
-"""Why a rule had nothing to judge, from what the traffic was."""
+"""Reasons why a rule had no subject to judge, from the traffic."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _PIECES = {
 
 
 def why_not_exercised(rule: Rule, coverage: Coverage) -> str:
-    """The reason, in some words. `rule` is one that looked at nothing."""
+    """Return the reason, in some words. `rule` is one that looked at nothing."""
     if not coverage.exchanges:
         return "no exchange"
     seen = {api_name(key) or "" for key, _ in coverage.apis if key is not None}
@@ -72,8 +72,8 @@ def why_not_exercised(rule: Rule, coverage: Coverage) -> str:
     if isinstance(rule, NodeRule):
         return f"no {_any(_PIECES.get(sort, sort) for sort in rule.nodes)} in a body"
     if isinstance(rule, ProblemRule):
-        return "no connection that came to nothing"
-    return "nothing of its kind"
+        return "no failed connection"
+    return "no traffic of this kind"
 
 
 def _no_body(rule: BodyRule, coverage: Coverage, seen: Collection[str]) -> str:

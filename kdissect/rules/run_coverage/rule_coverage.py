@@ -18,7 +18,7 @@ MAX_PAIRS = 256
 
 
 class Software(NamedTuple):
-    """What a report calls an end: its role, what it says it is, and what the user calls it."""
+    """Name of an end in a report: its role, its own name, and the user's name for it."""
 
     role: Who
     name: str | None = None
@@ -27,17 +27,17 @@ class Software(NamedTuple):
 
 
 def software_of(party: Party) -> Software:
-    """The software of the end that a finding is about."""
+    """Return the software of the end that a finding is about."""
     return Software(party.role, party.software, party.version, party.label)
 
 
 class Exercise:
-    """What was judged on the connections of one pair: `rules` counts subjects by rule code.
+    """Counts on the connections of one pair: `rules` counts subjects by rule code.
 
-    Rules that look at every exchange, or every body of a kind, are counted by `settle`, when all is over;
-    until then `rules` holds what must be taken off for them. `kinds` are the bodies that fit, `together`
-    counts for rules that look at the same. `firsts` are, after `settle`, the first pieces of each
-    kind (`BodyKind.first`): of several exercises the earliest counts.
+    Rules that check every exchange, or every body of a kind, are counted by `settle`, at the end. Until then
+    `rules` has the numbers to subtract for them. `kinds` are the bodies that fit, `together` has common
+    counts of rules with the same subjects. `firsts` are, after `settle`, the first pieces of each kind
+    (`BodyKind.first`): of several exercises the earliest counts.
     """
 
     __slots__ = ("_held", "bodies", "exchanges", "firsts", "kinds", "pairs", "rules", "together")
@@ -54,7 +54,7 @@ class Exercise:
         self._held: Held | None = None
 
     def __getstate__(self) -> tuple[Any, ...]:
-        """All but the pairs, which are found anew elsewhere."""
+        """Return all but the pairs, which are looked up again elsewhere."""
         return self.rules, self.kinds, self.together, self.exchanges, self.bodies, self.firsts
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
@@ -69,7 +69,7 @@ class Exercise:
         return self._held
 
     def looks(self) -> Counter[str]:
-        """Subjects by rule code, after `settle`."""
+        """Return subjects by rule code, after `settle`."""
         total = Counter(self.rules)
         for _, pieces in self.firsts.values():
             total.update(pieces)
@@ -81,7 +81,7 @@ class Exercise:
             self.together[codes] = self.together.get(codes, 0) + times
 
     def merge(self, other: Exercise) -> None:
-        """Count what another one looked at; both are settled."""
+        """Add the counts of another one, when both are settled."""
         self.rules.update(other.rules)
         for key, first in other.firsts.items():
             known = self.firsts.get(key)
@@ -130,7 +130,7 @@ class Exercises:
         self._open: dict[str, Held] = {}
 
     def at(self, info: ConnectionInfo) -> Exercise:
-        """What follows concerns this connection; gives `now`."""
+        """Count the following for this connection, and return `now`."""
         name, version = info.software_name, info.software_version
         held = self._open.get(info.id)
         if held is None or held[0] != name or held[1] != version:
@@ -156,19 +156,19 @@ class Exercises:
             exercise.settle(exchange_rules, undecodable_rules)
 
     def rules(self) -> Counter[str]:
-        """Subjects by rule code, of all pairs."""
+        """Return subjects by rule code, of all pairs."""
         total: Counter[str] = Counter()
         for exercise in self.pairs.values():
             total.update(exercise.looks())
         return total
 
     def merge(self, other: Exercises) -> None:
-        """Count what others looked at; both are finished."""
+        """Add the counts of another one, when both are finished."""
         for pair, exercise in other.pairs.items():
             self._pair(pair).merge(exercise)
 
     def by_software(self, role: Who) -> dict[Software, Counter[str]]:
-        """Subjects by rule code, for each software of a role."""
+        """Return subjects by rule code, for each software of a role."""
         found: dict[Software, Counter[str]] = {}
         for (client, broker), exercise in sorted(self.pairs.items(), key=_pair_order):
             software = client if role is Who.CLIENT else broker

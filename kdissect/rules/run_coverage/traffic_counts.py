@@ -13,10 +13,10 @@ from kdissect.sketches.intervals import Counts
 
 Kind = tuple[int | None, int | None]
 
-# API keys and versions come from the wire: a peer that makes them up must not fill the memory. 95 APIs have
-# 368 versions; what comes after this many different ones counts as unknown. Each takes 24 KB at most.
+# API keys and versions come from the wire: a peer with random ones must not fill the memory. 95 APIs have 368
+# versions. Beyond this number of different ones, they count as unknown. Each takes 24 KB at most.
 MAX_KINDS = 1000
-# Slots of the time line. Enough for a picture; when the capture gets longer, two slots become one.
+# Slots of the time line. Enough for a picture. When the capture gets longer, two slots become one.
 MAX_SLOTS = 240
 FIRST_SLOT_NS = 1_000_000
 # Exchanges that are counted together: some 600 KB of numbers.
@@ -24,7 +24,7 @@ MOST_WAITING = 8192
 
 
 def kind_order(kind: Kind) -> tuple[tuple[bool, int | None], ...]:
-    """The key that sorts kinds by number; a part that is not known comes first."""
+    """Return the key that sorts kinds by number, with unknown parts first."""
     return tuple((part is not None, part) for part in kind)
 
 
@@ -52,7 +52,7 @@ class TimeLine(Counts):
         return min(self._held, default=0) * self.width_ns
 
     def row(self) -> list[tuple[int, int]]:
-        """Every slot from the first to the last, empty ones too."""
+        """Return every slot from the first to the last, empty ones too."""
         first = min(self._held, default=0)
         slots = (self._held.get(number, (0, 0)) for number in range(first, first + self.span()))
         return [(slot[0], slot[1]) for slot in slots]
@@ -62,7 +62,7 @@ class TimeLine(Counts):
         return self.span() > MAX_SLOTS
 
     def wider(self, width_ns: int) -> int:
-        """Two slots become one."""
+        """Return two slots become one."""
         return width_ns * 2
 
 
@@ -77,10 +77,10 @@ class Traffic:
         self._times = TimeLine()
         self._waiting: dict[Kind, list[int]] = {}
         self.open_times: list[int] = []
-        """Times of exchanges that have the answers they should have, to be counted; see `wait`."""
+        """Times of exchanges that have the answers they should have, to be counted (see `wait`)."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Numbers that wait would be most of the state of a connection."""
+        """Return the state after `settle`: waiting numbers would be most of a connection's state."""
         self.settle()
         return self.__dict__
 
@@ -109,7 +109,7 @@ class Traffic:
         self.wait(request.time_ns)
 
     def open_latencies(self, kind: Kind) -> list[int]:
-        """Where latencies of a kind wait to be counted; each goes with a time that waits (`wait`)."""
+        """Return where latencies of a kind wait to be counted. Each belongs to a time that waits (`wait`)."""
         return self._waiting.get(kind) or self._waiting.setdefault(self._open(kind), [])
 
     def wait(self, time_ns: int) -> None:
@@ -120,9 +120,9 @@ class Traffic:
             self.settle()
 
     def add_slots(self, slots: list[tuple[int, int]]) -> int:
-        """Count exchanges that have the answers they should have, by the time of a slot of a line like this.
+        """Count exchanges with their expected responses, by the time of a slot in a line like this.
 
-        Gives the width of a slot from now on.
+        Return the width of a slot from now on.
         """
         for time_ns, count in slots:
             self._times.count(time_ns, (count, 0))
@@ -151,7 +151,7 @@ class Traffic:
         self.open_times.clear()  # this one too
 
     def _open(self, kind: Kind) -> Kind:
-        """The kind under which latencies of a kind are counted, from now on too."""
+        """Return the kind under which latencies of a kind are counted, from now on too."""
         if kind not in self._latencies:
             if len(self._latencies) >= MAX_KINDS:
                 kind = None, None

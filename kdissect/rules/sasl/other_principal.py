@@ -30,6 +30,6 @@ class OtherPrincipal(FactRule):
     facts = (SaslFact.PRINCIPAL_CHANGED,)
 
     def check(self, fact: Fact) -> Iterator[Violation]:
-        """The names; the bytes of the token are secret."""
+        """Yield the names, without the secret bytes of the token."""
         for fault in super().check(fact):
             yield fault._replace(path="")

@@ -18,7 +18,7 @@ _NAME = re.compile(r"[A-Z0-9_-]{1,20}")  # of a mechanism: RFC 4422 section 3.1
 class MechanismNotOffered(FactRule):
     """A SASL mechanism that the broker does not have.
 
-    The answer to SaslHandshake refuses it, and lists those that the listener has.
+    The answer to SaslHandshake refuses it, and lists the mechanisms of the listener.
 
     Example: SCRAM-SHA-256, where PLAIN and SCRAM-SHA-512 are enabled.
 
@@ -40,7 +40,7 @@ class MechanismNotOffered(FactRule):
     expects = "one of {}"
 
     def check(self, fact: Fact) -> Iterable[Violation]:
-        """A mechanism that is not in the list."""
+        """Return a mechanism that is not in the list."""
         return [] if fact.seen in fact.expected else super().check(fact)
 
 
@@ -71,7 +71,7 @@ class RefusedThoughListed(FactRule):
     sees = "{} refused"
 
     def check(self, fact: Fact) -> Iterable[Violation]:
-        """A mechanism that is in the list."""
+        """Return a mechanism that is in the list."""
         return super().check(fact) if fact.seen in fact.expected else []
 
 
@@ -79,7 +79,7 @@ class LoginRefused(FactRule):
     """A login that the broker refuses.
 
     The answer to SaslAuthenticate has an error code. Who tried is named where the mechanism sends the name in
-    clear, as PLAIN and SCRAM do. A fault of a password, a user or a token is none of the protocol.
+    clear, as PLAIN and SCRAM do. A wrong password, user or token is not a fault in the protocol.
 
     Example: PLAIN as bob, answered with SASL_AUTHENTICATION_FAILED.
 
@@ -100,7 +100,7 @@ class LoginRefused(FactRule):
     facts = (SaslFact.FAILED,)
 
     def check(self, fact: Fact) -> Iterator[Violation]:
-        """The error by its name, and who tried."""
+        """Yield the error by its name, and who tried."""
         tried = f": {fact.detail}" if fact.detail else ""
         yield Violation(
             "a login that succeeds", f"{error_name(fact.seen)}{tried}", "error_code", side=fact.side
@@ -110,8 +110,8 @@ class LoginRefused(FactRule):
 class MechanismNotListed(BodyRule):
     """A mechanism that a broker accepts must be among those it lists.
 
-    SaslHandshake is answered with the mechanisms that are enabled. Where the one that was asked for is not
-    among them the error is UNSUPPORTED_SASL_MECHANISM.
+    SaslHandshake is answered with the mechanisms that are enabled. If the requested mechanism is not among
+    them, the error is UNSUPPORTED_SASL_MECHANISM.
 
     Example: SCRAM-SHA-256 asked for, error 0, and PLAIN alone in the list.
 
@@ -129,7 +129,7 @@ class MechanismNotListed(BodyRule):
     needs = "the request as well"
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The mechanism of the request."""
+        """Yield the mechanism of the request."""
         asked, listed = body.other(), body.value.mechanisms
         if asked is None or body.value.error_code or asked.mechanism in listed:
             return

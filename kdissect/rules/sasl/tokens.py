@@ -12,7 +12,7 @@ from kdissect.rules.rule import Violation
 class BadPlainToken(FactRule):
     """A PLAIN token must be an authorization identity, a user and a password with NULs between them.
 
-    Two NULs, the user and the password not empty; the identity mostly is. Brokers answer
+    Two NULs, the user and the password not empty. The identity mostly is. Brokers answer
     SASL_AUTHENTICATION_FAILED. Findings show no byte of it.
 
     Example: a token with one NUL.
@@ -31,7 +31,7 @@ class BadPlainToken(FactRule):
     facts = (SaslFact.TOKEN_DIFFERS,)
 
     def check(self, fact: Fact) -> Iterator[Violation]:
-        """The form of the token; its bytes are secret."""
+        """Yield the form of the token, without its secret bytes."""
         if fact.expected != "PLAIN":
             return
         for fault in super().check(fact):
@@ -46,7 +46,7 @@ class BadScramToken(FactRule):
 
     Example: a server nonce that does not begin with the client's.
 
-    What to do: use a library for it; check what the other end sends.
+    What to do: use a library for it. Check what the other end sends.
     """
 
     code = "SAS011"
@@ -59,7 +59,7 @@ class BadScramToken(FactRule):
     facts = (SaslFact.TOKEN_DIFFERS,)
 
     def check(self, fact: Fact) -> Iterator[Violation]:
-        """The form of the token; its bytes are secret."""
+        """Yield the form of the token, without its secret bytes."""
         if fact.expected == "PLAIN":
             return
         for fault in super().check(fact):

@@ -31,6 +31,6 @@ class VisibleCredentials(ConnectionRule):
     once = Once.SOFTWARE
 
     def check(self, view: ConnectionView) -> Iterator[Violation]:
-        """The mechanism of the connection."""
+        """Yield the mechanism of the connection."""
         if view.info.mechanism in _CLEAR:
             yield Violation("an encrypted connection", f"{view.info.mechanism} in clear")

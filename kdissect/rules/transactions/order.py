@@ -1,4 +1,4 @@
-"""Rules: the order of requests of a transaction."""
+"""Rules: the order of a transaction's requests."""
 
 from collections.abc import Iterable, Iterator
 
@@ -55,7 +55,7 @@ class EndWithoutBegin(FactRule):
     sees = "EndTxn, committed {}"
 
     def check(self, fact: Fact) -> Iterable[Violation]:
-        """The first end without a transaction."""
+        """Return the first end without a transaction."""
         return () if fact.detail == REPEATED else super().check(fact)
 
 
@@ -152,7 +152,7 @@ class OffsetsBeforeAdded(FactRule):
     """A group must be added to a transaction before its offsets are committed in it.
 
     Up to TxnOffsetCommit v4; later versions add it by themselves (KIP-890). The coordinator of the group
-    keeps the offsets, and nobody tells it how the transaction ended: they stay pending.
+    keeps the offsets, and no request reports the end of the transaction to it: they stay pending.
 
     Example: TxnOffsetCommit v3 without AddOffsetsToTxn.
 
@@ -189,7 +189,7 @@ class JoinedTwice(FactRule):
     facts = (TransactionFact.JOINED_TWICE,)
 
     def check(self, fact: Fact) -> Iterator[Violation]:
-        """The version stands in the header."""
+        """Yield the version, which is in the header."""
         for fault in super().check(fact):
             seen = f"version {fact.seen} in a transaction with AddPartitionsToTxn"
             yield fault._replace(expected="one way to join", seen=seen, path="", start=2, end=4)
@@ -202,7 +202,7 @@ class OtherMarker(FactRule):
 
     Example: EndTxn to commit, and markers that abort.
 
-    What to do: look at the coordinator; readers of the topics saw another end than the producer.
+    What to do: look at the coordinator. Readers of the topics and the producer saw different ends.
     """
 
     code = "TXN009"
@@ -215,7 +215,7 @@ class OtherMarker(FactRule):
     facts = (TransactionFact.MARKER_DIFFERS,)
 
     def check(self, fact: Fact) -> Iterator[Violation]:
-        """Whether they commit."""
+        """Yield whether they commit."""
         for fault in super().check(fact):
             yield fault._replace(expected=_word(fact.expected), seen=_word(fact.seen), path="")
 

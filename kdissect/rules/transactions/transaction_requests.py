@@ -36,7 +36,7 @@ class BadTransactionTimeout(BodyRule):
     guard = (Below((".transaction_timeout_ms",), 1),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The timeout of transactional producers."""
+        """Yield the timeout of transactional producers."""
         if body.value.transactional_id is not None and body.value.transaction_timeout_ms <= 0:
             yield body.violation(
                 "transaction_timeout_ms", "more than 0", str(body.value.transaction_timeout_ms)
@@ -62,7 +62,7 @@ class EmptyTransactionalId(BodyRule):
     guard = (Empty((".transactional_id",)),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The field."""
+        """Yield the field."""
         if body.value.transactional_id == "":
             yield body.violation("transactional_id", "null or a name", "an empty string")
 
@@ -88,7 +88,7 @@ class BrokerVersionFromClient(BodyRule):
     versions = Versions(4, NO_UPPER_BOUND)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Whether the connection also begins or ends transactions, as no broker does."""
+        """Yield whether the connection also begins or ends transactions, as no broker does."""
         used = {key for key, _ in body.exchange.connection.api_versions_seen}
         if used & _CLIENT_ONLY:
             yield body.violation("transactions", "v3 or lower from a client", f"v{body.version}")

@@ -1,4 +1,4 @@
-"""Rules: whether ApiVersions is asked for, and the answer to one that the broker does not know."""
+"""Rules: whether clients send ApiVersions, and the response to a version that the broker does not know."""
 
 from collections.abc import Iterator
 
@@ -46,7 +46,7 @@ class NoApiVersions(ExchangeRule):
     guard = ExchangeFact.FIRST
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """The first request of the connection."""
+        """Yield the first request of the connection."""
         if (
             view.first == exchange.ordinal
             and exchange.ordinal == 0
@@ -78,7 +78,7 @@ class BadFallback(UndecodableRule):
     kinds = frozenset(FaultKind)
 
     def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
-        """An ApiVersions body with error 35 that fits neither version."""
+        """Yield an ApiVersions body with error 35 that fits neither version."""
         if body.api.key != API_VERSIONS or body.side != RESPONSE:
             return
         if int.from_bytes(body.data[body.offset : body.offset + 2]) == UNSUPPORTED_VERSION:
@@ -86,7 +86,7 @@ class BadFallback(UndecodableRule):
 
 
 def _as_version_0(body: Body) -> Violation:
-    """Where the bytes stop to be the body of version 0 that they should be."""
+    """Return where the bytes stop to be the body of version 0 that they should be."""
     data = body.data
     root = dissect(body.message, 0, data, body.offset)
     wrong = root.error or DecodeError("", root.end, f"{plural(len(data) - root.end, 'byte')} left over")
@@ -115,7 +115,7 @@ class FallbackInRequestVersion(BodyRule):
     on = (("ApiVersions", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Version and list of an answer with error 35."""
+        """Yield the version and list of an answer with error 35."""
         if body.value.error_code != UNSUPPORTED_VERSION:
             return
         asked = body.exchange.api_version
@@ -128,9 +128,9 @@ class FallbackInRequestVersion(BodyRule):
 class IgnoredFallback(ExchangeRule):
     """After UNSUPPORTED_VERSION a client must ask ApiVersions again in a listed version.
 
-    The refused answer lists the ApiVersions versions the broker takes; that of a broker before 2.4 lists
-    nothing, and version 0 is right (KIP-511). A client that goes on with another request guesses what the
-    broker speaks. Only what was sent after the refusal came is judged.
+    The refused answer lists the ApiVersions versions the broker takes. The response of a broker before 2.4
+    lists no versions, and version 0 is right (KIP-511). A client that goes on with another request guesses
+    what the broker speaks. Only what was sent after the refusal came is judged.
 
     Example: ApiVersions v4 refused with range 0-3, then ApiVersions v4 again, or Metadata.
 
@@ -147,7 +147,7 @@ class IgnoredFallback(ExchangeRule):
     guard = ExchangeFact.VERSIONS_REFUSED
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """The next request against the refusal."""
+        """Yield the next request against the refusal."""
         refusal, request, version = view.refusal, exchange.request, exchange.api_version
         if refusal is None or request is None or version is None or is_sent_before(request, refusal.first):
             return

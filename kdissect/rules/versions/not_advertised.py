@@ -11,7 +11,7 @@ from kdissect.session.exchange import Exchange
 
 
 def advertised_range(view: ConnectionView, api_key: int) -> tuple[int, int] | None:
-    """What the broker advertised of an API on this connection; None: nothing, or nothing of this API."""
+    """Return the broker's advertised range of an API on this connection; None without one."""
     return None if view.advertised is None else view.advertised.get(api_key)
 
 
@@ -24,7 +24,7 @@ class NotAdvertised(ExchangeRule):
 
     Example: Fetch v17 to a broker that advertises 4-16.
 
-    What to do: take the highest version both ends know, for each connection anew.
+    What to do: take the highest version both ends know, for each new connection.
     """
 
     code = "VER001"
@@ -41,7 +41,7 @@ class NotAdvertised(ExchangeRule):
     guard = ExchangeFact.NOT_ADVERTISED
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """Key and version against the last ApiVersions answer of the connection."""
+        """Yield the key and version against the last ApiVersions answer of the connection."""
         request, key, version = exchange.request, exchange.api_key, exchange.api_version
         if (
             request is None

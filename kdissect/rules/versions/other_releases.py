@@ -35,7 +35,7 @@ class AdvertisedAboveKnown(BodyRule):
     once = Once.VALUE
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Each range against the schema; one finding for the list."""
+        """Yield the ranges against the schema, with one finding for the list."""
         newer = _newer(body.value)
         if newer:
             yield body.violation(
@@ -58,7 +58,7 @@ def _newer(answer: Any) -> list[str]:
 class DroppedVersion(ExchangeRule):
     """A version that Kafka has dropped since.
 
-    It works with this broker; brokers from the release named on close the connection. APIs that brokers with
+    It works with this broker. Brokers from the release named on close the connection. APIs that brokers with
     ZooKeeper use among themselves are left out.
 
     Example: Fetch v3, gone in 4.0.
@@ -76,12 +76,12 @@ class DroppedVersion(ExchangeRule):
     once = Once.SOFTWARE
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
-        """Versions that are gone."""
+        """Return whether a version was removed."""
         known = history(api_key) if api_key is not None and api_key not in BETWEEN_BROKERS else None
         return known is not None and api_version in known.gone
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """The version against the table of releases."""
+        """Yield the version against the table of releases."""
         known = history(exchange.api_key) if exchange.api_key is not None else None
         if exchange.response is None or known is None or exchange.request is None:
             return

@@ -11,7 +11,7 @@ from kdissect.rules.views.body_view import Body
 
 
 def _other_version(body: Body, side: str) -> Iterator[Violation]:
-    """The other versions of the API that explain every byte."""
+    """Yield the other versions of the API that explain every byte."""
     fitting = (
         other_versions(body.data, body.api.key, body.version, side == RESPONSE) if body.side == side else []
     )
@@ -25,10 +25,10 @@ def _other_version(body: Body, side: str) -> Iterator[Violation]:
 class ResponseInOtherVersion(UndecodableRule):
     """A response must be in the version of its request.
 
-    The body does not fit the version asked for, and fits others of the API to its last byte, behind their
-    header or behind that of the request's version. Where several fit they have one layout mostly.
+    The body does not fit the version asked for, and fits other versions of the API to its last byte, after
+    their header or after the header of the request's version. Where several fit they have one layout mostly.
 
-    Example: Metadata v9 is asked for, and a body of v8 comes.
+    Example: a request for Metadata v9, and a response body of v8.
 
     What to do: answer in the version of the request header.
     """
@@ -40,19 +40,20 @@ class ResponseInOtherVersion(UndecodableRule):
     kinds = frozenset(FaultKind)
 
     def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
-        """The versions that fit."""
+        """Return the versions that fit."""
         return _other_version(body, RESPONSE)
 
 
 class RequestInOtherVersion(UndecodableRule):
     """A request must be in the version that its header names.
 
-    The body does not fit that version, and fits others of the API to its last byte, behind their header or
-    behind that of the version named. Brokers read it as the version says, and close the connection.
+    The body does not fit that version, and fits other versions of the API to its last byte, after their
+    header or after the header of the named version. Brokers read it as the version says, and close the
+    connection.
 
     Example: the header says OffsetCommit v8, and the body is one of v7.
 
-    What to do: write the body in the version of the header; both come from one place best.
+    What to do: write the body in the version of the header. Both come from one place best.
     """
 
     code = "VER018"
@@ -62,5 +63,5 @@ class RequestInOtherVersion(UndecodableRule):
     kinds = frozenset(FaultKind)
 
     def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
-        """The versions that fit."""
+        """Return the versions that fit."""
         return _other_version(body, REQUEST)

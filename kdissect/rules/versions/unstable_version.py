@@ -1,4 +1,4 @@
-"""VER011: A version that is only offered behind a switch."""
+"""VER011: A version that brokers offer only if unstable versions are enabled."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from kdissect.session.exchange import Exchange
 
 
 class UnstableVersion(ExchangeRule):
-    """A version that is only offered behind a switch.
+    """A version that brokers offer only if unstable versions are enabled.
 
     Apache Kafka marks it unstable: its layout may change without a new number.
 
@@ -34,7 +34,7 @@ class UnstableVersion(ExchangeRule):
         return known is not None and api_version in known.unstable
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
-        """The version against the table of releases."""
+        """Yield the version against the table of releases."""
         known = history(exchange.api_key) if exchange.api_key is not None else None
         if exchange.request is not None and known is not None and exchange.api_version in known.unstable:
             yield Violation("a stable version", f"{known.name} v{exchange.api_version}", start=2, end=4)

@@ -1,1 +1,1 @@
-"""What rules are shown: bodies, batches, connections, and what is kept of the exchanges before."""
+"""Subjects of rules: bodies, batches, connections, and the stored earlier exchanges."""

@@ -16,8 +16,8 @@ from kdissect.model.record_batch import CODEC_MASK, Record, RecordBatch, RecordF
 from kdissect.rules.rule import Violation
 from kdissect.rules.views.body_view import Body
 
-# Records of one batch that are looked at one by one, of those that are looked at. Faults repeat from record
-# to record, and a batch of 1 MiB may hold 150,000: 200 bytes each while the batch is judged.
+# Number of records in a batch that are checked one by one. Faults repeat from record to record, and a batch
+# of 1 MiB may hold 150,000: 200 bytes each while the batch is judged.
 MOST_RECORDS = 20_000
 PRODUCE = 0  # org.apache.kafka.common.protocol.ApiKeys
 # Where records stand: the fields of topics, partitions and records, by API.
@@ -27,7 +27,7 @@ _FIELDS = {
     "ShareFetch": ("responses", "partitions", "records"),
     "FetchSnapshot": ("topics", "partitions", "unaligned_records"),
 }
-# Width of each field of a batch's header, and its offset: spec/001 "5.3.1 Record Batch".
+# Width of a batch header's fields, and their offsets: spec/001 "5.3.1 Record Batch".
 _SPANS = {
     "base_offset": (0, 8), "length": (8, 4), "leader_epoch": (12, 4), "magic": (16, 1), "crc": (17, 4),
     "attributes": (21, 2),
@@ -55,7 +55,9 @@ class Carrier:
         self._places: dict[tuple[object, int | None], tuple[int, int]] | None = None
 
     def asked(self, topic: Any, partition: int) -> Asked:
-        """What a Fetch asked for; None where its request leaves that to the session."""
+        """Return the offset and epoch that a Fetch requested; None if its request leaves that to
+        the session.
+        """
         known = identity(topic)
         if self._places is None:
             self._places = asked_places(self.body.other(), known)
@@ -66,7 +68,7 @@ class Records:
     """The records field of one partition.
 
     `topic` and `partition` are the values around it, `path` is its path below the body, `name` the topic's
-    name where it is known.
+    name if it is known.
     """
 
     __slots__ = ("body", "carrier", "found", "is_produce", "name", "partition", "path", "topic")
@@ -80,16 +82,18 @@ class Records:
         self.topic, self.partition, self.path = place
         self.name = name
         self.is_produce = self.body.exchange.api_key == PRODUCE
-        """Whether a client sends them to be stored; else a broker gives what is stored."""
+        """Whether a client sends them to be stored. If not, a broker returns stored batches."""
 
     def violation(self, fault: RecordFault, expected: str) -> Violation:
-        """The fault of bytes between the batches."""
+        """Return the fault of bytes between the batches."""
         path = f"{self.path}.{fault.path}".rstrip(".")
         end = self.shown(fault.offset, self.found.records_field.end)
         return Violation(expected, fault.why, path, fault.offset, end, self.body.side)
 
     def shown(self, start: int, end: int) -> int:
-        """The end of the bytes a finding may show: none of records that may hold secrets."""
+        """Return the end of the bytes that a finding may show: the start for records that may contain
+        secrets.
+        """
         return start if may_hold_secrets_of(self.name) else end
 
 
@@ -108,7 +112,7 @@ class Batch:
         self.batch: RecordBatch = batches[index]
         self.before: RecordBatch | None = batches[index - 1] if index else None
         self.faults: list[RecordFault] = list(self.batch.faults)
-        """What does not fit; reading the records adds what is wrong inside."""
+        """Defects of the batch. Reading the records adds defects inside."""
         self._records: list[Record] | None = None
         self._payloads: list[RecordPayloads] | None = None
 
@@ -129,7 +133,7 @@ class Batch:
 
     @property
     def content(self) -> list[Record]:
-        """The first records, as far as they fit; read when first asked for."""
+        """The first records, as far as they fit, decoded on first use."""
         if self._records is None:
             found = iter_records(self.batch, self.faults)
             self._records = list(islice(found, MOST_RECORDS))
@@ -146,7 +150,7 @@ class Batch:
 
     @property
     def payloads(self) -> list[RecordPayloads]:
-        """Keys and values of a record of Kafka's own logs; empty for those of users."""
+        """Keys and values of records in Kafka's own logs; empty for users' records."""
         if self._payloads is None:
             name, is_control = self.records.name, self.batch.is_control
             known = record_log(name, is_control) is not None
@@ -157,11 +161,11 @@ class Batch:
         return self._payloads
 
     def inner(self) -> Iterator[RecordBatch]:
-        """The messages inside a compressed message, as they stand there."""
+        """Return the messages inside a compressed message, as they stand there."""
         return inner_messages(self.batch, [], None)
 
     def violation(self, field: str, expected: object, seen: object) -> Violation:
-        """The fault of a field of the header."""
+        """Return the fault of a header field."""
         batch = self.batch
         at, width = (_SPANS if self.is_current else _OLD_SPANS)[field]
         start = batch.start + at
@@ -170,12 +174,12 @@ class Batch:
         )
 
     def inside(self, part: str, expected: object, seen: object) -> Violation:
-        """The fault of something in the records."""
+        """Return the fault of something in the records."""
         start = self.batch.records_start
         return self._violation(part, start, str(expected), str(seen))
 
     def malformed(self, fault: RecordFault, expected: str) -> Violation:
-        """The fault of bytes that do not fit."""
+        """Return the fault of bytes that do not fit."""
         if fault.inside:
             seen = f"{fault.why}, at byte {fault.offset} of the decompressed records"
             return self.inside(fault.path, expected, seen)
@@ -192,10 +196,10 @@ class Batch:
 
 
 def has_canonical_content(batch: RecordBatch, *, dense: bool) -> bool:
-    """Whether the records of a batch of magic 2 are canonical (`records.canonical_batch`)."""
+    """Return whether a magic 2 batch has canonical records (`records.canonical_batch`)."""
     if not batch.attributes & CODEC_MASK:
         return are_canonical(batch, batch.data, batch.records_start, batch.end, dense=dense)
-    faults: list[RecordFault] = []  # a frame that some readers refuse has its content beside the fault
+    faults: list[RecordFault] = []  # a frame that some readers refuse has its content besides the fault
     content = decompressed(batch, faults)
     if content is None or faults:
         return False
@@ -203,7 +207,9 @@ def has_canonical_content(batch: RecordBatch, *, dense: bool) -> bool:
 
 
 def places(body: Body) -> Iterator[tuple[Any, Any, str]]:
-    """Topic, partition and path of each records field that is not null, in the order of the wire."""
+    """Yield the topic, partition and path of each records field that is not null, in the order of the
+    wire.
+    """
     fields = _FIELDS.get(body.api.name)
     if fields is None:
         return
@@ -215,14 +221,16 @@ def places(body: Body) -> Iterator[tuple[Any, Any, str]]:
 
 
 def identity(topic: Any) -> object:
-    """A topic's name or id, whichever the version has."""
+    """Return a topic's name or id, whichever the version has."""
     return next(
         (getattr(topic, field) for field in ("topic_id", "topic", "name") if hasattr(topic, field)), None
     )
 
 
 def asked_places(request: Any, like: object) -> dict[tuple[object, int | None], tuple[int, int]]:
-    """What a Fetch request asks for of each partition, by the topic's name or id, whichever `like` is."""
+    """Return the offsets and epochs that a Fetch requests for its partitions, by the topic's name or id,
+    whichever `like` is.
+    """
     field = _identified_by(like)
     return {
         (getattr(topic, field, None), row.partition): _asked(row)
@@ -232,9 +240,9 @@ def asked_places(request: Any, like: object) -> dict[tuple[object, int | None], 
 
 
 def asked_place(request: Any, known: object, partition: int | None) -> Asked:
-    """What a Fetch request asks for of one partition, of a topic by its name or id.
+    """Return the offset and epoch that a Fetch requests for one partition, in a topic by its name or id.
 
-    Of a partition that stands there twice the last one counts, as in `asked_places`.
+    For a repeated partition the last one counts, as in `asked_places`.
     """
     found: Asked = None
     field = _identified_by(known)
@@ -247,7 +255,7 @@ def asked_place(request: Any, known: object, partition: int | None) -> Asked:
 
 
 def is_beyond(leader_epoch: int, asked: Asked) -> bool:
-    """Whether a batch has a higher leader epoch than its leader, by the request."""
+    """Return whether a batch has a higher leader epoch than its leader, by the request."""
     return asked is not None and leader_epoch > asked[1] >= 0
 
 
@@ -256,5 +264,5 @@ def _asked(row: Any) -> tuple[int, int]:
 
 
 def _identified_by(known: object) -> str:
-    """The field of a topic in a Fetch; versions have the one or the other, and `hasattr` is slow."""
+    """Return the field of a topic in a Fetch. Versions have one of two fields, and `hasattr` is slow."""
     return "topic_id" if isinstance(known, bytes) else "topic"

@@ -21,9 +21,9 @@ from kdissect.session.exchange import Exchange
 class Body:
     """One side of an exchange whose API and version the schema knows, captured whole.
 
-    `value` is None and `error` set where the bytes do not fit; `end` is the offset behind the body in
-    `data`, the frame's content. `fits` says whether the bytes are the body and nothing else: only then do its
-    values mean anything. `is_canonical`: it has the form that writers give it (`generated.canonical`).
+    `value` is None and `error` set if the bytes do not fit; `end` is the offset after the body in `data`, the
+    frame's content. `fits` says whether the bytes are exactly the body: only then its values are meaningful.
+    `is_canonical`: it has the form that writers give it (`generated.canonical`).
     """
 
     __slots__ = (
@@ -48,7 +48,7 @@ class Body:
 
     @property
     def end(self) -> int:
-        """The offset behind the body in `data`."""
+        """The offset after the body in `data`."""
         return self.decoded.end
 
     @property
@@ -88,13 +88,13 @@ class Body:
 
     @property
     def tree(self) -> Node:
-        """The pieces of the body; made when first asked for."""
+        """The pieces of the body, built on first use."""
         if self._tree is None:
             self._tree = dissect(self.message, self.version, self.data, self.offset)
         return self._tree
 
     def numbers(self, meaning: str) -> Set[int]:
-        """Its numbers that have a meaning (`schema.domains`); none of a body that does not fit."""
+        """Return its numbers that have a meaning (`schema.domains`), or none if the body does not fit."""
         if self._numbers is None:
             self._numbers = {}
             message = self.message.name
@@ -106,7 +106,7 @@ class Body:
 
     @property
     def topics(self) -> Topics:
-        """The topics and partitions it names; only of a body that fits."""
+        """The topics and partitions that it names, if the body fits."""
         if self._topics is None:
             key = self.exchange.api_key or 0
             self._topics = topic_lister(key, self.version, self.side != REQUEST)(self.value)
@@ -114,18 +114,20 @@ class Body:
 
     @property
     def has_ignorable_tail(self) -> bool:
-        """Whether bytes behind the body are a habit that brokers ignore (`quirks.is_ignorable_tail`)."""
+        """Whether bytes after the body are a habit that brokers ignore (`quirks.is_ignorable_tail`)."""
         return self.side == REQUEST and quirks.is_ignorable_tail(
             self.api.key, self.version, self.data, self.end
         )
 
     def other(self) -> Any:
-        """The value of the other side of the exchange; None where there is none that fits."""
+        """Return the value of the exchange's other side; None without one that fits."""
         found = self.exchange.bodies()[self.side == REQUEST]
         return found.value if found is not None and found.fits else None
 
     def partitions(self, topics: str, rows: str = "partitions") -> Sequence[tuple[Any, Any, str]]:
-        """Topic, partition and path (`topics[0].partitions[1]`) of each row of a list of topics."""
+        """Return the topic, partition and path (`topics[0].partitions[1]`) of each row in a list of
+        topics.
+        """
         # Kept: five rules read all partitions of a Metadata response.
         found = self._rows.get((topics, rows))
         if found is None:
@@ -137,17 +139,17 @@ class Body:
         return found
 
     def violation(self, path: str, expected: str, seen: str) -> Violation:
-        """The violation of the field at `path`."""
+        """Return the violation of the field at `path`."""
         return Violation(expected, seen, path, side=self.side)
 
     def undecodable(self, error: DecodeError, expected: str) -> Violation:
-        """The violation of the bytes where decoding stopped."""
+        """Return the violation of the bytes where decoding stopped."""
         end = min(error.offset + 16, len(self.data))
         path = error.path.partition(".")[2]  # below the message
         return Violation(expected, error.why, path, error.offset, end, self.side)
 
 
 def body_of(exchange: Exchange, side: str) -> Body | None:
-    """One side of an exchange as a body; None where there is none, or the schema or the capture lacks it."""
+    """Return one side of an exchange as a body; None if it is missing, or unknown to the schema."""
     decoded = exchange.bodies()[side != REQUEST]
     return None if decoded is None else Body(exchange, side, decoded)

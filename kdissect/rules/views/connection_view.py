@@ -1,4 +1,4 @@
-"""What rules may remember of one connection while its exchanges go by in stream order."""
+"""State that rules may store for one connection while its exchanges pass in stream order."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ UNSUPPORTED_VERSION = 35  # org.apache.kafka.common.protocol.Errors
 # some thousands.
 REMEMBERED = 1024
 # Requests in flight that rules look at: some look at all of them for each request. Clients have 1 to 5,
-# Kafka's own senders a few hundred, of which the latest tell enough.
+# Kafka's own senders a few hundred, of which the latest are sufficient.
 WAITING_KEPT = 100
-# Of exchanges with more bytes only the last is kept: four responses of a megabyte on each connection fill the
+# For larger exchanges only the last one is stored: four responses of a megabyte on each connection fill the
 # memory.
 RECENT_BYTES = 16 << 10
 # Sizes and times of `ExchangeFact`.
@@ -37,15 +37,16 @@ _LARGE, _LEAST_REQUEST, _LEAST_RESPONSE = 512 << 10, 8, 4
 _SLOW_NS = 30_000_000_000
 LATE_NS = 100_000_000
 _MANY_IN_FLIGHT = 5
-# Behind a correlation id and an empty tag section; behind these, key, version and an empty client id.
+# After a correlation id and an empty tag section, and in requests also after key, version and an empty client
+# id.
 _RESPONSE_BODY_AT, _REQUEST_BODY_AT = 5, 11
 _AGAIN_LATENCY_NS = 10_000_000_000
 _HOLES = (AnomalyKind.SKIPPED_BYTES, AnomalyKind.RESYNCHRONISED, AnomalyKind.GAP, AnomalyKind.PENDING_LIMIT)
 
-# Of a connection of which nothing was silenced: most. A dict of its own comes with the first.
+# For a connection without silenced rules, as most are. A dict of its own comes with the first.
 _NONE_SUPPRESSED: dict[int, frozenset[str]] = {}
 _NEVER = 1 << 64  # later than any time in nanoseconds
-MOST_NS = (1 << 63) - 1  # the same in 64 bits
+MOST_NS = (1 << 63) - 1  # the largest one in 64 bits
 Earlier = Union[Exchange, "AtRest"]
 LentView = tuple[
     str | None, int, int, list[tuple[Earlier, int]], dict[int, tuple[int, int]] | None, frozenset[str], int
@@ -84,11 +85,11 @@ class Refusal(NamedTuple):
 class ConnectionView:
     """One connection as far as it was judged.
 
-    `advertised` are the ranges of the last successful ApiVersions answer by API key, None before there is
-    one; `refusal` what is known of refused ones. `previous` is the request before the one judged. `spoken`
-    are codes that speak once per connection. Large exchanges are in `previous` and `in_flight` without their
-    bytes, which `large` keeps, if there is room; so are those of a connection at rest. `first` is the ordinal
-    of the first request.
+    `advertised` are the ranges of the last successful ApiVersions response by API key, None before there is
+    one. `refusal` has facts about refused ones. `previous` is the request before the one judged. `spoken` are
+    codes that speak once per connection. Large exchanges are in `previous` and `in_flight` without their
+    bytes, which `large` stores within its limit. So are exchanges of a connection at rest. `first` is the
+    ordinal of the first request.
     """
 
     __slots__ = (
@@ -130,7 +131,7 @@ class ConnectionView:
         self.cut: tuple[Exchange, str] | None = None
         """The last exchange with a frame inside of which its stream ended, and the side."""
         self.doubt: Doubt | None = None
-        """The last doubt about where frames begin; what follows a frame that is wrong may be none."""
+        """The last doubt about where frames begin. Data that follows a frame that is wrong may be none."""
         self.misplaced_end: MisplacedEnd | None = None
         """The first frame whose size seems to be off by one, as long as that is not refuted."""
         self.spoken = _NOTHING_SPOKEN
@@ -166,7 +167,7 @@ class ConnectionView:
         return refusal is not None and previous is not None and previous.ordinal == refusal.ordinal
 
     def facts(self, exchange: Exchange) -> int:
-        """What is so of the next exchange: members of `ExchangeFact`, as a number."""
+        """Return the facts of the next exchange: members of `ExchangeFact`, as a number."""
         # Hot, once an exchange.
         facts = self._facts_of_frames(exchange) | self._facts_of_versions(exchange)
         client_id, previous = exchange.client_id, self.previous
@@ -218,7 +219,9 @@ class ConnectionView:
         return facts if exchange.state is COMPLETE else facts | NOT_ANSWERED
 
     def is_again(self, exchange: Exchange) -> bool:
-        """Whether an exchange is the one before once more, whole: the same bytes but for a higher id."""
+        """Return whether an exchange is the one before once more, whole: the same bytes but for a higher
+        id.
+        """
         before, request, response = self.previous, exchange.request, exchange.response
         if not isinstance(before, Exchange) or request is None or response is None or exchange.anomalies:
             return False
@@ -291,7 +294,8 @@ class ConnectionView:
             self.misplaced_end = None if found.is_over else found
 
     def raise_doubt(self, who: Who, exchange: Exchange, said: Key, *, is_no_frame: bool) -> None:
-        """A frame that `who` sent is wrong, or none at all: later frames may be read where none begin.
+        """Note that a frame from `who` is wrong, or not a frame: later frames may be read from wrong
+        positions.
 
         `said` is the key of the finding about it.
         """
@@ -310,13 +314,13 @@ class ConnectionView:
         self.doubt.hides_facts = True
 
     def hear_in_doubt(self, exchange: Exchange, doubt: Doubt) -> bool:
-        """Look at the next exchange, which is about to be judged; whether it is to be looked at closely."""
+        """Check the next exchange, which is about to be judged, and return whether it needs a close look."""
         if doubt.is_open and doubt.hear(exchange, self.info.anomalies, self.direction_of(doubt.who)):
             self._refute_misplaced_end()
         return doubt.is_proven or doubt.hides_facts
 
     def direction_of(self, who: Who) -> int:
-        """The direction of the connection in which an end sends."""
+        """Return the direction of the connection in which an end sends."""
         return self.info.client_direction if who is Who.CLIENT else 1 - self.info.client_direction
 
     def _hear(self, exchange: Exchange, found: MisplacedEnd) -> None:
@@ -325,26 +329,26 @@ class ConnectionView:
             self._refute_misplaced_end()
 
     def _refute_misplaced_end(self) -> None:
-        """Frames went by that are whole: what is not proven by now is refuted."""
+        """Refute a misplaced end that is not proven by now, because whole frames passed."""
         if self.misplaced_end is not None and not self.misplaced_end.stated:
             self.misplaced_end = None
 
     def pass_by(self, exchange: Exchange, request: Frame, response: Frame | None) -> None:
-        """`end` of an exchange, captured whole, that no rule was shown.
+        """Do `end` for an exchange, captured whole, that no rule received.
 
         Without a response it is one that expects none.
         """
         size = request.size if response is None else request.size + response.size
         self.previous = exchange = self._keep(exchange, size)
-        self.highest_id = exchange.correlation_id or 0  # higher than all before, else HDR008 was shown it
+        self.highest_id = exchange.correlation_id or 0  # higher than all before, or HDR008 received it
         if response is not None:
             if response.time_ns > self._answered_ns:
                 self._answered_ns = response.time_ns
             self._waiting = [*self._waiting[-WAITING_KEPT + 1 :], exchange] if self._waiting else [exchange]
 
     def lend(self) -> LentView | None:
-        """What the compiled part needs to go on from here; None of a connection that is new or in doubt, or
-        of which versions were refused last.
+        """Return the state for the native engine; None for a connection that is new or in doubt, or whose
+        versions were refused last.
         """
         previous = self.previous
         in_doubt = self.doubt is not None and (self.doubt.is_open or self.doubt.hides_facts)
@@ -359,7 +363,9 @@ class ConnectionView:
         return previous.client_id, self.highest_id, answered_ns, waiting, self.advertised, self.spoken, turn
 
     def keep_large(self, exchange: Exchange) -> Exchange:
-        """Keep a large exchange that passed while the view was lent; gives what others hold of it."""
+        """Store a large exchange that passed while the view was native-owned, and return the light form that
+        other objects refer to.
+        """
         request, response = exchange.request, exchange.response
         assert request is not None  # it is a row of a block
         return self._keep(exchange, request.size if response is None else request.size + response.size)
@@ -372,11 +378,11 @@ class ConnectionView:
         spoke: tuple[int, bool],
         waiting: list[Earlier],
     ) -> None:
-        """What became of it: the last exchanges but large ones, the last one, of those that waited those that
-        still do.
+        """Take the state from the native engine: the last exchanges except large ones, the last one, and the
+        exchanges that still wait.
 
-        `numbers` are the highest correlation id, the time of the last answer, and the last time at which it
-        was known who waits, None where nobody did; `spoke` is for `RecentExchanges.extend`.
+        `numbers` are the highest correlation id, the time of the last response, and the last time at which
+        the waiting requests were known, None without one; `spoke` is for `RecentExchanges.extend`.
         """
         self.highest_id, answered_ns, looked_ns = numbers
         self._recent.extend(self, recent, *spoke)
@@ -387,7 +393,7 @@ class ConnectionView:
         self.in_flight = waiting if last.response is None else waiting[:-1]
 
     def _keep(self, exchange: Exchange, size: int) -> Exchange:
-        """Keep it for facts that come late; without its bytes where they may be many."""
+        """Store it for late facts, without its bytes if they may be many."""
         if size <= RECENT_BYTES:
             self._recent.append(self, exchange)
             return exchange
@@ -415,12 +421,12 @@ class ConnectionView:
             del self.suppressed[next(iter(self.suppressed))]
 
     def recent(self, ordinal: int) -> Exchange | None:
-        """One of the last exchanges that were judged, by its ordinal."""
+        """Return one of the last exchanges that were judged, by its ordinal."""
         large = self._large.get(self.info.id, ordinal)
         return large or self._recent.get(self.info.id, ordinal)
 
     def let_go(self) -> None:
-        """Hold nothing that others hold, too, until `hold`."""
+        """Drop references to shared objects, until `hold`."""
         del self._large, self._recent
 
     def hold(self, large: LargeExchanges, recent: RecentExchanges[ConnectionView]) -> None:
@@ -428,9 +434,11 @@ class ConnectionView:
         self._large, self._recent = large, recent
 
     def rest(self) -> None:
-        """Others spoke for long: keep no bytes of exchanges, and nothing that can be worked out again."""
+        """Reduce a connection that was silent for long: drop bytes of exchanges, and state that can be
+        computed again.
+        """
         self.info.forget_ends()
-        self._refute_misplaced_end()  # a few bytes of each of many connections would be many
+        self._refute_misplaced_end()  # a few bytes for each connection would add up
         if self.previous is not None:
             before, self.previous = self.previous, AtRest.of(self.previous, self._answered_ns)
             waiting = self._waiting
@@ -442,7 +450,9 @@ class ConnectionView:
         self.in_flight = self._waiting
 
     def _light(self, exchange: Exchange) -> Exchange:
-        """An exchange without the bytes of its frames, which may fill memory for as long as it waits here."""
+        """Return an exchange without the bytes of its frames, which may fill memory for as long as it waits
+        here.
+        """
         light = copy(exchange)
         light.request, light.response = _empty(exchange.request), _empty(exchange.response)
         light.request_summary_cache = light.bodies_cache = light.batches_cache = None
@@ -471,18 +481,18 @@ def _end_of(frame: Frame) -> Moment:
 
 
 def is_sent_before(request: Frame, answered: Moment) -> bool:
-    """Whether a request left before an answer came."""
+    """Return whether a request left before an answer came."""
     return is_before((request.first_ref, request.time_ns), answered)
 
 
 def _waits(exchange: Earlier, at_ns: int) -> bool:
-    """Whether an exchange has no answer at a time."""
+    """Return whether an exchange has no answer at a time."""
     response = exchange.response
     return response is None or response.time_ns > at_ns
 
 
 class AtRest:
-    """What is still asked of an exchange when the next one of its connection comes."""
+    """Facts about an exchange that its connection's next exchange needs."""
 
     __slots__ = ("api_key", "client_id", "correlation_id", "is_answered", "ordinal", "time_ns")
 
@@ -504,7 +514,7 @@ class AtRest:
 
     @classmethod
     def of(cls, exchange: Earlier, known_ns: int) -> AtRest:
-        """Of an exchange. `known_ns` is held anyway: the time of the answer is mostly this one."""
+        """Of an exchange. `known_ns` is stored anyway: it is mostly the time of the response."""
         response = exchange.response
         time_ns = None if response is None else response.time_ns
         time_ns = known_ns if time_ns == known_ns else time_ns

@@ -1,9 +1,9 @@
 """Doubt about where the frames of a direction begin, after one that is not what its sender has to send.
 
-A size that is wrong, or bytes that belong to no frame, make a reader cut the stream in wrong places: what it
-reads from there on are not the sender's faults, and requests that it does not see were sent all the same. So
-the first fault is the finding. What follows is judged again once a sound frame shows that frames are read
-from where they begin.
+A wrong size, or bytes that belong to no frame, make a reader cut the stream in wrong places: later readings
+are not the sender's faults, and requests that it does not see were sent all the same. So the first fault is
+the finding. Later exchanges are judged again once a sound frame shows that frames are read from their true
+starts.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ class Doubt:
         return not self.is_open
 
     def hides(self, exchange: Exchange, who: Who, side: str) -> bool:
-        """Whether the frame in question may explain a fault of `who`, on a side of another exchange."""
+        """Return whether the frame in question may explain a fault of `who`, on a side of another
+        exchange.
+        """
         if exchange.ordinal == self.ordinal or not self.is_open:
             return False
         if self.who is Who.CLIENT:
@@ -82,7 +84,9 @@ class Doubt:
         return self.is_proven and (who is Who.BROKER or side == RESPONSE)
 
     def silence(self, close: Close | None) -> str:
-        """Say that the client sent no more requests after a response; empty if it did, or nobody knows."""
+        """Return that the client sent no more requests after a response, or an empty text if it did, or if
+        that is unknown.
+        """
         if self.who is Who.CLIENT or not self.is_open or not self.is_last:
             return ""
         silent = "the client sends no more requests on the connection"
@@ -93,7 +97,7 @@ class Doubt:
         return f"{silent}; the {close.by} closes it ({close.how}){when}"
 
     def explains_size(self, anomaly: Anomaly, direction: int) -> bool:
-        """Whether a size that is none was read where no frame begins. `direction` is `who`'s."""
+        """Return whether an implausible size was read from a wrong position. `direction` is `who`'s."""
         if self.bad_size is None and self.is_open and anomaly.direction == direction:
             return anomaly.ref >= self.last_ref
         return anomaly == self.bad_size
@@ -110,14 +114,16 @@ def _is_capture_end(close: Close | None) -> bool:
 
 
 def has_no_header(exchange: Exchange) -> bool:
-    """Whether a request begins with no header, or with an API or version that the schema does not know."""
+    """Return whether a request begins with no header, or with an API or version that the schema does not
+    know.
+    """
     return any(one.kind in _NO_HEADER for one in exchange.anomalies or ())
 
 
 def is_sound(exchange: Exchange, *, is_request: bool) -> bool | None:
-    """Whether a frame is what it seems to be: its body fits, and a response has its request.
+    """Return whether a frame is sound: its body fits, and a response has its request.
 
-    False if its header is none that this sender has to send; None if nobody knows.
+    False if its header is not one that this sender has to send; None if that is unknown.
     """
     frame = exchange.request if is_request else exchange.response
     if frame is None or exchange.kind is not ExchangeKind.KAFKA:

@@ -1,7 +1,7 @@
-"""The last exchanges of connections, for facts about one that come late: of those that spoke last only.
+"""The last exchanges of recently active connections, for late facts.
 
-A connection that is silent while thousands of others speak keeps none: with a hundred thousand open ones that
-would be the most of what is held.
+A connection that is silent while thousands of other ones are active stores none: with a hundred thousand open
+connections these would be most of the memory.
 """
 
 from collections.abc import Callable
@@ -10,10 +10,10 @@ from typing import Generic, Protocol, TypeVar
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
-# Exchanges kept whole of a connection: facts come with its next ones.
+# Exchanges stored whole for a connection, because facts come with its next ones.
 RECENT = 4
-# Connections of which they are kept at most, of those that spoke last; until half as many others spoke in any
-# case.
+# Maximum number of connections with stored exchanges, the most recently active ones, and at least half of
+# them in any case.
 CONNECTIONS_KEPT = 2048
 
 
@@ -27,7 +27,7 @@ View = TypeVar("View", bound=Connected)
 
 
 class Away:
-    """Stands for a view that is kept elsewhere for as long as its connection is silent."""
+    """Replaces a view that is stored elsewhere while its connection is silent."""
 
     __slots__ = ("connection",)
 
@@ -49,10 +49,10 @@ class _Held(Generic[View]):
 class RecentExchanges(Generic[View]):
     """A few exchanges of each connection that spoke in this turn or the one before, by its view.
 
-    A turn ends when half of `CONNECTIONS_KEPT` spoke in it. To tell who is silent by turns needs no order of
-    all connections, so that the compiled part (native/src/judging) can count them too. `rest` is told of a
-    view whose exchanges are let go. `lent(views, turn)` is asked for the last turns in which those spoke that
-    are lent, -1 of all others; none but those from `turn` on are kept.
+    A turn ends when half of `CONNECTIONS_KEPT` spoke in it. Counting silence by turns needs no order of all
+    connections, so that the native engine (native/src/judging) can count them, too. `rest` receives a view
+    whose exchanges are dropped. `lent(views, turn)` returns the last active turns of native-owned
+    connections, -1 for other ones. Only connections with a turn from `turn` on stay.
     """
 
     __slots__ = ("_kept", "_lent", "_spoke", "_turn", "rest")
@@ -66,7 +66,7 @@ class RecentExchanges(Generic[View]):
         self._turn = self._spoke = 0
 
     def append(self, view: View, exchange: Exchange) -> None:
-        """Keep an exchange; where it begins a turn, those of connections that are silent are let go."""
+        """Store an exchange. If it begins a turn, drop the exchanges of silent connections."""
         # Hot, once an exchange.
         held = self._kept.get(view.info.id)
         if held is None:
@@ -81,7 +81,7 @@ class RecentExchanges(Generic[View]):
             del exchanges[0]
 
     def turns(self) -> tuple[int, int, int]:
-        """The number of this turn, how many connections spoke in it so far, how many may."""
+        """Return the number of this turn, how many connections spoke in it so far, how many may."""
         return self._turn, self._spoke, CONNECTIONS_KEPT // 2
 
     def go_on(self, turn: int, spoke: int, speaks: _Held[View] | None = None) -> None:
@@ -94,7 +94,7 @@ class RecentExchanges(Generic[View]):
             self._let_go(turn - 1)
 
     def _let_go(self, first: int) -> None:
-        """Keep those that spoke from a turn on."""
+        """Keep connections with activity from a turn on."""
         old = [(connection, held) for connection, held in self._kept.items() if held.turn < first]
         if self._lent is not None:
             last = self._lent([held.view for _, held in old], first)
@@ -118,20 +118,21 @@ class RecentExchanges(Generic[View]):
             held.turn = turn
 
     def turn_of(self, connection: str) -> int:
-        """The last turn in which a connection spoke of which some are kept; -1 of others."""
+        """Return the last active turn of a connection with stored exchanges; -1 for another one."""
         held = self._kept.get(connection)
         return -1 if held is None else held.turn
 
     def get(self, connection: str, ordinal: int) -> Exchange | None:
-        """The exchange with this number, if it is one of those that are kept; the last of them."""
+        """Return the last stored exchange with this number, or None."""
         held = self._kept.get(connection)
         exchanges = () if held is None else held.exchanges
         return next((e for e in reversed(exchanges) if e.ordinal == ordinal), None)
 
     def set_aside(self, connection: str) -> list[Exchange] | None:
-        """Give what is kept of a connection, whose place among those that spoke stays; None if nothing is.
+        """Return the stored exchanges of a connection, whose place in the order of activity stays; None
+        without any.
 
-        `rest` is told of an `Away` when it is let go.
+        `rest` receives an `Away` when it is dropped.
         """
         held = self._kept.get(connection)
         if held is None:
@@ -150,15 +151,15 @@ class RecentExchanges(Generic[View]):
         self._kept.pop(connection, None)
 
 
-# Of all connections together. A connection that fetches ends with an answer of some 200 KB, which would be
-# kept for as long as it is open: thousands of them must not fill the memory. Facts that come late come with
-# the next exchanges of their connection, so that ten answers are enough; what is kept for long leaves holes
-# in the heap when it goes, which take as much again.
+# Of all connections together. A connection that fetches ends with a response of some 200 KB, which would stay
+# while it is open: thousands of them must not fill the memory. Late facts come with the next exchanges of
+# their connection, so that ten responses are enough. Long-lived ones leave holes in the heap when they are
+# freed, which take the same space again.
 MOST_BYTES = 2 << 20
 
 
 class LargeExchanges:
-    """One exchange a connection, by its id; those put longest ago go first."""
+    """One exchange a connection, by its id, evicted in the order of storing."""
 
     __slots__ = ("_bytes", "_kept")
 
@@ -167,7 +168,7 @@ class LargeExchanges:
         self._bytes = 0
 
     def put(self, exchange: Exchange, size: int) -> None:
-        """Keep the exchange, of `size` bytes, instead of the one before of its connection."""
+        """Store the exchange, of `size` bytes, in place of its connection's previous one."""
         connection = exchange.connection.id
         self.forget(connection)
         self._kept[connection] = exchange, size
@@ -176,7 +177,7 @@ class LargeExchanges:
             self.forget(next(iter(self._kept)))
 
     def get(self, connection: str, ordinal: int) -> Exchange | None:
-        """The exchange with this number, if it is the one that is kept."""
+        """Return the exchange with this number, if it is the stored one."""
         exchange, _ = self._kept.get(connection, (None, 0))
         return exchange if exchange is not None and exchange.ordinal == ordinal else None
 

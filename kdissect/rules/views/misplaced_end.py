@@ -1,8 +1,8 @@
-"""Where a frame's size seems to be off by one: what is kept of it until what follows proves it.
+"""A frame whose size seems to be off by one, stored until later bytes prove it.
 
-A size that is one too large takes the first byte of the next frame's size into its frame; one that is one too
-small leaves the last byte of its body to what follows. Either way the next frame is read one byte off, and is
-none. That byte, moved to where it belongs, must give a whole body and a frame behind it.
+A size that is one too large takes the first byte of the next frame's size into its frame. A size that is one
+too small leaves the last byte of its body to the next frame. Either way the next frame is read one byte off,
+and is none. That byte, moved to its right place, must complete a whole body and a frame after it.
 """
 
 from kdissect.decoders.bodies import request_fits, response_fits
@@ -16,12 +16,12 @@ from kdissect.session.exchange import Exchange
 
 _LEAST = {True: 8, False: 4}  # bytes of the smallest request and response (FRM004)
 _MOST = 100 << 20  # socket.request.max.bytes (SocketServerConfigs)
-_KEPT = 4096  # bytes of a frame that is kept: whether one byte more makes it whole is tried out
-_NEEDED = 12  # bytes behind the frame that tell: the byte in question, a size, key and version
+_KEPT = 4096  # bytes of a stored frame, which is tested for whether one byte more completes it
+_NEEDED = 12  # bytes after the frame that are needed: the byte in question, a size, key and version
 
 
 class MisplacedEnd:
-    """A frame with one byte behind its body, or one whose body runs past its end.
+    """A frame with one byte after its body, or one whose body runs past its end.
 
     `stated` says what is wrong with its size once it is proven. `is_over`: no proof will come any more.
     """
@@ -58,13 +58,13 @@ class MisplacedEnd:
         self.is_over = self.is_over or len(self._following) >= _NEEDED
 
     def _look_for_missing(self) -> None:
-        """The first byte of what follows ends the body; behind it begins a frame. An empty one is none: its
+        """The first following byte ends the body, and after it a frame begins. An empty one is none: its
         zeros are that byte, and the first three of a size below 256.
         """
         behind = self._following[1:]
         is_shifted = self._is_frame(behind) or not any(self._following)
         if is_shifted and self._fits(self._data + self._following[:1]):
-            self._tell(self._size + 1, "the byte behind the frame ends its body")
+            self._tell(self._size + 1, "the byte after the frame ends its body")
 
     def _tell(self, right: int, why: str) -> None:
         self.stated = f"{self._what} has the size {self._size} instead of {right}: {why}"
@@ -75,7 +75,7 @@ class MisplacedEnd:
         return request_fits(data, offset, key, version) if is_request else response_fits(data, key, version)
 
     def _is_frame(self, data: bytes) -> bool:
-        """Whether a size stands at the beginning, and behind it what a request begins with."""
+        """Return whether there is a size at the beginning, and after it the beginning of a request."""
         is_request = self._place[0]
         size = int.from_bytes(data[:SIZE_PREFIX], signed=True)
         if len(data) < SIZE_PREFIX or not _LEAST[is_request] <= size <= _MOST:

@@ -24,8 +24,8 @@ from kdissect.session.detection.recognition import (
     request_decodes,
 )
 
-# Bytes of a direction that are judged. A plausible header with a client id is believed after this number of
-# bytes of its frame: more bytes cannot be held back.
+# Bytes of a direction that are judged. A plausible header with a client id is accepted after this number of
+# bytes of its frame: the detection cannot buffer more bytes.
 JUDGED_BYTES = 32 << 10
 # Requests searched for the id that an answer carries: a producer that wants no answer has no more in flight
 # (max.in.flight.requests.per.connection is 5, org.apache.kafka.clients.producer.ProducerConfig).
@@ -59,7 +59,9 @@ class Candidate:
             self.data = (self.data + data)[:JUDGED_BYTES]
 
     def answered(self, answer: bytes, is_first: bool) -> None:
-        """Take bytes of the other end: its first bytes (`is_first`), which can also refute, or later ones."""
+        """Take bytes from the other end: its first bytes (`is_first`), which can also refute, or later
+        bytes.
+        """
         if self._is_answered is not Verdict.MORE or len(answer) < _ANSWER.size:
             return
         size, correlation_id = _ANSWER.unpack_from(answer)
@@ -79,7 +81,7 @@ class Candidate:
         return Verdict(any(frame) and response_fits(frame, key, version))
 
     def _ids(self) -> Iterator[int]:
-        """Correlation ids of the first requests, which follow each other by their sizes."""
+        """Yield the correlation ids of the first requests, which follow each other by their sizes."""
         at = 0
         for _ in range(MAX_REQUESTS):
             if len(self.data) - at < _HEADER.size:

@@ -1,4 +1,4 @@
-"""Decides what a connection carries while its first bytes are held back.
+"""Decides what a connection carries while its first bytes are buffered.
 
 Rules:
 - From the start of a connection the verdict depends on the bytes alone, never on how TCP cut them.

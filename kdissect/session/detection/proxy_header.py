@@ -130,7 +130,7 @@ def _joined(pieces: tuple[_Piece, ...]) -> bytes:
 
 
 def _without(pieces: tuple[_Piece, ...], first: int) -> tuple[_Piece, ...]:
-    """Pieces without their first bytes."""
+    """Return pieces without their first bytes."""
     left: list[_Piece] = []
     for payload, ref, time_ns in pieces:
         if first < len(payload):

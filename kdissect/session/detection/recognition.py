@@ -19,7 +19,7 @@ from kdissect.schema import protocol_messages
 from kdissect.session.info import ConnectionKind
 
 # Largest plausible size of a frame. A broker takes 100 MiB (socket.request.max.bytes, spec/004 "Size
-# Constraints"). Responses have no limit in the protocol. Below 256 MiB a first byte of printable text or of a
+# Constraints"). Responses have no limit in the protocol. Below 256 MiB, the first byte of printable text or a
 # TLS record can never be the start of a size.
 MAX_FRAME_SIZE = (1 << 28) - 1
 MIN_REQUEST_SIZE = (
@@ -59,7 +59,7 @@ class Verdict(IntEnum):
 def request_at(data: bytes, offset: int, cut: bool = False, any_bytes: bool = False) -> Verdict:
     """Return whether a size-prefixed request begins at `offset`.
 
-    `cut`: no byte will follow (a snap length took the later ones). `any_bytes`: the client id need not be
+    `cut`: no byte will follow (a snap length removed the later bytes). `any_bytes`: the client id need not be
     UTF-8.
     """
     left = len(data) - offset

@@ -1,1 +1,1 @@
-"""Rows of the tables, by what they are made of."""
+"""Rows of the tables, by their sources."""

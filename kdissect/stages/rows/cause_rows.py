@@ -1,4 +1,4 @@
-"""The table `causes`, and back: what `why` tells of a capture set."""
+"""The table `causes`, and back: the causes of a capture set that `why` reports."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kdissect.stages.rows.table_rows import when
 
 
 def cause_rows(capture_set: str, diagnosis: Diagnosis, own_files: Sequence[str]) -> Iterator[Row]:
-    """Rows of `causes`. `own_files` are the names of the files of the set, which commands name."""
+    """Yield rows of `causes`. `own_files` are the names of the set's files, which commands contain."""
     for rank, cause in enumerate(diagnosis.causes, 1):
         row: Row = {
             "capture_set": capture_set,
@@ -67,9 +67,10 @@ def _packets_row(packets: Packets, files: Sequence[str]) -> Row:
 
 
 def diagnosis_of(rows: Iterable[Mapping[str, Any]], files: Sequence[str]) -> Diagnosis:
-    """What `why` tells, from rows of all capture sets; `files` are the inputs' names by file index.
+    """Return the causes as `why` reports them, from rows of all capture sets; `files` are the inputs' names
+    by file index.
 
-    What was looked at is not in the table.
+    The table does not contain the list of analyzed parts.
     """
     indexes = {name: index for index, name in enumerate(files)}
     found = in_order(_cause_of(row, indexes) for row in rows)

@@ -27,7 +27,7 @@ Buffers = dict[str, list[bytes | None]]
 _KAFKA, _COMPLETE, _SILENT = ExchangeKind.KAFKA, State.COMPLETE, State.NO_RESPONSE_EXPECTED
 # How long facts hold for the same summaries, as native/src/tables/asked.rs numbers it.
 _NOT, _WHILE_NAMES_STAY, _ALWAYS = range(3)
-# What is the same in all rows that are made here; lists are empty, everything else is null.
+# Equal values in all rows of this module: lists are empty, other fields are null.
 _CONSTANT = {"kind": str(_KAFKA)}
 
 
@@ -57,15 +57,15 @@ class CompiledRows:
         wants, told = (exchanges, partitions, batches, looks), None if names is None else names.told_before
         self._tables = native.ExchangeTables(asked, wants, told)
         self.add = self._tables.add
-        """Add the rows of an exchange; False, and nothing is added, of one that is unusual."""
+        """Add the rows of an exchange; Return False and add no row if it is unusual."""
         self.add_block = self._tables.add_block
-        """Add the rows of a block's exchanges from one on, with the number of its file, until there are so
-        many: gives the next one that is Python's, or how many there are."""
+        """Add the rows of a block's exchanges from one on, with the number of its file, up to a limit.
+        Return the next exchange for Python, or the number of exchanges."""
         self.rows = self._tables.rows
         """How many rows there are of a table."""
 
     def take(self, table: str) -> Any:
-        """The rows of a table as a record batch; there are none then."""
+        """Return the rows of a table as a record batch, and empty the table."""
         rows = self.rows(table)
         buffers = dict(self._tables.take(table))
         schema = arrow_schema(TABLES[table])
@@ -75,7 +75,7 @@ class CompiledRows:
     def _facts_of(
         self, exchange: Exchange, asked: Summary, answered: Summary | None
     ) -> tuple[list[str], list[str], list[str], int, More]:
-        """Topics, topic ids and errors, how long they are the same for the same summaries, and groups,
+        """Return topics, topic ids and errors, how long they are the same for the same summaries, and groups,
         throttle time and rack, which always are.
         """
         answered = answered or NO_SUMMARY
@@ -92,7 +92,7 @@ class CompiledRows:
         return list(topics), texts, errors, lasting, more_of(asked, answered)
 
     def _name(self, exchange: Exchange, topic_id: bytes) -> tuple[str | None, bool]:
-        """The name of a topic id, and whether all exchanges with the broker have it."""
+        """Return the name of a topic id, and whether all exchanges with the broker have it."""
         name = self._name_of(exchange, topic_id)
         return name, name is not None or not may_be_metadata_topic(topic_id)
 
@@ -101,7 +101,7 @@ class CompiledRows:
 
 
 def _fields_of(exchange: Exchange) -> tuple[Any, ...] | None:
-    """What rows need of an exchange; None for one with anything unusual."""
+    """Return the values that rows need of an exchange; None for an unusual one."""
     # Hot, once an exchange.
     request, response, state = exchange.request, exchange.response, exchange.state
     if (
@@ -141,8 +141,8 @@ def _connection_of(info: ConnectionInfo) -> tuple[str | None, ...]:
 
 
 def _kind_of(api_key: int, api_version: int) -> tuple[Any, ...]:
-    """Name, whether it may say names of topic ids, summarizers, how both bodies tell partitions, and on which
-    side records are.
+    """Return the name, whether the API may contain names of topic ids, summarizers, the form of partitions in
+    both bodies, and the side with records.
     """
     transfers = transfer_rows(api_key, api_version) if api_key in (PRODUCE, FETCH) else None
     return (
@@ -155,13 +155,13 @@ def _kind_of(api_key: int, api_version: int) -> tuple[Any, ...]:
 
 
 def _kind_without_records(api_key: int, api_version: int) -> tuple[Any, ...]:
-    """The same where the records of exchanges are wanted themselves, which Python reads."""
+    """Return the same where the records of exchanges are wanted themselves, which Python reads."""
     *kind, _ = _kind_of(api_key, api_version)
     return *kind, way_to_batches(api_key, api_version, needs_slow_path=True)
 
 
 def _array(kind: Any, name: str, rows: int, buffers: Buffers) -> Any:
-    """A column of buffers, by its name."""
+    """Return a column of buffers, by its name."""
     if pa.types.is_struct(kind):
         return _struct(kind, name, rows, buffers)
     own = buffers.get(name)
@@ -176,7 +176,7 @@ def _array(kind: Any, name: str, rows: int, buffers: Buffers) -> Any:
 
 
 def _struct(kind: Any, name: str, rows: int, buffers: Buffers) -> Any:
-    """A struct, which is null where its times are."""
+    """Return a struct, which is null where its times are."""
     if not any(known.startswith(f"{name}.") for known in buffers):
         return pa.nulls(rows, kind)
     frame = buffers[f"{name.split('.', 1)[0]}.time_ns"]
@@ -186,7 +186,7 @@ def _struct(kind: Any, name: str, rows: int, buffers: Buffers) -> Any:
 
 
 def _same(kind: Any, name: str, rows: int) -> Any:
-    """A column of one value."""
+    """Return a column of one value."""
     if name in _CONSTANT:
         return pa.repeat(pa.scalar(_CONSTANT[name], kind), rows)
     if pa.types.is_list(kind):

@@ -29,7 +29,7 @@ class FieldRows:
         self._made = FieldValues(made, context) if made else None
 
     def row(self, exchange: Exchange, order: bytes) -> Row:
-        """The row of an exchange."""
+        """Return the row of an exchange."""
         held = self._rows.numbered(exchange, 0)
         if self._made is not None:
             held |= self._made(exchange)

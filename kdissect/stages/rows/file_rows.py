@@ -12,13 +12,13 @@ from kdissect.model.packets.packet import NUMBER_MASK
 
 
 def file_rows(files: Iterable[CaptureFile], names: Sequence[str]) -> Iterator[Row]:
-    """Rows of `files` that were read, or could not be."""
+    """Yield rows of `files` that were read, or could not be."""
     for file, name in zip(files, names, strict=True):
         yield file_row(file, name)
 
 
 def file_row(file: CaptureFile, name: str) -> Row:
-    """One of them."""
+    """Return one of them."""
     return {
         "capture_set": file.capture_set,
         "file": name,
@@ -37,7 +37,7 @@ def file_row(file: CaptureFile, name: str) -> Row:
 
 
 def file_anomaly_rows(files: Iterable[CaptureFile], names: Sequence[str]) -> Iterator[Row]:
-    """Rows of `anomalies` about files."""
+    """Yield rows of `anomalies` about files."""
     for file, name in zip(files, names, strict=True):
         for index, found in enumerate(file.anomalies):
             yield {
@@ -56,7 +56,7 @@ EMPTY = "no packets, only a file header"
 
 
 class FileRows(NamedTuple):
-    """The row of `files`, and those of `anomalies` about the file.
+    """The file's row of `files`, and its rows of `anomalies`.
 
     `is_tap`: a stream saw that `kdissect tap` wrote the file.
     """
@@ -67,7 +67,7 @@ class FileRows(NamedTuple):
 
     @classmethod
     def of(cls, file: CaptureFile, name: str) -> FileRows:
-        """The rows of a file that was read, or could not be."""
+        """Return the rows of a file that was read, or could not be."""
         return cls(file_row(file, name), tuple(file_anomaly_rows([file], [name])))
 
 

@@ -1,4 +1,4 @@
-"""Rows of what connections tell: connections, exchanges, topic partitions, batches, records, anomalies."""
+"""Rows of single connections: connections, exchanges, topic partitions, batches, records, anomalies."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _VARYING = ("connection", "client", "broker", "capture_set", "start_ns", "event_
 class OneSynRows:
     """Takes connections, and gives batches of their rows.
 
-    `row_of` gives the row of one: from the first they have what is the same in all of them.
+    `row_of` returns the row of one connection: all columns take their common values from the first row.
     """
 
     def __init__(self, row_of: Callable[[ConnectionInfo, bytes], Row]) -> None:
@@ -51,8 +51,10 @@ class OneSynRows:
         self._rows: list[tuple[str, str, str, str, int, bytes, str | None]] = []
 
     def add(self, info: ConnectionInfo, order: bytes) -> bool:
-        """Add the row of a connection; False, and nothing is added, of one of which more was seen."""
-        # Hot: a row by itself costs ten times as much.
+        """Add the row of a connection; return False, without adding it, if the connection has more than a
+        SYN.
+        """
+        # Hot: a separate row costs ten times more.
         if not was_one_syn(info) or info.names or info.close is None:
             return False
         if self._first is None:
@@ -61,11 +63,11 @@ class OneSynRows:
         return True
 
     def rows(self, _table: str) -> int:
-        """How many rows there are."""
+        """Return how many rows there are."""
         return len(self._rows)
 
     def take(self, _table: str) -> Any:
-        """The rows as a record batch; there are none then."""
+        """Return the rows as a record batch, and forget them."""
         rows, self._rows = self._rows, []
         *varying, hows = zip(*rows, strict=True)
         columns: dict[str, Sequence[Any]] = dict(zip(_VARYING, varying, strict=True))
@@ -86,7 +88,7 @@ class OneSynRows:
 
 _BY_RECORDS = frozenset({"topic_partitions", "batches", "records", "anomalies"})
 _OF_EXCHANGES = _BY_RECORDS | {"exchanges"}
-# Numbers of anomalies in records: those of each records field have a range of their own.
+# Numbers of anomalies in records: each records field has its own range of numbers.
 _SECTION_SHIFT = 16
 
 
@@ -119,8 +121,8 @@ class ExchangeTables:
         rows.keep_in(compiled, OneSynRows(_connection_row))
 
     def exchange(self, exchange: Exchange, order: bytes, pieces: SnapshotPieces) -> None:
-        """The rows of an exchange; `pieces` are those of its connection, perhaps of others too."""
-        # What is compiled has one `same_as` for all exchanges of a connection.
+        """Add the rows of an exchange; `pieces` belong to its connection, perhaps also to other ones."""
+        # The native engine has one `same_as` for all exchanges of a connection.
         if exchange.connection.share is None and self._rows.exchange(exchange, order):
             return
         if "exchanges" in self._wanted:
@@ -132,8 +134,8 @@ class ExchangeTables:
             self._record_sets(exchange, order, pieces)
 
     def exchange_block(self, block: native.ExchangeBlock, start: int, number_of: Callable[[int], int]) -> int:
-        """The rows of a block's exchanges, from one on: gives the next one that is for `exchange`, or how
-        many there are. `number_of` gives for a file its number in its capture set.
+        """Add the rows of a block's exchanges, from one on, and return the number of the next one for
+        `exchange`, or the block's length. `number_of` gives for a file its number in its capture set.
         """
         if self._wanted.isdisjoint(_OF_EXCHANGES):
             return len(block)
@@ -198,7 +200,7 @@ class ExchangeTables:
         return when(row, frame.time_ns)
 
     def _name_in(self, exchange: Exchange, topic_id: bytes) -> str | None:
-        """The topic of an id in the records of an exchange."""
+        """Return the topic of an id in the records of an exchange."""
         frame = exchange.response or exchange.request
         assert frame is not None
         records_field = RecordsField(None, topic_id, None, None, 0, 0)
@@ -218,7 +220,7 @@ class ExchangeTables:
 
 
 def anomaly_row(anomaly: Anomaly, files: Sequence[str]) -> Row:
-    """An anomaly with its place, where it has one."""
+    """Return an anomaly with its place, where it has one."""
     file, number = anomaly.ref >> FILE_SHIFT, anomaly.ref & NUMBER_MASK
     is_placed = number > 0 and file < len(files)
     return {
@@ -279,7 +281,7 @@ def _batch_row(index: int, batch: RecordBatch) -> Row:
 
 
 def _errors(exchange: Exchange) -> dict[Any, int]:
-    """Error codes of the response by topic (name or id) and partition."""
+    """Return error codes of the response by topic (name or id) and partition."""
     view = ExchangeView(exchange)
     found: dict[Any, int] = {}
     named = topic_namer(view.key, view.version, True)

@@ -20,7 +20,7 @@ _LATENCY = ("latency_sum", "latency_least", "latency_most", "latency_zeros")
 
 
 def finding_rows(judgement: Judgement, files: Sequence[str]) -> Iterator[Row]:
-    """Rows of `findings`; `files` are the inputs' names by file index."""
+    """Yield rows of `findings`; `files` are the inputs' names by file index."""
     for finding in judgement.findings.all():
         yield _finding_row(finding, files)
 
@@ -66,7 +66,7 @@ def _finding_row(finding: Finding, files: Sequence[str]) -> Row:
 
 
 def finding_of_row(row: Mapping[str, Any], files: Mapping[str, int]) -> Finding:
-    """The finding of a row; `files` are file indexes by name."""
+    """Return the finding of a row; `files` are file indexes by name."""
     file = files.get(row["file"] or "", 0)
     first, last = row["first_packet"], row["last_packet"]
     is_span = row["bytes_start"] is not None
@@ -97,7 +97,7 @@ def finding_of_row(row: Mapping[str, Any], files: Mapping[str, int]) -> Finding:
 
 
 def coverage_rows(judgement: Judgement) -> Iterator[Row]:
-    """Rows of `coverage`, sorted by what they count."""
+    """Yield rows of `coverage`, sorted by what they count."""
     rows = [*_counted(judgement.coverage), *_looked_at(judgement.coverage), *_times(judgement.coverage)]
     rows += [_row("inconclusive", count, key) for key, count in judgement.inconclusive.items()]
     rows.append(_row("dropped", judgement.findings.dropped))
@@ -149,7 +149,7 @@ def _times(coverage: Coverage) -> Iterator[Row]:
 def judgement_of(
     findings: Iterable[Mapping[str, Any]], coverage: Iterable[Mapping[str, Any]], files: Mapping[str, int]
 ) -> Judgement:
-    """What judges came to, from rows of the two tables."""
+    """Return the judges' result, from rows of the two tables."""
     judgement = Judgement()
     for row in findings:
         judgement.findings.put_back(finding_of_row(row, files))

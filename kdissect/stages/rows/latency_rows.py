@@ -17,13 +17,13 @@ from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.times.series import Series
 from kdissect.stats.traffic import DISTRIBUTIONS, Tally, Traffic, time_of
 
-# Rows of one capture set; what comes later counts in one row without names. 2 to 20 KB each.
+# Rows of one capture set. Later rows count in one row without names. 2 to 20 KB each.
 MAX_ROWS = 20_000
 KEYS = ("day", "broker", "client", "client_id", "software", "principal", "api", "api_version")
-# What `stats --by` can tell apart from tables.
+# Dimensions that `stats --by` can distinguish in tables.
 DIMENSIONS = KEYS[1:]
 _NUMBERS = ("exchanges", "failed", "request_bytes", "response_bytes", "unclear", "empty_early")
-_BYTES = ("request_bytes", "response_bytes")  # null if those of a request log are among the exchanges
+_BYTES = ("request_bytes", "response_bytes")  # null if the exchanges include some from a request log
 _NOBODY = (None,) * len(KEYS)
 _TOLD_APART_BY = (
     "day", "broker", "client", "client_id", "software", "principal", "api", "api_version",
@@ -50,16 +50,18 @@ class LatencyRows:
         self._traffic.add(view)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """Count a block from `start` on; gives the first that is for `add`, or how many there are."""
+        """Count a block from `start` on, and return the number of the first exchange for `add`, or the
+        block's length.
+        """
         return start if self._blocks is None else self._blocks.count(block, start)
 
     def finish(self) -> None:
-        """Everything is counted: the rows may be asked for."""
+        """Finish counting, so that the rows can be read."""
         if self._blocks is not None:
             self._blocks.catch_up()
 
     def latencies(self) -> Iterator[Row]:
-        """Rows of `latencies`."""
+        """Yield rows of `latencies`."""
         tallies = dict(self._traffic.rows)
         if self._traffic.other.exchanges:
             tallies[_NOBODY] = self._traffic.other
@@ -68,7 +70,7 @@ class LatencyRows:
             yield row | _tally_row(tally)
 
     def rates(self) -> Iterator[Row]:
-        """Rows of `rates`."""
+        """Yield rows of `rates`."""
         series = self._traffic.series
         for point in series.points():
             row = {"capture_set": self._capture_set, "interval_ns": series.width_ns, **point._asdict()}
@@ -111,13 +113,13 @@ def _sketch(held: Distribution) -> Row | None:
 
 
 def traffic_of(latencies: Iterable[Mapping[str, Any]], rates: Iterable[Row], by: Sequence[str]) -> Traffic:
-    """What `stats` counts, by some of `DIMENSIONS`, from rows of the two tables.
+    """Return the counts of `stats`, by some of `DIMENSIONS`, from rows of the two tables.
 
     Raises ValueError for a dimension that the tables do not have.
     """
     missing = [name for name in by if name not in DIMENSIONS]
     if missing:
-        raise ValueError(f"tables do not tell {missing[0]!r}; they have {', '.join(DIMENSIONS)}")
+        raise ValueError(f"tables do not contain {missing[0]!r}. They have {', '.join(DIMENSIONS)}")
     traffic = Traffic(lambda view: ())
     for row in latencies:
         tally = _tally(row)

@@ -12,7 +12,7 @@ _USES = ("writers", "readers")
 
 
 def topic_rows(capture_set: str, topics: Iterable[Row]) -> Iterator[Row]:
-    """Rows of `topics` from `stats.topic_rows.topic_facts`."""
+    """Yield rows of `topics` from `stats.topic_rows.topic_facts`."""
     for facts in topics:
         row = {**facts, "capture_set": capture_set}
         for name in ("written", "read"):
@@ -23,7 +23,7 @@ def topic_rows(capture_set: str, topics: Iterable[Row]) -> Iterator[Row]:
 
 
 def group_rows(capture_set: str, groups: Iterable[Row]) -> Iterator[Row]:
-    """Rows of `groups` from `stats.group_rows.group_facts`."""
+    """Yield rows of `groups` from `stats.group_rows.group_facts`."""
     for facts in groups:
         rebalances = [one | {"reasons": _pairs(one["reasons"])} for one in facts["rebalances"]]
         row = {**facts, "capture_set": capture_set, "rebalances": rebalances}
@@ -31,7 +31,7 @@ def group_rows(capture_set: str, groups: Iterable[Row]) -> Iterator[Row]:
 
 
 def producer_rows(capture_set: str, facts: Row) -> Iterator[Row]:
-    """Rows of `producers` from `stats.producer_rows.producer_facts`."""
+    """Yield rows of `producers` from `stats.producer_rows.producer_facts`."""
     for row in facts["producers"]:
         partitions = [one | {"partition": _number(one)} for one in row["partitions"]]
         made = {**row, "capture_set": capture_set, "partitions": partitions}
@@ -50,7 +50,7 @@ def producer_rows(capture_set: str, facts: Row) -> Iterator[Row]:
 
 
 def transaction_rows(capture_set: str, facts: Row) -> Iterator[Row]:
-    """Rows of `transactions`, from the same."""
+    """Yield rows of `transactions` from the same facts."""
     for row in facts["transactional_ids"]:
         yield _with_counts({**row, "capture_set": capture_set}, "errors", "event_counts", "outcomes")
 

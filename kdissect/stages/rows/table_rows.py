@@ -28,25 +28,25 @@ _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
 class Columns(Protocol):
-    """Rows that are kept as columns, of one table or of several."""
+    """Rows stored as columns, of one or several tables."""
 
     def rows(self, table: str) -> int:
-        """How many rows there are of a table."""
+        """Return how many rows there are of a table."""
 
     def take(self, table: str) -> Any:
-        """The rows of a table as a record batch; there are none then."""
+        """Return the rows of a table as a record batch, and empty the table."""
 
 
 class ConnectionColumns(Columns, Protocol):
-    """Rows of connections that are kept as columns."""
+    """Rows of connections, stored as columns."""
 
     def add(self, info: ConnectionInfo, order: bytes) -> bool:
-        """Add the row of a connection; False, and nothing is added, of one that is for the row maker."""
+        """Add the row of a connection; return False, without adding it, if the row maker must do so."""
 
 
 class TableRows:
-    """Collects rows by table; `take` gives batches that are full, `close` the rest. `own` are tables beside
-    TABLES.
+    """Collects rows by table; `take` returns full batches, `close` the remaining rows. `own` are further
+    tables besides TABLES.
     """
 
     def __init__(self, tables: Iterable[str], own: Mapping[str, Table] = _NO_TABLES) -> None:
@@ -58,7 +58,7 @@ class TableRows:
         self._compiled: CompiledRows | None = None
         self._syns: ConnectionColumns | None = None
         self._columns: dict[str, Columns] = {}
-        # Of each row that is kept its number among those of its table, where others are columns.
+        # Number of each stored row among the rows of its table, if other rows are columns.
         self._numbers: defaultdict[str, list[int]] = defaultdict(list)
 
     def keep_in(self, compiled: CompiledRows | None, syns: ConnectionColumns) -> None:
@@ -69,7 +69,7 @@ class TableRows:
             self._columns |= dict.fromkeys(CompiledRows.NAMES, compiled)
 
     def connection(self, info: ConnectionInfo, order: bytes) -> bool:
-        """Take a connection that is over whose row is columns; False, and nothing is taken, where not."""
+        """Take an ended connection as columns; return False, without taking it, if that is impossible."""
         syns = self._syns
         if syns is None or not syns.add(info, order):
             return False
@@ -78,7 +78,7 @@ class TableRows:
         return True
 
     def exchange(self, exchange: Exchange, order: bytes) -> bool:
-        """Take an exchange whose rows are columns; False, and nothing is taken, where there are none."""
+        """Take an exchange as columns; return False, without taking it, if that is impossible."""
         columns = self._compiled
         if columns is None or not columns.add(exchange, order):
             return False
@@ -86,8 +86,8 @@ class TableRows:
         return True
 
     def exchange_block(self, block: native.ExchangeBlock, start: int, number_of: Callable[[int], int]) -> int:
-        """Take exchanges of a block whose rows are columns, from one on; gives the next that is for others,
-        or how many there are. `number_of` gives for a file its number in its capture set.
+        """Take exchanges of a block as columns, from one on, and return the number of the next one that needs
+        rows, or the block's length. `number_of` gives for a file its number in its capture set.
         """
         columns = self._compiled
         if columns is None:
@@ -115,12 +115,12 @@ class TableRows:
             self._flush(table)  # at once: one exchange may have a million records
 
     def take(self) -> Iterator[tuple[str, Any]]:
-        """What has come together, as (table, record batch)."""
+        """Return the full batches, as (table, record batch)."""
         ready, self._ready = self._ready, []
         return iter(ready)
 
     def close(self) -> Iterator[tuple[str, Any]]:
-        """The rest."""
+        """Return the remaining rows."""
         for table in self._rows:
             self._flush(table)
         return self.take()
@@ -135,14 +135,14 @@ class TableRows:
 
 
 def _merged(columns: Any, table: Table, rows: list[Row], numbers: list[int]) -> Any:
-    """A batch and rows as one batch, in which the rows have these numbers, which rise."""
+    """Return a batch and rows as one batch, in which the rows have these numbers, which rise."""
     if not rows:
         return columns
     own, parts, taken, first = batch_of(table, rows), [], 0, 0
     for place in range(1, len(rows) + 1):
         if place < len(rows) and numbers[place] == numbers[place - 1] + 1:
             continue
-        before = numbers[first] - first  # so many of the columns' rows stand before these
+        before = numbers[first] - first  # the number of the columns' rows before these
         parts += [columns.slice(taken, before - taken), own.slice(first, place - first)]
         taken, first = before, place
     parts.append(columns.slice(taken))
@@ -150,8 +150,8 @@ def _merged(columns: Any, table: Table, rows: list[Row], numbers: list[int]) -> 
 
 
 def batch_of(table: Table, rows: list[Row]) -> Any:
-    """Rows as a record batch of the table's schema; they get their timestamps. Counts by name are sorted by
-    name.
+    """Return rows as a record batch of the table's schema, and set their timestamps. Counts by name are
+    sorted by name.
     """
     set_timestamps(table, rows)
     schema = arrow_schema(table)
@@ -162,7 +162,7 @@ def batch_of(table: Table, rows: list[Row]) -> Any:
 
 
 def _held(value: Any) -> Any:
-    """A value with all numbers inside int64; those beyond at its limits."""
+    """Return a value with all numbers inside int64; those beyond at its limits."""
     if isinstance(value, int):
         return max(_LEAST, min(value, _MOST))
     if isinstance(value, dict):
@@ -174,7 +174,7 @@ def _held(value: Any) -> Any:
 
 
 def counts(held: dict[str, int]) -> list[tuple[str, int]]:
-    """Counts by name as a map column takes them: sorted, so that equal counts are equal columns."""
+    """Return counts by name as a map column takes them: sorted, so that equal counts are equal columns."""
     return sorted(held.items())
 
 

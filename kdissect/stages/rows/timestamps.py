@@ -1,6 +1,6 @@
-"""Timestamps of tables, in microseconds: made of the numbers beside them, or of their text.
+"""Timestamps of tables, in microseconds, computed from the numbers next to them, or from their text.
 
-A column `X` of the type timestamp is `X_ns` or `X_ms` beside it; where there is neither the row has its text
+A column `X` of the type timestamp has `X_ns` or `X_ms` next to it. Without either, the row has its text
 (`engine.times`).
 """
 
@@ -23,7 +23,7 @@ Step = tuple[str, Callable[[Row, str], Any]]
 
 
 def set_timestamps(table: Table, rows: Sequence[Row]) -> None:
-    """Put the timestamps into rows, and anew made ones in the place of structs that have some."""
+    """Put the timestamps into rows, and replace structs that contain timestamps by new ones."""
     steps = _steps(table.fields)
     for row in rows:
         for name, made in steps:

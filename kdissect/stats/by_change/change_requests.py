@@ -50,14 +50,14 @@ def is_only_check(request: Any) -> bool:
 
 
 def _answers(rows: Iterable[Any], *names: str) -> dict[Any, Any]:
-    """Rows of an answer by what they are about: a value, or several."""
+    """Return rows of an answer by what they are about: a value, or several."""
     if len(names) == 1:
         return {sent(row, names[0]): row for row in rows}
     return {tuple(sent(row, name) for name in names): row for row in rows}
 
 
 def _said(row: Any, whole: Any = None) -> Mapping[str, Any]:
-    """Return error and message of a part of an answer, or those of the whole answer if it failed as one."""
+    """Return error and message of a part of a response, or of the whole response if it failed as a whole."""
     failed = sent(whole, "error_code")
     held = whole if failed or sent(row, "error_code") is None else row
     message = sent(held, "error_message")
@@ -327,7 +327,7 @@ def _remove_voter(request: Any, answer: Any) -> Iterator[Item]:
 
 
 def _partitions(asked: Iterable[Any], told: Iterable[Any], name: str) -> Iterator[tuple[str, Any, Any]]:
-    """Partitions of a request, with their topics and their answers."""
+    """Yield partitions of a request, with their topics and their answers."""
     answers = {(sent(topic, name), part.partition_index): part for topic in told for part in topic.partitions}
     for topic in asked:
         topic_name = sent(topic, name)

@@ -30,7 +30,7 @@ _REQUEST_TIMED_OUT = 7
 
 
 def _did(item: Item) -> str:
-    """Return what is known to be done: a refused request does nothing, and an outcome may be unknown."""
+    """Return the known action: a refused request has no effect, and an outcome may be unknown."""
     if item.code == 0:
         return item.did
     first, _, last = item.did.rpartition(" ")

@@ -38,7 +38,7 @@ from kdissect.stats.by_group.group_links import CLIENTS_KEPT, ClientKey, client_
 from kdissect.stats.client import Client, client_of, text_of
 from kdissect.stats.passed_blocks import PassedBlocks
 
-CHANGES_KEPT = 10_000  # the last ones, 1 KB each
+CHANGES_KEPT = 10_000  # the most recent ones, 1 KB each
 ENVELOPES_KEPT = 1_000  # whose own request was not answered yet. They are answered within a minute
 TOPICS_KEPT = 100_000  # that are known to be there, or asked for and not there; 200 bytes each
 CLUSTERS_KEPT = 100  # of one address
@@ -219,7 +219,7 @@ class ChangeTraffic:
         answer = view.response
         if answer is None:
             return
-        # Up to version 3 every Metadata allows it. One that names no topics asks for all existing ones.
+        # Up to version 3 every Metadata allows it. A request that names no topics asks for all existing ones.
         may_create = bool(view.request.topics) and sent(view.request, "allow_auto_topic_creation", True)
         for told in answer.topics or ():
             if told.name is None:

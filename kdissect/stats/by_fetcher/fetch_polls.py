@@ -21,7 +21,7 @@ _NOBODY = 0xFFFFFFFF  # of native/src/transfers/fetch_polls.rs: whose Fetches ar
 class FetchPolls:
     """Counter for `FetchSessionTraffic` of Fetches without facts for a session.
 
-    Fetchers and sessions are those in its tables. Python takes new ones.
+    Fetchers and sessions are entries of its tables. Python code adds new ones.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Fetch sessions by client and broker: the number of rebuilds with reasons, and the number of empty polls.
 
-The sessions are those of `history.fetch_sessions` (KIP-227). This module counts its facts for each client.
+The sessions come from `history.fetch_sessions` (KIP-227). This module counts its facts for each client.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ Facts = dict[str, Any]
 
 
 def fetch_session_facts(traffic: FetchSessionTraffic) -> Facts:
-    """Return the clients, those with most sessions first."""
+    """Return the clients, with the most sessions first."""
     rows = [_row(traffic, key, fetcher) for key, fetcher in traffic.fetchers.items() if fetcher.is_wanted]
     rows.sort(key=lambda row: (-sum(row["rebuilt"].values()), -row["requests"], row["client_id"] or ""))
     return {

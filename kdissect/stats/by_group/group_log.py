@@ -84,7 +84,7 @@ class MemberLog:
         return (self.client or Client(None, None, None, "")).facts()
 
 
-MEMBERS_KEPT = 1_000  # members of one group, including former ones, 1 KB each
+MEMBERS_KEPT = 1_000  # present and former members of one group, 1 KB each
 _NAMED_BY_KEPT = 100
 _FAILURES_KEPT = 1_000  # kinds of failure, by API, error and client
 

@@ -38,7 +38,7 @@ REBALANCING = "rebalancing"
 
 
 def group_facts(traffic: GroupTraffic, wanted: Callable[[str], object] | None = None) -> list[Facts]:
-    """Return the `wanted` groups by id. A group that migrated from a protocol to another is one group
+    """Return the `wanted` groups by id. A group that migrated from one protocol to another is a single group
     (KIP-848).
     """
     traffic.catch_up()
@@ -406,7 +406,7 @@ def _member(member: MemberLog) -> Facts:
 def _partitions(
     traffic: GroupTraffic, info: ConnectionInfo, members: list[MemberLog], commits: Commits
 ) -> list[Facts]:
-    """Lag of what members hold or held, and of what the group committed.
+    """Return the lag of what members hold or held, and of what the group committed.
 
     Without topics that were deleted and created again: the broker deletes what was committed for them.
     """

@@ -1,7 +1,7 @@
 """Groups of every kind: members, generations or epochs, rebalances with their causes, lag.
 
-The state machines are those of `history` (`classic_groups`, `modern_groups`). This module logs their facts,
-so that it can also show former members.
+The state machines come from `history` (`classic_groups`, `modern_groups`). This module logs their facts, so
+that it can also show former members.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class GroupTraffic:
                 log.deny(client_of(view), api)
 
     def _coordinators(self, view: ExchangeView) -> None:
-        """Note the addresses of the coordinators that were asked for."""
+        """Note the addresses of the requested coordinators."""
         request, answer = view.request, view.response
         if not _searched(view):
             return
@@ -259,7 +259,7 @@ class GroupTraffic:
         return _of_classic(given) if isinstance(given, bytes) else self.in_words(view.info, given)
 
     def in_words(self, info: ConnectionInfo, given: Iterable[Holding]) -> list[str]:
-        """Partitions or tasks of newer groups; `info` is a connection to their cluster."""
+        """Return partitions or tasks of newer groups; `info` is a connection to their cluster."""
         named = sorted((name_of(self._names, info, row[0]), row[1]) for row in given if len(row) == 2)
         tasks = sorted(row for row in given if len(row) == 3)  # of a streams group
         return [
@@ -269,9 +269,7 @@ class GroupTraffic:
 
 
 def _is_watched(api_key: int) -> bool:
-    """Return whether exchanges of an API are read: those about groups, and those that name their
-    coordinator.
-    """
+    """Return whether exchanges of an API are read: if it is about groups, or names their coordinator."""
     return api_key == apis.FIND_COORDINATOR or names_groups(api_key)
 
 
@@ -285,7 +283,7 @@ def _searched(view: ExchangeView) -> tuple[str, ...]:
 
 
 def _of_classic(given: bytes) -> list[str] | None:
-    """Partitions, or what a Connect worker runs; None for bytes of another form."""
+    """Return partitions, or what a Connect worker runs; None for bytes of another form."""
     partitions = assigned_partitions(given)
     if partitions is not None:
         return [f"{topic}-{partition}" for topic, partition in sorted(partitions)]

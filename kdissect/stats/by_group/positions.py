@@ -89,7 +89,7 @@ class Positions:
         self._fetches = _FetchPositions(self._names, self._refetches) if is_used else None
 
     def learn_fetch(self, exchange: Exchange) -> None:
-        """Take the next Fetch. What it says is known after `catch_up`."""
+        """Take the next Fetch. Its positions are known after `catch_up`."""
         if self._fetches is not None and self._fetches.learn(exchange, self._put_all):
             return
         self.catch_up()

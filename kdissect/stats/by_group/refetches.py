@@ -2,8 +2,8 @@
 
 A consumer that can use a response asks for the next offset. Fetches are compared by connection and client id:
 other consumers with the same client id, and a consumer that starts again, have connections of their own, and
-a proxy may carry several clients on one connection. A Fetch of a session that does not name a partition asks
-for the same offset as before (KIP-227). A consumer keeps its version: a program that tries all versions is no
+a proxy may carry several clients on one connection. A Fetch of a session that does not name a partition
+repeats its former offset (KIP-227). A consumer keeps its version: a program that tries all versions is no
 consumer. A client that starts over on a new connection is recognized by the old connection's last Fetch. The
 native engine has the same code (native/src/transfers/refetches.rs).
 """
@@ -19,8 +19,8 @@ from kdissect.session.info import ConnectionInfo
 from kdissect.stats.watermarks import refused_partitions, topic_of
 
 STUCK_FROM = 3
-"""Number of Fetches of one offset again, each after a response with records. A seek, or a partition that is
-paused while a response is in transit, repeats one or two.
+"""Number of repeated Fetches at one offset, each after a response with records. A seek, or a partition
+that is paused while a response is in transit, repeats one or two.
 """
 _KEPT = 50_000  # connections times partitions with records; 500 bytes each
 # Responses that are stored for the reason, and bytes of each.
@@ -36,7 +36,7 @@ Answered = list[tuple[str | bytes, int, bytes]]
 
 
 class StuckAt(NamedTuple):
-    """The longest run of Fetches of one offset by a client on a connection.
+    """A client's longest run of Fetches at one offset on a connection.
 
     `offset` is None if no request named it. `again`: Fetches after the first one. `first_ns` is the first
     one's time. `size`: bytes of the records in all responses. `is_last`: no other offset followed. `sample`:
@@ -64,9 +64,9 @@ class StuckAt(NamedTuple):
 class LastFetch(NamedTuple):
     """The last Fetch of a connection on which records came.
 
-    `topic`, `partition` and `offset` are of the first partition with records, and undefined if none has any.
-    `offset` is None if no request named it. `size`: bytes of all records in the response. `accepted`: of the
-    largest response after which the connection fetched again.
+    `topic`, `partition` and `offset` belong to the first partition with records, and are undefined without
+    records. `offset` is None if no request named it. `size`: bytes of all records in the response.
+    `accepted`: of the largest response after which the connection fetched again.
     """
 
     client_id: str | None
@@ -183,7 +183,7 @@ class Refetches:
         return self._last.pop(info.id, None)
 
     def stuck(self) -> list[StuckRow]:
-        """Partitions that were fetched at one offset at least `STUCK_FROM` times again."""
+        """Return partitions that were fetched at one offset at least `STUCK_FROM` times again."""
         return [
             (
                 of.info, client_id, topic, number, *of.longest,

@@ -37,7 +37,7 @@ class LoginsKey(NamedTuple):
 class Login:
     """A login on a connection, from its handshake to the answer that ended it.
 
-    `ended_ns` is the time of that answer or of the close, None if neither was seen. `broker_ns` is the
+    `ended_ns` is the time of that response or of the close, None if neither was seen. `broker_ns` is the
     broker's time for the answers, to `tokens` and handshake together. `lifetime_ms` is the session lifetime
     in the broker's answer, 0 for endless, None if its version does not contain it. `is_clear` means that no
     exchange is missing that may have ended it.

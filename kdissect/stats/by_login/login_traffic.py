@@ -19,7 +19,7 @@ from kdissect.stats.by_login.login import Login, Logins, LoginsKey, Outcome
 from kdissect.stats.client import client_named, text_of
 
 OPEN_KEPT = 20_000  # connections in the middle of a login, and connections that may log in again, 1 KB each
-LOGINS_KEPT = 10_000  # the last ones that are listed one by one, while all are counted
+LOGINS_KEPT = 10_000  # the most recent ones, which are listed one by one, while all are counted
 WHO_KEPT = 5_000  # clients times brokers, mechanisms and names; 2 KB each
 _MESSAGE_KEPT = 300  # characters of what a broker says of a refusal
 _SASL = (apis.SASL_HANDSHAKE, apis.SASL_AUTHENTICATE)
@@ -27,8 +27,8 @@ _ACCEPTED = (SaslFact.AUTHENTICATED, SaslFact.REAUTHENTICATED)
 
 
 class LoginTraffic:
-    """Collector of logins: pass every event to `add`, then `finish`. `logins` has finished ones, in that
-    order.
+    """Collector of logins: pass every event to `add`, then `finish`. `logins` has finished ones, in the order
+    in which they finished.
     """
 
     def __init__(self) -> None:

@@ -37,8 +37,8 @@ class DueCommit(NamedTuple):
 class FormerTopics:
     """The topic and offset of the last commit, by group and partition.
 
-    If the reader of a commit was not captured, it may have read a topic whose copies have equal content to
-    the same offset again. The end of the log shows it: one below the offset, reported after the commit.
+    If the reader of a commit was not captured, it may have read a former topic whose copies have equal
+    content to an equal offset. The end of the log shows it: one below the offset, reported after the commit.
     """
 
     def __init__(self) -> None:

@@ -83,7 +83,7 @@ class HeldOffsets:
         return over
 
     def gone(self, place: Place, time_ns: int) -> None:
-        """Note a broker's report that there is no topic of a partition."""
+        """Note a broker's report that a partition has no topic."""
         held = self._held.peek(place)
         if held is not None and held.gone_ns is None:
             held.gone_ns = time_ns

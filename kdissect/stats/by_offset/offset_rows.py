@@ -37,7 +37,7 @@ def offset_facts(traffic: OffsetTraffic, wanted: Wanted | None = None) -> Facts:
 
 
 def _cluster(traffic: OffsetTraffic, scope: str) -> Facts:
-    """The field `cluster` of a row; no field if one cluster was captured."""
+    """Return the field `cluster` of a row, or no field if one cluster was captured."""
     cluster = traffic.apart(scope)
     return {"cluster": cluster} if cluster else {}
 

@@ -60,7 +60,7 @@ _WATCHED = frozenset(
 _TIMES = {EARLIEST: "the earliest offset", LATEST: "the latest offset"}
 
 
-FORMER = "of a deleted topic of this name"
+FORMER = "from a deleted topic of this name"
 FROM_OUTSIDE = "by a client that is no member"
 
 
@@ -101,8 +101,8 @@ class Gap(NamedTuple):
 
 
 class OffsetTraffic:
-    """Collector of offsets: pass every event to `add`, then `finish`. Of each kind it stores the last
-    ones.
+    """Collector of offsets: pass every event to `add`, then `finish`. It stores the most recent entries of
+    each kind.
     """
 
     def __init__(self, names: TopicNames) -> None:
@@ -112,7 +112,7 @@ class OffsetTraffic:
         self.twice: deque[Twice] = deque(maxlen=ROWS_KEPT)
         self.gaps: Table[tuple[Place, int, int], Gap] = Table(ROWS_KEPT)
         self.count = 0
-        """The number of all rows but gaps, including dropped ones."""
+        """The number of all rows but gaps, including dropped rows."""
         self._names = names
         self._positions = PositionJumps()
         self._offsets = HeldOffsets()
@@ -127,7 +127,9 @@ class OffsetTraffic:
         self._identities: KnownIdentities | None = None
 
     def apart(self, scope: str) -> str:
-        """The cluster of a scope as it is known now; empty if no other cluster was captured."""
+        """Return the cluster of a scope as it is known now, or an empty text if no other cluster was
+        captured.
+        """
         return "" if self._identities is None else self._identities.apart(scope)
 
     def count_block(self, block: native.ExchangeBlock, start: int) -> int:

@@ -8,7 +8,7 @@ from kdissect.model.digest import blake2b
 from kdissect.model.record_batch import CODEC_MASK, NO_PRODUCER_ID, RecordBatch
 from kdissect.stats.by_offset.held_offsets import Place
 
-BATCHES_KEPT = 100_000  # the last ones of all partitions, 400 bytes each
+BATCHES_KEPT = 100_000  # the most recent ones in all partitions, 400 bytes each
 READ_KEPT = 20  # clients named that read both
 PRODUCERS_KEPT = 5_000  # with an open transaction
 OPEN_KEPT = 1_000  # batches of a transaction that are marked when it ends

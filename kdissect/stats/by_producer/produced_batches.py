@@ -26,7 +26,7 @@ _WATCHED = (Producers.api_keys or frozenset()) | (Transactions.api_keys or froze
 class ProducedBatches:
     """Counter for `ProducerTraffic` of Produces without facts for a state machine.
 
-    Producers and partitions are those that the machine knows. Python takes new ones. `count` takes the number
+    Producers and partitions are entries of the machine. Python code adds new ones. `count` takes the number
     of batches without a producer id of a client, `written` their offsets, `know` each new connection.
     """
 
@@ -84,8 +84,8 @@ class ProducedBatches:
     def catch_up(self) -> None:
         """Add the counts to the history and `count`, before an event that comes in its turn.
 
-        Sequences stay native-owned: the machine reclaims them before it reads them. Only a large number is
-        taken.
+        Sequences stay native-owned: the machine reclaims them before it reads them. It returns only a large
+        number of counts.
         """
         if not self._is_counting:
             return

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kdissect.history.fact import Fact
 from kdissect.schema.error_codes import error_name
 
-EVENTS_KEPT = 50  # the last ones of a producer, while earlier ones are only counted
+EVENTS_KEPT = 50  # the most recent ones of a producer, while earlier ones are only counted
 
 
 class ProducerEvent(NamedTuple):

@@ -31,9 +31,9 @@ class Use:
     captured), `refused` counts records in batches that it did not take. Compressed messages of magic 0 and 1
     do not contain the number of their records: `uncounted` counts these messages unless records are read.
     Markers of transactions are no records. `unlogged` counts requests of a request log with records: only
-    their size is known, or not even that (`unsized`). Answers to share consumers carry more records than the
-    member acquires: `acquired` counts the acquired ones, `acquired_unknown` the records of answers that were
-    captured without that part.
+    their size is known, or not even that (`unsized`). Responses to share consumers carry more records than
+    the member acquires: `acquired` counts the acquired ones, `acquired_unknown` the records in responses that
+    were captured without that part.
     """
 
     __slots__ = (
@@ -103,7 +103,7 @@ UserKey = tuple[Role, Client]
 
 
 class Topic:
-    """Counts of one topic. Batches include written ones and read ones.
+    """Counts of one topic. Batches include written and read batches.
 
     Sizes of keys and values are counted if records are read (`sizes`).
     """

@@ -184,7 +184,7 @@ class TopicTraffic:
         return found
 
     def _of_other_set(self, named: Named) -> Topic:
-        """Return the topic of another capture set of its cluster, or `other` if no set has it."""
+        """Return the topic in another capture set of its cluster, or `other` if no set has it."""
         cluster = self.apart(named.scope)
         for scope in self._scopes.get(named.identity, ()):
             if self.apart(scope) == cluster:
@@ -222,7 +222,7 @@ def _together(topics: list[Topic]) -> Topic:
 
 
 def _topics_named(view: ExchangeView) -> list[str | bytes]:
-    """Return the topics of a request, and those of its answer: an incremental Fetch names only changes."""
+    """Return the topics of a request and its response: an incremental Fetch names only changes."""
     found: dict[str | bytes, None] = {}
     for body, fields in ((view.request, ("topic_data", "topics")), (view.response, ("responses",))):
         for field in fields:
@@ -232,7 +232,9 @@ def _topics_named(view: ExchangeView) -> list[str | bytes]:
 
 
 def partition_errors(view: ExchangeView) -> dict[PartitionKey, int]:
-    """Codes of a Produce, Fetch or ShareFetch answer by topic (name or id) and partition, 0 included."""
+    """Return codes of a Produce, Fetch or ShareFetch answer by topic (name or id) and partition, 0
+    included.
+    """
     found: dict[PartitionKey, int] = {}
     for topic in sent(view.response, "responses", None) or ():
         name = _name(topic)

@@ -13,7 +13,7 @@ Facts = dict[str, Any]
 
 
 def comparison_facts(good: Side, bad: Side) -> Facts:
-    """Both captures, their differences, most telling first, and what each API took, side by side."""
+    """Return both captures, their differences, most telling first, and what each API took, side by side."""
     pairs = aligned(good.clients, bad.clients)
     rows = [{"rank": rank} | found.facts() for rank, found in enumerate(differences(good, bad, pairs), 1)]
     return {"good": _side(good), "bad": _side(bad), "differences": rows, "steps": list(_steps(pairs))}

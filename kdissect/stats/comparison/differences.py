@@ -3,12 +3,11 @@
 Rules:
 - A field is compared if both captures have it, and an element of an array if it has a name: a field on
   the wire in one version alone follows from the version.
-- Values differ if at least half of the exchanges have different ones, outcomes if a share of them has.
-  Numbers
-  differ by a factor, and by more than noise.
-- First come outcomes that are worse, then properties of clients, the versions they use, their requests,
-  the answers, then times, rates and sizes, clients that have no partner, and outcomes that are
-  better. A difference of more exchanges of its kind comes before one of fewer exchanges.
+- Values differ if at least half of the exchanges have different ones, outcomes if a share of the exchanges
+  has. Numbers differ by a factor, and by more than noise.
+- First come outcomes that are worse, then properties of clients, the versions they use, their requests, the
+  answers, then times, rates and sizes, clients that have no partner, and outcomes that are better. A
+  difference in more exchanges comes before a difference in fewer exchanges of its kind.
 - Equal differences of several clients are one difference, and so are the elements of one array.
 """
 
@@ -167,7 +166,7 @@ def differences(good: Side, bad: Side, pairs: Iterable[Pair]) -> list[Difference
 
 
 def _alone(clients: list[ClientSide], is_good: bool) -> Difference:
-    """Clients that are in one of the captures, with the APIs they use."""
+    """Return clients that are in one of the captures, with the APIs they use."""
     apis: Counter[str] = Counter()
     for client in clients:
         apis.update({api: step.count for api, step in client.steps.items()})
@@ -239,12 +238,12 @@ def _of_step(clients: tuple[str, ...], api: str | None, here: Step, there: Step)
 def _outcomes(
     clients: tuple[str, ...], api: str | None, what: str, good: Values, bad: Values
 ) -> Iterator[Difference]:
-    """Yield the outcomes that are worse, and those that are better, by their kinds."""
+    """Yield the worse outcomes and the better outcomes, by their kinds."""
     worse: list[tuple[float, Any]] = []
     better: list[tuple[float, Any]] = []
     for value in dict.fromkeys(
         (*good.counts, *bad.counts)
-    ):  # in this order: the first of equal ones is shown
+    ):  # in this order, so that the first of equal outcomes comes first
         if value in _ORDINARY:
             continue
         change = bad.share(value) - good.share(value)
@@ -296,7 +295,7 @@ def _values(
 
 
 def _folded(array: str, each: list[Difference]) -> Difference:
-    """Elements of one array that differ, as one difference: the first one's, and the names of all."""
+    """Return elements of one array that differ, as one difference: the first one's, and the names of all."""
     first = max(each, key=lambda difference: difference.share)
     names = tuple(dict.fromkeys(difference.what for difference in each))
     return first._replace(what=first.what, elements=tuple(name for name in names if name != first.what))

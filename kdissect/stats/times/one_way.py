@@ -1,8 +1,8 @@
 """The one-way delays to the broker and to the client, for connections that two capture sets have.
 
 - An exchange in both sets is recognized by connection, correlation id and sizes. Its request passed the
-  capture near the client first, its response the other one: the sum of both ways is free of clocks, and shows
-  which capture is which.
+  capture near the client first, its response the other capture: the sum of both ways is free of clocks, and
+  shows which capture is which.
 - One way alone includes the difference of both clocks. No packet arrives before it was sent: so the shortest
   ways bound that difference, for all connections of two sets together. The user who made both captures may
   know a closer bound (`clocks_within_ns`, 0: one clock made both).
@@ -72,7 +72,7 @@ class _Ways:
 
 
 class Clocks(NamedTuple):
-    """The range of the lead of the clock near the broker over the one near the client, in nanoseconds.
+    """The range of the lead of the broker-side clock over the client-side clock, in nanoseconds.
 
     `is_contradicted`: the clocks differ by more than the user's bound.
     """

@@ -52,7 +52,7 @@ class Series(Counts):
         return [Point(index * self.width_ns, *counts) for index, counts in self.items()]
 
     def narrowed(self, points: int) -> Series:
-        """Return the same in intervals so wide that at most `points` of them span it."""
+        """Return a copy whose intervals are so wide that at most `points` of them span it."""
         found = Series(self.width_ns)
         found.merge(self)
         while found.span() > points:
@@ -77,7 +77,7 @@ class LatencySeries(Intervals[Distribution]):
     """Nanoseconds by interval. Picklable. Up to 9 KB an interval, 5 MB for all.
 
     Intervals become wider with the intervals of a `Series` that counts the same exchanges, so that `like`
-    always has the same intervals as that.
+    always has equal intervals.
     """
 
     __slots__ = ()
@@ -90,7 +90,7 @@ class LatencySeries(Intervals[Distribution]):
         self.at(time_ns).add(latency_ns)
 
     def like(self, series: Series) -> LatencySeries:
-        """Return the same in the intervals of `series`, which are as wide or wider."""
+        """Return a copy in the intervals of `series`, which are at least as wide."""
         found = LatencySeries(self.width_ns)
         found.merge(self)
         while found.width_ns < series.width_ns:

@@ -1,7 +1,7 @@
 """Times in which brokers sent no response while requests waited that they answer at once: stalls.
 
-- A stall is an interval: from the arrival of the first of these requests at the broker to its next response.
-  Its length counts, not the number of waiting requests.
+- A stall is an interval: from the arrival at the broker of the first such request to the broker's next
+  response. Its length counts, not the number of waiting requests.
 - A request that is in line after another one of its connection proves no stall. The first of each connection
   does, if no response of the connection came for a second.
 - A broker that sends any response within the interval does not stall.
@@ -328,7 +328,7 @@ def _is_one_connection(waits: Sequence[Wait]) -> bool:
 def by_brokers(
     found: dict[Place, list[Stall]],
 ) -> Iterator[tuple[tuple[Place, ...], list[list[Stall]]]]:
-    """Yield stalls by the brokers that had them together. Each list of stalls is of one time."""
+    """Yield stalls by the brokers that had them together. Each list of stalls belongs to one time."""
     left = sorted((one for of in found.values() for one in of), key=lambda one: (one.from_ns, one.place))
     groups: dict[tuple[Place, ...], list[list[Stall]]] = {}
     while left:

@@ -128,7 +128,7 @@ class TimeSplit:
     def facts(
         self, keys: Sequence[Key], by: Sequence[str], named: Callable[[Key], Key] | None = None
     ) -> Facts:
-        """Return plain values. Rows are those of some keys, and all others are in `other`.
+        """Return plain values. Rows are the given keys, and `other` sums all other keys.
 
         `named` returns a key as rows have it. Rows of one key are merged.
         """

@@ -54,7 +54,7 @@ def waited_ns(view: ExchangeView) -> int:
 
 
 def at_broker_ns(exchange: Exchange, waited: int) -> int:
-    """Return the part of a wait (`waited_ns`) in which the request was not in line after earlier ones."""
+    """Return the part of a wait (`waited_ns`) in which the request did not queue after earlier ones."""
     return waited - max(in_line_ns(exchange) - (exchange.broker_trip_ns or 0), 0)
 
 

@@ -50,7 +50,7 @@ class Buffer:
         self.hidden[start:end] = b"\1" * max(end - start, 0)
 
     def shown(self, start: int, end: int) -> bytes:
-        """Return bytes with fillers in place of hidden ones."""
+        """Return bytes with fillers in place of hidden bytes."""
         pairs = zip(self.data[start:end], self.hidden[start:end], strict=True)
         return bytes(FILLER[0] if hidden else byte for byte, hidden in pairs)
 
@@ -277,7 +277,7 @@ def inner_item(item: Item, label: str) -> Item | None:
 
 
 def open_lines(items: list[Item]) -> Iterator[Item]:
-    """Yield the lines on screen, including the lines below open ones."""
+    """Yield the lines on screen, including the children of open lines."""
     for item in items:
         yield item
         if item.is_open and item.can_open:

@@ -56,8 +56,8 @@ class ExchangeColumn(NamedTuple):
 
 
 def _time(log: ExchangeLog, row: int) -> Cell:
-    """Return the time of day, with the date in place of parts of a second on a later day than the first
-    row.
+    """Return the time of day, or with a date instead of sub-second digits on a later day than the
+    first row.
     """
     time_ns = log.time_ns(row)
     text = rfc3339(time_ns)
@@ -233,8 +233,8 @@ def fitting(
 ) -> list[tuple[ExchangeColumn, int]]:
     """Return the columns of these names that fit, with their widths in cells.
 
-    `longest` are the cells of the longest text of each column that was drawn. Without it, columns have their
-    usual widths. A column with short texts leaves its cells to the others.
+    `longest` are the cells of the longest text that each drawn column has. Without it, columns have their
+    usual widths. A column with short texts leaves its cells to other columns.
     """
     chosen = [column for column in COLUMNS if not names or column.name in names]
     ranges = {column.name: _range(column, longest) for column in chosen}
@@ -260,7 +260,7 @@ def fitting(
 
 
 def _range(column: ExchangeColumn, longest: Mapping[str, int] | None) -> tuple[int, int]:
-    """The least width and the wanted one."""
+    """Return the least width and the wanted one."""
     if not longest:
         return column.least, column.width
     wanted = min(

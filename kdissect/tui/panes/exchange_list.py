@@ -66,7 +66,7 @@ class ExchangeList(LineView):
         self.follows = False
         self.column_names: tuple[str, ...] = ()
         self._widths: list[tuple[ExchangeColumn, int]] = []
-        self._longest: dict[str, int] = {}  # cells of the longest text of each column on the screen so far
+        self._longest: dict[str, int] = {}  # cells of the longest text on the screen so far, by column
         self._row: int | None = None
         self.row_colors: RowColors | None = None
         self.why_empty: Callable[[], str] = str

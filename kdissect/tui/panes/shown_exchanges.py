@@ -1,4 +1,4 @@
-"""The exchanges that a list shows: all, or those that a filter takes, frozen or growing."""
+"""The exchanges in a list: all, or the exchanges that a filter takes, frozen or growing."""
 
 from __future__ import annotations
 

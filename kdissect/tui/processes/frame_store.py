@@ -17,7 +17,7 @@ from kdissect.tui.processes.spool import SpoolReader
 if TYPE_CHECKING:
     from kdissect.engine.exchange_log.log import ExchangeLog
 
-# Frames cached: those of the exchange on screen and of the exchanges before it.
+# Frames cached: the frames of the exchange on screen and of the exchanges before it.
 KEPT = 16
 _KEPT_BYTES = 64 << 20
 _NOTHING_THERE = "its file is not known yet"
@@ -50,7 +50,7 @@ class Frames:
 
     def _find(self, want: Want) -> Found:
         if want.is_kept:
-            return Found(b"", (), "it was not kept") if self._spool is None else self._spool.get(want.mark)
+            return Found(b"", (), "it was dropped") if self._spool is None else self._spool.get(want.mark)
         refinder = Refinder(want)
         try:
             for packets in self._packets(want):

@@ -18,8 +18,9 @@ from kdissect.model.wording import plural
 from kdissect.tui.processes.worker_messages import Saved, SaveOrder, receive, send
 
 _COMMENT = (
-    "{}. Packets of others are left out. Headers and times are those of the capture; sequence "
-    "numbers, lengths and checksums those of what is here."
+    "{}. Packets of other exchanges are left out. Headers and times come from the capture. Sequence "
+    "numbers, lengths"
+    "and checksums match this file."
 )
 
 
@@ -47,8 +48,8 @@ def _open(order: SaveOrder) -> Dissection:
 
 def _find(order: SaveOrder) -> FoundFrames:
     exchanges = order.exchanges
-    # Frames that were decrypted for the list are written decrypted: the ciphertext of a frame is no packet of
-    # its own.
+    # Frames that were decrypted for the list are written decrypted: the ciphertext of a frame is not a
+    # separate packet.
     search = FrameSearch(
         lambda exchange: (exchange.connection.id, exchange.ordinal) in exchanges, decrypted=True
     )

@@ -307,7 +307,7 @@ class Worker:
 
 
 def _each(_block: native.ExchangeBlock, start: int) -> int:
-    """Return `start`: no exchange is taken from a block before it is an object."""
+    """Return `start`: the block's exchanges become objects first."""
     return start
 
 
@@ -346,7 +346,7 @@ def main(arguments: Sequence[str]) -> int:
     order_pipe, out = map(int, arguments)
     order: Order = receive(order_pipe)
     use(order.limits)
-    # an exception that an input causes does not keep later ones off the screen
+    # an exception in one input does not keep later inputs off the screen
     faults.use(lambda _error: None)
     if order.stdin >= 0:
         os.dup2(order.stdin, 0)

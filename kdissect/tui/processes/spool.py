@@ -12,7 +12,7 @@ from struct import Struct
 
 from kdissect.engine.exchange_log.logged_frames import Found
 
-_BLOCK = 16  # bytes; block numbers are 32 bits wide, enough for 64 GiB
+_BLOCK = 16  # bytes. Block numbers are 32 bits wide, enough for 64 GiB
 # Bytes on disk: an hour of a busy broker's connection at 500 KB/s, and what a /tmp mostly has.
 _SPOOL_BYTES = 2 << 30
 # A larger frame would push out too many other frames.
@@ -20,8 +20,8 @@ _MAX_FRAME = 64 << 20
 _HEAD = Struct("<II")  # number of the frame's first block, bytes of its content
 _NUMBERS = 1 << 32
 
-GONE = "its bytes are not kept any more: the temporary file holds the latest"
-TOO_LARGE = "its bytes were not kept: it is too large"
+GONE = "its bytes are no longer stored: the temporary file holds the latest"
+TOO_LARGE = "its bytes were dropped: it is too large"
 _UNKEPT = _NUMBERS - 1
 
 

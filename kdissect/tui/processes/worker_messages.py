@@ -24,9 +24,10 @@ class Order(NamedTuple):
 
     `rows`: send the exchanges. `studies`: names of the studies to run. `filter`: only exchanges that it takes
     go into the studies, and with `matches` their rows are sent. `spool` and `stdin` are inherited file
-    descriptors, -1: none. `nice`: how far the worker gives way to others, 0 to 19. `wanted`: the studies
-    whose results are sent before the end, None: all. `Wanted` adds to them. `live`: capture instead of
-    reading `paths`. `limits` apply in the worker. `schemas` are paths of schemas that decode records.
+    descriptors, -1: none. `nice`: the priority that the worker leaves to other processes, 0 to 19. `wanted`:
+    the studies whose results are sent before the end, None: all. `Wanted` adds to them. `live`: capture
+    instead of reading `paths`. `limits` apply in the worker. `schemas` are paths of schemas that decode
+    records.
     """
 
     paths: tuple[str, ...]

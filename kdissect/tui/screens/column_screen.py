@@ -72,7 +72,7 @@ class ColumnScreen(ModalScreen[Names]):
         changed = self._wanted ^ {name}
         if changed:
             self._wanted = changed
-            self._fitting = {*self._fitting, name}  # its width is checked when it is shown
+            self._fitting = {*self._fitting, name}  # its width is checked on display
             self._draw()
 
     def action_all(self) -> None:

@@ -101,7 +101,7 @@ def _content(log: ExchangeLog, message: StreamMessage, form: str) -> Iterator[Li
     exchange = log.exchange(message.row)
     frame = exchange.request if message.side == "request" else exchange.response
     if frame is None or not frame.data:
-        yield (("    its bytes cannot be had any more", "bad"),)
+        yield (("    its bytes are no longer available", "bad"),)
         return
     if form == "hex":
         data = patched(frame.data, secret_patches(exchange, message.side), 0, _HEX_BYTES)
@@ -156,7 +156,7 @@ class FollowScreen(ModalScreen[None]):
         self._form = FORMS[0]
         self._messages = messages_of(session.log, connection)
         rows = [message.row for message in self._messages]
-        # The message to show at the top as soon as its lines are made.
+        # The message to show at the top as soon as its lines exist.
         self._goal = rows.index(row) if row in rows else None
         self._chosen = self._goal or 0
         self._told = 0

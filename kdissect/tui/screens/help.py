@@ -55,7 +55,7 @@ def _keys(scope: str, where: str) -> Iterable[Key]:
 
 
 def _bindings(owner: type) -> Iterable[Binding]:
-    """Return the bindings of a class and those that it inherits from our classes. Its own one wins a key."""
+    """Return the bindings of a class and of its base classes in kdissect. Its own one wins a key."""
     found: dict[str, Binding] = {}
     for base in owner.__mro__:
         if base.__module__.startswith("kdissect."):

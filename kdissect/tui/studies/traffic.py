@@ -132,7 +132,7 @@ class TrafficStudy(Study):
             self.context.topics.pass_by(event)
 
     def result(self) -> dict[str, Any]:
-        """Rows, totals and the points over time (`stats.traffic_rows`)."""
+        """Return rows, totals and the points over time (`stats.traffic_rows`)."""
         if self._counter is not None:
             self._counter.catch_up()
         facts = traffic_facts(self.traffic, [self.by], _TOP, _POINTS)
@@ -201,7 +201,7 @@ class TrafficByConnection(TrafficStudy):
         return super()._keys(view)
 
     def result(self) -> dict[str, Any]:
-        """Rows with their ends."""
+        """Return rows with their ends."""
         facts = super().result()
         for row in facts["rows"]:
             row["ends"] = self._ends.get(row["connection"], row["connection"])

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Spec(NamedTuple):
-    """A view before it is made: its title, the key that shows it, and its class (`module:Class`).
+    """A view before its creation: its title, the key that shows it, and its class (`module:Class`).
 
     It shows the `studies` first, and `more` are further studies to choose there. `short` is the title for a
     narrow terminal.

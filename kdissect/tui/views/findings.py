@@ -22,7 +22,7 @@ from kdissect.tui.widgets.hex_rows import BYTES_A_ROW, hex_rows
 from kdissect.tui.widgets.rows_table import Row, RowsTable
 from kdissect.tui.widgets.styled_lines import Line
 
-_AROUND = 2  # rows of bytes shown before and after those of a finding
+_AROUND = 2  # rows of bytes before and after the bytes of a finding
 _MOST_ROWS = 16
 _STYLES = {"error": "bad", "warning": "odd", "info": "dim"}
 
@@ -31,7 +31,7 @@ class FindingsView(LinesBelowView):
     """Enter goes to the field that a finding speaks of, in the tree and in the bytes of its exchange."""
 
     study = "findings"
-    nothing = "the rules have nothing to say"
+    nothing = "the rules report no findings"
     below_title = "the finding, its bytes, its rule"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Its field", tooltip="The field in the tree, its bytes marked"),
@@ -55,7 +55,7 @@ class FindingsView(LinesBelowView):
         return _COLUMNS, [_row(finding) for finding in found]
 
     def summary(self, facts: Any, count: int) -> str:
-        """Return the number of findings of each severity, and of their occurrences."""
+        """Return the number of findings by severity, and the number of their occurrences."""
         counts: dict[str, int] = {}
         for finding in facts.findings:
             counts[finding.severity] = counts.get(finding.severity, 0) + 1

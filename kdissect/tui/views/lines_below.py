@@ -16,7 +16,7 @@ from kdissect.tui.widgets.hand_over import hand_over, is_there
 from kdissect.tui.widgets.rows_table import Row, RowsTable
 from kdissect.tui.widgets.styled_lines import Line, Lines
 
-# Seconds after which a row is shown: a key that repeats runs over rows without showing them.
+# Seconds after which a row is drawn: a repeated key skips rows without drawing them.
 REST_S = 0.05
 
 

@@ -70,7 +70,7 @@ class ProducersView(TablesView):
         )
 
     def row_filter(self, row: Row) -> str | None:
-        """Batches with the producer's id, and requests that name it or its transactional id."""
+        """Return batches with the producer's id, and requests that name it or its transactional id."""
         parts = [of_producer(row)]
         if row["transactional_id"]:
             parts.append(f"transactional_id == {quote(row['transactional_id'])}")

@@ -26,7 +26,7 @@ _OF_ALL = "; of all exchanges, whatever the filter takes: a stream is counted on
 _LEAST_ROWS, _MANY_ROWS = 3, 100
 
 
-_BARS = 2  # lines of the summary and of the titles
+_BARS = 2  # lines for the summary and the titles
 _HEAD = 1  # line with the titles of columns
 
 
@@ -106,7 +106,7 @@ class TablesView(View):
         raise NotImplementedError
 
     def row_filter(self, row: Row) -> str | None:
-        """Which exchanges a row is about."""
+        """Return which exchanges a row is about."""
         raise NotImplementedError
 
     # the tables
@@ -289,7 +289,7 @@ class TablesView(View):
         expression = None if maker is None or row is None else maker(row)
         if expression is None:
             what = "" if column is None else f" of the column {column.title}"
-            self.post_message(Notice(f"a cell{what} is nothing that exchanges can be filtered by"))
+            self.post_message(Notice(f"a cell{what} is no value that exchanges can be filtered by"))
             return
         self.post_message(UseFilter(expression if takes else negated(expression), extend=True))
 

@@ -46,7 +46,7 @@ class TopicsView(TablesView):
         return f"{plural(count, 'topic')}, {byte_count(written)} written, {byte_count(read)} read"
 
     def row_filter(self, row: Row) -> str | None:
-        """Exchanges with the topic."""
+        """Return exchanges with the topic."""
         return _topic_filter(row)
 
 

@@ -27,7 +27,7 @@ _FIELDS = {
     "group": "group", "id": "transactional_id", "topic": "topic", "client": "client_id", "host": "host",
 }  # fmt: skip
 _NAME = 9  # cells before a part of the text
-_NO_PACKETS = "no exchange shows this cause, and packets of a stream are not kept"
+_NO_PACKETS = "no exchange shows this cause, and packets of a stream are not stored"
 
 
 class WhyView(LinesBelowView):
@@ -74,7 +74,7 @@ class WhyView(LinesBelowView):
         return "" if self.is_whole else "so far: "
 
     def row_filter(self, row: Row) -> str | None:
-        """Select the exchanges of the command, or of the parties of the cause."""
+        """Select the exchanges of the command, or of the cause's parties."""
         words = shlex.split(row["cause"].command)
         if "-Y" in words:
             return words[words.index("-Y") + 1]
@@ -92,7 +92,7 @@ class WhyView(LinesBelowView):
             self.post_message(Notice("its exchange is not read yet") if at is None else GoTo(at))
 
     def action_packets(self, step: int) -> None:
-        """Show the next packets of the chosen cause, or the previous ones."""
+        """Show the next or the previous packets of the chosen cause."""
         row = self.table.row
         if row is None or self._chosen_of(row) is None:
             return
@@ -120,7 +120,7 @@ class WhyView(LinesBelowView):
         return True
 
     def _chosen_of(self, row: Row) -> Packets | None:
-        """Which of its packets are chosen: the first of a cause that the cursor came to."""
+        """Return which of its packets are chosen: the first of a cause that the cursor came to."""
         if self._packets_of != self.key(row):
             self._packets, self._packets_of = 0, self.key(row)
         found: tuple[Packets, ...] = row["cause"].evidence

@@ -1,4 +1,4 @@
-"""The keys at the bottom: in a narrow terminal those that fit, and the key that lists all of them."""
+"""The keys at the bottom: the keys that fit into a narrow terminal, and the key that lists all of them."""
 
 from __future__ import annotations
 

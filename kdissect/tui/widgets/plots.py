@@ -87,7 +87,7 @@ def _axis(points: Sequence[Facts], width: int) -> Line:
 
 
 def percentile_plot(title: str, times: Facts | None, width: int) -> Iterator[Line]:
-    """Percentiles of times as bars, on a scale that begins at 0."""
+    """Yield percentiles of times as bars, on a scale that begins at 0."""
     if times is None:
         return
     yield ((title, "bold"), (f"  {plural(times['count'], 'value')}", "dim"))

@@ -48,7 +48,7 @@ def next_order(order: Order | None, title: str) -> Order | None:
 def ordered(
     rows: Sequence[Any], columns: Sequence[TableColumn], order: Order | None, stays: Callable[[Any], bool]
 ) -> Sequence[Any]:
-    """Order rows. Rows without a value come last either way, then rows that `stays` takes."""
+    """Return the order rows. Rows without a value come last either way, then rows that `stays` takes."""
     column = next((each for each in columns if order is not None and each.title == order.title), None)
     if order is None or column is None:
         return rows

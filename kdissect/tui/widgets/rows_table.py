@@ -1,7 +1,7 @@
 """A table of plain rows: it makes only lines on the screen, so that the table's length costs no time.
 
-Rows and columns (`report.columns`) are those of `kdissect topics`, `groups` ...: the command line and the
-screen show the same table. A cell is chosen, for the keys that act on it.
+Rows and columns (`report.columns`) come from `kdissect topics`, `groups` ...: the command line and the screen
+show the same table. A cell is chosen, for the keys that act on it.
 """
 
 from __future__ import annotations
@@ -340,7 +340,7 @@ class Placed(NamedTuple):
 
 
 def _need_ends(one: Placed, texts: Sequence[Sequence[str]]) -> bool:
-    """Return whether different texts of a column look equal if only their beginnings are shown."""
+    """Return whether different texts of a column look equal if only their beginnings are visible."""
     own = {row[one.column] for row in texts}
     return len({cut(text, one.width) for text in own}) < len(own)
 

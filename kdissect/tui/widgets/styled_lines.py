@@ -1,4 +1,4 @@
-"""Styled lines of text, scrolled: lines beyond the screen cost no time until they are shown."""
+"""Styled lines of text, scrolled: lines beyond the screen cost no time until they are visible."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ const GROWTH: usize = 3;
 /// Of larger ones most is records, which hardly grow.
 const LARGE: usize = 1 << 16;
 
-/// The bodies of one version of a message as text.
+/// The bodies of one message version as text.
 #[pyclass(frozen, module = "kdissect._native")]
 pub struct BodyText {
     program: Program,
@@ -35,9 +35,10 @@ impl BodyText {
 
     /// The text of the body from `offset` to the end; None where it needs the slow path.
     ///
-    /// `nest` are two functions that tell of records: of a topic's id its name, and of data, start, end and topic the
-    /// text of a field that takes the slow path. Without them records are but counted. Raises what they do, but for
-    /// ValueError, with which they leave the body to others.
+    /// `nest` are two functions about records: the first returns the name of a topic's id, the
+    /// second the text of a field that takes the slow path, from its data, start, end and topic.
+    /// Without them records are but counted. Raises their exceptions, except ValueError, with which
+    /// they leave the body to Python.
     fn text<'py>(
         &self,
         py: Python<'py>,
@@ -62,7 +63,7 @@ impl BodyText {
     }
 }
 
-/// What gives the name of a topic's id, and the text of a records field.
+/// Functions that return the name of a topic's id, and the text of a records field.
 type Nest<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 struct Json<'a, 'py> {
@@ -99,7 +100,7 @@ impl Look for Json<'_, '_> {
                     self.topic = Some(place);
                 }
             }
-            // What payloads hold is written beside them.
+            // The content of payloads follows them.
             Kind::Bytes if what.role == Role::Payload && !raw.is_empty() => return None,
             Kind::Bytes => bytes(&mut self.out, raw),
             Kind::Records => return self.records(raw, place),

@@ -14,7 +14,7 @@ const LONGEST_STRING: usize = 0x7FFF;
 /// The parts of a records field that other fields give: topic, topic id, partition (`RecordsField`).
 const SECTION_PARTS: usize = 3;
 
-/// What a struct becomes: the class of its values, names of its fields, of those with a tag, too.
+/// Object of a struct: the class of its values, and the names of its fields and its tagged fields.
 struct Made {
     class: Py<PyAny>,
     names: Vec<Py<PyString>>,
@@ -52,7 +52,7 @@ impl CanonicalBody {
         Ok(CanonicalBody { program, has_records, made, version, new, decoded, records_field })
     }
 
-    /// The body at `offset` as a `Decoded`; None where it is not canonical.
+    /// The body at `offset` as a `Decoded`; None if it is not canonical.
     fn decode<'py>(&self, data: &Bound<'py, PyBytes>, offset: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
         if offset > data.as_bytes().len() {
             return Ok(None); // also of a body without any field
@@ -177,7 +177,7 @@ impl<'py> Run<'_, 'py> {
         self.kept(done)
     }
 
-    /// None where it is not canonical.
+    /// None if it is not canonical.
     fn value(&mut self, raw: &[u8], place: Range<usize>, kind: Kind) -> Option<Bound<'py, PyAny>> {
         let py = self.py;
         match kind {
@@ -198,7 +198,7 @@ impl<'py> Run<'_, 'py> {
         }
     }
 
-    /// A view of the records; where they are goes to the records fields.
+    /// A view of the records; notes their position in the records fields.
     fn records(&mut self, place: Range<usize>) -> PyResult<Bound<'py, PyAny>> {
         if let Some(records_fields) = &self.records_fields {
             let [topic, topic_id, partition] = &self.parts;
@@ -207,14 +207,14 @@ impl<'py> Run<'_, 'py> {
             records_fields
                 .append(self.of.new.bind(self.py).call1((self.of.records_field.bind(self.py), all))?)?;
         }
-        // Not `PySlice::new`: that of PyO3 0.26 never gives its numbers back, some 60 bytes a call.
+        // Not `PySlice::new`: PyO3 0.26 leaks its numbers there, some 60 bytes a call.
         let place = self.py.get_type::<PySlice>().call1((place.start, place.end))?;
         PyMemoryView::from(self.owner.as_any())?.get_item(place)
     }
 }
 
 fn made(py: Python<'_>, of: &Struct, class: Py<PyAny>) -> Made {
-    // Interned names are found by identity, once a value: those of the schema were read from a file.
+    // Interned names are found by identity, once a value: the schema's names were read from a file.
     let names = |of: &[Field]| of.iter().map(|field| PyString::intern(py, field.name()).unbind()).collect();
     Made { class, names: names(&of.fields), tagged: names(&of.tagged) }
 }

@@ -1,5 +1,5 @@
-//! Which guards of rules mark an exchange: one visit of each body's bytes. Rows and meaning are those of
-//! `kdissect.rules.judging.body_guards`, whose reference is `reference_marks`.
+//! Which guards of rules mark an exchange: one visit of each body's bytes. Rows and meaning are
+//! defined in `kdissect.rules.judging.body_guards`, whose reference is `reference_marks`.
 
 use std::ops::Range;
 
@@ -12,21 +12,22 @@ use crate::bodies::visitor::{Look, Program, What};
 
 /// The length of a classic string is an int16.
 const LONGEST_STRING: usize = 0x7FFF;
-/// Values and sums that are kept on the way.
+/// Number of values and sums that a walk stores.
 const SLOTS: usize = 16;
 const NS_PER_MS: i128 = 1_000_000;
-/// Keys of a body that are held against those of the other; those of what stands once in its list.
+/// Sets of a body's keys that are compared with the other body's, and sets of keys that a list may
+/// contain once.
 const KINDS: usize = 2;
 const COMPARED: usize = 0;
 const ONCE: usize = 1;
-/// Keys that are compared with each other; more are sorted.
+/// Number of keys that are compared with each other. More keys are sorted.
 const FEW: usize = 8;
 /// Keys of a list for which there is room at once.
 const MOST_RESERVED: usize = 256;
 
-/// Number of the struct, of the field in it, what is asked of it, numbers and ids for that, and the condition.
+/// Number of the struct, of the field in it, the test, numbers and ids for that, and the condition.
 type TestRow = (usize, usize, PyBackedStr, Vec<i64>, Vec<PyBackedBytes>, u32);
-/// Ask is asked of slots, numbers for that, and the condition.
+/// Test of slots, numbers for it, and the condition.
 type LateRow = (PyBackedStr, Vec<i64>, u32);
 /// The guard (a bit), which conditions it needs and which must not hold, whether it is about the response, and asks
 /// something of the request.
@@ -48,7 +49,7 @@ enum Ask {
     Sum(usize),
     /// Of these keys (`KINDS`) it is one.
     Key(usize),
-    /// Of arrays: numbers among these keys are told apart by it.
+    /// For arrays: it distinguishes numbers among these keys.
     List(usize),
 }
 
@@ -59,11 +60,11 @@ struct Test {
 
 /// Ask is known when both bodies were visited.
 enum Late {
-    /// The answer came later than a slot says in milliseconds, and so many nanoseconds.
+    /// The response came later than a slot says in milliseconds, and this number of nanoseconds.
     Later(usize, i64),
     /// It came before half of the time that a slot says in milliseconds.
     Sooner(usize),
-    /// One slot is less than another.
+    /// One slot is less than another one.
     Fewer(usize, usize),
     /// The request names something twice.
     Repeats,
@@ -73,7 +74,7 @@ enum Late {
     Twice,
 }
 
-/// A body: the way through it, and the tests of the values of its fields by slot.
+/// A body: its program, and the tests of its fields' values by slot.
 struct Side {
     program: Program,
     tests: Vec<Vec<Test>>,
@@ -101,7 +102,7 @@ pub struct Guards {
 
 #[pymethods]
 impl Guards {
-    /// Raises ValueError for rows that are not those of the layouts.
+    /// Raises ValueError for rows that do not fit the layouts.
     #[new]
     fn new(
         request: (Py<Layout>, Vec<TestRow>),
@@ -135,7 +136,7 @@ impl Guards {
 }
 
 impl Guards {
-    /// `marks` for bodies of frames, each with the offset at which it begins; whether all of them are canonical.
+    /// `marks` for bodies of frames, each with its offset, and whether all of them are canonical.
     pub fn marked(
         &self,
         request: Option<(&[u8], usize)>,
@@ -244,7 +245,7 @@ impl Late {
     }
 }
 
-/// A walk through one body, and what was kept of the one before.
+/// A walk through one body, with the stored values of the one before.
 struct Reading<'a, 's> {
     side: &'s Side,
     data: &'a [u8],

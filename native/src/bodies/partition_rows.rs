@@ -16,16 +16,16 @@ use crate::bodies::plan::{Kind, Layout, Role};
 use crate::bodies::visitor::{Look, Program, What};
 use crate::records::batch::{batches, Batch, ATTRIBUTES_AT};
 
-/// Numbers of a row, and facts of a body, that can be asked for.
+/// Maximum numbers in a row, and maximum facts of a body.
 const MOST_VALUES: usize = 3;
 const MOST_FACTS: usize = 6;
-/// Rows of a body that is kept for who reads it next: 16 KB.
+/// Maximum rows of a body that is stored for the next reader: 16 KB.
 const MOST_KEPT: usize = 256;
 
-/// Readers that were made.
+/// Number of readers created so far.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
-/// What a field is wanted for.
+/// Purpose of a field.
 #[derive(Clone, Copy, PartialEq)]
 enum Want {
     Fact(usize),
@@ -75,16 +75,16 @@ pub struct Body<'a> {
     pub facts: [Option<i64>; MOST_FACTS],
     pub topics: Vec<Topic<'a>>,
     pub rows: Cow<'a, [Row]>,
-    /// Whether an error code is set that is none of a row's numbers.
+    /// Whether an error code is set outside of the rows' numbers.
     pub has_other_errors: bool,
     /// Whether a partition is to be read from another replica (KIP-392).
     pub has_preferred_replicas: bool,
 }
 
-/// Whether it is an id that tells a topic, and where that or the name stands.
+/// Whether an id identifies a topic, and the position of the id or the name.
 type TopicAt = (bool, Range<usize>);
 
-/// What was found in a body.
+/// Contents of a body.
 #[derive(Default)]
 pub struct Found {
     facts: [Option<i64>; MOST_FACTS],
@@ -94,22 +94,23 @@ pub struct Found {
     has_preferred_replicas: bool,
 }
 
-/// What the first reader made of a body, by its number. Several read the same one.
+/// Result of the first reader of a body, by the reader's number. Several read the same one.
 #[derive(Default)]
 pub struct ReadOnce(OnceLock<Box<(u64, Read)>>);
 
 enum Read {
     Found(Found),
     IsPythons,
-    /// It has more than is kept.
+    /// It has more rows than the limit.
     IsLarge,
 }
 
 #[pymethods]
 impl PartitionRows {
-    /// `lists` are the names of the list of topics, of a topic's name, its list of partitions and their number;
-    /// `values` those of numbers beside a partition's, `facts` of fields of the body by struct and name, empty
-    /// where there is none. Raises ValueError for fields that the message does not have.
+    /// `lists` are the names of the list of topics, of a topic's name, its list of partitions and
+    /// their number. `values` name further numbers of a partition, `facts` fields of the body by
+    /// struct and name, with an empty text for a missing one. Raises ValueError for fields that the
+    /// message does not have.
     #[new]
     fn new(
         layout: &Layout,
@@ -122,9 +123,9 @@ impl PartitionRows {
         made.ok_or_else(|| PyValueError::new_err("these are the fields of another message"))
     }
 
-    /// The facts of a body that fills a frame from `offset` on; how many topics; whether an error code is set that is
-    /// none of a row's numbers, a row's first number is not 0 or it names a preferred replica, a row has records. None
-    /// where it is Python's.
+    /// The facts of a body that fills a frame from `offset` on, the number of topics, and whether
+    /// an error code is set outside of the rows' numbers, whether a row's first number is not 0 or
+    /// it names a preferred replica, and whether a row has records. None if it is Python's.
     #[pyo3(name = "facts")]
     fn facts_of(&self, frame: &Bound<'_, PyBytes>, offset: usize) -> Option<Facts> {
         let body = self.read(frame.as_bytes(), offset)?;
@@ -133,14 +134,14 @@ impl PartitionRows {
         Some((facts, body.topics.len(), body.has_other_errors, has_number, body.has_records()))
     }
 
-    /// The topics of such a body with their partitions, and of each its numbers (0 for those that nobody asked for).
-    /// None where it is Python's.
+    /// The topics of such a body with their partitions, and the numbers of each partition (0 for
+    /// unwanted numbers). None if it is Python's.
     fn topics<'py>(&self, frame: &Bound<'py, PyBytes>, offset: usize) -> Option<Vec<Listed<'py>>> {
         self.read(frame.as_bytes(), offset)?.listed(frame.py())
     }
 
-    /// The facts of such a body, and the headers of its batches with their partitions. None where it is Python's, or
-    /// has anything else than batches whose checksum is right.
+    /// The facts of such a body, and the headers of its batches with their partitions. None if it
+    /// is Python's, or has anything else than batches whose checksum is right.
     fn batches<'py>(
         &self,
         frame: &Bound<'py, PyBytes>,
@@ -169,7 +170,8 @@ type Facts = (Vec<Option<i64>>, usize, bool, bool, bool);
 pub type Listed<'py> = (Bound<'py, PyAny>, Vec<Told>);
 /// A partition and its numbers.
 pub type Told = (i64, i64, i64, i64);
-/// Topic and partition; attributes, last offset delta, producer id and epoch, base sequence, count.
+/// Topic and partition, then attributes, last offset delta, producer id and epoch, base sequence,
+/// count.
 type Batched<'py> = ((Bound<'py, PyAny>, i64), i16, i32, i64, i16, i32, i32);
 
 impl Body<'_> {
@@ -200,7 +202,7 @@ impl Body<'_> {
 }
 
 impl ReadOnce {
-    /// Keep what was read first; what was found, if anything.
+    /// Store the first result, and return its contents, if it has some.
     fn keep(&self, reader: u64, read: Read) -> Option<&Found> {
         self.0.get_or_init(|| Box::new((reader, read))).1.found()
     }
@@ -229,7 +231,7 @@ impl Found {
         Found { topics: self.topics, rows: self.rows, ..Found::default() }
     }
 
-    /// As it stands in the bytes in which it was found.
+    /// In the same bytes in which it was found.
     pub fn body<'a>(&'a self, data: &'a [u8]) -> Option<Body<'a>> {
         self.body_with(data, Cow::Borrowed(&self.rows))
     }
@@ -303,12 +305,12 @@ impl PartitionRows {
         Some(PartitionRows { number, program: Program::to(layout, &slot), wants, facts: facts.len() })
     }
 
-    /// The body that fills a frame from `offset` on; None where it is Python's.
+    /// The body that fills a frame from `offset` on; None if it is Python's.
     pub fn read<'a>(&self, data: &'a [u8], offset: usize) -> Option<Body<'a>> {
         self.find(data, offset, Found::default())?.into_body(data)
     }
 
-    /// The same of a body of which `once` has what was read before.
+    /// Reads a body like `read`, but reuses the earlier result in `once`.
     pub fn read_once<'a>(&self, once: &'a ReadOnce, data: &'a [u8], offset: usize) -> Option<Body<'a>> {
         match once.0.get() {
             Some(known) if known.0 == self.number => match &known.1 {
@@ -332,7 +334,7 @@ impl PartitionRows {
         self.read(data, offset)
     }
 
-    /// What is kept of such a body; None where nothing is.
+    /// The stored contents of such a body; None without them.
     pub fn found_once<'a>(&self, once: &'a ReadOnce, data: &[u8], offset: usize) -> Option<&'a Found> {
         if once.0.get().is_none() {
             self.read_once(once, data, offset)?;
@@ -340,7 +342,7 @@ impl PartitionRows {
         once.0.get().filter(|known| known.0 == self.number)?.1.found()
     }
 
-    /// What is in such a body, found with the memory of `room`, in which is nothing.
+    /// The contents of such a body, in the memory of `room`, which is empty.
     pub fn find(&self, data: &[u8], offset: usize, room: Found) -> Option<Found> {
         if offset == 0 || offset > data.len() {
             return None; // also of a body whose header does not fit
@@ -401,7 +403,7 @@ fn index_of(wants: &[Wanted], at: (usize, usize, bool)) -> Option<usize> {
     wants.iter().position(|of| of.0 == at)
 }
 
-/// Note what a field of a struct is wanted for; the number of the struct that it has.
+/// Note the purpose of a struct's field, and return the number of the struct that it has.
 fn want(layout: &Layout, found: &mut Vec<Wanted>, of: usize, name: &str, want: Want) -> Option<usize> {
     let (at, number) = find(layout, of, name)?;
     found.push((at, want));

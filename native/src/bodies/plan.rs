@@ -1,5 +1,5 @@
-//! One version of a message, as `kdissect.decoders.generated.native_plan` tells it in rows: all that the readers of
-//! bodies know of it. Native counterpart of `kdissect.decoders.generated.struct_layout`.
+//! One version of a message, in rows from `kdissect.decoders.generated.native_plan`: all facts that
+//! the readers of bodies need. Native counterpart of `kdissect.decoders.generated.struct_layout`.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -10,7 +10,8 @@ pub const MOST_NESTED: usize = 32;
 
 /// A field as Python has it: its name, kind and role, whether it is an array, may be null, its tag, its default.
 type FieldRow = (PyBackedStr, PyBackedStr, PyBackedStr, bool, bool, u32, PyBackedBytes);
-/// A struct as Python has it: whether it holds records, its fields, those that may stand among its tags.
+/// A struct as Python has it: whether it contains records, its fields, and the fields that may be
+/// among its tags.
 type StructRow = (bool, Vec<FieldRow>, Vec<FieldRow>);
 
 /// Numbers by their width and sign.
@@ -38,7 +39,7 @@ impl Number {
     }
 }
 
-/// What a value is.
+/// Type of a value.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Kind {
     Bool,
@@ -51,7 +52,7 @@ pub enum Kind {
     Struct(usize), // by its number
 }
 
-/// What a reader may look for in a field.
+/// Role of a field for a reader.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Role {
     None,
@@ -66,24 +67,24 @@ pub enum Role {
     Payload, // bytes whose contents Python tells
 }
 
-/// A field; of an array `kind` is that of its elements, which are never null (Apache Kafka's generated readers
-/// refuse it).
+/// A field. For an array, `kind` is the type of its elements, which are never null (Apache Kafka's
+/// generated readers refuse it).
 #[derive(Clone)]
 pub struct Field {
-    /// `,"name":`, as it stands in JSON.
+    /// `,"name":`, as in JSON.
     pub label: Box<[u8]>,
     pub kind: Kind,
     pub role: Role,
     pub is_array: bool,
     pub nullable: bool,
     pub tag: u32,
-    /// The bytes of its default in a tag; writers leave such a tag out.
+    /// The bytes of its default in a tag, which writers leave out.
     pub default: Box<[u8]>,
     /// It says whose the records are that come next: by its role.
     pub is_part: bool,
 }
 
-/// A struct: its fields in the order of the wire, those that may stand among its tags.
+/// A struct: its fields in the order of the wire, and the fields that may be among its tags.
 pub struct Struct {
     pub fields: Box<[Field]>,
     pub tagged: Box<[Field]>,
@@ -91,7 +92,7 @@ pub struct Struct {
     width: Option<usize>,
 }
 
-/// The first struct is the root; those in a struct have larger numbers than it.
+/// The first struct is the root. Structs inside a struct have larger numbers than it.
 #[pyclass(frozen, module = "kdissect._native")]
 pub struct Layout {
     /// Whether lengths are compact, and tags end a struct (KIP-482).
@@ -191,7 +192,7 @@ impl Field {
         std::str::from_utf8(&self.label[2..self.label.len() - 2]).unwrap_or_default()
     }
 
-    /// A struct has the number that comes next: `depths` are those of the structs met.
+    /// A struct has the next number: `depths` are the depths of the structs so far.
     fn of(row: &FieldRow, holds_records: bool, depth: usize, depths: &mut Vec<usize>) -> Option<Field> {
         let (name, kind, role, is_array, nullable, tag, default) = row;
         let kind = match &**kind {

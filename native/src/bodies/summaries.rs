@@ -10,9 +10,10 @@ use crate::bodies::plan::{Layout, Number, Role};
 use crate::bodies::visitor::{Look, Program, What};
 pub use crate::records::quick::QuickMap as Mixed;
 
-/// Summaries of one kind; when so many are remembered they are forgotten. Topics and errors are few.
+/// Maximum number of summaries of one kind, after which they are forgotten. Topics and errors are
+/// few.
 const MOST_OF_A_KIND: usize = 1024;
-/// Of what tells more nothing is remembered.
+/// Larger summaries are not remembered.
 const MOST_BYTES: usize = 2048;
 /// For all kinds together, about: hostile bodies can be new for ever. A summary takes some 1000 bytes.
 const ROOM: i64 = 16 << 20;
@@ -20,7 +21,8 @@ const SUMMARY_ROOM: i64 = 1000;
 
 /// Begins what is found: empty keys are slow to compare (`wire::are_same`).
 const FIRST: u8 = 0;
-/// What is found stands behind one of these. The bytes of a text stand behind their number, an int32.
+/// Each finding follows one of these bytes. The bytes of a text stand behind their number, an
+/// int32.
 const FOUND_ERROR: u8 = 1;
 const FOUND_ACKS: u8 = 2;
 const FOUND_ID: u8 = 3;
@@ -34,7 +36,8 @@ const NO_TOPIC_ID: &[u8] = &[0; 16];
 static LEFT: AtomicI64 = AtomicI64::new(ROOM);
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// What a summary tells of a body, as bytes behind `FIRST`: bodies with the same have the same summary.
+/// The parts of a body that its summary shows, as bytes after `FIRST`: bodies with equal bytes have
+/// an equal summary.
 #[derive(Default)]
 struct Found(Vec<u8>);
 
@@ -64,7 +67,7 @@ impl Look for Found {
 /// A summary, behind the number that only it has while it is remembered; 0 for one that is not.
 pub type Numbered = (u64, Py<PyAny>);
 
-/// Summaries of the bodies of one version of a message.
+/// Summaries of one message version's bodies.
 #[pyclass(module = "kdissect._native")]
 pub struct Summaries {
     program: Program,
@@ -73,7 +76,7 @@ pub struct Summaries {
     known: Mixed<Box<[u8]>, usize>,
     summaries: Vec<Numbered>,
     found: Found,
-    /// What was found in the body before, if its summary is remembered, and where that is.
+    /// Findings in the body before, if its summary is remembered, and the position of the summary.
     before: Found,
     at_before: Option<usize>,
     held: i64,
@@ -109,7 +112,7 @@ impl Summaries {
         Ok(self.summaries.get(at).map(|(number, summary)| (*number, summary.clone_ref(py))))
     }
 
-    /// Whether what was found can be remembered; then room for it is taken.
+    /// Whether the findings can be remembered. Reserves the memory then.
     fn has_room(&mut self) -> bool {
         if self.found.0.len() > MOST_BYTES {
             return false;
@@ -134,8 +137,8 @@ impl Summaries {
         self.held = 0;
     }
 
-    /// A `kdissect.decoders.generated.summary.Summary` of what was found. None with names that are not UTF-8, of which
-    /// two may be told alike.
+    /// A `kdissect.decoders.generated.summary.Summary` of what was found. None with names that are
+    /// not UTF-8, because two of them may look equal.
     fn summary(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let (errors, topics, ids) = (PyDict::new(py), PyDict::new(py), PyDict::new(py));
         let groups = PyDict::new(py);

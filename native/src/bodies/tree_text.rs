@@ -13,12 +13,13 @@ use crate::bodies::visitor::{Look, Program, What};
 use crate::json_out::{number, uuid_text};
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
-/// A line for each field makes most small frames ten times as long, or more; of larger ones most is records.
+/// A line for each field makes most small frames ten times as long, or more. Larger frames consist
+/// mostly of records.
 const GROWTH: usize = 24;
 const LARGE: usize = 1 << 14;
-/// What is said of a value: its meanings by number, and by text.
+/// Texts for a value: its meanings by number, and by text.
 type Meanings = (HashMap<i64, Vec<u8>>, HashMap<Vec<u8>, Vec<u8>>);
-/// A field as Python tells it: `name: type`, the type of its elements, which meanings its values have.
+/// A field from Python: `name: type`, the type of its elements, which meanings its values have.
 type Row = (Vec<u8>, Vec<u8>, Option<usize>);
 /// A message: its layout, `name: type` of its root, and for each struct of the layout the fields and the tags.
 type Message = (Py<Layout>, Vec<u8>, Vec<(Vec<Row>, Vec<Row>)>);
@@ -35,7 +36,7 @@ struct Labels {
     structs: Vec<(Vec<Label>, Vec<Label>)>,
 }
 
-/// The frames of one version of a request or a response as text.
+/// The frames of one request or response version as text.
 #[pyclass(frozen, module = "kdissect._native")]
 pub struct TreeText {
     root: Vec<u8>,
@@ -48,9 +49,10 @@ pub struct TreeText {
 
 #[pymethods]
 impl TreeText {
-    /// `root` is what stands on the line of the frame; `header` is in a version without tags, behind which no tag
-    /// stands where it `has_tags`. Bodies that begin with `foreign`, if that is not empty, may be in another version.
-    /// `margin` begins each line. Raises ValueError for rows that do not fit the layouts.
+    /// `root` is the text in the line of the frame. `header` is in a version without tags, and ends
+    /// without a tag if it `has_tags`. Bodies that begin with `foreign`, if that is not empty, may
+    /// be in another version. `margin` begins each line. Raises ValueError for rows that do not fit
+    /// the layouts.
     #[new]
     fn new(
         root: Vec<u8>,
@@ -67,8 +69,8 @@ impl TreeText {
         Ok(TreeText { root, header: labels(header)?, body: labels(body)?, has_tags, foreign, margin })
     }
 
-    /// The lines of the frame, each with its end; None where it needs the slow path. `name` tells the topic of an id, or
-    /// None; what it raises is raised.
+    /// The lines of the frame, each with its end; None where it needs the slow path. `name` returns
+    /// the topic of an id, or None. Its exceptions are passed on.
     fn text<'py>(
         &self,
         py: Python<'py>,
@@ -149,7 +151,7 @@ struct Lines<'l, 'py> {
 }
 
 impl Lines<'_, '_> {
-    /// A message as a line with those of its fields below; it stays open.
+    /// A message as a line with its fields below, which stays open.
     fn message(&mut self, data: &[u8], at: usize) -> Option<usize> {
         let labels = self.labels;
         self.begin(at, &labels.root);
@@ -195,7 +197,7 @@ impl Lines<'_, '_> {
         self.labels.label(what)?.meanings.as_deref()
     }
 
-    /// What stands behind a value, in brackets.
+    /// The text after a value, in brackets.
     fn mean(&mut self, found: Option<Vec<u8>>) {
         if let Some(name) = found {
             self.out.extend_from_slice(b" (");
@@ -242,7 +244,7 @@ impl Look for Lines<'_, '_> {
             Kind::Number(kind) => self.number(what, kind.of(raw)?),
             Kind::Uuid => return self.uuid(what, raw),
             Kind::String => return self.text(what, raw),
-            // Those that are not empty are payloads, which Python shows; no other message has any.
+            // Other bytes are payloads, which Python shows. Further messages do not have them.
             Kind::Bytes if raw.is_empty() => self.say(b"empty"),
             Kind::Records => self.say_count(raw.len(), "byte"),
             Kind::Bytes | Kind::Float64 | Kind::Struct(_) => return None,

@@ -36,7 +36,7 @@ impl Look for Seen {
     }
 }
 
-/// Validators of the bodies of one version of a message.
+/// Validators of one message version's bodies.
 #[pyclass(module = "kdissect._native")]
 pub struct Validators {
     program: Program,
@@ -49,8 +49,8 @@ pub struct Validators {
 
 #[pymethods]
 impl Validators {
-    /// `make` is the class Validation and `clean` one of a body with nothing to tell; `count` is `count_batches`, and
-    /// `may_be_cut` is for it.
+    /// `make` is the class Validation and `clean` the result for a body without errors or batches.
+    /// `count` is `count_batches`, and `may_be_cut` its parameter.
     #[new]
     fn new(layout: &Layout, make: Py<PyAny>, clean: Py<PyAny>, count: Py<PyAny>, may_be_cut: bool) -> Self {
         Validators {
@@ -63,7 +63,7 @@ impl Validators {
         }
     }
 
-    /// What validating tells of the body at `offset` of `data`; None where it does not tell.
+    /// Result of validating the body at `offset` of `data`; None if validation cannot decide.
     fn validate(&mut self, data: &Bound<'_, PyBytes>, offset: usize) -> PyResult<Option<Py<PyAny>>> {
         let (py, bytes) = (data.py(), data.as_bytes());
         self.seen.errors.clear();

@@ -6,33 +6,34 @@ use std::ops::{Deref, Range};
 use crate::bodies::plan::{Field, Kind, Layout, Struct};
 use crate::wire::{Form, Wire};
 
-/// Takes what a walk finds, in the order of the bytes. Fields that it does not want are passed over; `at` is a
-/// position in the bytes. A method that gives None leaves the body to Python.
+/// Takes what a walk finds, in the order of the bytes. Fields that it does not want are passed
+/// over; `at` is a position in the bytes. A method that returns None leaves the body to Python.
 pub trait Look {
     /// Whether a body in another form than writers give it is left to Python: a length or the mark of a struct that
     /// could be written otherwise, a tag that the schema does not know or that holds its default.
     const CANONICAL: bool = false;
 
-    /// Whether the value of a field is to be found, for one who asks the same of every layout.
+    /// Whether the value of a field is wanted, for a reader with one rule for every layout.
     fn wants(_field: &Field) -> bool {
         false
     }
 
-    /// The value of such a field is there in the body; of an array, that of an element.
+    /// The value of such a field is there in the body; for an array, an element's value.
     fn see(&mut self, data: &[u8], place: Range<usize>, what: What) -> Option<()>;
-    /// It is null; not called for an array or a struct.
+    /// It is null. Not called for an array or a struct.
     fn null(&mut self, _what: What) {}
-    /// So many elements of such an array come next, or of such a struct that may be null; None for null.
+    /// This number of elements of such an array comes next, or of such a struct that may be null;
+    /// None for null.
     fn count(&mut self, _what: What, _count: Option<usize>) -> Option<()> {
         Some(())
     }
-    /// A field begins; its value comes next.
+    /// A field begins, and its value comes next.
     fn field(&mut self, _what: What, _at: usize) {}
-    /// An element of the array begins; its value comes next.
+    /// An element of the array begins, and its value comes next.
     fn element(&mut self, _what: What, _index: usize, _at: usize) {}
     /// The field, or the element, that began last is over.
     fn end(&mut self, _at: usize) {}
-    /// The value is a struct, by its number; its fields come next.
+    /// The value is a struct, by its number, and its fields come next.
     fn structure(&mut self, _number: usize) -> Option<()> {
         Some(())
     }
@@ -44,9 +45,9 @@ pub trait Look {
     fn array_end(&mut self, _what: What) -> Option<()> {
         Some(())
     }
-    /// Tags of a struct come next; not called where there are none.
+    /// Tags of a struct come next. Not called without tags.
     fn tags(&mut self, _at: usize) {}
-    /// A tag that the schema knows; its field comes next.
+    /// A tag that the schema knows, whose field comes next.
     fn tag(&mut self, _tag: u32, _at: usize) -> Option<()> {
         Some(())
     }
@@ -56,20 +57,21 @@ pub trait Look {
     }
     /// The tag is over.
     fn tag_end(&mut self, _at: usize) {}
-    /// All tags of a struct are over, so many unknown ones among them.
+    /// All tags of a struct are over, including this number of unknown ones.
     fn tags_end(&mut self, _unknown: usize, _at: usize) {}
 }
 
 /// Of which field a value is.
 pub type What<'p> = &'p Part;
 
-/// A field and where it is in its layout: the number of its struct, its index among the fields or the tags.
+/// A field and its position in its layout: the number of its struct, its index among the fields or
+/// the tags.
 pub struct Part {
     field: Field,
     pub structure: usize,
     pub index: usize,
     pub is_tag: bool,
-    /// What `Program::to` was given for it.
+    /// The slot from `Program::to`.
     pub slot: Option<usize>,
 }
 
@@ -97,7 +99,7 @@ struct Value {
 enum Read {
     Pass(usize),
     Fixed(usize),
-    /// A text, or bytes, behind its length: whether that is a short one.
+    /// A text, or bytes, after its length: whether the length is a short one.
     Sized(bool),
     Struct(usize),
 }
@@ -105,12 +107,12 @@ enum Read {
 struct Steps {
     steps: Box<[Step]>,
     tagged: Box<[Step]>,
-    /// The tags of those, and the bytes of their defaults.
+    /// The tags of these steps, and the bytes of their defaults.
     tags: Box<[u32]>,
     defaults: Box<[Box<[u8]>]>,
 }
 
-/// The way through the bodies of one version of a message.
+/// The steps through one message version's bodies.
 pub struct Program {
     flexible: bool,
     structs: Box<[Steps]>,
@@ -144,7 +146,7 @@ impl Program {
     }
 }
 
-/// What is wanted of a message: which fields, and which structs for something in them.
+/// The wanted parts of a message: fields, and structs that contain such fields.
 struct Wanted<'a> {
     layout: &'a Layout,
     slot: &'a dyn Fn(What) -> Option<usize>,
@@ -319,7 +321,7 @@ impl<L: Look> Walk<'_, L> {
         self.look.see(self.wire.data, start..self.wire.at, what)
     }
 
-    /// The marker before a struct, which is another in a tag: `tree_decoder._nullable_struct`.
+    /// The marker before a struct, which differs in a tag: `tree_decoder._nullable_struct`.
     fn is_null(&mut self, is_tag: bool) -> Option<bool> {
         if is_tag {
             let mark = self.uvarint()?;
@@ -351,8 +353,8 @@ impl<L: Look> Walk<'_, L> {
         (!is_longer).then_some(())
     }
 
-    /// The tags at the end of a struct, in ascending order (KIP-482); those that the schema does not know behind
-    /// the others.
+    /// The tags at the end of a struct, in ascending order (KIP-482), with unknown tags after the
+    /// known ones.
     fn tags(&mut self, count: u32, of: &Steps, start: usize) -> Option<()> {
         let (mut least, mut unknown) = (0, 0);
         self.look.tags(start);

@@ -1,5 +1,5 @@
-//! gzip (RFC 1952), of one member that ends with the bytes and whose header says no more than it must, as nearly all
-//! writers have it: all others are Python's.
+//! gzip (RFC 1952), with one member that ends with the bytes and whose header is minimal, as nearly
+//! all writers have it. Other forms are Python's.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -26,7 +26,7 @@ impl Gzip {
         Gzip { faster_from, large: None, inflate: None }
     }
 
-    /// The content, where it is at most so many bytes and Python is not faster.
+    /// The content, if it has at most `most` bytes and Python is not faster.
     pub fn content<'py>(
         &mut self,
         py: Python<'py>,
@@ -66,7 +66,7 @@ impl<'a> Member<'a> {
         Some(Member { deflated, checksum: u32::from_le_bytes(*checksum), size })
     }
 
-    /// Whether it has what its end tells of it.
+    /// Whether the content matches the trailer.
     fn fill(&self, inflate: &mut Inflate, room: &mut [u8]) -> bool {
         inflate.reset(false);
         inflate.decompress(self.deflated, room, InflateFlush::Finish) == Ok(Status::StreamEnd)

@@ -1,4 +1,4 @@
-//! What decompresses, of a library that Python has: asked without frames of Python between.
+//! A decompressor from a Python library, called without Python frames in between.
 
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
@@ -11,12 +11,13 @@ pub struct Library {
 }
 
 impl Library {
-    /// `load()` gives a function that one thread at a time may call.
+    /// `load()` returns a function that one thread at a time may call.
     pub fn new(load: Py<PyAny>) -> Self {
         Library { load, decompress: None }
     }
 
-    /// What the library makes of arguments; None where it refuses them, and Python is to say why.
+    /// The library's result for the arguments; None if it refuses them, and Python is to report
+    /// why.
     pub fn decompress<'py>(
         &mut self,
         py: Python<'py>,

@@ -1,5 +1,5 @@
-//! Which frames of lz4 (lz4_Frame_format.md 1.6) may be given to the library whole: those for which
-//! `compression.lz4.decompress_lz4` does it.
+//! Decides which lz4 frames (lz4_Frame_format.md 1.6) may go to the library as a whole, like
+//! `compression.lz4.decompress_lz4`.
 
 /// lz4_Frame_format.md, "General Structure of LZ4 Frame format".
 const MAGIC: [u8; 4] = 0x184D_2204_u32.to_le_bytes();
@@ -7,7 +7,7 @@ const MAGIC: [u8; 4] = 0x184D_2204_u32.to_le_bytes();
 const FLAGS_AT: usize = MAGIC.len();
 const SIZE_AT: usize = FLAGS_AT + 2;
 const HAS_CONTENT_SIZE: u8 = 0x08;
-/// `compression.lz4`: a byte stands for at most so many.
+/// `compression.lz4`: the maximum number of bytes from one byte.
 const MAX_RATIO: usize = 255;
 
 /// Whether what a frame becomes is bounded by its own length, and by `most`.
@@ -16,7 +16,7 @@ pub fn is_bounded(frame: &[u8], most: usize) -> bool {
     bound <= most && content_size(frame).is_none_or(|size| size <= bound as u64)
 }
 
-/// What the header tells, which the library would believe.
+/// The size in the header, which the library would believe.
 fn content_size(frame: &[u8]) -> Option<u64> {
     let flags = *frame.strip_prefix(&MAGIC)?.first()?;
     let size = frame.get(SIZE_AT..)?.first_chunk()?;

@@ -1,5 +1,5 @@
-//! What records are compressed with (spec/001 "5.3.1 Record Batch", attributes): the plain case of
-//! `kdissect.decoders.compression`, which is asked about all others.
+//! Compression of records (spec/001 "5.3.1 Record Batch", attributes): the plain case of
+//! `kdissect.decoders.compression`, which handles other cases.
 
 pub mod gzip;
 pub mod library;
@@ -18,15 +18,15 @@ pub const ZSTD: i16 = 4;
 /// How far bytes may grow: `compression.codec.growth`.
 #[derive(Clone, Copy)]
 pub struct Growth {
-    /// At most so many bytes in any case.
+    /// Maximum number of bytes in any case.
     pub most: usize,
-    /// What few bytes may grow to.
+    /// Size that a few bytes may grow to.
     pub free: usize,
-    /// And how many times as many others may become.
+    /// Maximum ratio for more bytes.
     pub ratio: usize,
 }
 
-/// What a byte becomes at most where it is usual, and how many records: `compression.codec.usual_growth`.
+/// Usual maximum of bytes and records for each byte: `compression.codec.usual_growth`.
 #[derive(Clone, Copy)]
 pub struct Usual {
     pub bytes: usize,
@@ -34,7 +34,7 @@ pub struct Usual {
 }
 
 impl Growth {
-    /// The most that so many bytes may become.
+    /// The maximum size for `size` bytes.
     pub fn of(self, size: usize) -> usize {
         self.most.min(self.free.max(self.ratio.saturating_mul(size)))
     }

@@ -1,12 +1,13 @@
-//! snappy, of single blocks that hold what they tell: all others are Python's (`compression.snappy`), which says what is
-//! wrong with them. Its library has the same crate.
+//! snappy, as single blocks with the stated size. Other forms are Python's (`compression.snappy`),
+//! which reports their errors. Its library has the same crate.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use snap::raw::Decoder;
 
-/// org.xerial.snappy.SnappyCodec: magic, version, lowest compatible version; then blocks behind their length.
+/// org.xerial.snappy.SnappyCodec: magic, version, lowest compatible version, then blocks after
+/// their length.
 const XERIAL_MAGIC: &[u8] = b"\x82SNAPPY\x00";
 const XERIAL_HEADER: usize = XERIAL_MAGIC.len() + 8;
 /// `compression.snappy`: the numbers of the header, the wrong way round.
@@ -17,7 +18,7 @@ const MOST_RATIO: (usize, usize) = (64, 3);
 /// A uvarint of 32 bits (format_description.txt section 1).
 const MOST_PREAMBLE: usize = 5;
 
-/// The content, where it is at most so many bytes.
+/// The content, if it has at most `most` bytes.
 pub fn content<'py>(py: Python<'py>, data: &[u8], most: usize) -> Option<Bound<'py, PyBytes>> {
     let (block, size) = block(data, most)?;
     let fill = |room: &mut [u8]| match Decoder::new().decompress(block, room) {
@@ -44,7 +45,7 @@ fn block(data: &[u8], most: usize) -> Option<(&[u8], usize)> {
     is_bounded.then_some((block, size))
 }
 
-/// What a block tells that it becomes.
+/// The size that a block states.
 fn size(block: &[u8]) -> Option<usize> {
     let mut size = 0;
     for (index, &byte) in block.iter().take(MOST_PREAMBLE).enumerate() {

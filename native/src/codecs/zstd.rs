@@ -1,5 +1,5 @@
-//! Which frames of zstd (RFC 8878) may be given to the library whole: those whose header tells what they become,
-//! as `compression.zstd` does it; and small ones that do not tell it.
+//! Decides which zstd frames (RFC 8878) may go to the library as a whole: frames whose header
+//! states the content size, like `compression.zstd`, and small frames without it.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -12,10 +12,11 @@ const SIZE_SHIFT: u8 = 6;
 /// Section 3.1.1.1.4: a size of two bytes counts from here.
 const TWO_BYTES_FROM: u64 = 256;
 
-/// Bytes that the library sets aside for a frame that tells no size, and gives at most.
+/// Bytes that the library reserves for a frame without a size, and its maximum output then.
 const SMALL: usize = 1 << 16;
 
-/// Whether the header tells a size, of at most `most` bytes; or none, where the library gives no more than `bound`.
+/// Whether the header states a size of at most `most` bytes, or none if the library returns no more
+/// than `bound`.
 pub fn is_bounded(frame: &[u8], most: usize, bound: usize) -> bool {
     match content_size(frame) {
         Some(size) => (1..=most as u64).contains(&size),
@@ -23,13 +24,14 @@ pub fn is_bounded(frame: &[u8], most: usize, bound: usize) -> bool {
     }
 }
 
-/// What `ZstdDecompressor.decompress` is given: by place, as names take a tenth of the time of a small frame.
+/// Arguments of `ZstdDecompressor.decompress`: by position, because names take a tenth of the time
+/// for a small frame.
 pub fn arguments<'py>(py: Python<'py>, frame: &[u8]) -> (Bound<'py, PyBytes>, usize, bool, bool) {
     let (read_across_frames, allow_extra_data) = (false, false);
     (PyBytes::new(py, frame), SMALL, read_across_frames, allow_extra_data)
 }
 
-/// Frame_Content_Size (RFC 8878 section 3.1.1.1.4), None where there is none.
+/// Frame_Content_Size (RFC 8878 section 3.1.1.1.4), None without it.
 fn content_size(frame: &[u8]) -> Option<u64> {
     let descriptor = *frame.strip_prefix(&MAGIC)?.first()?;
     let is_single = descriptor & SINGLE_SEGMENT != 0;

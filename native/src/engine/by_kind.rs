@@ -1,5 +1,5 @@
-//! Answers about exchanges that are the same for all of one connection, API, version and client id: Python is asked
-//! about the first of them.
+//! Answers that are equal for all exchanges of one connection, API, version and client id: Python
+//! answers for the first of them.
 
 use pyo3::prelude::*;
 
@@ -9,11 +9,11 @@ use crate::records::quick::QuickMap;
 /// Answers by connection.
 #[derive(Default)]
 pub struct ByKind {
-    /// By the addresses of the connections' infos, which are held while they are here.
+    /// By the addresses of the connections' infos, which stay alive while they are here.
     known: QuickMap<usize, Known>,
 }
 
-/// What is known of a connection.
+/// Facts about a connection.
 struct Known {
     _info: Py<PyAny>,
     client_id: Py<PyAny>,

@@ -1,7 +1,8 @@
-//! What is known of connections as long as they are lent.
+//! Facts about connections while they are native-owned.
 //!
-//! A loan has a number of its own. While it lasts Python neither renames the ends of the connection nor learns who speaks
-//! on it: what was asked about the connection, or about a client id on it, stays true from block to block.
+//! Each handover has a number. During it Python neither renames the ends of the connection nor
+//! learns its client: answers about the connection, or about a client id on it, remain true from
+//! block to block.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -9,18 +10,19 @@ use pyo3::prelude::*;
 
 use crate::bodies::summaries::Mixed;
 
-/// Loans that are remembered, some 50 bytes each. A block has no more: then each is asked about once a block.
+/// Number of remembered handovers, some 50 bytes each. A block has no more: then Python answers for
+/// each once a block.
 const MOST: usize = 1 << 14;
 
-/// Loans that were begun, of all analyses.
+/// Handovers so far, in all analyses.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 
-/// The number of a loan that begins.
+/// The number of a new handover.
 pub fn next() -> u64 {
     BEGUN.fetch_add(1, Relaxed) + 1
 }
 
-/// Answers by loan.
+/// Answers by handover.
 pub struct ByLoan<T>(Mixed<u64, T>);
 
 impl<T> Default for ByLoan<T> {
@@ -30,7 +32,7 @@ impl<T> Default for ByLoan<T> {
 }
 
 impl<T: Clone> ByLoan<T> {
-    /// The answer about a loan; `ask` is asked about one that is new.
+    /// The answer about a handover, from `ask` for a new one.
     pub fn of(&mut self, loan: u64, ask: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         if let Some(known) = self.0.get(&loan) {
             return Ok(known.clone());

@@ -1,4 +1,5 @@
-//! What came to an end: rows of frames that belong together, and the one place where they become objects.
+//! Completed exchanges: rows of frames that belong together, and the one place where they become
+//! objects.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use crate::bodies::partition_rows::{Body, Found, PartitionRows, ReadOnce};
 use crate::engine::kind::Kind;
 use crate::engine::shared::{CountedRows, Engine};
 
-/// Where a frame lies in its capture: packets and times of its first and of its last byte.
+/// The position of a frame in its capture: packets and times of its first and last bytes.
 #[derive(Clone, Copy)]
 pub struct Span {
     pub first_ref: i64,
@@ -18,7 +19,7 @@ pub struct Span {
     pub last_time: i64,
 }
 
-/// What `kdissect.model.frame.Frame` is made of.
+/// Fields of a `kdissect.model.frame.Frame`.
 pub type FrameRow<'py> =
     (Bound<'py, PyBytes>, usize, Bound<'py, PyInt>, Bound<'py, PyInt>, Bound<'py, PyInt>, Bound<'py, PyInt>);
 
@@ -40,17 +41,17 @@ impl Content {
         Content::new(self.data.clone_ref(py), self.body, self.span)
     }
 
-    /// What is kept of its partitions; None where nothing is.
+    /// The stored contents of its partitions; None without them.
     pub fn found<'a>(&'a self, py: Python<'_>, rows: &PartitionRows) -> Option<&'a Found> {
         rows.found_once(&self.read, self.data.as_bytes(py), self.body)
     }
 
-    /// Its partitions; None where it is Python's.
+    /// Its partitions; None if it is Python's.
     pub fn partitions<'a>(&'a self, py: Python<'a>, rows: &PartitionRows) -> Option<Body<'a>> {
         rows.read_once(&self.read, self.data.as_bytes(py), self.body)
     }
 
-    /// What follows the header.
+    /// The bytes after the header.
     pub fn of_body<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         Some(PyBytes::new(py, self.data.as_bytes(py).get(self.body..)?))
     }
@@ -91,11 +92,11 @@ impl Trips {
     }
 }
 
-/// A request and its answer. Only where none belongs there is none.
+/// A request and its answer. None only if the request expects no response.
 pub struct Row {
     pub request: Request,
     pub response: Option<Content>,
-    /// When the last byte of the response before it on its connection came; `NEVER` where there was none.
+    /// When the last byte of the response before it on its connection came, or `NEVER`.
     pub answered_before: i64,
     pub trips: Trips,
 }

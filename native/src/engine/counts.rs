@@ -1,10 +1,10 @@
-//! What all connections of an analysis hold together, wherever they are: `kdissect.net.store.Counts`.
+//! Counts over all connections of an analysis, wherever they are: `kdissect.net.store.Counts`.
 
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 use pyo3::prelude::*;
 
-/// The interpreter's lock is what orders the threads; atomics only say so to the compiler.
+/// The interpreter's lock orders the threads. Atomics only satisfy the compiler.
 #[derive(Default)]
 #[pyclass(frozen, module = "kdissect._native")]
 pub struct Counts {
@@ -63,12 +63,12 @@ impl Counts {
 }
 
 impl Counts {
-    /// So many bytes more are in large frames under way.
+    /// Add bytes to the count for incomplete large frames.
     pub fn grow(&self, bytes: i64) {
         self.frame_bytes.store(self.frame_bytes() + bytes, Relaxed);
     }
 
-    /// So many requests more wait, with so many bytes.
+    /// Add waiting requests, with their bytes.
     pub fn wait(&self, requests: i64, bytes: i64) {
         self.pending_requests.store(self.pending_requests() + requests, Relaxed);
         self.pending_bytes.store(self.pending_bytes() + bytes, Relaxed);

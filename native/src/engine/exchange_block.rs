@@ -1,5 +1,5 @@
-//! Exchanges that packets completed, as rows. Who counts or writes them reads the rows; one becomes an object
-//! (`kdissect.session.exchange.Exchange`) when somebody asks for it.
+//! Exchanges that packets completed, as rows. Code that counts or writes them reads the rows. A row
+//! becomes an object (`kdissect.session.exchange.Exchange`) on access.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -12,7 +12,8 @@ use crate::engine::held::Held;
 use crate::engine::shared::{Engine, Note};
 use crate::places::FILE_SHIFT;
 
-/// So many rows are handed on, or so many bytes in their frames, however much of the packets is left.
+/// Number of rows, or of bytes in their frames, after which a block is handed on, even if packets
+/// remain.
 const MOST_ROWS: usize = 4096;
 const MOST_BYTES: usize = 1 << 18;
 
@@ -39,8 +40,8 @@ pub struct BlockRow {
     made: Option<Py<PyAny>>,
 }
 
-/// Where a packet stands in the order of all (`kdissect.engine.event_order`): the latest time of all packets so far, its
-/// reference.
+/// The place of a packet in the order of all (`kdissect.engine.event_order`): the latest time of
+/// all packets so far, its reference.
 #[derive(Clone, Copy)]
 pub struct Place {
     pub latest_ns: i64,
@@ -59,7 +60,7 @@ impl BlockRow {
     }
 }
 
-/// What a packet tells about a connection.
+/// Facts about a connection from a packet.
 struct Noted {
     info: Py<PyAny>,
     packet: usize,
@@ -85,7 +86,7 @@ impl Gathered {
         Gathered { number, engine, connections, loans, rows, notes: Vec::new(), bytes: 0 }
     }
 
-    /// Keep what a packet tells about a connection until the rows before were asked for.
+    /// Store a packet's facts about a connection until a caller has read the rows before it.
     pub fn note(
         &mut self,
         py: Python<'_>,
@@ -128,24 +129,24 @@ impl Gathered {
     }
 }
 
-/// Some exchanges in the order of their completion. Their connections are as the last of them left them, but that they
-/// count no exchange before it is asked for, or the block is over.
+/// Some exchanges in the order of their completion. Their connections have the state after the last
+/// of them, except that they count an exchange only on access, or when the block is over.
 #[pyclass(module = "kdissect._native")]
 pub struct ExchangeBlock {
     pub engine: Py<Engine>,
     pub connections: Vec<Py<PyAny>>,
-    /// Numbers of their loans (`by_loan.rs`).
+    /// Numbers of their handovers (`by_loan.rs`).
     pub loans: Vec<u64>,
     rows: Vec<BlockRow>,
     /// Rows from here on are not there for who asks.
     stop: usize,
-    /// The row at hand.
+    /// The current row.
     at: AtomicUsize,
     /// Rows that their connections have counted.
     counted: usize,
-    /// What connections are yet to know, in the order of the packets.
+    /// Facts that connections are yet to receive, in the order of the packets.
     notes: VecDeque<Noted>,
-    /// What was behind the rows that were left out, and whether it was asked for.
+    /// The block after the rows that were left out, and whether a caller took it.
     rest: Option<Py<ExchangeBlock>>,
     is_over: bool,
 }
@@ -168,7 +169,7 @@ impl ExchangeBlock {
         found.ok_or_else(|| PyIndexError::new_err("no exchange of this number"))
     }
 
-    /// Index of the packet that completed the exchange at hand: the one asked for last.
+    /// Index of the packet that completed the current exchange, which is the one accessed last.
     #[getter]
     fn index(&self, py: Python<'_>) -> usize {
         match &self.rest {
@@ -184,8 +185,8 @@ impl ExchangeBlock {
         Ok((row.place.latest_ns, row.place.reference, row.behind))
     }
 
-    /// Leave out what packets of a file behind that one completed. The block ends before the first of these; what others
-    /// completed behind it is a block of its own.
+    /// Leave out what packets of a file behind that one completed. The block ends before the first
+    /// of these. Later exchanges of other files become a separate block.
     fn cut(&mut self, py: Python<'_>, file: i64) -> PyResult<()> {
         let packet = self.index(py);
         if let Some(rest) = self.rest.as_ref().filter(|_| self.is_over) {
@@ -215,7 +216,7 @@ impl ExchangeBlock {
         Ok(())
     }
 
-    /// The block behind what was left out, once this one is over; None where there is none.
+    /// The block after the rows that were left out, once this one is over, or None.
     fn take_rest(&mut self, py: Python<'_>) -> Option<Py<ExchangeBlock>> {
         self.is_over = true;
         Some(self.rest.as_ref()?.clone_ref(py))
@@ -245,9 +246,10 @@ impl ExchangeBlock {
         Ok(found)
     }
 
-    /// When responses came, by connection, of the exchanges from one on: from the first byte of one to the last byte of
-    /// one, without `gap` ns between them; with the time from the request to the first of them. Up to the first exchange
-    /// whose response was waited for as long as `gap`: gives its number as well, or how many there are.
+    /// Times of responses, by connection, of the exchanges from one on: from the first byte of one
+    /// to the last byte of one, without `gap` ns between them, with the time from the request to
+    /// the first of them. It stops at the first exchange whose response was as late as `gap`, and
+    /// returns the exchange's number as well, or the block's length.
     fn response_times(&self, py: Python<'_>, start: usize, gap: i64) -> (OfConnections, usize) {
         let mut found: Vec<Vec<Responding>> = vec![Vec::new(); self.connections.len()];
         let mut stop = self.rows().len();
@@ -271,7 +273,7 @@ impl ExchangeBlock {
         (of_connections.map(|(info, times)| (info.clone_ref(py), times)).collect(), stop)
     }
 
-    /// There are no exchanges from one on, until another is said.
+    /// Hide the exchanges from one on, until the next call.
     fn stop_at(&mut self, stop: usize) {
         self.stop = stop;
     }
@@ -295,19 +297,19 @@ impl ExchangeBlock {
         self.rows.get(..self.stop).unwrap_or(&self.rows)
     }
 
-    /// The number of the loan of a connection.
+    /// The number of a connection's handover.
     pub fn loan(&self, connection: usize) -> u64 {
         self.loans.get(connection).copied().unwrap_or_default()
     }
 
-    /// One of them, which is the one at hand then.
+    /// The row at an index, which becomes the current one.
     pub fn row(&self, at: usize) -> Option<&BlockRow> {
         let row = self.rows().get(at)?;
         self.at.store(at, Relaxed);
         Some(row)
     }
 
-    /// The exchange of a row, which is the one at hand then; None behind the last one.
+    /// The exchange of a row, which becomes the current one; None after the last row.
     pub fn exchange<'py>(slf: &Bound<'py, Self>, at: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = slf.py();
         let Some(stop) = slf.borrow().go_to(at) else { return Ok(None) };
@@ -326,14 +328,14 @@ impl ExchangeBlock {
         Ok(Some(made))
     }
 
-    /// Have a row at hand; gives the first one behind what its packet completed.
+    /// Make a row current, and return the first row that its packet did not complete.
     fn go_to(&self, at: usize) -> Option<usize> {
         let packet = self.row(at)?.packet;
         let behind = self.rows.iter().skip(at).take_while(|row| row.packet == packet);
         Some(at + behind.count())
     }
 
-    /// The block is over: connections count what nobody asked for.
+    /// The block is over: connections count exchanges without access.
     pub fn settle(slf: &Bound<'_, Self>) -> PyResult<()> {
         let stop = slf.borrow().rows.len();
         ExchangeBlock::count(slf, stop)?;
@@ -342,7 +344,7 @@ impl ExchangeBlock {
         rest.map_or(Ok(()), |rest| ExchangeBlock::settle(rest.bind(slf.py())))
     }
 
-    /// Have connections know what packets up to this one tell about them.
+    /// Hand connections the facts from packets up to this one.
     fn note(slf: &Bound<'_, Self>, packet: usize) -> PyResult<()> {
         while slf.borrow().notes.front().is_some_and(|noted| noted.packet <= packet) {
             let Some(noted) = slf.borrow_mut().notes.pop_front() else { break };

@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use crate::engine::held::Held;
 use crate::flow::{ByFlow, Flow};
 
-/// The places of a capture set's open connections, each once, for both of its flows. They lead to connections, and
-/// nothing of a connection leads here: the garbage collector need not know them.
+/// The places of a capture set's open connections, each once, for both of its flows. They refer to
+/// connections, which do not refer back: the garbage collector need not know them.
 #[pyclass(module = "kdissect._native")]
 #[derive(Default)]
 pub struct HeldFlows {
@@ -24,7 +24,8 @@ impl HeldFlows {
         self.by_flow.len()
     }
 
-    /// Segments of the flow are those of direction 0 of this connection from here on, those of the way back of 1.
+    /// From here on, segments of the flow have direction 0 on this connection, segments in the
+    /// response direction 1.
     fn set(slf: &Bound<'_, Self>, py: Python<'_>, flow: &[u8], held: Py<Held>) -> PyResult<()> {
         let Some(flow) = Flow::of(flow) else { return Ok(()) };
         let (key, is_turned) = flow.either_way();

@@ -32,7 +32,8 @@ impl Packet<'_> {
 /// Reference and time of a packet.
 pub type Origin = (i64, i64);
 
-/// The reader of a direction. Most have no frame under way at most times: a hundred thousand connections may be open.
+/// The reader of a direction. Most have no incomplete frame at most times: a hundred thousand
+/// connections may be open.
 pub struct Framing {
     pub under_way: Option<Box<UnderWay>>,
     /// 1-3 bytes of a size.
@@ -40,18 +41,20 @@ pub struct Framing {
     pub first: Origin,
 }
 
-/// A frame that goes on in the next packet: its fields are those of the reader in Python.
+/// A frame that continues in the next packet: its fields are equal to the fields of the reader in
+/// Python.
 pub struct UnderWay {
     pub size: i64,
     pub stop: i64,
     pub counted: i64,
-    /// What was captured of it so far: payloads of packets, as the reader in Python has them, and their bytes.
+    /// Its captured part so far: payloads of packets, as the reader in Python has them, and their
+    /// bytes.
     pub parts: Py<PyList>,
     pub have: usize,
     pub last: Origin,
 }
 
-/// What a payload does to a reader, before anything is changed.
+/// The effect of a payload on a reader, before any change.
 pub enum Plan<'py> {
     Collect,
     /// It goes into a frame that is larger by `COUNTED_BYTES` now.
@@ -60,17 +63,17 @@ pub enum Plan<'py> {
 }
 
 impl Plan<'_> {
-    /// Whether no frame is under way behind the payload.
+    /// Whether the payload leaves no incomplete frame.
     pub fn is_between_frames(&self) -> bool {
         matches!(self, Plan::Cut(cuts) if cuts.next_size.is_none())
     }
 }
 
-/// Frames that a payload brings to their end, and what is behind them.
+/// Frames that a payload completes, and the bytes after them.
 pub struct Cuts<'py> {
-    /// The content of the frame that was under way.
+    /// The content of the frame that was incomplete.
     joined: Option<Bound<'py, PyBytes>>,
-    /// Instead of the payload, where bytes of a size stood before it.
+    /// Replaces the payload if bytes of a size preceded it.
     with_stub: Option<Vec<u8>>,
     first: Origin,
     rest: usize,
@@ -78,7 +81,7 @@ pub struct Cuts<'py> {
     next_size: Option<usize>,
 }
 
-/// A frame that a payload ends; without a place it is the one that was under way.
+/// A frame that a payload completes. Without a place it is the one that was incomplete.
 pub struct Piece {
     place: Option<Range<usize>>,
     pub span: Span,
@@ -112,7 +115,7 @@ fn size_of(data: &[u8]) -> Option<i64> {
 }
 
 impl Framing {
-    /// What a payload does, and which frames it ends; None where Python is to look at it.
+    /// The effect of a payload, and which frames it completes; None if Python must handle it.
     pub fn plan<'py>(
         &self,
         py: Python<'py>,
@@ -228,7 +231,7 @@ impl UnderWay {
         self.parts.bind(part.py()).append(part)
     }
 
-    /// Copy what there is; gives the room behind it.
+    /// Copy the parts, and return the memory after them.
     fn copy_to<'a>(&self, py: Python<'_>, mut room: &'a mut [u8]) -> PyResult<&'a mut [u8]> {
         for part in self.parts.bind(py) {
             let part = part.cast_into::<PyBytes>()?;

@@ -1,5 +1,5 @@
-//! A flow of which nothing but its handshake was seen, and the connection that begins with the payload behind it:
-//! `kdissect.engine.half_open`, and how `Analyzer` takes them.
+//! A flow of which only its handshake was seen, and the connection that begins with the payload
+//! after it: `kdissect.engine.half_open`, and its handling in `Analyzer`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,17 +18,18 @@ use crate::engine::talk::Talk;
 use crate::flow::Flow;
 use crate::headers::{ACK, CONTROL, DSACK, ENDS, SYN};
 
-/// What `struct` makes of `>qQqQIIBHi` and `>qQIIBHi`: `kdissect.engine.half_open`.
+/// Sizes of the `struct` formats `>qQqQIIBHi` and `>qQIIBHi`: `kdissect.engine.half_open`.
 const FIRST: usize = 47;
 const LATER: usize = 31;
 /// Packets of a handshake.
 const WHOLE: usize = 3;
 
-/// The flows of a capture set, how many connections may be open, where they are counted, `NatSides.see` of the set, what
-/// its connections share, and `Analyzer._begin` (None: connections begin in Python).
+/// The flows of a capture set, the maximum number of open connections, their counter,
+/// `NatSides.see` of the set, the shared state of its connections, and `Analyzer._begin` (None:
+/// connections begin in Python).
 type Row = (Py<PyDict>, i64, Py<Counts>, Py<PyAny>, Py<Engine>, Option<Py<PyAny>>);
 
-/// What takes segments of flows that are no connections yet.
+/// Takes segments of flows that are not connections yet.
 pub struct Syns {
     flows: Py<PyDict>,
     most: i64,
@@ -45,10 +46,10 @@ impl FromPyObject<'_> for Syns {
     }
 }
 
-/// What became of a segment of a flow that is no connection yet.
+/// Result for a segment of a flow that is not a connection yet.
 pub enum Handshake {
     Done,
-    /// It is for Python, and nothing was changed.
+    /// It is for Python, without any change.
     Unusual,
     /// It is the first request of a connection.
     Begins(Box<Beginning>),
@@ -87,7 +88,7 @@ impl Packed {
         })
     }
 
-    /// The packets of a handshake, of which the last one stands first.
+    /// The packets of a handshake, with the last one first.
     fn each(half: &[u8]) -> Option<Vec<Packed>> {
         let (later, first) = half.split_at_checked(half.len().checked_sub(FIRST)?)?;
         let mut found = vec![Packed::of(first, 32)?];
@@ -99,8 +100,8 @@ impl Packed {
 }
 
 impl Syns {
-    /// Take a segment of a flow that is no connection. `latest_ns` is the latest time of all packets so far, if its place
-    /// in the order of all is asked for.
+    /// Take a segment of a flow that is no connection. `latest_ns` is the latest time of all
+    /// packets so far, if a caller needs its place in the order of all.
     pub fn take(
         &self,
         py: Python<'_>,
@@ -141,7 +142,7 @@ impl Syns {
         Ok(Handshake::Begins(Box::new(Beginning { lent, key, handshake, first })))
     }
 
-    /// Hold a SYN; there is nothing of its flow.
+    /// Store a SYN of a new flow.
     fn open(
         &self,
         py: Python<'_>,
@@ -167,14 +168,15 @@ impl Syns {
 }
 
 impl Beginning {
-    /// Have Python know of it; gives its place. `at` is the latest time of all packets so far, where that is asked for, and
-    /// the reference of the packet.
+    /// Inform Python, and return its place. `at` is the latest time of all packets so far, if it is
+    /// needed, and the reference of the packet.
     pub fn of_python(&self, py: Python<'_>, begin: &Py<PyAny>, at: (Option<i64>, i64)) -> PyResult<Py<Held>> {
         begin.call1(py, (&self.key, &self.handshake, &self.first.told, at.0, at.1))?.extract(py)
     }
 }
 
-/// Whether an empty segment is what comes next in a handshake: `kdissect.engine.half_open.followed_by`.
+/// Whether an empty segment is the next step of a handshake:
+/// `kdissect.engine.half_open.followed_by`.
 fn follows(packets: &[Packed], direction: usize, segment: &Segment<'_>) -> bool {
     let ([first, ..], [.., before]) = (packets, packets) else { return false };
     let wanted = match packets.len() {
@@ -188,7 +190,7 @@ fn follows(packets: &[Packed], direction: usize, segment: &Segment<'_>) -> bool 
         && (packets.len() == 1 || Some(segment.seq) == first.seq.checked_add(1))
 }
 
-/// Whether a segment with payload is the first behind a handshake about which nothing is odd.
+/// Whether a segment with payload is the first one after a handshake without anomalies.
 fn begins(packets: &[Packed], segment: &Segment<'_>) -> bool {
     let [first, second, more @ ..] = packets else { return false };
     let is_plain = |one: &Packed| one.flags & DSACK == 0 && one.window > 0;
@@ -233,7 +235,7 @@ fn lent_of(py: Python<'_>, packets: &[Packed], first: &First) -> Option<Lent> {
     Some(Lent { directions, client: 0, talk, last_time_ns, taken: 0, can_end: true, reset_by: None })
 }
 
-/// A packet as Python has it packed, with its place in the order of all where it is the first one.
+/// A packet in Python's packed form, with its place in the order of all if it is the first one.
 fn packed(segment: &Segment<'_>, place: Option<(i64, i64)>) -> Vec<u8> {
     let mut made = Vec::with_capacity(FIRST);
     made.extend(segment.packet.time_ns.to_be_bytes());

@@ -1,4 +1,4 @@
-//! The engine's place for a connection, from when it is lent until it is taken back.
+//! The engine's place for a connection, from its handover until Python reclaims it.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -20,9 +20,9 @@ pub struct Held {
     pub lent: Option<Box<Lent>>,
     /// Whether the flow of direction 0 goes the other way than the key for both (`Flow::either_way`).
     pub is_turned: bool,
-    /// Where it stands in the block of this number.
+    /// Its position in the block of this number.
     pub in_block: (u64, u32),
-    /// The number of the loan (`by_loan.rs`).
+    /// The number of the handover (`by_loan.rs`).
     pub loan: u64,
 }
 
@@ -49,7 +49,7 @@ impl Held {
         self.there().map(|lent| lent.last_time_ns)
     }
 
-    /// Packets that were taken since it was lent.
+    /// Packets taken since the handover.
     #[getter]
     fn taken(&self) -> PyResult<u64> {
         self.there().map(|lent| lent.taken)
@@ -61,7 +61,7 @@ impl Held {
         self.there().map(Lent::is_over)
     }
 
-    /// What is left to say of the connection now that no packet comes; None where that is for Python.
+    /// The end of the connection as no more packets come; None if Python must handle it.
     fn summary(&self) -> PyResult<Option<Summary>> {
         self.there().map(Lent::summary)
     }
@@ -88,8 +88,8 @@ impl Held {
         }
     }
 
-    /// Take a segment of a direction and put what it completes into `events`; False where it is not for here, and
-    /// nothing was changed. Raises ValueError if the connection is not here.
+    /// Take a segment of a direction and put the completed exchanges into `events`; False, without
+    /// any change, if it is not for the engine. Raises ValueError if the connection is not here.
     fn feed(
         slf: &Bound<'_, Self>,
         direction: usize,

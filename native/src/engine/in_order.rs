@@ -1,5 +1,5 @@
-//! Packets of a block that are in order, taken where they lie: what `SegmentParser.parse_batch` and
-//! `ConnectionAnalyzer.feed` do together for them, and nothing else.
+//! Packets of a block that are in order, read in place: equal to the combination of
+//! `SegmentParser.parse_batch` and `ConnectionAnalyzer.feed` for them.
 
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -19,36 +19,36 @@ use crate::runs::PacketRuns;
 /// The index of none.
 const NO_FILE: i64 = -1;
 
-/// Gives what packets complete: exchanges in blocks, before a packet is taken that could change what they point at,
-/// and a list of the events of each packet that is for Python.
+/// Yields the exchanges that packets complete, in blocks, before it takes a packet that could
+/// change their connections, and a list of events for each packet that is for Python.
 #[pyclass(module = "kdissect._native")]
 pub struct InOrder {
     packets: Py<PacketRuns>,
     at: usize,
     sets: Sets<Lent>,
-    /// The latest time of all packets so far; None where nobody asks for the order of all.
+    /// The latest time of all packets so far; None unless a caller needs the order of all.
     latest_ns: Option<i64>,
     events: Py<PyList>,
     others: Option<Py<PassedBy>>,
     unusual: Py<PyAny>,
     work: Work,
     gathered: Option<Gathered>,
-    /// The connection and the packet of the rows in `work` that are not gathered yet: they are news to identities, which
-    /// nobody is to know before the block before them is over.
+    /// The connection and the packet of the rows in `work` that are not gathered yet: they are news
+    /// to identities, which must wait until the block before them is over.
     news: Option<(Py<Held>, (usize, PacketPlace))>,
-    /// The block that was given last.
+    /// The block returned last.
     given: Option<Py<ExchangeBlock>>,
-    /// What is to be done once a block was given: the packet taken last is for Python, or completed events, or raised
-    /// this.
+    /// Pending action after a block was returned: the last packet is for Python, or completed
+    /// events, or raised this.
     is_for_python: bool,
     has_events: bool,
     error: Option<PyErr>,
 }
 
-/// The open connections of a capture set, and who takes its SYNs: those of flows nobody knows.
+/// The open connections of a capture set, and the taker of SYNs in unknown flows.
 type Lent = (Py<HeldFlows>, Option<Syns>);
 
-/// What became of a packet.
+/// Result for a packet.
 enum Taken {
     Unusual,
     Done,
@@ -60,10 +60,12 @@ enum Taken {
 
 #[pymethods]
 impl InOrder {
-    /// `latest_ns` is the latest time of packets before these, where somebody asks for the order of all. Packets of the flows
-    /// in `others` are passed by. `unusual` is called with the index of each packet that is for Python, and the latest time
-    /// up to it, puts what it completes into `events`, and gives the time up to which packets of its capture set may be
-    /// taken. `lend` lends for a file (`sets.rs`) the connections of its set, and who takes SYNs.
+    /// `latest_ns` is the latest time of packets before these, where somebody asks for the order of
+    /// all. Packets of the flows in `others` are passed by. `unusual` is called with the index of
+    /// each packet that is for Python, and the latest time up to it. It puts the completed events
+    /// into `events`, and returns the time up to which the engine may take packets of its capture
+    /// set. `lend` returns, for a file (`sets.rs`), the connections of its set, and the taker of
+    /// its SYNs.
     #[new]
     #[pyo3(signature = (packets, latest_ns, events, others, unusual, lend))]
     fn new(
@@ -92,19 +94,20 @@ impl InOrder {
         }
     }
 
-    /// Index of the packet that was taken last.
+    /// Index of the last packet taken.
     #[getter]
     fn index(&self) -> usize {
         self.at.saturating_sub(1)
     }
 
-    /// The latest time of all packets up to that one; None where nobody asks.
+    /// The latest time of all packets up to that one; None unless a caller needs it.
     #[getter]
     fn latest_ns(&self) -> Option<i64> {
         self.latest_ns
     }
 
-    /// Take no more packets: what was taken is still given, but for that of some files.
+    /// Take no more packets: the results so far are still returned, except the results for some
+    /// files.
     fn end(&mut self, without: Vec<i64>) {
         let is_out = |(_, (_, place)): &(Py<Held>, (usize, PacketPlace))| {
             without.contains(&(place.reference >> FILE_SHIFT))
@@ -177,7 +180,8 @@ impl InOrder {
         Ok(Some(found))
     }
 
-    /// Gather what packets complete up to one that is for Python, or until there is enough; whether that was all.
+    /// Gather the results of packets up to one that is for Python, or until there are enough.
+    /// Whether these were all packets.
     fn take(&mut self, py: Python<'_>) -> PyResult<bool> {
         self.gather_news(py)?;
         let others = self.others.as_ref().map(|others| others.bind(py).try_borrow()).transpose()?;
@@ -256,7 +260,7 @@ impl InOrder {
         Ok(true)
     }
 
-    /// Put the rows of `work` into the block; whether that is full.
+    /// Put the rows of `work` into the block, and return whether it is full.
     fn gather(&mut self, py: Python<'_>, held: &mut Held, at: (usize, PacketPlace)) -> bool {
         let gathered = self.gathered.get_or_insert_with(|| Gathered::of(held.engine.clone_ref(py)));
         gathered.add(py, held, at, &mut self.work.rows);
@@ -273,7 +277,7 @@ impl InOrder {
         Ok(())
     }
 
-    /// Note what a packet tells about its connection, at once or once the rows before were asked for.
+    /// Note a packet's facts about its connection, at once or after the rows before it.
     fn note(&mut self, py: Python<'_>, held: &Held, at: (usize, PacketPlace)) -> PyResult<()> {
         if let Some(gathered) = &mut self.gathered {
             gathered.note(py, &held.info, at, &mut self.work.notes);
@@ -285,7 +289,7 @@ impl InOrder {
     }
 }
 
-/// What the packets of a block and a capture set share.
+/// Common state of the packets in a block and a capture set.
 struct Block<'a> {
     data: &'a [u8],
     until_ns: i64,
@@ -303,7 +307,7 @@ impl Block<'_> {
         is_placed: bool,
         work: &mut Work,
     ) -> PyResult<Taken> {
-        // Behind the last time there is the key of an event is that of an end, which is Python's.
+        // The key of an event after the last possible time belongs to an end, which is Python's.
         if stands.latest_ns > self.until_ns || (is_placed && stands.latest_ns == i64::MAX) {
             return Ok(Taken::Unusual);
         }

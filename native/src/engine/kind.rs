@@ -1,13 +1,13 @@
-//! What is known of a kind of request: an API in a version, the first four bytes of a frame.
+//! Facts about a kind of request: an API in a version, the first four bytes of a frame.
 
 use crate::wire::are_same;
 
 /// Bytes of acks, timeout and an array's size.
 const FIXED: usize = 10;
 
-/// A kind as Python tells it (`kdissect.session.request_kind.kind_row`): the bytes that nearly always end a request's
-/// header, and a response's; whether frames of it are for the engine; whether it is Produce; whether it is ApiVersions;
-/// whether it may be news (`kdissect.session.identities.is_telling`).
+/// A kind from Python (`kdissect.session.request_kind.kind_row`): the bytes that nearly always end
+/// a request's header, and a response's. Then flags: its frames are for the engine, it is Produce,
+/// it is ApiVersions, it may be news (`kdissect.session.identities.is_telling`).
 pub type Row = (Vec<u8>, Vec<u8>, bool, bool, bool, bool);
 
 /// One API in one version.
@@ -54,8 +54,8 @@ impl Kind {
     /// How many acknowledgements a request with this body asks for, not 0 but in a Produce request; None where that
     /// is not certain.
     ///
-    /// Versions before 3 begin with it, later ones with a transactional id, which may be null and from version 9
-    /// on is compact (spec/003 "Produce API").
+    /// Versions before 3 begin with it. Later versions begin with a transactional id, which may be
+    /// null and from version 9 on is compact (spec/003 "Produce API").
     pub fn acks(&self, body: &[u8]) -> Option<i16> {
         if !self.is_produce {
             return Some(-1);
@@ -68,13 +68,13 @@ impl Kind {
                 _ => return None,
             },
         };
-        // With timeout and number of topics behind it: less is cut, and nobody asked for anything.
+        // With timeout and number of topics after it: a shorter body is cut, and acks are unknown.
         let fixed = body.get(at..at + FIXED)?;
         Some(i16::from_be_bytes(*fixed.first_chunk()?))
     }
 
-    /// Where the body of a response begins: behind its correlation id and the tags that its kind has. None where
-    /// other tags stand there, or Python is to look at it.
+    /// The start of a response's body: after its correlation id and the tags that its kind has.
+    /// None where other tags stand there, or Python is to look at it.
     pub fn body_offset(&self, response: &[u8]) -> Option<usize> {
         let offset = AFTER_ID + self.response_tags.len();
         let is_known =

@@ -1,4 +1,4 @@
-//! What is known of a connection that is lent, and what a segment changes of it.
+//! State of a native-owned connection, and a segment's changes of it.
 
 use pyo3::prelude::*;
 
@@ -9,15 +9,15 @@ use crate::engine::stream::Stream;
 use crate::engine::talk::{Talk, Told};
 use crate::headers::{ACK, CONTROL, FIN, RST};
 
-/// What is known of a connection that is lent.
+/// State of a native-owned connection.
 pub struct Lent {
     pub directions: [Direction; 2],
     pub client: usize,
     pub talk: Talk,
     pub last_time_ns: i64,
-    /// Packets since it was lent.
+    /// Packets since the handover.
     pub taken: u64,
-    /// Whether its ends are for here: nothing was odd about either direction.
+    /// Whether the engine handles its ends: neither direction had an anomaly.
     pub can_end: bool,
     /// Direction, time and reference of the RST that ended it.
     pub reset_by: Option<(usize, i64, i64)>,
@@ -46,14 +46,14 @@ pub struct Work {
     told: Vec<Told>,
     met: Vec<u32>,
     pub rows: Vec<Row>,
-    /// What the packet tells about the connection, before its rows.
+    /// The packet's facts about the connection, before its rows.
     pub notes: Vec<Note>,
 }
 
-/// What became of a segment.
+/// Result for a segment.
 pub enum Turn {
     Taken,
-    /// It is not for here, and nothing was changed.
+    /// It is not for the engine, without any change.
     Unusual,
 }
 
@@ -67,7 +67,7 @@ impl Direction {
         self.stream.end.is_some()
     }
 
-    /// Whether its end leaves nothing to look at: no part of a frame.
+    /// Whether its end leaves no part of a frame.
     fn is_between_frames(&self) -> bool {
         self.framing.as_ref().is_some_and(|framing| framing.under_way.is_none())
     }
@@ -165,7 +165,7 @@ impl Lent {
         Ok(self.taken(direction, packet))
     }
 
-    /// Take a packet with RST; false where it is not for here, and nothing was changed.
+    /// Take a packet with RST; false, without any change, if it is not for the engine.
     fn reset(&mut self, direction: usize, segment: &Segment<'_>, work: &mut Work) -> bool {
         let packet = &segment.packet;
         let is_over = self.is_over();
@@ -225,7 +225,7 @@ impl Lent {
         }
     }
 
-    /// What is left to say of the connection now that no packet comes; None where that is for Python.
+    /// The end of the connection as no more packets come; None if Python must handle it.
     pub fn summary(&self) -> Option<Summary> {
         let has_no_rest = |one: &Direction| one.has_ended() || one.is_between_frames();
         let is_plain =

@@ -24,7 +24,7 @@ const HAS: [u16; 2] = [1 << 3, 1 << 4];
 const KEPT: [u16; 2] = [1 << 7, 1 << 8];
 const MARK_BYTES: usize = 64;
 
-/// What reads both bodies of one API and version.
+/// Readers of both bodies of one API and version.
 type Readers = Option<(Look, Look)>;
 
 /// Numbers of errors, topics and topic ids.
@@ -62,7 +62,7 @@ struct Columns {
     sides: [FrameColumns; 2],
 }
 
-/// What Python answers, as `_native.pyi` types it.
+/// Callbacks to Python, with the types in `_native.pyi`.
 struct Asked {
     connection_of: Py<PyAny>,
     client_of: Py<PyAny>,
@@ -72,13 +72,14 @@ struct Asked {
     put: Option<Py<PyAny>>,
 }
 
-/// Columns of the log of exchanges.
+/// Columns of the exchange log.
 #[pyclass(module = "kdissect._native")]
 pub struct LoggedRows {
     asked: Asked,
     readers: HashMap<u32, Readers>,
     facts: Mixed<(u64, u64), Facts>,
-    /// Of the block at hand: numbers of connections, and of client ids by where they stand in memory.
+    /// For the current block: numbers of connections, and of client ids by their addresses in
+    /// memory.
     connections: Vec<Option<u32>>,
     client_ids: HashMap<usize, u32>,
     columns: Columns,
@@ -140,9 +141,11 @@ impl FrameColumns {
 
 #[pymethods]
 impl LoggedRows {
-    /// `connection_of` gives the number of a connection, None where its exchanges are Python's; `client_of` of a client id; `readers_of` the summarizers of an
-    /// API and version, None where all its exchanges are Python's; `facts_of` the numbers of what two summaries tell;
-    /// `can_read_again` whether a file's packets can be read again; if not, `put` keeps frames and numbers them.
+    /// `connection_of` returns the number of a connection, None if its exchanges are Python's.
+    /// `client_of` returns the number of a client id. `readers_of` returns the summarizers of an
+    /// API and version, None if all its exchanges are Python's. `facts_of` returns the numbers of
+    /// the facts in two summaries. `can_read_again` returns whether a file's packets can be read
+    /// again. If not, `put` stores frames and numbers them.
     #[new]
     fn new(
         connection_of: Py<PyAny>,
@@ -163,7 +166,8 @@ impl LoggedRows {
         }
     }
 
-    /// Take rows from `start` on; gives the first that is Python's, or how many there are.
+    /// Take rows from `start` on, and return the number of the first row that is Python's, or the
+    /// block's length.
     fn take_block(&mut self, block: &Bound<'_, ExchangeBlock>, start: usize) -> PyResult<usize> {
         let py = block.py();
         let block = block.borrow();
@@ -211,7 +215,7 @@ impl LoggedRows {
 }
 
 impl LoggedRows {
-    /// False, and nothing is added, of a row that is Python's.
+    /// False, without adding it, for a row that is Python's.
     fn add(&mut self, py: Python<'_>, row: &Row, number: usize, info: &Py<PyAny>) -> PyResult<bool> {
         let request = &row.request;
         let Some((errors, topics, topic_ids)) = self.facts(py, row)? else { return Ok(false) };
@@ -247,7 +251,7 @@ impl LoggedRows {
         Ok(true)
     }
 
-    /// The numbers of what the bodies tell; None where Python is to look at them.
+    /// The numbers of the facts in the bodies; None if Python must read them.
     fn facts(&mut self, py: Python<'_>, row: &Row) -> PyResult<Option<Facts>> {
         let kind = &row.request.kind;
         if !self.readers.contains_key(&kind.number()) {
@@ -290,7 +294,7 @@ impl LoggedRows {
         Ok(found)
     }
 
-    /// Add a frame, or that there is none; gives its flags.
+    /// Add a frame, or a missing one, and return its flags.
     fn push_frame(&mut self, py: Python<'_>, side: usize, content: Option<&Content>) -> PyResult<u16> {
         let Some(columns) = self.columns.sides.get_mut(side) else { return Ok(0) };
         let Some(content) = content else {

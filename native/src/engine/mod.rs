@@ -1,8 +1,9 @@
-//! Connections that are lent to the compiled engine: what `kdissect.session.connection.ConnectionAnalyzer` does with
-//! packets that are in order and frames that are as most are, and nothing else.
+//! Native-owned connections: equal to `kdissect.session.connection.ConnectionAnalyzer` for packets
+//! that are in order and for ordinary frames.
 //!
-//! A connection is in Python or here, never in both; it is handed over whole, as data (`handover`). A packet that is
-//! not for here changes nothing: who gave it takes the connection back and goes on in Python.
+//! A connection is in Python or here, never in both. It is handed over as a whole, as data
+//! (`handover`). A packet that is not for here changes nothing: who gave it takes the connection
+//! back and goes on in Python.
 
 pub mod by_kind;
 pub mod by_loan;

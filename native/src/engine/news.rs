@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use crate::engine::completed::Row;
 use crate::engine::shared::Engine;
 
-/// The number of an exchange that identities have to read; None if it contains nothing new.
+/// The number of an exchange that identities must read; None if it repeats known facts.
 fn number(engine: &Engine, py: Python<'_>, info: &Py<PyAny>, row: &Row) -> PyResult<Option<i64>> {
     let (request, Some(response)) = (&row.request, &row.response) else { return Ok(None) };
     if !request.kind.may_be_news {
@@ -15,7 +15,7 @@ fn number(engine: &Engine, py: Python<'_>, info: &Py<PyAny>, row: &Row) -> PyRes
     engine.number_of_news(py, (info, request.kind.api_key, request.kind.version, asked, answered))
 }
 
-/// Whether identities have to read one of the exchanges of a connection.
+/// Whether identities must read one of a connection's exchanges.
 pub fn has_news(engine: &Engine, py: Python<'_>, info: &Py<PyAny>, rows: &[Row]) -> PyResult<bool> {
     for row in rows {
         if number(engine, py, info, row)?.is_some() {

@@ -1,11 +1,11 @@
-//! The capture sets that the packets of a block are of: what is lent of each, and up to which time its packets may be
-//! taken.
+//! The capture sets of a block's packets: the native-owned part of each, and the time up to which
+//! the engine may take its packets.
 
 use pyo3::prelude::*;
 
 use crate::records::quick::QuickMap;
 
-/// What is lent of a capture set: its name, the time, and the thing itself.
+/// The native-owned part of a capture set: its name, the time, and the object itself.
 type Row<T> = (String, Py<PyAny>, T);
 
 pub struct OfSet<T> {
@@ -22,7 +22,8 @@ pub struct Sets<T> {
 }
 
 impl<T: for<'py> FromPyObject<'py>> Sets<T> {
-    /// `lend` is called with the index of a file, and gives a row; None where nothing is there yet.
+    /// `lend` is called with the index of a file, and returns a row, or None if the set has no part
+    /// yet.
     pub fn new(lend: Py<PyAny>) -> Self {
         Sets { lend, sets: Vec::new(), by_file: QuickMap::default() }
     }
@@ -31,7 +32,7 @@ impl<T: for<'py> FromPyObject<'py>> Sets<T> {
         self.sets.get(number)
     }
 
-    /// The number of the set of a file; None where nothing of it is lent yet.
+    /// The number of a file's set; None if it has no native-owned part yet.
     pub fn number_of(&mut self, py: Python<'_>, file: i64) -> PyResult<Option<usize>> {
         if let Some(&number) = self.by_file.get(&file) {
             return Ok(Some(number));
@@ -49,7 +50,7 @@ impl<T: for<'py> FromPyObject<'py>> Sets<T> {
         Ok(Some(number))
     }
 
-    /// Packets of the set of a file may be taken up to another time.
+    /// Allow packets of a file's set up to another time.
     pub fn go_on_to(&mut self, file: i64, until_ns: &Bound<'_, PyAny>) {
         let number = self.by_file.get(&file);
         if let Some(of) = number.and_then(|&number| self.sets.get_mut(number)) {
@@ -58,7 +59,7 @@ impl<T: for<'py> FromPyObject<'py>> Sets<T> {
     }
 }
 
-/// A time as Python has it; some round numbers lie behind the last time there is.
+/// A time from Python. Some round numbers are beyond the last possible time.
 fn time(time_ns: &Bound<'_, PyAny>) -> i64 {
     time_ns.extract().unwrap_or(i64::MAX)
 }

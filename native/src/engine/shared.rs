@@ -1,4 +1,5 @@
-//! What the connections of an analysis share: limits, counts, kinds of requests, and what makes exchanges.
+//! Common state of the connections in an analysis: limits, counts, kinds of requests, and the
+//! constructors of exchanges.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,7 +16,7 @@ use crate::records::quick::QuickMap;
 /// Kinds kept, as `request_kind.KINDS_KEPT`: hostile requests can name 2^32 of them.
 const KEPT: usize = 4096;
 
-/// Those of `kdissect.model.limits.Limits` that are asked once a frame, in this order.
+/// The fields of `kdissect.model.limits.Limits` that are used once a frame, in this order.
 #[derive(Clone, Copy, FromPyObject)]
 pub struct Limits(i64, i64, i64, i64, i64, i64);
 
@@ -54,8 +55,8 @@ type Firsts = HashMap<Box<[u8]>, Option<Arc<First>>>;
 /// `kdissect.session.beginning.First`.
 type FirstRow = (Py<PyAny>, Py<PyBytes>, i32, Py<PyAny>);
 
-/// What the first request of a connection tells about its client: client id, its bytes, their number as it is on the
-/// wire, and what Python is to know.
+/// Facts from the first request of a connection about its client: client id, its bytes, their
+/// number as it is on the wire, and the facts for Python.
 pub struct First {
     pub client_id: Py<PyAny>,
     pub client_bytes: Py<PyBytes>,
@@ -63,7 +64,7 @@ pub struct First {
     pub told: Py<PyAny>,
 }
 
-/// What a packet tells about its connection.
+/// Facts from a packet about its connection.
 pub enum Note {
     /// The number of a kind that its requests did not have before.
     Met(u32),
@@ -100,13 +101,14 @@ pub struct Engine {
 
 #[pymethods]
 impl Engine {
-    /// `kind_of` gives the row of an API key and a version; `exchange_of` makes what is paired, or waits for nothing
-    /// any more, an exchange; `count` is called with connections, each with how many of its requests were answered and
-    /// how many ask for no answer, before these are exchanges; `met` with a connection, an API key and a version that
-    /// its requests did not have before; `over` with a connection that ended, the time of its last packet, which
-    /// direction ended it first, whether with RST, and when. `first_of` gives what the first payload of a connection
-    /// tells about its client (`FirstRow`), None where Python is to look at it. `news` are `number_of_news` and `read_news` of
-    /// `kdissect.session.identities`.
+    /// `kind_of` returns the row of an API key and a version. `exchange_of` converts a pair, or a
+    /// request that no longer waits, to an exchange. `count` receives connections, each with its
+    /// numbers of answered requests and of requests without a response, before these are exchanges.
+    /// `met` receives a connection, an API key and a version that its requests did not have before.
+    /// `over` receives a connection that ended, the time of its last packet, which direction ended
+    /// it first, whether with RST, and when. `first_of` returns the facts from the first payload of
+    /// a connection about its client (`FirstRow`), None if Python must read it. `news` are
+    /// `number_of_news` and `read_news` of `kdissect.session.identities`.
     #[new]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -149,7 +151,7 @@ impl Engine {
         self.count.call1(py, (counted,)).map(drop)
     }
 
-    /// Note of a connection what a packet told about it.
+    /// Note a packet's facts about a connection.
     pub fn note(&self, py: Python<'_>, info: &Py<PyAny>, note: &Note) -> PyResult<()> {
         match note {
             Note::Met(number) => {
@@ -177,7 +179,7 @@ impl Engine {
         self.read_news.call1(py, (exchange, number)).map(drop)
     }
 
-    /// What the first payload of a connection tells about its client; None where Python is to look at it.
+    /// Facts from the first payload of a connection about its client; None if Python must read it.
     pub fn first(&self, py: Python<'_>, payload: &[u8]) -> PyResult<Option<Arc<First>>> {
         if payload.len() > FIRST_BYTES {
             return Ok(None);
@@ -201,7 +203,7 @@ impl Engine {
         Ok(first)
     }
 
-    /// The kind of the request that `data` is; None if it is too short to tell.
+    /// The kind of the request in `data`; None if it is too short.
     pub fn kind(&self, py: Python<'_>, data: &[u8]) -> PyResult<Option<Arc<Kind>>> {
         number_of(data).map(|number| self.kind_of(py, number)).transpose()
     }

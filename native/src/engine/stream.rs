@@ -18,8 +18,9 @@ pub struct Delivered {
     pub time_ns: i64,
 }
 
-/// The last segments, oldest first, and their bytes one behind the other: nothing is set aside for each. The room
-/// is little more than they take: two of these are most of what an open connection holds.
+/// The last segments, oldest first, and their bytes one after the other, without a buffer for each.
+/// The capacity is little more than their size: two of these are most of an open connection's
+/// memory.
 #[derive(Default)]
 pub struct Recent {
     segments: VecDeque<Delivered>,
@@ -99,13 +100,13 @@ pub struct End {
 /// How long the other end took to acknowledge: `kdissect.net.streams.round_trips.AckTimes`, in little room.
 pub struct AckTimes {
     due_ns: i64,
-    /// 0 for none; below 0 where the handshake is not among the measures.
+    /// 0 for none, below 0 if the handshake is not among the measures.
     least_ns: i64,
     due_seq: u32,
     acked: u32,
 }
 
-/// What is no time, and what stands for an acknowledgment that was not seen.
+/// Values for no time, and for an acknowledgment that was not seen.
 const NEVER: i64 = i64::MIN;
 const NOTHING: u32 = u32::MAX;
 
@@ -113,7 +114,7 @@ const NOTHING: u32 = u32::MAX;
 pub type AckState = (i64, i64, i64, i64, bool);
 
 impl AckTimes {
-    /// Nothing was sent yet.
+    /// No bytes were sent yet.
     pub fn new() -> AckTimes {
         AckTimes { due_ns: NEVER, least_ns: 0, due_seq: 0, acked: NOTHING }
     }
@@ -161,7 +162,7 @@ impl AckTimes {
         self.least_ns = if by_handshake { least_ns } else { -least_ns };
     }
 
-    /// The shortest measure; None where there is none.
+    /// The shortest measure, or None.
     pub fn least(&self) -> Option<i64> {
         (self.least_ns != 0).then_some(self.least_ns.abs())
     }
@@ -200,13 +201,13 @@ impl Stream {
         self.next_seq >= 0 && self.next_seq.wrapping_sub(i64::from(ack)) & MASK < HALF
     }
 
-    /// Whether a segment of this direction goes on where the stream is, and acknowledges nothing of `peer`
-    /// that was not seen, or its peer has not started.
+    /// Whether a segment of this direction continues its stream, and acknowledges only seen bytes
+    /// of `peer`, or its peer has not started.
     pub fn is_next(&self, peer: &Stream, seq: u32, ack: u32) -> bool {
         i64::from(seq) == self.next_seq && (peer.next_seq < 0 || peer.has_seen(ack))
     }
 
-    /// Bytes of a segment that goes on where the stream is are timed, if nothing else is.
+    /// Time the bytes of a segment that continues the stream, unless other bytes are being timed.
     pub fn time(&mut self, seq: u32, size: usize, time_ns: i64) {
         self.acks.sent(seq.wrapping_add(size as u32), time_ns);
     }

@@ -12,7 +12,7 @@ use crate::engine::kind::Kind;
 use crate::engine::shared::Engine;
 use crate::wire::are_same;
 
-/// An acks=0 request is held until this many requests followed it, as `pairing.NO_RESPONSE_HOLD`.
+/// An acks=0 request waits until this many requests followed it, as `pairing.NO_RESPONSE_HOLD`.
 pub const NO_RESPONSE_HOLD: i64 = 5;
 /// Answered ids that are looked at, as `pairing.ANSWERED_KEPT`.
 pub const ANSWERED_KEPT: usize = 64;
@@ -21,12 +21,12 @@ pub const ANSWERED_KEPT: usize = 64;
 const ID_AT: usize = 4;
 const LENGTH_AT: usize = 8;
 const CLIENT_ID_AT: usize = 10;
-/// Kinds of requests of a connection that is lent, as `conversation.KINDS_LENT`.
+/// Maximum number of request kinds on a native-owned connection, as `conversation.KINDS_LENT`.
 pub const KINDS: usize = 64;
-/// So many requests are looked through for one id; ids mostly grow, and need not be.
+/// Number of requests that are searched for one id. Ids mostly grow, but need not.
 const LOOKED_THROUGH: usize = 64;
 
-/// What of a connection both directions have: its fields are those of the classes in Python.
+/// Common state of a connection's directions: its fields are equal to those in the Python classes.
 pub struct Talk {
     pub next: i64,
     pub client_id: Py<PyAny>,
@@ -35,23 +35,23 @@ pub struct Talk {
     /// Numbers of kinds that were met.
     pub seen: Box<[u32]>,
     pub pending: VecDeque<Request>,
-    /// Ordinals of those of them that ask for no answer.
+    /// Ordinals of the requests that expect no response.
     pub silent: Vec<i64>,
     pub answered: Vec<i32>,
     pub bytes: i64,
     pub last_id: Option<i32>,
     /// No request waits under an id beyond this one.
     pub highest_id: i64,
-    /// When the last byte of the last response came; `NEVER` where there was none.
+    /// When the last byte of the last response came, or `NEVER`.
     pub answered_ns: i64,
-    /// The next request was looked at, and is for the engine whatever it tells (`beginning.rs`).
+    /// The next request was checked, and is for the engine whatever its content (`beginning.rs`).
     pub begins: bool,
 }
 
-/// What a frame is.
+/// Type of a frame.
 pub enum Told {
     Request(Asked),
-    /// Of the request with this ordinal; where its body begins.
+    /// The ordinal of its request, and the start of its body.
     Response(i64, usize),
 }
 
@@ -62,7 +62,7 @@ pub struct Asked {
     is_silent: bool,
 }
 
-/// What requests of one payload come to that were looked at and not taken yet.
+/// Sum of one payload's requests that were checked and not taken yet.
 pub struct Ahead {
     requests: i64,
     bytes: i64,
@@ -74,7 +74,7 @@ impl Talk {
         Ahead { requests: 0, bytes: 0, highest_id: self.highest_id }
     }
 
-    /// A frame from the client, behind others of its payload; None where Python is to look at it.
+    /// A frame from the client, after earlier frames of its payload; None if Python must read it.
     pub fn request(
         &self,
         py: Python<'_>,
@@ -109,7 +109,7 @@ impl Talk {
         is_ours.then_some(Asked { kind, id, body, is_silent })
     }
 
-    /// Whether all limits leave room for a request of so many bytes.
+    /// Whether all limits allow a request of this size.
     fn has_room(&self, engine: &Engine, ahead: &Ahead, bytes: i64) -> bool {
         let (limits, counts) = (&engine.limits, engine.counts());
         let (requests, bytes) = (ahead.requests, ahead.bytes.saturating_add(bytes));
@@ -119,7 +119,7 @@ impl Talk {
             && counts.pending_bytes().saturating_add(bytes) <= limits.pending_bytes()
     }
 
-    /// Whether no request waits under an id, as far as that is quick to tell.
+    /// Whether no request waits under an id, as far as that is quick to find out.
     fn is_free(&self, id: i32, before: &[Told], ahead: &Ahead) -> bool {
         if i64::from(id) > ahead.highest_id {
             return true;
@@ -130,7 +130,8 @@ impl Talk {
             && !before.iter().any(has_id)
     }
 
-    /// A frame from the broker, behind so many others of its payload; None where Python is to look at it.
+    /// A frame from the broker, with the number of earlier frames in its payload; None if Python
+    /// must read it.
     pub fn response(&self, data: &[u8], number: usize) -> Option<Told> {
         let id = i32::from_be_bytes(*data.first_chunk()?);
         let next = if self.silent.is_empty() { self.pending.get(number) } else { self.next_due(number) };
@@ -138,7 +139,8 @@ impl Talk {
         next.kind.body_offset(data).map(|body| Told::Response(next.ordinal, body))
     }
 
-    /// The request whose answer is due, among others that ask for none; None where it takes Python to know.
+    /// The request whose response comes next, among requests that expect none; None if only Python
+    /// can know.
     fn next_due(&self, number: usize) -> Option<&Request> {
         if number > 0 || self.pending.len() > LOOKED_THROUGH {
             return None;
@@ -148,8 +150,8 @@ impl Talk {
         self.pending.iter().all(is_next).then_some(next)
     }
 
-    /// Take a frame that was looked at; `rows` are what it brings to its end, `met` the kinds of requests that the
-    /// connection did not have before.
+    /// Take a checked frame; `rows` are the exchanges that it completes, `met` the kinds of
+    /// requests that the connection did not have before.
     pub fn take(
         &mut self,
         py: Python<'_>,

@@ -1,4 +1,4 @@
-//! Frames of the exchanges of a block that are to be kept: `kdissect.excerpt.find_frames.FrameSearch`.
+//! Frames to store from a block's exchanges: `kdissect.excerpt.find_frames.FrameSearch`.
 
 use pyo3::prelude::*;
 
@@ -9,26 +9,28 @@ use crate::excerpt::plan;
 use crate::excerpt::plans::PlanRuns;
 use crate::records::quick::QuickMap;
 
-/// What `choose` gives for an exchange that is not kept, and for one that Python took: `find_frames.NOT_TAKEN` and
-/// `find_frames.DONE`.
+/// Results of `choose` for an exchange that is not stored, and for one that Python took:
+/// `find_frames.NOT_TAKEN` and `find_frames.DONE`.
 const NOT_TAKEN: i64 = -1;
 const DONE: i64 = -2;
 
-/// Asks for each exchange, or once for those of a connection, an API, a version and a client id.
+/// Asks for each exchange, or once for each connection, API, version and client id.
 #[pyclass(module = "kdissect._native")]
 pub struct FrameChoice {
     runs: Py<PlanRuns>,
     choose: Py<PyAny>,
     is_by_kind: bool,
     known: ByKind,
-    /// How many exchanges of a connection were taken, by the address of its info: that is held while it is here.
+    /// Number of a connection's taken exchanges, by the address of its info, which stays alive
+    /// while it is here.
     taken: QuickMap<usize, (Py<PyAny>, u64)>,
 }
 
 #[pymethods]
 impl FrameChoice {
-    /// `choose` gives the number of the connection whose frames are kept, or one of the numbers above. With
-    /// `is_by_kind` it gives the same for all exchanges of a kind, but for `DONE`.
+    /// `choose` returns the number of the connection whose frames are stored, or one of the numbers
+    /// above. With `is_by_kind` it returns equal results for all exchanges of a kind, except for
+    /// `DONE`.
     #[new]
     fn new(runs: Py<PlanRuns>, choose: Py<PyAny>, is_by_kind: bool) -> Self {
         FrameChoice { runs, choose, is_by_kind, known: ByKind::default(), taken: QuickMap::default() }
@@ -50,7 +52,8 @@ impl FrameChoice {
         Ok(())
     }
 
-    /// A connection is over; gives how many of its exchanges were taken here.
+    /// Forget a connection that is over, and return the number of its exchanges that were taken
+    /// here.
     fn close(&mut self, info: &Bound<'_, PyAny>) -> u64 {
         self.known.close(info);
         self.taken.remove(&(info.as_ptr() as usize)).map_or(0, |(_, taken)| taken)

@@ -12,12 +12,12 @@ const HALF: i64 = 1 << 31;
 /// A sequence number that is not known.
 pub const UNKNOWN: i64 = -1;
 
-/// What is known of a connection while it is here.
+/// State of a connection while it is here.
 pub struct Copied {
     pub directions: [Direction; 2],
     pub last_time_ns: i64,
     pub taken: u64,
-    /// None where nothing of it is kept.
+    /// None if the excerpt has no packets of it.
     pub kept: Option<Kept>,
 }
 
@@ -30,7 +30,7 @@ pub struct Direction {
     pub under_way: Option<Box<UnderWay>>,
 }
 
-/// What is written of a connection.
+/// Facts about a connection in the excerpt.
 pub struct Kept {
     /// The connection's id, as comments show it.
     pub id: Box<[u8]>,
@@ -53,8 +53,8 @@ impl Direction {
     }
 }
 
-/// A direction as Python has it: `next_seq`, `offset` and `packets` of the stream, what is written next, the frame under
-/// way, packed, and how many bytes of it went by.
+/// A direction as Python has it: `next_seq`, `offset` and `packets` of the stream, the next written
+/// sequence number, the incomplete frame, packed, and the number of its bytes that passed.
 type DirectionRow<'py> = (i64, i64, i64, i64, Option<(Bound<'py, PyBytes>, u64)>);
 /// `kdissect.excerpt.excerpt_reader.CopiedState`.
 type State<'py> = (i64, (DirectionRow<'py>, DirectionRow<'py>), Option<(Bound<'py, PyBytes>, bool, bool)>);
@@ -100,8 +100,8 @@ impl CopiedFlows {
         Ok(())
     }
 
-    /// Give back the connection of a flow, and the number of packets that were taken. Raises ValueError if it is not
-    /// here.
+    /// Return the connection of a flow to Python, with the number of packets taken. Raises
+    /// ValueError if it is not here.
     fn take_back<'py>(&mut self, py: Python<'py>, flow: &[u8]) -> PyResult<(State<'py>, u64)> {
         let number = self.number(flow)?;
         if let Some(first) = Flow::of(flow) {
@@ -115,7 +115,7 @@ impl CopiedFlows {
         Ok((copied.state(py), taken))
     }
 
-    /// Time of the last packet of a flow's connection. Raises ValueError if it is not here.
+    /// Time of the last packet on a flow's connection. Raises ValueError if it is not here.
     fn last_time_ns(&self, flow: &[u8]) -> PyResult<i64> {
         let found = self.all.get(self.number(flow)?).and_then(Option::as_ref);
         found.map(|copied| copied.last_time_ns).ok_or_else(not_here)

@@ -25,7 +25,7 @@ const MAX_PAYLOAD: usize = 0xFFFF - 60 - 60;
 /// Bytes that are written at once.
 const WRITTEN_AT_ONCE: usize = 1 << 18;
 
-/// What is written, for all connections.
+/// Output for all connections.
 #[pyclass(module = "kdissect._native")]
 pub struct Copier {
     plans: Py<MergedPlans>,
@@ -40,8 +40,9 @@ pub struct Copier {
 
 #[pymethods]
 impl Copier {
-    /// `write` is given blocks of a pcapng file; `interface_of` gives the number of an interface for a link type, and
-    /// writes it if it is new; `name_of` gives what comments call an API.
+    /// `write` receives blocks of a pcapng file. `interface_of` returns the number of an interface
+    /// for a link type, and writes a new interface. `name_of` returns the name of an API for
+    /// comments.
     #[new]
     fn new(plans: Py<MergedPlans>, write: Py<PyAny>, interface_of: Py<PyAny>, name_of: Py<PyAny>) -> Self {
         let (interfaces, names) = (HashMap::new(), HashMap::new());
@@ -112,14 +113,15 @@ pub struct CopyInOrder {
 
 #[pymethods]
 impl CopyInOrder {
-    /// `unusual` is called with the index of each packet that is for Python, and gives the time up to which packets of its
-    /// capture set may be taken. `lend` lends for a file (`engine/sets.rs`) the connections of its set.
+    /// `unusual` is called with the index of each packet that is for Python, and returns the time
+    /// up to which the engine may take packets of its capture set. `lend` returns, for a file
+    /// (`engine/sets.rs`), the connections of its set.
     #[new]
     fn new(packets: Py<PacketRuns>, copier: Py<Copier>, unusual: Py<PyAny>, lend: Py<PyAny>) -> Self {
         CopyInOrder { packets, at: 0, sets: Sets::new(lend), copier, unusual }
     }
 
-    /// Index of the packet that was taken last.
+    /// Index of the last packet taken.
     #[getter]
     fn index(&self) -> usize {
         self.at.saturating_sub(1)
@@ -142,7 +144,7 @@ impl CopyInOrder {
 }
 
 impl CopyInOrder {
-    /// Go on up to a packet that is for Python; false behind the last one.
+    /// Continue up to a packet that is for Python; false after the last one.
     fn take(&mut self, py: Python<'_>) -> PyResult<bool> {
         let mut copier = self.copier.bind(py).try_borrow_mut()?;
         while let Some(placed) = self.packets.get().get(self.at) {
@@ -166,7 +168,7 @@ impl CopyInOrder {
     }
 }
 
-/// Take a packet; false where it is for Python, and nothing was changed.
+/// Take a packet; false, without any change, if it is for Python.
 fn copy(py: Python<'_>, placed: &Placed<'_>, flows: &mut CopiedFlows, copier: &mut Copier) -> PyResult<bool> {
     let (data, place, reference) = (placed.data.as_bytes(py), placed.place, placed.reference);
     let found = Packet::read(data, place.start, place.end, place.link_type);
@@ -211,8 +213,8 @@ impl Copied {
     }
 }
 
-/// Write what belongs to frames that are kept, and say whether there was any; None where that is for Python, and nothing
-/// was changed.
+/// Write the bytes that belong to stored frames, and return whether there were some; None, without
+/// any change, if Python must do so.
 fn frames(
     py: Python<'_>,
     mine: &mut Direction,
@@ -249,7 +251,7 @@ fn frames(
     Ok(Some(has_written))
 }
 
-/// The frame that goes on is the one under way.
+/// Make the frame that continues the current one.
 fn go_on(mine: &mut Direction, cut: Cut, mut plans: Vec<Vec<u8>>) {
     match cut.goes_on {
         None => mine.under_way = None,
@@ -264,7 +266,7 @@ fn go_on(mine: &mut Direction, cut: Cut, mut plans: Vec<Vec<u8>>) {
     }
 }
 
-/// Write a packet; `is_commented`: with the comment that is made.
+/// Write a packet; `is_commented`: with the prepared comment.
 #[allow(clippy::too_many_arguments)]
 fn write(
     py: Python<'_>,

@@ -1,9 +1,9 @@
-//! Which bytes of a payload are those of frames to be kept: `kdissect.excerpt.cutter.StreamCutter` where nothing is lost,
-//! overwritten or held back.
+//! The bytes of a payload that belong to stored frames: `kdissect.excerpt.cutter.StreamCutter`
+//! without lost, overwritten or delayed bytes.
 
 use crate::excerpt::plan::Plan;
 
-/// A frame some of which went by.
+/// A frame of which a part passed.
 pub struct UnderWay {
     /// As it was packed.
     pub plan: Vec<u8>,
@@ -35,12 +35,12 @@ pub struct Piece {
     pub begins: Option<usize>,
 }
 
-/// What is cut out of a payload.
+/// Parts of a payload for the excerpt.
 #[derive(Default)]
 pub struct Cut {
     pub pieces: Vec<Piece>,
-    /// The frame that goes on behind the payload: its number, None for the one that was under way, and how many of
-    /// its bytes went by then.
+    /// The frame that continues after the payload: its number, None for the one that was
+    /// incomplete, and the number of its bytes that had passed by then.
     pub goes_on: Option<(Option<usize>, u64)>,
 }
 

@@ -1,5 +1,5 @@
-//! Packets of chosen frames, copied out of a block without looking at what is in them: what `kdissect.excerpt` does with
-//! packets that are in order, and nothing else.
+//! Packets of chosen frames, copied out of a block without decoding them: equal to
+//! `kdissect.excerpt` for packets that are in order.
 
 pub mod choice;
 pub mod copied;

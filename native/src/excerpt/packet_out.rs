@@ -1,5 +1,6 @@
-//! A packet with the headers of another one and other bytes behind them, as a block of a pcapng file:
-//! `kdissect.excerpt.packet_headers.Headers` and `kdissect.capture.formats.capture_writer.PcapngWriter`.
+//! A packet with the headers of another one and other bytes after them, as a block of a pcapng
+//! file: `kdissect.excerpt.packet_headers.Headers` and
+//! `kdissect.capture.formats.capture_writer.PcapngWriter`.
 
 use crate::flow::Flow;
 
@@ -27,7 +28,7 @@ const BLOCK_FRAME: usize = 32;
 const COMMENT: u16 = 1;
 const MOST_COMMENT: usize = 0xFFFF;
 
-/// What of a packet is not that of the one it comes from.
+/// The parts of a packet that differ from its source packet.
 pub struct Content<'a> {
     pub seq: u32,
     pub ack: u32,
@@ -37,7 +38,7 @@ pub struct Content<'a> {
     pub comment: &'a [u8],
 }
 
-/// Where it is written.
+/// Its interface and time in the output.
 pub struct Stamp {
     pub interface: u32,
     pub time_ns: u64,

@@ -1,4 +1,4 @@
-//! A frame that is to be kept: `kdissect.excerpt.frame_plans.FramePlan`, packed.
+//! A frame to store: `kdissect.excerpt.frame_plans.FramePlan`, packed.
 
 use crate::engine::completed::Request;
 
@@ -14,11 +14,11 @@ const EXCHANGE: usize = 12;
 const LENGTH: usize = 20;
 const API_KEY: usize = 28;
 
-/// Bytes of a size, and those of the content in a mark, as `frame_plans.MARK_BYTES`.
+/// Bytes of a size, and of the content in a mark, as `frame_plans.MARK_BYTES`.
 const SIZE: u32 = 4;
 const MARK: usize = 64;
 
-/// What is packed in `data`.
+/// Content of `data`.
 pub struct Plan<'a> {
     pub length: u64,
     pub mark: &'a [u8],
@@ -64,7 +64,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// The API's key, where there is one and a name of it is shown.
+    /// The API's key, if a name of it appears in the label.
     pub fn named_api(&self) -> Option<i16> {
         (self.flags & TOKEN == 0 && self.flags & HAS_API != 0).then_some(self.api_key)
     }

@@ -1,4 +1,5 @@
-//! Plans of any number of frames: sorted runs, and their merge. `_Runs` and `_Merged` of `kdissect.excerpt.plan_spool`.
+//! Plans for any number of frames: sorted runs, and their merge. `_Runs` and `_Merged` of
+//! `kdissect.excerpt.plan_spool`.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
@@ -18,7 +19,7 @@ const SIZE: usize = 4;
 /// A file's number, and where plans of it begin and end.
 type Stretch = (i64, u64, u64);
 
-/// Takes packed plans; `write` gets them sorted by packet, as many as `most` bytes at a time.
+/// Takes packed plans; `write` receives them sorted by packet, about `most` bytes at a time.
 #[pyclass(module = "kdissect._native")]
 pub struct PlanRuns {
     write: Py<PyAny>,
@@ -43,7 +44,8 @@ impl PlanRuns {
         self.added(py, start)
     }
 
-    /// Write the rest; gives all stretches in the order of the runs. Raises what `write` does.
+    /// Write the remaining plans, and return all stretches in the order of the runs. Raises what
+    /// `write` does.
     fn finish(&mut self, py: Python<'_>) -> PyResult<Vec<Stretch>> {
         self.flush(py)?;
         self.data = Vec::new();
@@ -53,14 +55,14 @@ impl PlanRuns {
 }
 
 impl PlanRuns {
-    /// Keep a plan that `pack` puts behind the others.
+    /// Store a plan that `pack` appends.
     pub fn add_packed(&mut self, py: Python<'_>, pack: impl FnOnce(&mut Vec<u8>)) -> PyResult<()> {
         let start = self.data.len();
         pack(&mut self.data);
         self.added(py, start)
     }
 
-    /// A plan was put behind the others, from `start` on.
+    /// Note a plan that was appended from `start` on.
     fn added(&mut self, py: Python<'_>, start: usize) -> PyResult<()> {
         let found = plan::reference(&self.data[start..]);
         let Some(reference) = found else { return Err(PyValueError::new_err("no plan")) };
@@ -108,14 +110,16 @@ pub struct MergedPlans {
 
 #[pymethods]
 impl MergedPlans {
-    /// `read` gives bytes of the stretches; `taken` says by number which connections' plans are given.
+    /// `read` returns bytes of the stretches; `taken` says by number which connections' plans are
+    /// returned.
     #[new]
     fn new(read: Py<PyAny>, stretches: Vec<Stretch>, taken: Vec<u8>, most_waiting: usize) -> Self {
         let (files, waiting) = (HashMap::new(), BTreeMap::new());
         MergedPlans { read, stretches, taken, most_waiting, files, waiting }
     }
 
-    /// The packed plans of frames that begin in a packet; they are not held any more. Raises what `read` does.
+    /// Return and forget the packed plans of frames that begin in a packet. Raises what `read`
+    /// does.
     fn take<'py>(&mut self, py: Python<'py>, reference: i64) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let found = self.found(py, reference)?;
         Ok(found.iter().map(|one| PyBytes::new(py, one)).collect())

@@ -1,4 +1,5 @@
-//! Batches that no rule is shown: `kdissect.rules.judging.batch_judge`, for fields of whole batches of magic 2.
+//! Batches that need no rule: `kdissect.rules.judging.batch_judge`, for fields with whole batches
+//! of magic 2.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,7 +15,7 @@ use crate::records::quick::QuickMap;
 
 /// Batches remembered as canonical, by what their checksum covers.
 pub const MOST_CANONICAL: usize = 1024;
-/// Members of `rules.guards.BatchFact` that are not told from attributes alone.
+/// Members of `rules.guards.BatchFact` that do not follow from attributes alone.
 const OTHER_COUNT: u32 = 256;
 const BASE_OFFSET: u32 = 512;
 const BEHIND_ANOTHER: u32 = 1024;
@@ -23,13 +24,14 @@ const BEFORE_ASKED: u32 = 4096;
 const EPOCH_LOWER: u32 = 32768;
 const EPOCH_HIGHER: u32 = 65536;
 
-/// Whether batches are produced, and fetched by offset; the facts that mark one for a rule; those of attributes.
+/// Whether batches are produced, whether they are fetched by offset, the facts that mark a batch
+/// for a rule, and the facts from attributes.
 pub type CarriageRow = (bool, bool, u32, Py<PyAny>);
 
 /// Names of topics, `(connection, id) -> bool`, `() -> int`.
 pub type Topics = (Vec<Vec<u8>>, Py<PyAny>, Py<PyAny>);
 
-/// The batches of a body, all of whose checksums are right; None where anything else stands there.
+/// The batches of a body, all of whose checksums are right; None if the body has other records.
 pub fn batches_of(data: &[u8], body: &Body<'_>) -> Option<Vec<Found>> {
     let mut found = Vec::new();
     for (number, row) in body.rows.iter().enumerate() {
@@ -43,13 +45,15 @@ pub fn batches_of(data: &[u8], body: &Body<'_>) -> Option<Vec<Found>> {
     Some(found)
 }
 
-/// Looks whether rules are shown batches.
+/// Decides whether batches need a rule.
 pub struct Batches {
     contents: Contents,
-    /// Topics whose records have formats, by name; `(connection, id) -> bool` tells those by id.
+    /// Topics whose records have formats, by name; `(connection, id) -> bool` recognizes them by
+    /// id.
     own_topics: Vec<Vec<u8>>,
     is_own: Py<PyAny>,
-    /// What it told, with the connection, by whose address that is known; how often names had changed then.
+    /// Its results, with the connection, by whose address they are stored. Then the number of
+    /// changes to names at that time.
     told: QuickMap<(usize, [u8; 16]), (Py<PyAny>, bool)>,
     changes: i64,
     changes_of: Py<PyAny>,
@@ -58,7 +62,8 @@ pub struct Batches {
 }
 
 impl Batches {
-    /// `topics` are those whose records have formats, what tells them by id, and how often names changed.
+    /// `topics` are the topics whose records have formats, the function that recognizes them by id,
+    /// and the function that counts changes to names.
     pub fn new(contents: Contents, topics: Topics) -> Self {
         let (own_topics, is_own, changes_of) = topics;
         Batches {
@@ -73,8 +78,8 @@ impl Batches {
         }
     }
 
-    /// Whether no rule is shown any of these, which stand in `body` of `data`. `kind` is the number of the exchange's
-    /// kind, `asked` the request of a Fetch.
+    /// Whether no rule needs any of these batches, which are in `body` of `data`. `kind` is the
+    /// number of the exchange's kind, `asked` the request of a Fetch.
     #[allow(clippy::too_many_arguments)]
     pub fn are_unmarked(
         &mut self,
@@ -204,7 +209,7 @@ fn counted(is_produce: bool, batch: &Batch) -> u32 {
     facts
 }
 
-/// The offset and the leader epoch that were asked for; of a partition that stands there twice the last ones.
+/// The requested offset and leader epoch, for a repeated partition the last ones.
 fn asked_place(asked: &Body<'_>, topic: &Topic<'_>, partition: i64) -> Option<(i64, i64)> {
     let is_it =
         |topic_at: usize, number: i64| number == partition && asked.topics.get(topic_at) == Some(topic);

@@ -1,5 +1,5 @@
-//! A connection while rows of it pass: what `rules.views.connection_view` keeps between exchanges, lent until Python
-//! looks at it.
+//! A connection while its rows pass: the state of `rules.views.connection_view` between exchanges,
+//! native-owned until Python reads it.
 
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use pyo3::types::{PyDict, PyFrozenSet, PyString};
 
 use crate::engine::completed::{Request, Row};
 use crate::engine::exchange_block::BlockRow;
+use crate::engine::kind::Kind;
 use crate::engine::shared::Engine;
 
 /// Members of `rules.guards.ExchangeFact`.
@@ -23,7 +24,7 @@ const LARGE: u32 = 1024;
 const SHORT: u32 = 2048;
 const SLOW: u32 = 4096;
 const LATE: u32 = 16384;
-/// Sizes, times and numbers of `rules.views.connection_view`, by which those are told.
+/// Sizes, times and numbers of `rules.views.connection_view`, which determine these facts.
 const LARGE_FROM: usize = 512 << 10;
 const LEAST_REQUEST: usize = 8;
 const LEAST_RESPONSE: usize = 4;
@@ -34,7 +35,7 @@ const RESPONSE_BODY_AT: usize = 5;
 const REQUEST_BODY_AT: usize = 11;
 /// The size of a request's client id, in its header.
 const CLIENT_ID_AT: usize = 8;
-/// What is kept: requests in flight, the last exchanges, those with so many bytes apart from them
+/// Stored exchanges: requests in flight, the last exchanges, and exchanges of this size separately
 /// (`rules.views.kept_exchanges`).
 const WAITING_KEPT: usize = 100;
 const RECENT: usize = 4;
@@ -56,7 +57,7 @@ pub const BOUNDS: [i64; 12] = [
 
 /// View, what counts for its software, client id before, highest correlation id, when the last answer came, who waits
 /// and when that is answered, versions advertised, codes that spoke, the last turn in which it spoke, the next ordinal,
-/// kinds of which machines that watch everything learn nothing (None: there are no such machines).
+/// versions of which machines that watch everything learn nothing (None: all of them).
 pub type Lent = (
     Py<PyAny>,
     Py<PyAny>,
@@ -68,10 +69,11 @@ pub type Lent = (
     Py<PyFrozenSet>,
     i64,
     i64,
-    Option<Py<PyFrozenSet>>,
+    Option<Py<PyDict>>,
 );
 
-/// An exchange before: as it was lent, a row of the block, one of a block before, whole or at rest.
+/// An earlier exchange: an object from the handover, a row of the block, or a row of a block
+/// before, whole or at rest.
 pub enum Earlier {
     Given(Py<PyAny>),
     Row(usize),
@@ -79,7 +81,7 @@ pub enum Earlier {
     AtRest(Arc<AtRest>),
 }
 
-/// What is asked of an exchange of a connection that is silent: `connection_view.AtRest`.
+/// Facts about an exchange of a silent connection: `connection_view.AtRest`.
 pub struct AtRest {
     ordinal: i64,
     api_key: i16,
@@ -88,7 +90,7 @@ pub struct AtRest {
     answered: Option<i64>,
 }
 
-/// What makes one of numbers, and one of an exchange.
+/// Constructors of one from numbers, and from an exchange.
 pub struct Resting {
     pub of_numbers: Py<PyAny>,
     pub of_exchange: Py<PyAny>,
@@ -102,7 +104,8 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// A connection speaks that did so in this turn last; gives the one it is.
+    /// Note activity of a connection that was last active in this turn, and return its current
+    /// turn.
     fn speak(&mut self, last: i64) -> i64 {
         if last != self.turn {
             if self.spoke >= self.most {
@@ -127,20 +130,20 @@ pub struct Connection {
     looked_ns: Option<i64>,
     advertised: Option<Py<PyDict>>,
     pub spoken: Py<PyFrozenSet>,
-    /// The last turn in which it spoke, and whether little is kept of it since then.
+    /// The last turn with activity, and whether the connection has been reduced since then.
     pub turn: i64,
     is_at_rest: bool,
-    /// Whether what was kept of it when it was lent is to be let go.
+    /// Whether exchanges from before the handover are to be dropped.
     is_cut: bool,
     pub next: i64,
-    settled: Option<Py<PyFrozenSet>>,
-    /// Of those the ones that were asked for.
+    settled: Option<Py<PyDict>>,
+    /// Those kinds of exchanges that are in `settled`.
     kinds: Vec<u32>,
     last: Option<Earlier>,
     recent: Vec<Earlier>,
-    /// Rows of the block that are kept apart.
+    /// Rows of the block that are stored separately.
     pub large: Vec<(usize, Earlier)>,
-    /// Its last row, of all rows that passed; 0: none did since it was lent.
+    /// Its last row, counted over all rows that passed, 0 if none passed since the handover.
     pub touched: u64,
 }
 
@@ -198,14 +201,14 @@ impl Connection {
         }
     }
 
-    /// Whether an exchange of this kind is nothing to machines that watch every exchange.
+    /// Whether machines that watch every exchange ignore exchanges of this kind.
     pub fn is_settled(&mut self, py: Python<'_>, row: &Row) -> PyResult<bool> {
         let (kind, Some(settled)) = (&row.request.kind, &self.settled) else { return Ok(true) };
         let number = kind.number();
         if self.kinds.contains(&number) {
             return Ok(true);
         }
-        let found = settled.bind(py).contains((kind.api_key, kind.version))?;
+        let found = is_within(settled.bind(py), kind)?;
         if found {
             self.kinds.push(number);
         }
@@ -225,11 +228,7 @@ impl Connection {
             facts |= MANY_IN_FLIGHT;
         }
         if let Some(advertised) = &self.advertised {
-            let kind = &row.request.kind;
-            let range =
-                advertised.bind(py).get_item(kind.api_key)?.map(|range| range.extract::<(i64, i64)>());
-            let version = i64::from(kind.version);
-            if !range.transpose()?.is_some_and(|(low, high)| (low..=high).contains(&version)) {
+            if !is_within(advertised.bind(py), &row.request.kind)? {
                 facts |= NOT_ADVERTISED;
             }
         }
@@ -284,7 +283,7 @@ impl Connection {
         self.recent.push(Earlier::Row(at));
     }
 
-    /// Its block is over: rows of which more is kept than numbers are taken out of it.
+    /// Its block is over: copy the rows that need more than numbers out of it.
     pub fn keep(&mut self, py: Python<'_>, rows: &[BlockRow]) {
         let mut kept: Vec<(usize, Arc<Row>)> = Vec::new();
         let waiting = self.waiting.iter_mut().map(|(before, _)| before);
@@ -335,7 +334,7 @@ impl Connection {
         Ok(())
     }
 
-    /// What became of it; and its large exchanges with their places in the block.
+    /// Its resulting state, and its large exchanges with their places in the block.
     pub fn taken_back<'py>(
         &self,
         py: Python<'py>,
@@ -397,6 +396,12 @@ impl AtRest {
         let numbers = (self.ordinal, self.api_key, self.id, &self.client_id, self.answered);
         resting.of_numbers.bind(py).call1(numbers)
     }
+}
+
+/// Whether version ranges by API key contain a kind of exchange.
+fn is_within(ranges: &Bound<'_, PyDict>, kind: &Kind) -> PyResult<bool> {
+    let range = ranges.get_item(kind.api_key)?.map(|range| range.extract::<(i64, i64)>()).transpose()?;
+    Ok(range.is_some_and(|(low, high)| (low..=high).contains(&i64::from(kind.version))))
 }
 
 fn facts_of_frames(py: Python<'_>, row: &Row, latency: i64) -> u32 {

@@ -1,4 +1,5 @@
-//! What is counted of rows that passed, until Python wants it: bodies by kind and software, latencies, times.
+//! Counts of rows that passed, until Python needs them: bodies by kind and software, latencies,
+//! times.
 
 use pyo3::prelude::*;
 
@@ -6,7 +7,7 @@ use crate::engine::completed::Row;
 use crate::records::quick::QuickMap;
 use crate::stats::distribution::{bin_of, Distribution, DistributionRow};
 
-/// So many slots of the time line are handed over: some 64 KB.
+/// Number of time line slots that are handed over at once: some 64 KB.
 const MANY_SLOTS: usize = 4096;
 
 /// Bodies of a kind for one software, `judging.body_kind.BodyPair`, and what passed of it.
@@ -27,7 +28,8 @@ pub struct Pair {
     pub is_watched: bool,
 }
 
-/// Pairs with exchanges and batches; latencies by API key and version; times of slots with exchanges.
+/// Pairs with exchanges and batches, latencies by API key and version, and times of slots with
+/// exchanges.
 pub type Settled = (Vec<(Py<PyAny>, u64, u64)>, Vec<((i16, i16), DistributionRow)>, Vec<(i64, u64)>);
 
 pub struct Counted {
@@ -41,14 +43,14 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// By what `sketches.distribution` tells bins.
+    /// The multiplier with which `sketches.distribution` computes bins.
     pub fn of(multiplier: f64) -> Counted {
         let (places, latencies) = (QuickMap::default(), QuickMap::default());
         Counted { places, kinds: Vec::new(), latencies, multiplier, slots: Vec::new(), width: 0 }
     }
 
-    /// The bodies of a row that came behind the first ones of their kinds, with the same `marks`. None of others, and of
-    /// those that Python did not see before, which `pair_of` says.
+    /// The bodies of a row that came after the first ones of their kinds, with equal `marks`. None
+    /// for other rows, and for rows that Python did not see before, which `pair_of` decides.
     pub fn pair(
         &mut self,
         py: Python<'_>,
@@ -106,7 +108,7 @@ impl Counted {
         }
     }
 
-    /// Whether slots should be handed over; those of one time are put together before.
+    /// Whether slots should be handed over, after slots with equal times were merged.
     pub fn has_many(&mut self) -> bool {
         if self.slots.len() < MANY_SLOTS {
             return self.width == 0 && !self.slots.is_empty();
@@ -128,7 +130,7 @@ impl Counted {
         (Vec::new(), Vec::new(), std::mem::take(&mut self.slots))
     }
 
-    /// Everything; it begins anew.
+    /// Return all counts, and start again.
     pub fn take(&mut self) -> Settled {
         self.places.clear();
         let kinds = std::mem::take(&mut self.kinds).into_iter().filter(|of| of.exchanges > 0);

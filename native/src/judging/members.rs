@@ -1,4 +1,4 @@
-//! Who of a group sent a request: fields of its root.
+//! The group member that sent a request: fields of its root.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::bodies::visitor::{Look, Program, What};
 /// The way to the ids of the group and the member, and to the generation.
 pub struct Members(Program);
 
-/// What stands there; None for what is null, or what a version has not.
+/// The values of the fields; None for null, or for a field that the version lacks.
 pub struct Member<'a> {
     pub group: Option<&'a str>,
     pub member: Option<&'a str>,

@@ -1,5 +1,5 @@
-//! The judge over blocks (`kdissect.rules.judging.unmarked_rows`): exchanges that no rule is shown, and of which no
-//! machine of the histories tells anything, never become objects.
+//! The judge over blocks (`kdissect.rules.judging.unmarked_rows`): exchanges that no rule needs,
+//! and about which the histories' machines have no facts, never become objects.
 
 mod batches;
 mod connections;

@@ -1,5 +1,5 @@
-//! Rows of which nothing is to be told, by guards of rules, facts of connections and what machines of the histories
-//! ask. A row of which anything is unusual is Python's, and nothing was changed by it.
+//! Rows without results, by guards of rules, facts of connections and the needs of the histories'
+//! machines. An unusual row is Python's, without any change by it.
 
 use std::sync::Arc;
 
@@ -26,9 +26,9 @@ use crate::transfers::stored_batches::StoredBatches;
 
 /// Kinds, and rules by kind and facts, that are remembered; Kafka has 368 kinds.
 const MOST: usize = 4096;
-/// Rows whose connections Python is asked about together.
+/// Number of rows whose connections are requested from Python together.
 const ASKED_TOGETHER: usize = 64;
-/// Connections that stay lent though they were silent for long: 3 KB each.
+/// Number of long-silent connections that stay native-owned: 3 KB each.
 const MOST_SILENT: usize = 1 << 12;
 /// acks of an idempotent producer.
 const ALL_IN_SYNC: i64 = -1;
@@ -43,8 +43,9 @@ type Doors =
     (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
 /// How both bodies are read as rows by partition.
 type RowsOf = (Py<PartitionRows>, Py<PartitionRows>);
-/// What machines of the histories ask of a kind: producers, whether transactions do, fetch sessions, whether an epoch of
-/// the metadata log is as it was; of members of groups the fields that name them; batches that were produced.
+/// Needs of the histories' machines about a kind: producers, transactions, fetch sessions, whether
+/// an epoch of the metadata log is unchanged, for members of groups the fields that name them, and
+/// produced batches.
 type AsksRow = (
     Option<Py<Sequences>>,
     bool,
@@ -92,13 +93,13 @@ impl From<PlanRow> for Plan {
     }
 }
 
-/// Connections that count nothing, those that are Python's, and those that are lent.
+/// Connections that count no exchanges, connections that are Python's, and native-owned ones.
 enum Known {
     IsPassed(bool),
     Lent(Box<Connection>),
 }
 
-/// What was read of a row, as far as its history wants it.
+/// Decoded parts of a row, as far as its history needs them.
 struct Reading<'a> {
     asked: Body<'a>,
     answered: Option<Body<'a>>,
@@ -125,7 +126,7 @@ pub struct UnmarkedRows {
     batches: Batches,
     plans: QuickMap<u32, Option<Arc<Plan>>>,
     codes: QuickMap<(u32, u32), Vec<Py<PyAny>>>,
-    /// Connections that stay lent behind a block, by the addresses of their infos.
+    /// Connections that stay native-owned after a block, by the addresses of their infos.
     lent: QuickMap<usize, Box<Connection>>,
     counted: Counted,
     /// Rows that passed.
@@ -134,10 +135,10 @@ pub struct UnmarkedRows {
 
 #[pymethods]
 impl UnmarkedRows {
-    /// `asked` are `lend`, `are_lent`, `take_back`, `plan_of`, `codes_of`, `pair_of` and `settle`, and what makes
-    /// exchanges at rest of numbers and of exchanges; `topics` those whose records have formats, and what tells them by
-    /// id; `contents` are as `content.rs` says; `multiplier` tells the bins of a
-    /// distribution.
+    /// `asked` are `lend`, `are_lent`, `take_back`, `plan_of`, `codes_of`, `pair_of` and `settle`,
+    /// and the constructors of exchanges at rest from numbers and from exchanges. `topics` are the
+    /// topics whose records have formats, and the function that recognizes them by id. `contents`
+    /// are as in `content.rs`. `multiplier` computes the bins of a distribution.
     #[new]
     fn new(asked: Doors, marks: Marks, topics: Topics, contents: Five, multiplier: f64) -> Self {
         let (lend, are_lent, take_back, plan_of, codes_of, pair_of, settle, of_numbers, of_exchange) = asked;
@@ -157,8 +158,8 @@ impl UnmarkedRows {
         }
     }
 
-    /// Pass rows of a block from one on; gives the first that is Python's, or how many there are, and how far turns
-    /// came. Connections stay lent behind it.
+    /// Pass rows of a block from one on, and return the number of the first row that is Python's,
+    /// or the block's length, and the current turn. Connections stay native-owned after it.
     fn take(
         &mut self,
         block: &Bound<'_, ExchangeBlock>,
@@ -188,8 +189,8 @@ impl UnmarkedRows {
         done.map(|_| (at, self.turns.turn, self.turns.spoke))
     }
 
-    /// Keep little of connections that spoke in no turn from `turn` on; gives the last turns of some, -1 of those that
-    /// are not lent.
+    /// Reduce connections without activity since turn `turn`, and return the last turns of some, -1
+    /// for connections that are not native-owned.
     fn rest(&mut self, infos: Vec<Bound<'_, PyAny>>, turn: i64, py: Python<'_>) -> PyResult<Vec<i64>> {
         let address = |info: &Bound<'_, PyAny>| info.as_ptr() as usize;
         let last =
@@ -208,7 +209,7 @@ impl UnmarkedRows {
         Ok(last)
     }
 
-    /// Python looks at a connection: give back what was lent.
+    /// Return a connection to Python, which reads it.
     fn give_back(&mut self, info: &Bound<'_, PyAny>) -> PyResult<()> {
         match self.lent.remove(&(info.as_ptr() as usize)) {
             Some(connection) => self.return_all(info.py(), [connection]),
@@ -229,7 +230,7 @@ impl UnmarkedRows {
 }
 
 impl UnmarkedRows {
-    /// Whether there is nothing to tell of a row; then it is counted.
+    /// Whether a row has no results. It is counted then.
     fn pass(
         &mut self,
         py: Python<'_>,
@@ -308,8 +309,8 @@ impl UnmarkedRows {
         Ok(true)
     }
 
-    /// How a row is looked at, and the marks of its bodies, which are canonical; None of one that is Python's, or of
-    /// whose bodies a rule speaks.
+    /// The plan of a row, and the marks of its bodies, which are canonical; None for a row that is
+    /// Python's, or whose bodies break a rule.
     fn unspoken(&mut self, py: Python<'_>, row: &Row) -> PyResult<Option<(Arc<Plan>, u64)>> {
         let (Some(plan), Some(latency)) = (self.plan(py, row)?, latency(row)) else { return Ok(None) };
         if is_answered_first(row) {
@@ -327,7 +328,7 @@ impl UnmarkedRows {
         Ok(())
     }
 
-    /// Have those of the next connections that are lent and stay so, which Python is asked about together.
+    /// Request from Python, together, which of the next connections become native-owned.
     fn have_lent(
         &mut self,
         py: Python<'_>,
@@ -414,7 +415,7 @@ impl UnmarkedRows {
         Ok(true)
     }
 
-    /// Whether machines of the histories tell nothing; what they learn is learned then.
+    /// Whether the histories' machines have no facts about it. They learn from it then.
     fn is_history(
         &self,
         py: Python<'_>,
@@ -452,8 +453,8 @@ impl UnmarkedRows {
         fetch(&mut sessions.bind(py).borrow_mut(), py, info, row, read)
     }
 
-    /// Whether the epochs that a Fetch names of the metadata log are those that its connection named last. The answer
-    /// names none: guards mark one that does.
+    /// Whether the epochs in a Fetch of the metadata log are equal to the last ones on its
+    /// connection. The answer names none: guards mark one that does.
     fn knows_epochs(
         &self,
         py: Python<'_>,
@@ -479,8 +480,8 @@ impl UnmarkedRows {
         }
     }
 
-    /// The block is over, for these connections: those with large exchanges are given back, for whose sake others are
-    /// let go in their order.
+    /// End the block for these connections: return the ones with large exchanges to Python, which
+    /// drops other large exchanges in their order.
     fn keep(
         &mut self,
         py: Python<'_>,
@@ -548,7 +549,7 @@ fn latency(row: &Row) -> Option<i64> {
     row.response.as_ref().map_or(Some(0), |response| response.span.first_time.checked_sub(sent))
 }
 
-/// What is to be known of partitions; Some(None) where nothing is, None where a body is Python's.
+/// Needed facts about partitions; Some(None) without any, None if a body is Python's.
 fn read<'a>(py: Python<'a>, plan: &Plan, row: &'a Row) -> Option<Option<Reading<'a>>> {
     let Some((ask, answer)) = &plan.rows else { return Some(None) };
     let asked = row.request.content.partitions(py, ask.get())?;
@@ -569,8 +570,8 @@ fn read<'a>(py: Python<'a>, plan: &Plan, row: &'a Row) -> Option<Option<Reading<
     Some(Some(Reading { asked, answered, batches }))
 }
 
-/// The batch with a producer id, with its topic and partition, that a Produce has alone and that was taken, or not
-/// answered; Some(None) where no batch has an id. None for what producers are fed.
+/// A Produce's only batch with a producer id, with its topic and partition, if it was accepted or
+/// not answered; Some(None) without a batch with an id. None for what producers are fed.
 fn produced<'a, 'r>(read: &'r Reading<'a>) -> Option<Option<(&'r Topic<'a>, i64, &'r Batch)>> {
     if read.batches.iter().all(|(_, batch)| batch.producer_id == NONE) {
         return Some(None);

@@ -1,5 +1,5 @@
-//! What is asked of Python, by callables that `kdissect.engine.records.compiled_records` gives: about exchanges, names
-//! and batches, nearly all of it once a row group.
+//! Callbacks to Python, from `kdissect.engine.records.compiled_records`: about exchanges, names and
+//! batches, nearly all of them once a row group.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -14,7 +14,8 @@ use crate::engine::shared::Engine;
 
 use super::program::RecordsFields;
 
-/// An exchange: connection, ordinal, client id; request and response, and where their bodies begin.
+/// An exchange: connection, ordinal, client id, request and response, and the starts of their
+/// bodies.
 type ExchangeRow<'py> =
     (Bound<'py, PyAny>, i64, Bound<'py, PyAny>, Bound<'py, PyAny>, usize, Bound<'py, PyAny>, usize);
 
@@ -49,7 +50,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// That of a row of a block, kept beyond it; `content` is its request or response.
+    /// The frame of a row in a block, stored beyond it; `content` is its request or response.
     pub fn of_row(
         py: Python<'_>,
         block: &ExchangeBlock,
@@ -95,14 +96,14 @@ pub struct Texts {
 
 /// Callables, as `_native.pyi` types them.
 pub struct Asked {
-    /// Of an exchange: its kind, what it is made of; of a frame; of a connection.
+    /// For an exchange its kind and its fields, then the fields of a frame, and of a connection.
     pub exchanges: (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>),
     /// The way of a kind, the name of a topic id, that of a file, what is to be done with a topic's records.
     pub names: (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>),
 }
 
 impl Asked {
-    /// API and version; None where they are not known.
+    /// API and version; None if they are unknown.
     pub fn kind(&self, exchange: &Bound<'_, PyAny>) -> PyResult<Option<(i16, i16)>> {
         Ok(self.exchanges.0.bind(exchange.py()).call1((exchange,))?.extract().ok())
     }
@@ -153,7 +154,7 @@ impl Asked {
         Ok(Some(Way { is_response, direction: direction.to_str()?.into(), steps, answer }))
     }
 
-    /// The name of a topic id in a frame; None where nobody knows it.
+    /// The name of a topic id in a frame; None if it is unknown.
     pub fn name(&self, py: Python<'_>, frame: &Frame, id: &[u8; 16]) -> PyResult<Option<Box<str>>> {
         let (exchange, frame) = frame.objects(py)?;
         let place = (exchange, frame, PyBytes::new(py, id));
@@ -167,7 +168,8 @@ impl Asked {
         Ok(utf8(&found))
     }
 
-    /// Whether records of a topic are asked for at all, and whether they are Kafka's own, which Python reads.
+    /// Whether records of a topic are wanted at all, and whether they are Kafka's own, which Python
+    /// reads.
     pub fn topic(&self, py: Python<'_>, topic: &str) -> PyResult<(bool, bool)> {
         self.names.3.bind(py).call1((topic,))?.extract()
     }

@@ -1,4 +1,4 @@
-//! Headers of batches of magic 2 (spec/001 "5.3.1 Record Batch"): `decoders.records.batches`.
+//! Headers of magic 2 batches (spec/001 "5.3.1 Record Batch"): `decoders.records.batches`.
 
 use std::ops::Range;
 
@@ -9,7 +9,8 @@ use crate::codecs::NAMES;
 pub const NONE: i64 = -1;
 const MAX_SEQUENCE: i64 = i32::MAX as i64;
 
-/// Where baseOffset, batchLength and all behind them stand, and bytes of the header: `batch_layout.HEADER_V2`.
+/// Offsets of baseOffset, batchLength and the fields after them, and bytes of the header:
+/// `batch_layout.HEADER_V2`.
 const LENGTH_AT: usize = 8;
 const OVERHEAD: usize = 12;
 const MAGIC_AT: usize = 16;
@@ -49,7 +50,7 @@ fn bytes<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {
     data.get(at..at.checked_add(N)?)?.try_into().ok()
 }
 
-/// The batches that fill a place in `data`, to their last byte; None where something else stands there.
+/// The batches that fill a place in `data`, to their last byte; None if the place has other bytes.
 pub fn batches(data: &[u8], place: Range<usize>) -> Option<Vec<Batch>> {
     let (mut at, mut found) = (place.start, Vec::new());
     while at < place.end {
@@ -120,7 +121,7 @@ impl Batch {
         (self.leader_epoch >= 0).then_some(self.leader_epoch.into())
     }
 
-    /// What its timestamps are.
+    /// Type of its timestamps.
     pub fn timestamp_type(&self) -> &'static str {
         if self.is_log_append_time() {
             "log_append_time"

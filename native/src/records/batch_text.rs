@@ -11,7 +11,7 @@ use crate::records::batch::{
 };
 use crate::records::record_text::records;
 
-/// What batches need of Python: codecs, limits, the names of Kafka's own topics.
+/// Python's parts for batches: codecs, limits, the names of Kafka's own topics.
 #[pyclass(frozen, module = "kdissect._native")]
 pub struct BatchText {
     inflate: Py<PyAny>,
@@ -22,7 +22,7 @@ pub struct BatchText {
 
 #[pymethods]
 impl BatchText {
-    /// `inflate(codec, bytes)` gives bytes, None for what is left to others.
+    /// `inflate(codec, bytes)` returns bytes, or None if Python must decompress them.
     #[new]
     fn new(inflate: Py<PyAny>, own_topics: Vec<Vec<u8>>, most_bytes: usize, most_records: i32) -> Self {
         BatchText { inflate, own_topics, most_bytes, most_records }
@@ -35,7 +35,8 @@ impl BatchText {
         self.own_topics.iter().any(|own| own == topic)
     }
 
-    /// Write the batches in `data` as a list; gives false, and leaves anything behind, where one is not canonical.
+    /// Write the batches in `data` as a list; returns false, with undefined output, if one is not
+    /// canonical.
     pub fn batches(&self, py: Python<'_>, out: &mut Vec<u8>, data: &[u8]) -> PyResult<bool> {
         let Some(found) = batches(data, 0..data.len()) else { return Ok(false) };
         out.push(b'[');
@@ -111,7 +112,7 @@ fn write_header(out: &mut Vec<u8>, batch: &Batch) {
     out.extend_from_slice(b",\"records\":");
 }
 
-/// Numbers, each behind its label.
+/// Numbers, each after its label.
 fn numbers(out: &mut Vec<u8>, all: &[(&str, i64)]) {
     for (label, value) in all {
         out.extend_from_slice(label.as_bytes());

@@ -1,11 +1,12 @@
-//! Many bytes for Python, written once: into a bytearray, which grows without being cleared before. Where nobody has the
-//! one before any more its memory is written anew: what the system gives has to be touched page by page.
+//! Many bytes for Python, written once: into a bytearray, which grows without being cleared before.
+//! If Python has released the previous bytearray, its memory is reused, because new memory from the
+//! system must be touched page by page.
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 
-/// Room that there is at first, if nothing is known of what comes.
+/// Initial capacity, if the size is unknown.
 const LEAST: usize = 1 << 16;
 
 #[derive(Default)]
@@ -13,7 +14,7 @@ pub struct Bulk {
     /// The bytearray, locked against other sizes, and the same as memory.
     room: Option<(Py<PyByteArray>, PyBuffer<u8>)>,
     used: usize,
-    /// How much there was last time, and the bytearray that was given for it.
+    /// The size of the last result, and its bytearray.
     before: usize,
     given: Option<Py<PyByteArray>>,
 }
@@ -58,7 +59,7 @@ impl Bulk {
         Ok(())
     }
 
-    /// What was pushed; there is nothing then.
+    /// Return the pushed bytes, and start empty.
     pub fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
         let used = std::mem::take(&mut self.used);
         self.before = used;

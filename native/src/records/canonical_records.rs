@@ -1,10 +1,12 @@
-//! A walk through records that tells whether they are canonical: `kdissect.decoders.records.canonical_batch`.
+//! A walk through records that decides whether they are canonical:
+//! `kdissect.decoders.records.canonical_batch`.
 
 use pyo3::prelude::*;
 
 use super::record_reader::{record, Header};
 
-/// `canonical_batch.read_latest`: the latest timestamp delta of the records in `data[at..end]`; None for others.
+/// `canonical_batch.read_latest`: the latest timestamp delta of the records in `data[at..end]`;
+/// None if they are not canonical.
 #[pyfunction]
 pub fn latest_delta(
     wanted: Option<i64>,

@@ -10,7 +10,7 @@ use pyo3::types::PyBytes;
 use crate::json_out::string;
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
-/// Characters that are asked for together.
+/// Number of characters in one request.
 const BLOCK: u32 = 256;
 
 #[derive(Clone, Copy, PartialEq)]

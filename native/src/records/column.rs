@@ -1,6 +1,6 @@
 //! Columns as Arrow has them (Arrow columnar format, "Physical Memory Layout"), little-endian, while rows come.
 //!
-//! What is taken of a column is copied once, and its memory kept for the rows that come next.
+//! The content of a column is copied once, and its memory reused for the next rows.
 
 use std::collections::HashMap;
 
@@ -11,11 +11,12 @@ use super::bulk::Bulk;
 use super::quick::QuickMap;
 use crate::wire::are_same;
 
-/// Rows whose memory is kept, some 100 bytes each: few groups (`held_records.rs`) have more.
+/// Maximum rows whose memory is reused, some 100 bytes each: few groups (`held_records.rs`) have
+/// more.
 const KEPT_ROWS: usize = 1 << 18;
 /// Places of texts that are remembered.
 const MOST_PLACES: usize = 1024;
-/// Bytes of short values whose memory is kept.
+/// Maximum bytes of short values whose memory is reused.
 const KEPT_BYTES: usize = 32 << 20;
 
 /// Bits, the lowest first. Those of a bitmap without zeros are not there.
@@ -65,7 +66,8 @@ impl Bits {
     }
 }
 
-/// The buffers of a column as Arrow has them; of texts that repeat those of the dictionary behind its own.
+/// The buffers of a column as Arrow has them. For repeated texts, the dictionary's buffers follow
+/// the column's own.
 pub type Buffers<'py> = Vec<Option<Bound<'py, PyAny>>>;
 
 fn bytes<'py>(py: Python<'py>, found: &[u8]) -> Bound<'py, PyAny> {
@@ -106,7 +108,7 @@ impl<const WIDTH: usize> Numbers<WIDTH> {
     }
 }
 
-/// Booleans, none of them null.
+/// Booleans without null.
 #[derive(Default)]
 pub struct Flags(Bits);
 
@@ -182,7 +184,7 @@ impl Repeated {
         self.last = 0;
     }
 
-    /// Validity and numbers; ends and bytes of the dictionary.
+    /// Validity and numbers, then ends and bytes of the dictionary.
     pub fn take<'py>(&mut self, py: Python<'py>) -> Buffers<'py> {
         let mut texts = Blobs::default();
         self.texts.iter().for_each(|text| texts.push(Some(text)));
@@ -193,7 +195,7 @@ impl Repeated {
     }
 }
 
-/// Texts that repeat, of which each row is given its own: who writes them loads nothing that takes them apart.
+/// Repeated texts, with a copy in each row: the writer of the column then needs no dictionary.
 #[derive(Default)]
 pub struct Spelled(Repeated);
 

@@ -27,19 +27,20 @@ impl Content {
 
 /// Decompresses the batches of one field after the other.
 pub struct Contents {
-    /// `() -> ((most, free, ratio), (bytes, records))`: what `compression.codec` tells of growth.
+    /// `() -> ((most, free, ratio), (bytes, records))`: the limits on growth in
+    /// `compression.codec`.
     limits: Py<PyAny>,
     bounds: Growth,
     usual: Usual,
     gzip: Gzip,
     lz4: Library,
     zstd: Library,
-    /// `(codec, bytes, most) -> bytes or None`, for what is not given to a library here.
+    /// `(codec, bytes, most) -> bytes or None`, for data that the libraries here do not decompress.
     decompress: Py<PyAny>,
 }
 
 impl Contents {
-    /// `gzip` is as in `codecs/gzip.rs`, `libraries` are those of lz4 and zstd.
+    /// `gzip` is as in `codecs/gzip.rs`, `libraries` are lz4's and zstd's.
     pub fn new(limits: Py<PyAny>, gzip: Py<PyAny>, libraries: [Py<PyAny>; 2], decompress: Py<PyAny>) -> Self {
         let [lz4, zstd] = libraries.map(Library::new);
         Contents {
@@ -53,7 +54,7 @@ impl Contents {
         }
     }
 
-    /// Look which limits hold: they may be set anew between groups.
+    /// Read the current limits, which may change between groups.
     pub fn look(&mut self, py: Python<'_>) -> PyResult<()> {
         let ((most, free, ratio), (bytes, records)) = self.limits.call0(py)?.extract(py)?;
         self.bounds = Growth { most, free, ratio };
@@ -67,7 +68,8 @@ impl Contents {
         batch.codec() != NONE && usize::try_from(batch.count).is_ok_and(|count| count > most)
     }
 
-    /// The records of a batch; None where they are not what the codec writes, or more than is usual.
+    /// The records of a batch; None if they are not valid output of the codec, or larger than
+    /// usual.
     pub fn of(&mut self, py: Python<'_>, frame: &[u8], batch: &Batch) -> PyResult<Option<Content>> {
         let place = batch.start + HEADER..batch.end;
         let data = frame.get(place.clone()).unwrap_or_default();

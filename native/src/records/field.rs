@@ -9,20 +9,21 @@ use super::content::{Content, Contents};
 use super::record_reader::{Record, Records};
 use crate::codecs::NAMES;
 
-/// What a field may decompress to; more is read record by record, streaming.
+/// Maximum decompressed size of a field. Larger ones are read record by record, streaming.
 pub const GROUP_OUTPUT: usize = 48 << 20;
-/// Of more records a field is read the other way too: they are held here with 100 bytes each.
+/// Maximum number of records, which take 100 bytes each here. A field with more is streamed, too.
 pub const MOST_RECORDS: i64 = 1 << 20;
 
 /// The batches of a field, decoded.
 pub struct Field {
-    /// `(data, start, end, may_be_cut) -> bool`: whether what stands behind the batches is no fault.
+    /// `(data, start, end, may_be_cut) -> bool`: whether the bytes after the batches are not a
+    /// fault.
     rest_fits: Py<PyAny>,
     pub contents: Contents,
     pub batches: Vec<Batch>,
     /// Where their records stand.
     places: Vec<Content>,
-    /// Of at least as many batches: the memory of others before is used again.
+    /// For at least that number of batches: it reuses the memory of earlier batches.
     records: Vec<Records>,
 }
 

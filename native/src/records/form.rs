@@ -1,4 +1,4 @@
-//! Keys and values in the form that is asked for: `kdissect.engine.records.record_rows._text_of`.
+//! Keys and values in the chosen form: `kdissect.engine.records.record_rows._text_of`.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::PyResult;
@@ -49,7 +49,7 @@ fn hex(byte: u8, room: &mut Vec<u8>) {
     room.extend([HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
 }
 
-/// What `bytes.decode("utf-8", "backslashreplace")` gives.
+/// Result of `bytes.decode("utf-8", "backslashreplace")`.
 fn escaped(bytes: &[u8], room: &mut Vec<u8>) {
     room.clear();
     for chunk in bytes.utf8_chunks() {

@@ -21,13 +21,14 @@ use crate::bodies::partition_rows::Body;
 use crate::bodies::visitor::Program;
 use crate::engine::exchange_block::ExchangeBlock;
 
-/// Bytes of frames and number of fields after which there is enough: memory stays flat. Fields are small objects:
-/// of empty ones there may be many before the bytes are enough. Columns are the better the longer they are.
+/// Bytes in frames and number of fields after which there are enough: memory stays flat. Fields are
+/// small objects: there may be many empty ones before the bytes are enough. Columns are the better
+/// the longer they are.
 const COLUMNS_GROUP: (usize, usize) = (8 << 20, 20_000);
 const LINES_GROUP: (usize, usize) = (1 << 20, 2_500);
-/// Offsets behind a larger one may not have room in 64 bits: Python reads them.
+/// Offsets after a larger one may not fit into 64 bits: Python reads them.
 const MOST_BASE: i64 = i64::MAX / 2;
-/// What `take` answers: nothing to do, `decode` should be called, Python has to look for the fields itself.
+/// Results of `take`: no action, `decode` should be called, or Python must find the fields itself.
 const TAKEN: u8 = 0;
 const ENOUGH: u8 = 1;
 const LOOK: u8 = 2;
@@ -38,12 +39,12 @@ enum Writer {
     Lines(Py<RecordLines>),
 }
 
-/// The fields of one frame: the next `count` ones.
+/// The next `count` fields of one frame.
 struct Held {
     frame: Frame,
     kind: (i16, i16),
     count: usize,
-    /// What Python gets where it is to read them; else they are told by their place.
+    /// Python's object, if Python reads the fields. Otherwise their place identifies them.
     given: Option<Py<PyAny>>,
 }
 
@@ -113,8 +114,8 @@ impl HeldRecords {
         Ok(if count > 0 && self.hold(held, size) { ENOUGH } else { TAKEN })
     }
 
-    /// Hold the records fields of the exchanges of a block, from one on. Gives the next one and TAKEN or ENOUGH; LOOK where
-    /// that one is Python's. Raises what `choice` does.
+    /// Buffer the records fields of a block's exchanges, from one on. Return the number of the next
+    /// one and TAKEN or ENOUGH, or LOOK if that one is Python's. Raises what `choice` does.
     fn take_block(
         &mut self,
         block: &Bound<'_, ExchangeBlock>,
@@ -138,8 +139,9 @@ impl HeldRecords {
         Ok((rows.max(start), TAKEN))
     }
 
-    /// Hold one field that Python found in an exchange, and gets back where it has to read it; whether there is
-    /// enough. `base` is the offset that a broker assigned to records of a request.
+    /// Buffer one field that Python found in an exchange, and that is returned if Python must read
+    /// it. Returns whether there are enough. `base` is the offset that a broker assigned to records
+    /// of a request.
     fn add(
         &mut self,
         records: Py<PyAny>,
@@ -161,8 +163,8 @@ impl HeldRecords {
         Ok(self.hold(Held { frame, kind, count: 1, given: Some(records) }, size))
     }
 
-    /// Decode what is held, up to a field that Python has to read (what `place` tells of it), or until rows
-    /// are to be taken (True), or to the end (None).
+    /// Decode the buffered fields, up to a field that Python must read (the result of `place`), or
+    /// until rows must be taken (True), or to the end (None).
     fn decode<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.field.contents.look(py)?;
         let held = std::mem::take(&mut self.held);
@@ -191,7 +193,7 @@ impl HeldRecords {
 }
 
 impl HeldRecords {
-    /// `take` of a row of a block.
+    /// `take` for a row of a block.
     fn take_row(&mut self, block: &Bound<'_, ExchangeBlock>, at: usize) -> PyResult<u8> {
         let py = block.py();
         let block = block.borrow();
@@ -235,7 +237,7 @@ impl HeldRecords {
         Ok(())
     }
 
-    /// Hold fields whose records take `size` bytes; whether there is enough.
+    /// Buffer fields whose records take `size` bytes, and return whether there are enough.
     fn hold(&mut self, held: Held, size: usize) -> bool {
         self.bytes += size;
         self.held.push(held);
@@ -271,7 +273,7 @@ impl HeldRecords {
         Ok(None)
     }
 
-    /// The rows of a field, if it fits the fast path; whether there is nothing left to do.
+    /// Write the rows of a field, if it fits the fast path, and return whether it is done.
     fn read(
         &mut self,
         py: Python<'_>,
@@ -337,7 +339,8 @@ fn assign(fields: &mut [RecordsField], data: &[u8], response: Option<Option<Body
     Some(())
 }
 
-/// Add the records fields of a body; gives how many there are, None and adds none where Python has to look.
+/// Add the records fields of a body, and return their number, or None, without adding any, if
+/// Python must find them.
 fn find(steps: &Program, data: &[u8], offset: usize, found: &mut Vec<RecordsField>) -> Option<usize> {
     let before = found.len();
     if run(steps, data, offset, found).is_none() {

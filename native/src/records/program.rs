@@ -8,7 +8,7 @@ use pyo3::types::PyString;
 use crate::bodies::plan::{Field, Kind, Role};
 use crate::bodies::visitor::{Look, Program, What};
 
-/// The name of a topic: in the frame, told by Python, or not on the wire.
+/// The name of a topic: in the frame, from Python, or not on the wire.
 #[derive(Clone, Default)]
 pub enum Topic {
     #[default]
@@ -28,7 +28,7 @@ pub struct RecordsField {
     pub base: Base,
 }
 
-/// The offset in the log of the first record of a field.
+/// The log offset of a field's first record.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub enum Base {
     /// The records have their offsets in the log.
@@ -61,7 +61,7 @@ impl RecordsField {
     }
 }
 
-/// What was read last tells whose the records are that come next.
+/// The values read last identify the owner of the next records.
 pub struct RecordsFields<'a> {
     now: RecordsField,
     found: &'a mut Vec<RecordsField>,

@@ -1,5 +1,5 @@
-//! Maps by keys that need no protection against chosen ones: places in memory, numbers of APIs and files, and what else
-//! is few in one table.
+//! Maps by keys that need no protection against chosen ones: addresses in memory, numbers of APIs
+//! and files, and other keys of which a table has few.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -19,7 +19,8 @@ impl Quick {
 }
 
 impl Hasher for Quick {
-    /// Low bits count, and those of a product hang on low bits alone, which places in memory have in common.
+    /// Low bits count, and a product's low bits depend only on low bits, which addresses in memory
+    /// have in common.
     fn finish(&self) -> u64 {
         self.0 ^ self.0 >> 32
     }

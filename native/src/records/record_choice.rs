@@ -1,4 +1,5 @@
-//! Which exchanges of a block are asked for their records: all of them, or those that a test takes.
+//! Decides which exchanges of a block have wanted records: all of them, or the exchanges that a
+//! test takes.
 
 use std::collections::hash_map::Entry;
 
@@ -8,7 +9,7 @@ use super::quick::QuickMap;
 use crate::engine::by_kind::ByKind;
 use crate::engine::exchange_block::ExchangeBlock;
 
-/// What becomes of an exchange.
+/// Decision about an exchange.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Chosen {
     Taken,
@@ -28,8 +29,8 @@ pub struct RecordChoice {
 
 #[pymethods]
 impl RecordChoice {
-    /// `is_watched(api_key)` says whether Python looks at the exchanges of an API, `takes(exchange)` whether one is taken:
-    /// None where all are.
+    /// `is_watched(api_key)` returns whether Python reads the exchanges of an API,
+    /// `takes(exchange)` whether one is taken: None if all are.
     #[new]
     fn new(is_watched: Py<PyAny>, takes: Option<Py<PyAny>>) -> Self {
         RecordChoice { is_watched, watched: QuickMap::default(), takes, known: ByKind::default() }
@@ -42,7 +43,7 @@ impl RecordChoice {
 }
 
 impl RecordChoice {
-    /// What becomes of a row. Raises what `takes` does.
+    /// Decision about a row. Raises what `takes` does.
     pub fn of(&mut self, block: &Bound<'_, ExchangeBlock>, at: usize) -> PyResult<Chosen> {
         let py = block.py();
         {

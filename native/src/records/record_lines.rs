@@ -1,5 +1,5 @@
-//! Rows of records as lines of TSV, CSV or JSON: what `kdissect.engine.records.record_rows` tells of records, as
-//! `kdissect.cli.formats` writes it.
+//! Rows of records as lines of TSV, CSV or JSON: the values from
+//! `kdissect.engine.records.record_rows`, in the formats of `kdissect.cli.formats`.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -14,13 +14,13 @@ use super::rows::Rows;
 use crate::decimal::{put, put_nanos};
 use crate::json_out::{self, string, uuid_text};
 
-/// Bytes of lines that are held.
+/// Maximum bytes of buffered lines.
 const MOST_BYTES: usize = 4 << 20;
 const SECOND_NS: i64 = 1_000_000_000;
 const SECOND_MS: i64 = 1000;
 const MS_NS: i64 = 1_000_000;
 
-/// What a column has: the same in all rows of a batch, or of each record.
+/// Content of a column: equal in all rows of a batch, or different for each record.
 #[derive(Clone, Copy)]
 enum Column {
     Fixed(Fixed),
@@ -53,7 +53,7 @@ enum Fixed {
     Magic,
     LeaderEpoch,
     CrcOk,
-    /// What only rows of Python have.
+    /// Columns that only rows from Python have.
     Null,
 }
 
@@ -139,14 +139,14 @@ type Second = (i64, Box<str>);
 /// Lines, while rows come.
 #[pyclass(module = "kdissect._native")]
 pub struct RecordLines {
-    /// Each with what stands before its cell.
+    /// Each with the text before its cell.
     columns: Vec<(Box<[u8]>, Column)>,
     end: &'static [u8],
-    /// Numbers the rows, also those that others write between.
+    /// Numbers the rows, including rows that Python writes in between.
     #[pyo3(get, set)]
     count: u64,
     out: Vec<u8>,
-    /// What the lines of a batch share, cut where a cell of a record belongs.
+    /// The common part of a batch's lines, with cuts at the cells of a record.
     fixed: Vec<u8>,
     cuts: Vec<usize>,
     writer: Writer,
@@ -202,7 +202,7 @@ impl RecordLines {
         })
     }
 
-    /// The lines, which then are not held any longer.
+    /// The buffered lines, which are removed from the buffer.
     fn take<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let lines = PyBytes::new(py, &self.out);
         self.out.clear();
@@ -211,7 +211,7 @@ impl RecordLines {
     }
 }
 
-/// What stands before a cell.
+/// Text before a cell.
 fn before(style: Style, at: usize, name: &str) -> Box<[u8]> {
     let mut out = Vec::new();
     match (style, at) {
@@ -268,7 +268,7 @@ impl Rows for RecordLines {
 }
 
 impl RecordLines {
-    /// What the lines of a batch share.
+    /// Common part of a batch's lines.
     fn share(&mut self, py: Python<'_>, shared: &Shared<'_>, index: u32, batch: &Batch) -> PyResult<()> {
         self.fixed.clear();
         self.cuts.clear();

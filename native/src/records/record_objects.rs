@@ -1,4 +1,5 @@
-//! The records of a batch as tuples of Python: those that `kdissect.decoders.records.records_v2` gives.
+//! The records of a batch as tuples of Python, equal to the result of
+//! `kdissect.decoders.records.records_v2`.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};

@@ -1,11 +1,12 @@
-//! The records of a batch of magic 2 (spec/001 "5.3.2 Record"): `decoders.records.records_v2`, for those that fit.
+//! The records of a magic 2 batch (spec/001 "5.3.2 Record"): `decoders.records.records_v2`, for
+//! records that fit.
 
 use crate::wire::Wire;
 
-/// A record with more headers is left to Python, which holds none of them twice.
+/// A record with more headers is left to Python, which does not store them twice.
 const MAX_HEADERS: usize = 64;
 
-/// Bytes of what was read, or null: from a place, up to another.
+/// Bytes in the data, or null: from a position, up to another one.
 pub type Place = Option<(usize, usize)>;
 
 /// Key and value.
@@ -57,7 +58,7 @@ pub fn bytes(data: &[u8], place: Place) -> Option<&[u8]> {
     place.and_then(|(start, end)| data.get(start..end))
 }
 
-/// Records one behind the other, and the headers of all of them.
+/// Records one after the other, and all their headers.
 #[derive(Default)]
 pub struct Records {
     pub records: Vec<Record>,
@@ -70,8 +71,8 @@ impl Records {
         self.headers.clear();
     }
 
-    /// Read the records that fill `data`, as many as a batch says, names of headers UTF-8; None where they do
-    /// not.
+    /// Read the records that fill `data`, with the batch's count, and UTF-8 names of headers; None
+    /// if they do not fit.
     pub fn read(&mut self, data: &[u8], count: i32) -> Option<()> {
         let before = self.records.len();
         let mut at = 0;

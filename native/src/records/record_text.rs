@@ -1,10 +1,11 @@
-//! The records of a batch as JSON: those of `kdissect.engine.records.nested_records`.
+//! The records of a batch as JSON, as in `kdissect.engine.records.nested_records`.
 
 use super::batch::Batch;
 use super::record_reader::{bytes, record, Header, Record};
 use crate::json_out::{number, text};
 
-/// Write the records in `data` as a list; None where they do not fit, or are not as many as the batch says.
+/// Write the records in `data` as a list; None if they do not fit, or their number differs from the
+/// batch's count.
 pub fn records(out: &mut Vec<u8>, data: &[u8], batch: &Batch) -> Option<()> {
     let (mut at, mut count) = (0, 0);
     let mut headers = Vec::new();
@@ -40,7 +41,7 @@ fn write(out: &mut Vec<u8>, data: &[u8], record: &Record, headers: &[Header], ba
     Some(())
 }
 
-/// The bytes of a key or a value, null where there are none.
+/// The bytes of a key or a value, or null.
 fn nullable(out: &mut Vec<u8>, found: Option<&[u8]>) {
     match found {
         None => out.extend_from_slice(b"null"),

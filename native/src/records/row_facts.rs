@@ -1,4 +1,4 @@
-//! What rows share, known for the length of a row group: connections, files, topics.
+//! Common values of rows, cached for a row group: connections, files, topics.
 
 use std::collections::hash_map::Entry;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use super::program::{Base, RecordsField, Topic};
 use super::quick::QuickMap;
 use crate::places::{FILE_SHIFT, NUMBER_MASK};
 
-/// What all records of a field share.
+/// Common values of all records in a field.
 pub struct Shared<'a> {
     pub connection: &'a Texts,
     pub ordinal: i64,
@@ -24,12 +24,12 @@ pub struct Shared<'a> {
     pub topic: Option<&'a str>,
     pub topic_id: Option<[u8; 16]>,
     pub partition: Option<i32>,
-    /// The offset in the log of the first record of the next batch.
+    /// The log offset of the next batch's first record.
     pub base: Base,
 }
 
 impl Shared<'_> {
-    /// The offset in the log of a record whose bytes have another one; None if nobody knows it.
+    /// The log offset of a record whose bytes have another one; None if it is unknown.
     pub fn log_offset(&self, batch: &Batch, raw: Option<i64>) -> Option<i64> {
         match self.base {
             Base::InRecords => raw,
@@ -39,11 +39,11 @@ impl Shared<'_> {
     }
 }
 
-/// What is to be done with the records of a field.
+/// Use of a field's records.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Use {
     Read,
-    /// Nobody asked for them.
+    /// They are not wanted.
     Skip,
     /// Python reads them.
     Leave,
@@ -51,12 +51,12 @@ pub enum Use {
 
 #[derive(Default)]
 pub struct Known {
-    /// By the place of the object, which is kept alive.
+    /// By the address of the object, which stays alive.
     connections: QuickMap<usize, (Py<PyAny>, Option<Texts>)>,
     files: QuickMap<i64, Option<Box<str>>>,
     names: HashMap<(usize, [u8; 16]), Option<Box<str>>>,
     topics: HashMap<Box<str>, Use>,
-    /// The topic that was asked for last, if its records are read here.
+    /// The topic that was requested last, if its records are read here.
     last: String,
 }
 
@@ -123,7 +123,7 @@ impl Known {
         }
     }
 
-    /// What the records of a field share, once that is known; None where a text has no bytes.
+    /// Common values of a field's records, once they are cached; None if a text has no bytes.
     pub fn shared<'a>(
         &'a self,
         py: Python<'a>,

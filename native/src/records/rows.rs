@@ -1,4 +1,4 @@
-//! Rows of records: what is told to who writes them, as columns or as lines.
+//! Rows of records for writers, as columns or as lines.
 
 use pyo3::prelude::*;
 
@@ -6,12 +6,12 @@ use super::batch::Batch;
 use super::record_reader::Records;
 use super::row_facts::Shared;
 
-/// What rows are written to.
+/// Writer of rows.
 pub trait Rows {
-    /// A field begins, with so many records.
+    /// A field begins, with this number of records.
     fn field(&mut self, shared: &Shared<'_>, count: u32);
 
-    /// The records of a batch and its number in its field; their places are in `data`.
+    /// The records of a batch and its number in its field, with their places in `data`.
     fn batch(
         &mut self,
         py: Python<'_>,
@@ -21,6 +21,6 @@ pub trait Rows {
         data: &[u8],
     ) -> PyResult<()>;
 
-    /// Whether those that are held are to be taken.
+    /// Whether the buffered rows should be taken.
     fn is_full(&self) -> bool;
 }

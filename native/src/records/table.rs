@@ -1,4 +1,5 @@
-//! Rows of records as columns: what `kdissect.engine.records.record_rows` tells of records, in Arrow's buffers.
+//! Rows of records as columns: the values from `kdissect.engine.records.record_rows`, in Arrow's
+//! buffers.
 
 use pyo3::prelude::*;
 
@@ -16,7 +17,7 @@ use crate::json_out::uuid_text;
 #[derive(Default)]
 pub struct RecordColumns {
     rows: usize,
-    // What exchange, frame and field decide.
+    // Values from exchange, frame and field.
     connection: Repeated,
     exchange: Numbers<8>,
     direction: Repeated,
@@ -31,7 +32,7 @@ pub struct RecordColumns {
     topic: Repeated,
     topic_id: Repeated,
     partition: Numbers<4>,
-    // What the batch decides.
+    // Values from the batch.
     batch: Numbers<4>,
     timestamp_type: Repeated,
     producer_id: Numbers<8>,
@@ -76,13 +77,14 @@ impl RecordColumns {
         Ok(RecordColumns { key_form, value_form, ..RecordColumns::default() })
     }
 
-    /// Rows that were not taken.
+    /// Rows in the buffer.
     #[getter]
     fn rows(&self) -> usize {
         self.rows
     }
 
-    /// All columns but those that others are made of, number of rows and of headers; there are none then.
+    /// All columns except those that Python derives from them, and the numbers of rows and headers.
+    /// The buffer is then empty.
     fn take<'py>(&mut self, py: Python<'py>) -> PyResult<(Vec<Named<'py>>, usize, usize)> {
         let columns = vec![
             ("connection", self.connection.take(py)),

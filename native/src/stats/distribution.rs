@@ -51,7 +51,7 @@ impl Distribution {
         }
     }
 
-    /// How many bins are held.
+    /// Number of bins.
     pub fn width(&self) -> usize {
         self.bins.len()
     }
@@ -71,7 +71,7 @@ impl Distribution {
         }
     }
 
-    /// What was counted, which begins anew; None without values.
+    /// The counts, which start again; None without values.
     pub fn take(&mut self) -> Option<DistributionRow> {
         let Distribution { count, zeros, sum, low, high, first, bins } = std::mem::take(self);
         let held = (first..).zip(bins).filter(|(_, count)| *count > 0).collect();

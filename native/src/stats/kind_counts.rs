@@ -15,7 +15,8 @@ struct Count {
     touched: u64,
 }
 
-/// Counts exchanges of blocks by a number that those of one connection, API, version and client id share.
+/// Counts exchanges of blocks by a number that is common to one connection, API, version and client
+/// id.
 #[pyclass(module = "kdissect._native")]
 pub struct KindCounts {
     number_of: Py<PyAny>,
@@ -26,14 +27,15 @@ pub struct KindCounts {
 
 #[pymethods]
 impl KindCounts {
-    /// `number_of(connection, api_key, version, client_id)` is asked about the first of them; what is below 0 is asked
-    /// anew each time.
+    /// `number_of(connection, api_key, version, client_id)` is called for the first of them. A
+    /// result below 0 is requested again each time.
     #[new]
     fn new(number_of: Py<PyAny>) -> Self {
         KindCounts { number_of, known: ByKind::default(), counts: Mixed::default(), touches: 0 }
     }
 
-    /// Count the exchanges of a block, from one on; gives the first that is Python's, or how many there are.
+    /// Count the exchanges of a block, from one on, and return the number of the first one that is
+    /// Python's, or the block's length.
     fn count(&mut self, py: Python<'_>, block: &ExchangeBlock, start: usize) -> PyResult<usize> {
         let mut at = start;
         while let Some(of) = block.row(at) {
@@ -64,19 +66,20 @@ impl KindCounts {
         Ok(at)
     }
 
-    /// The numbers with how many exchanges they have, that which was touched last at the end; counting begins anew.
+    /// The numbers with their counts of exchanges, the one touched last at the end. Counting starts
+    /// again.
     fn take(&mut self) -> Vec<(i64, u64)> {
         let mut counts: Vec<_> = self.counts.drain().collect();
         counts.sort_unstable_by_key(|(_, count)| count.touched);
         counts.into_iter().map(|(number, count)| (number, count.exchanges)).collect()
     }
 
-    /// What was said of a connection holds no longer, or it is over.
+    /// Forget the numbers of a connection, because they changed or it is over.
     fn forget(&mut self, info: &Bound<'_, PyAny>) {
         self.known.close(info);
     }
 
-    /// What was said of all connections holds no longer.
+    /// Forget the numbers of all connections.
     fn forget_all(&mut self) {
         self.known = ByKind::default();
     }

@@ -13,10 +13,10 @@ const MS: i64 = 1_000_000;
 const GRACE_NS: i64 = 5 * MS;
 const EARLY: i128 = 10;
 const READ_COMMITTED: i64 = 1; // KIP-98
-/// Error codes of an answer that are told apart; one with more of them is Python's.
+/// Maximum number of different error codes in a response. A response with more is Python's.
 const MOST_ERRORS: usize = 64;
 
-/// What is read of any answer.
+/// Fields of any response.
 const ERROR: usize = 0;
 const THROTTLE: usize = 1;
 /// Facts of a Fetch, of its answer, and numbers of partitions (`fetches`).
@@ -28,7 +28,7 @@ const TOP_ERROR: usize = 2;
 const HIGH_WATERMARK: usize = 1;
 const STABLE_OFFSET: usize = 2;
 
-/// Nanoseconds; as `ResponseTime`.
+/// Nanoseconds, as in `ResponseTime`.
 pub struct Times {
     pub latency: i64,
     pub broker: Option<i64>,
@@ -87,7 +87,7 @@ enum Bodies {
     Unknown,
 }
 
-/// What is found in an answer.
+/// Findings in a response.
 #[derive(Default)]
 pub struct Found {
     /// Each once, in the order of the body.
@@ -184,8 +184,9 @@ impl<'a> Body<'a> {
 }
 
 impl Room {
-    /// The times of an exchange, whose errors are in `answer` then; learns high watermarks. None, and nothing is
-    /// learned, where a body does not fit. `in_line` is how long the request waited for the response before.
+    /// The times of an exchange, whose errors are in `answer` then. Records high watermarks. None,
+    /// without recording any, if a body does not fit. `in_line` is how long the request waited for
+    /// the response before.
     pub fn times(
         &mut self,
         reading: &Reading,

@@ -1,8 +1,8 @@
 //! `kdissect.stats.traffic.Traffic`: exchanges of blocks counted by group, as far as their bodies fit.
 //!
-//! What comes for the first time (a group, a state or an error in it) is met by Python in its order; what comes again
-//! is counted here, and handed over by `take`. `kdissect.metrics.meter` counts so, too: its times are in buckets, and
-//! it has the bytes of records by topic.
+//! A new key (a group, or a state or an error in it) goes to Python in its order. A known key is
+//! counted here, and handed over by `take`. `kdissect.metrics.meter` counts so, too: its times are
+//! in buckets, and it has the bytes of records by topic.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -27,14 +27,15 @@ use crate::transfers::block::may_tell_names;
 
 /// The size in front of a frame, as `traffic.PREFIX_BYTES`.
 const PREFIX: u64 = 4;
-/// Groups, or kinds, that are remembered; more begin anew.
+/// Maximum number of remembered groups, or kinds. Beyond it the table starts again.
 const MOST: usize = 4096;
 const WIDER: i64 = 10;
 const DAY_NS: i64 = 86_400_000_000_000;
 
-/// Of a kind: whether a client waits for a throttle time, the layout of responses, for Fetch that of requests; what
-/// reads the topics of both bodies, where they are wanted, or groups of the request; whether records are in responses,
-/// and how they are read, where their bytes are wanted; whether it is the groups that are wanted.
+/// Of a kind: whether a client waits for a throttle time, the layout of responses, and for Fetch of
+/// requests. Then the readers of topics in both bodies, if topics are wanted, or of groups in the
+/// request, whether records are in responses, the reader of records, if their bytes are wanted, and
+/// whether groups are wanted.
 type KindRow<'py> = (
     bool,
     PyRef<'py, Layout>,
@@ -55,7 +56,8 @@ struct OfKind {
     names_groups: bool,
 }
 
-/// The bins that times are counted in: those of the sketch with its multiplier, or those up to each of some bounds.
+/// The bins in which times are counted: the sketch's bins with its multiplier, or bins up to each
+/// of some bounds.
 #[derive(FromPyObject)]
 enum Bins {
     Sketch(f64),
@@ -78,23 +80,23 @@ struct By(bool, bool, bool, bool, bool, bool, bool);
 /// Numbers of both summaries, which stand for topics, and for groups that the request names.
 type Topics = (u64, u64);
 
-/// Kind, client id, state, connection's place, errors (None for none: `wire::are_same`), day and topics of a group, as
-/// far as those tell groups apart.
+/// Kind, client id, state, connection's place, errors (None for none: `wire::are_same`), day and
+/// topics of a group, as far as they distinguish groups.
 type Group = (u32, usize, u8, u32, Option<Box<[i16]>>, i64, Topics);
 
-/// Where exchanges of a group count: numbers of tallies, and the topics whose bytes of records the first of these has,
-/// each by whether it is an id, and its bytes. None of a group that is Python's.
+/// Counters of a group's exchanges: numbers of tallies, and the topics whose record bytes the first
+/// of these has, each by whether it is an id, and its bytes. None for a group that is Python's.
 type OfGroup = Option<Arc<GroupRow>>;
 type GroupRow = (Vec<usize>, Vec<(bool, Vec<u8>)>);
 
-/// Instead of the number of a summary, without a response.
+/// Replaces the number of a summary, without a response.
 const NO_ANSWER: u64 = u64::MAX;
 
-/// Groups of one way to tell exchanges apart.
+/// Groups by one set of distinctions between exchanges.
 struct Grouping {
     by: By,
     groups: Mixed<Group, OfGroup>,
-    /// Client ids of groups, which are known by where they are.
+    /// Client ids of groups, identified by their addresses.
     client_ids: Vec<Py<PyAny>>,
 }
 
@@ -130,7 +132,7 @@ impl Grouping {
     }
 }
 
-/// What Python answers.
+/// Callbacks to Python.
 struct Asked {
     kind_of: Py<PyAny>,
     place_of: Py<PyAny>,
@@ -145,11 +147,11 @@ struct Asked {
 #[derive(Default)]
 struct Throttled {
     known: Mixed<(u64, usize), ()>,
-    /// Client ids of `known`, which are known by where they are.
+    /// Client ids of `known`, identified by their addresses.
     client_ids: Vec<Py<PyAny>>,
 }
 
-/// What one exchange adds to each of its tallies.
+/// Contribution of one exchange to each of its tallies.
 struct One<'a> {
     is_answered: bool,
     request_bytes: u64,
@@ -185,7 +187,7 @@ struct Tally {
     times_ns: Option<(i64, i64)>,
     latency: Distribution,
     broker: Distribution,
-    /// Of few: a row of each of many clients would have room for nothing.
+    /// Few tallies have one: with many clients, a row for each would waste memory.
     throttle: Option<Box<Distribution>>,
     wait: Option<Box<Distribution>>,
 }
@@ -241,7 +243,7 @@ impl Tally {
         }
     }
 
-    /// What was counted since the last time; None of nothing.
+    /// The counts since the last call; None without any.
     fn take(&mut self) -> Option<TallyRow> {
         let [silent, answered] = std::mem::take(&mut self.states);
         if silent + answered == 0 {
@@ -259,8 +261,8 @@ impl Tally {
     }
 }
 
-/// `kdissect.stats.times.series.Series`: exchanges, bytes of requests and of responses, and those with errors, by interval;
-/// response times where they are wanted.
+/// `kdissect.stats.times.series.Series`: exchanges, request bytes, response bytes, and exchanges
+/// with errors, by interval. Response times if they are wanted.
 struct Series {
     widths: Vec<i64>,
     most: usize,
@@ -320,15 +322,15 @@ pub struct TrafficCounter {
     kinds: Mixed<u32, Option<Arc<OfKind>>>,
     /// The number of each connection's capture set, and its place by grouping; None for one that does not count.
     places: ByLoan<Option<Place>>,
-    /// How often that changed from which groups are told.
+    /// How often the facts that determine groups changed.
     changes: i64,
     tallies: Vec<Tally>,
-    /// None where nobody asks for it.
+    /// None unless it is wanted.
     series: Option<Series>,
     /// Which exchanges `takes` takes.
     taken: ByKind,
     room: Room,
-    /// Of the exchange that is counted: its groups, and the tallies of all of them.
+    /// For the current exchange: its groups, and all their tallies.
     found: Vec<(Group, Option<OfGroup>)>,
     counted_in: Vec<usize>,
     throttled: Throttled,
@@ -336,16 +338,21 @@ pub struct TrafficCounter {
 
 #[pymethods]
 impl TrafficCounter {
-    /// Exchanges are told apart, each way by itself, `by` kind, client id, state, errors, day, topics and groups that requests name, and by the place of
-    /// their connection.
-    /// `kind_of` says of an API key and a version how they are read, None for one that is Python's; `place_of` of a
-    /// connection the name of its set and a number for each way, the same for those that are told alike, None for one that does
-    /// not count; `tallies_of` gives the numbers of the tallies of an exchange by a way, and the topics whose bytes of records
-    /// the first of the first way has, which hold until `changes_of` gives another number, None for an exchange that is Python's; `meet` is called with the
-    /// number of a tally, whether there is a response, whether it is known how long the broker took, and error codes, where one of them is new to it. Exchanges with
-    /// errors are Python's where it `leaves_errors`. `bins` are the multiplier of the sketch's bins, or upper bounds. A series has so many intervals at `most`, of these `widths`; there is none without one. Exchanges that `takes` does
-    /// not take are not counted; it answers the same for those of one connection, API, version and client id. `throttles` is
-    /// called with a connection and a client id that have a throttle time in a response.
+    /// Exchanges are distinguished, for each grouping separately, `by` kind, client id, state,
+    /// errors, day, topics and groups that requests name, and by the place of their connection.
+    /// `kind_of` returns the readers for an API key and a version, None for one that is Python's.
+    /// `place_of` returns, for a connection, the name of its set and a number for each grouping,
+    /// which is common to connections that are not distinguished, None for one that does not count.
+    /// `tallies_of` returns the numbers of an exchange's tallies in a grouping, and the topics
+    /// whose record bytes the first one in the first grouping has. They are valid until
+    /// `changes_of` returns another number; None for an exchange that is Python's. `meet` receives
+    /// the number of a tally, whether there is a response, whether the broker's time is known, and
+    /// error codes, if one of them is new to it. Exchanges with errors are Python's where it
+    /// `leaves_errors`. `bins` are the multiplier of the sketch's bins, or upper bounds. A series
+    /// has at most `most` intervals, in one of these `widths`. Without `most` there is no series.
+    /// Exchanges that `takes` refuses are not counted. Its result is common to one connection, API,
+    /// version and client id. `throttles` is called with a connection and a client id that have a
+    /// throttle time in a response.
     #[new]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -393,7 +400,8 @@ impl TrafficCounter {
         }
     }
 
-    /// Count exchanges of a block from one on; gives the first that is Python's, or how many there are.
+    /// Count exchanges of a block from one on, and return the number of the first one that is
+    /// Python's, or the block's length.
     fn count(&mut self, block: &Bound<'_, ExchangeBlock>, start: usize) -> PyResult<usize> {
         self.follow_changes(block.py())?;
         let mut at = start;
@@ -403,8 +411,9 @@ impl TrafficCounter {
         Ok(at)
     }
 
-    /// What was counted since the last time: of each tally, and of each interval by its number, with their width;
-    /// response times of intervals; bytes of records of tallies by topic.
+    /// The counts since the last call: for each tally, and for each interval by its number, with
+    /// the intervals' width. Then response times of intervals, and record bytes of tallies by
+    /// topic.
     fn take(&mut self) -> Taken {
         let rows = self.tallies.iter_mut().enumerate();
         let rows = rows.filter_map(|(number, tally)| Some((number, tally.take()?))).collect();
@@ -455,7 +464,8 @@ impl TrafficCounter {
             return Ok(true);
         }
         let Some(topics) = topics(py, row, &kind)? else { return Ok(false) };
-        // What is Python's should have taught nothing: who knows the groups without the errors looks for them first.
+        // An exchange that is Python's must not change any state: if groups do not depend on
+        // errors, they are looked up first.
         let is_early = !self.groupings.iter().any(|of| of.by.3);
         if is_early {
             self.find_groups(row, &places, topics, kind.names_groups);
@@ -598,7 +608,7 @@ impl TrafficCounter {
         Ok(found)
     }
 
-    /// Count the bytes of records by topic; false, and nothing is counted, where a topic is not among those of the group.
+    /// Count the record bytes by topic; false, without counting, if the group lacks a topic.
     fn add_records(
         &mut self,
         py: Python<'_>,
@@ -676,7 +686,7 @@ impl TrafficCounter {
     }
 }
 
-/// What stands for the topics of an exchange, where they are wanted; None where they are Python's.
+/// Number for the topics of an exchange, if they are wanted; None if they are Python's.
 fn topics(py: Python<'_>, row: &Row, kind: &OfKind) -> PyResult<Option<Topics>> {
     let Some((ask, answer)) = &kind.topics else { return Ok(Some((0, 0))) };
     if may_tell_names(py, row) {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 
-/// Watermarks of a partition that are kept, as `watermarks._KEPT`.
+/// Number of watermarks stored for a partition, as `watermarks._KEPT`.
 const KEPT: usize = 4;
 const NOWHERE: usize = usize::MAX;
 
@@ -48,7 +48,7 @@ pub struct Watermarks {
 
 #[pymethods]
 impl Watermarks {
-    /// Of so many partitions, those that were used last.
+    /// Stores this number of partitions, the most recently used ones.
     #[new]
     fn new(most: usize) -> Self {
         Watermarks {
@@ -134,7 +134,7 @@ impl Watermarks {
         Some(place)
     }
 
-    /// The partition of `key`, of which nothing is known. Of too many the one unused for longest is forgotten.
+    /// The new partition of `key`. Of too many the one unused for longest is forgotten.
     fn begun(&mut self) -> usize {
         let partition = Partition {
             key: self.key.as_slice().into(),

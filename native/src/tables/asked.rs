@@ -1,4 +1,4 @@
-//! What is asked of Python, by callables that `kdissect.stages.rows.compiled_rows` gives.
+//! Callbacks to Python, from `kdissect.stages.rows.compiled_rows`.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use crate::template::Look;
 
 /// A text that may not be there.
 type Maybe = Option<PyBackedStr>;
-/// Id, capture set, client, broker, the connection that it is the same as; the broker's address, by which names of
-/// topics are known; software and principal of the client; whom a proxy connected for.
+/// Id, capture set, client, broker, the connection that it equals, the broker's address, by which
+/// names of topics are known, software and principal of the client, and the proxy's client.
 type ConnectionRow =
     (PyBackedStr, PyBackedStr, PyBackedStr, PyBackedStr, Maybe, PyBackedStr, Maybe, Maybe, Maybe);
 /// Groups, throttle time in milliseconds, rack (`kdissect.engine.exchange_rows.More`).
@@ -26,10 +26,10 @@ type More = (Vec<PyBackedStr>, Option<i32>, Maybe);
 type Header = (i64, i16, i16, i32, Option<PyBackedStr>);
 /// Bytes, where the body begins, first and last packet, time of the first and the last byte.
 type Bytes<'py> = (Bound<'py, PyBytes>, i64, i64, i64, i64, i64);
-/// What an exchange is made of: its connection, header, request and response.
+/// Fields of an exchange: its connection, header, request and response.
 pub type Fields<'py> = (Bound<'py, PyAny>, Header, Bytes<'py>, Option<Bytes<'py>>);
 
-/// What rows have of a connection.
+/// A connection's part of rows.
 pub struct Connection {
     pub id: Box<str>,
     pub capture_set: Box<str>,
@@ -57,7 +57,7 @@ impl<'py> Source<'_, 'py> {
         }
     }
 
-    /// The exchange; None where there is none.
+    /// The exchange, or None.
     fn object(&self) -> PyResult<Option<Bound<'py, PyAny>>> {
         match self {
             Source::Object(object) => Ok(Some((*object).clone())),
@@ -76,7 +76,7 @@ pub struct Turn<'a, 'py> {
     pub correlation_id: i32,
     pub client_id: Option<Arc<str>>,
     pub request: Frame<'py>,
-    /// None only where none belongs.
+    /// None only if the request expects no response.
     pub response: Option<Frame<'py>>,
 }
 
@@ -86,7 +86,7 @@ impl<'py> Turn<'_, 'py> {
     }
 }
 
-/// What exchanges of one API and version have in common.
+/// Common facts of exchanges with one API and version.
 pub struct Kind {
     pub api: Option<Box<str>>,
     /// Whether it may say names of topic ids.
@@ -94,7 +94,7 @@ pub struct Kind {
     pub ask: Look,
     pub answer: Look,
     pub records: Option<RecordsSide>,
-    /// How requests and responses tell partitions; None where Python has to read them.
+    /// Readers of partitions in requests and responses; None if Python must read them.
     pub transfers: Option<(Py<PartitionRows>, Py<PartitionRows>)>,
 }
 
@@ -105,7 +105,7 @@ pub struct RecordsSide {
     pub way: Option<Program>,
 }
 
-/// Topics, their ids and error codes of an exchange, by name; groups, throttle time and rack.
+/// Topics, their ids and error codes of an exchange, by name, then groups, throttle time and rack.
 #[derive(Default)]
 pub struct Facts {
     pub topics: Vec<PyBackedStr>,
@@ -116,7 +116,7 @@ pub struct Facts {
     pub rack: Option<PyBackedStr>,
 }
 
-/// Whether facts are those of the same two summaries.
+/// How long facts are valid for the two summaries.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Lasting {
     Not,
@@ -145,7 +145,7 @@ pub fn frame<'py>((data, body_offset, first_ref, last_ref, time_ns, end_time_ns)
 }
 
 impl Asked {
-    /// What an exchange is made of, and its connection; None for one that is unusual.
+    /// Fields of an exchange, and its connection; None for an unusual exchange.
     pub fn fields<'py>(&self, exchange: &Bound<'py, PyAny>) -> PyResult<Option<Fields<'py>>> {
         let fields = self.fields_of.bind(exchange.py()).call1((exchange,))?;
         Ok(fields.extract::<Fields<'py>>().ok()) // None, or a text or a number that is none of UTF-8 or 64 bits
@@ -214,7 +214,8 @@ impl Asked {
         Ok((Facts { topics, topic_ids, errors, groups, throttle_ms, rack }, lasting))
     }
 
-    /// The name of a topic id, None where nobody knows it; whether all exchanges with the broker have that.
+    /// The name of a topic id, None if it is unknown, and whether all exchanges with the broker
+    /// have that name.
     pub fn name(&self, turn: &Turn<'_, '_>, id: &[u8; 16]) -> PyResult<(Option<PyBackedStr>, bool)> {
         let Some(object) = turn.source.object()? else { return Ok((None, false)) };
         let py = turn.py();
@@ -230,7 +231,7 @@ impl Asked {
         self.id_text.bind(py).call1((PyBytes::new(py, id),))?.extract()
     }
 
-    /// What an error code is called.
+    /// Name of an error code.
     pub fn error(&self, py: Python<'_>, code: i64) -> PyResult<PyBackedStr> {
         self.error_of.bind(py).call1((code,))?.extract()
     }

@@ -15,7 +15,7 @@ use crate::records::column::{Blobs, Flags, Numbers, Spelled};
 const NONE: i64 = -1;
 const MAX_SEQUENCE: i64 = i32::MAX as i64;
 
-/// What rows of one exchange share.
+/// Common values of one exchange's rows.
 pub struct Shared<'a, 'py> {
     pub turn: &'a Turn<'a, 'py>,
     pub frame: &'a Frame<'py>,
@@ -24,7 +24,7 @@ pub struct Shared<'a, 'py> {
     pub order: Order<'a>,
 }
 
-/// What rows of one records field share.
+/// Common values of one records field's rows.
 pub struct Section<'a> {
     pub topic: Option<&'a [u8]>,
     pub topic_id: Option<&'a [u8]>,
@@ -58,7 +58,7 @@ struct Head {
 }
 
 impl Head {
-    /// What so many rows of one exchange have in common; of each there is its section besides.
+    /// Common values of one exchange's rows. Each row has its section in addition.
     fn push(&mut self, shared: &Shared<'_, '_>, count: u32) {
         // Hot: an exchange may have hundreds of rows.
         let Shared { turn, frame, direction, file, order } = shared;
@@ -114,7 +114,7 @@ impl Head {
 #[derive(Default)]
 pub struct PartitionTable {
     head: Head,
-    /// Rows of the exchange at hand.
+    /// Number of rows of the current exchange.
     waiting: u32,
     error: Spelled,
     batches: Numbers<4>,
@@ -134,7 +134,7 @@ impl PartitionTable {
         self.head.push(shared, std::mem::take(&mut self.waiting));
     }
 
-    /// A row, of a field of so many bytes; it is there when its exchange is over.
+    /// A row for a field of this size. It is complete when its exchange is over.
     pub fn push(&mut self, section: &Section<'_>, batches: &[Batch], bytes: usize) {
         self.waiting += 1;
         self.head.push_section(section, 1);
@@ -273,7 +273,7 @@ pub fn has_row(batch: &Batch) -> bool {
     (batch.codec() as usize) < NAMES.len() && last_sequence(batch).is_some()
 }
 
-/// Of the last record that it ever had; beyond 64 bits it wraps.
+/// Offset of the last record that it ever had. Beyond 64 bits it wraps.
 fn last_offset(batch: &Batch) -> i64 {
     batch.base_offset.wrapping_add(batch.last_offset_delta.into())
 }

@@ -12,7 +12,7 @@ use crate::records::column::{Blobs, Lists, Numbers, Spelled};
 /// Without size prefix, which counts as well (spec/001 "Protocol Primitive Types").
 const PREFIX: i64 = 4;
 
-/// Packets, times and size of a frame; null where there is none.
+/// Packets, times and size of a frame, or null without one.
 #[derive(Default)]
 struct FrameColumns {
     file: Spelled,
@@ -67,7 +67,7 @@ pub struct ExchangeTable {
     day: Numbers<4>,
 }
 
-/// The names of the files of a frame's first and last packet.
+/// The names of the files with a frame's first and last packet.
 pub type Files<'a> = (&'a str, &'a str);
 
 impl FrameColumns {

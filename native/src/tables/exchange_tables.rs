@@ -26,9 +26,9 @@ use crate::records::quick::QuickMap;
 use crate::transfers::block::may_tell_names;
 use crate::transfers::told_names::ToldNames;
 
-/// Facts and names that are remembered; then they are forgotten.
+/// Maximum number of remembered facts and names, after which they are forgotten.
 const MOST: usize = 4096;
-/// Instead of the number of its summary.
+/// Replaces the number of its summary.
 const NO_ANSWER: u64 = u64::MAX;
 
 /// The batches of a records field.
@@ -43,17 +43,18 @@ struct Found {
 struct FileNames(Mixed<i64, Option<Box<str>>>);
 
 impl FileNames {
-    /// That of the input of a packet, which `knows_file` found.
+    /// The name of a packet's input, which `knows_file` found.
     fn of(&self, reference: i64) -> &str {
         self.0.get(&(reference >> FILE_SHIFT)).and_then(Option::as_deref).unwrap_or_default()
     }
 }
 
-/// The order of events by bytes: times before 1970 sort before later ones.
+/// Order of events by bytes: times before 1970 sort before later ones.
 const ORDER_BIAS: u64 = 1 << 63;
 const ORDER_BYTES: usize = 20;
 
-/// `kdissect.engine.event_order`: where the exchange stands that a packet completed behind so many others.
+/// `kdissect.engine.event_order`: the place of the exchange that a packet completed after `behind`
+/// earlier ones.
 fn order_of(latest_ns: i64, reference: i64, behind: u32) -> [u8; ORDER_BYTES] {
     let time = (latest_ns as u64).wrapping_add(ORDER_BIAS);
     let mut made = [0; ORDER_BYTES];
@@ -72,19 +73,19 @@ struct Wanted {
     looks: bool,
 }
 
-/// Rows of tables, as many as there are of exchanges that were taken.
+/// Rows of tables for the taken exchanges.
 #[pyclass(module = "kdissect._native")]
 pub struct ExchangeTables {
     asked: Asked,
-    /// What was told of names of topics; None where nobody learns them.
+    /// Names of topics that Python received; None if it does not record them.
     told: Option<Py<ToldNames>>,
     wanted: Wanted,
     kinds: Mixed<i64, Arc<Kind>>,
-    /// By both summaries; of facts that hang on names by the broker, too, behind 0.
+    /// By both summaries. Facts that depend on names also have the broker's number, other facts 0.
     facts: Mixed<(u64, u64, u32), Arc<Facts>>,
     /// Names of topic ids by the broker's number.
     names: HashMap<(u32, [u8; 16]), Option<Arc<str>>>,
-    /// How often names had changed when those were told.
+    /// Number of changes to names when these were received.
     changes: i64,
     ids: HashMap<[u8; 16], Arc<str>>,
     errors: Mixed<i64, Arc<str>>,
@@ -92,15 +93,15 @@ pub struct ExchangeTables {
     /// Of files in their capture sets.
     numbers: QuickMap<i64, i64>,
     brokers: HashMap<(Box<str>, Box<str>), u32>,
-    /// Numbers of brokers that were given so far: none is given twice.
+    /// Number of brokers so far. No number is used twice.
     brokers_met: u32,
     connections: ByLoan<Option<Arc<Connection>>>,
-    /// Client ids of the block at hand, which are known by where they are.
+    /// Client ids of the current block, identified by their addresses.
     client_ids: QuickMap<usize, (Py<PyAny>, Option<Arc<str>>)>,
     exchanges: ExchangeTable,
     partitions: PartitionTable,
     batches: BatchTable,
-    // Of the exchange at hand.
+    // Of the current exchange.
     fields: Vec<RecordsField>,
     found: Vec<Found>,
     cut: Vec<Batch>,
@@ -108,8 +109,8 @@ pub struct ExchangeTables {
 
 #[pymethods]
 impl ExchangeTables {
-    /// The callables are those of `Asked`, in its order. `wants`: exchanges, topic partitions, batches; whether batches are
-    /// to be looked at in any case.
+    /// The callables are the fields of `Asked`, in their order. `wants`: exchanges, topic
+    /// partitions, batches, and whether batches must be read in any case.
     #[new]
     fn new(asked: [Py<PyAny>; 10], wants: (bool, bool, bool, bool), told: Option<Py<ToldNames>>) -> Self {
         let [fields_of, connection_of, kind_of, facts_of, name_of, id_text, file_of, rest_fits, changes_of, error_of] =
@@ -151,7 +152,7 @@ impl ExchangeTables {
         }
     }
 
-    /// Add the rows of an exchange; False, and nothing is added, of one that is Python's.
+    /// Add the rows of an exchange; False, without adding any, if it is Python's.
     fn add(&mut self, exchange: &Bound<'_, PyAny>, order: &Bound<'_, PyBytes>) -> PyResult<bool> {
         let py = exchange.py();
         let Some((info, header, request, response)) = self.asked.fields(exchange)? else { return Ok(false) };
@@ -173,9 +174,10 @@ impl ExchangeTables {
         self.add_of(&turn, &kind, order.as_bytes(), false)
     }
 
-    /// Add the rows of a block's exchanges, from `start` on: gives the first that is Python's, or how many there are. That
-    /// is one whose rows Python makes, or that may say new names of topics. `number_of` gives for a file its number in its
-    /// capture set. A block is begun at 0; `most` rows of a table are enough.
+    /// Add the rows of a block's exchanges, from `start` on, and return the number of the first one
+    /// that is Python's, or the block's length. That is one whose rows Python makes, or that may
+    /// say new names of topics. `number_of` gives for a file its number in its capture set. A block
+    /// is begun at 0; `most` rows of a table are enough.
     fn add_block(
         &mut self,
         block: &Bound<'_, ExchangeBlock>,
@@ -205,7 +207,7 @@ impl ExchangeTables {
         }
     }
 
-    /// The columns of a table with their names; there are none then.
+    /// Return the columns of a table with their names, and empty the table.
     fn take<'py>(&mut self, py: Python<'py>, table: &str) -> PyResult<Vec<Named<'py>>> {
         match table {
             "exchanges" => self.exchanges.take(py),
@@ -249,7 +251,7 @@ impl ExchangeTables {
         self.names.clear();
     }
 
-    /// Forget what was told of names that may be others now.
+    /// Forget names that may have changed.
     fn follow_names(&mut self, py: Python<'_>) -> PyResult<()> {
         let changes = self.asked.changes(py)?;
         if changes != self.changes {
@@ -259,7 +261,7 @@ impl ExchangeTables {
         Ok(())
     }
 
-    /// False, and nothing is added, of a row that is Python's, or is not there.
+    /// False, without adding any rows, for a row that is Python's, or does not exist.
     fn add_row(
         &mut self,
         block: &Bound<'_, ExchangeBlock>,
@@ -336,7 +338,7 @@ impl ExchangeTables {
         Some(())
     }
 
-    /// A client id of the block at hand; None for one that is not UTF-8.
+    /// A client id of the current block; None for one that is not UTF-8.
     fn client_id(&mut self, client_id: &Bound<'_, PyAny>) -> Option<Option<Arc<str>>> {
         if client_id.is_none() {
             return Some(None);
@@ -399,7 +401,8 @@ impl ExchangeTables {
         self.push_records(turn, records, &errors, order).map(|()| true)
     }
 
-    /// Names of topics are learned of an object that tells them, and so it is always asked about; a row tells no new ones.
+    /// Names of topics are recorded from an object that contains some, so it always goes to Python.
+    /// A row contains no new names.
     fn facts_of(
         &mut self,
         turn: &Turn<'_, '_>,
@@ -432,7 +435,7 @@ impl ExchangeTables {
         Ok(facts)
     }
 
-    /// Whether a partition may have an error code, which stands beside its records.
+    /// Whether a partition may have an error code, which is next to its records.
     fn has_error(&self, py: Python<'_>, has_records: bool, answered: Option<&Py<PyAny>>) -> PyResult<bool> {
         match answered {
             Some(summary) if has_records && self.wanted.partitions => {
@@ -454,7 +457,7 @@ impl ExchangeTables {
         Ok(is_known)
     }
 
-    /// The batches of an exchange: None where Python has to look for them, Some(None) where there are none.
+    /// The batches of an exchange: None if Python must find them, Some(None) without any.
     fn look<'a, 'py>(
         &mut self,
         turn: &'a Turn<'_, 'py>,

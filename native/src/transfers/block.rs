@@ -1,4 +1,4 @@
-//! Produces and Fetches of a block, counted from its rows: none of them becomes an object.
+//! Produces and Fetches of a block, counted from its rows without creating objects.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ fn part_of<'a>(py: Python<'a>, rows: &'a PartitionRows, content: &'a Content) ->
     (rows, content.data.as_bytes(py), content.body, Some(&content.read))
 }
 
-/// What becomes of rows of one API and version: they are passed by, counted, requests of members, or Python's; those that
-/// tell names of topics are passed by where they told them before.
+/// Handling of rows with one API and version: they are skipped, counted, requests of members, or
+/// Python's. Rows with names of topics are skipped if Python recorded these names before.
 enum Way {
     Rows(Py<PartitionRows>, Py<PartitionRows>),
     OfMembers(MemberRequests),
@@ -54,13 +54,14 @@ const FETCH: i16 = 1;
 const METADATA_TOPIC_ID: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
 const METADATA_TOPIC: &[u8] = b"__cluster_metadata";
 
-/// Whether a Fetch may say names of topic ids, as `history.topics.topic_names.may_announce_names` has it: then it is taken in
-/// the same order by all who ask for names.
+/// Whether a Fetch may contain names of topic ids, as in
+/// `history.topics.topic_names.may_announce_names`: then all users of names take it in the same
+/// order.
 pub fn may_tell_names(py: Python<'_>, row: &Row) -> bool {
     row.request.kind.api_key == FETCH && names_metadata_log(row.request.content.data.as_bytes(py))
 }
 
-/// Whether one of both stands in these bytes.
+/// Whether either appears in these bytes.
 fn names_metadata_log(data: &[u8]) -> bool {
     let ([.., last], [first, ..]) = (METADATA_TOPIC_ID, METADATA_TOPIC) else { return false };
     let mut zeros = 0; // before the byte at hand
@@ -78,11 +79,11 @@ const MOST_SENDERS: usize = 1 << 14;
 /// A client id, and the numbers of who sends with it; None for one that does not count.
 type Sender = (Py<PyAny>, Option<(u32, u32)>);
 
-/// What Python answered about kinds of exchanges, and about who sends them on connections as long as they are lent.
+/// Python's answers about kinds of exchanges, and about senders on native-owned connections.
 #[derive(Default)]
 pub struct Known {
     ways: Mixed<i64, Arc<Way>>,
-    /// By the loan and the address of the client id, which is held while it is here.
+    /// By the handover and the address of the client id, which stays alive while it is here.
     senders: Mixed<(u64, usize), Sender>,
 }
 
@@ -105,7 +106,7 @@ impl Known {
         Ok(way)
     }
 
-    /// Who sent a row; None where it does not count.
+    /// Sender of a row; None if the row does not count.
     fn sender(
         &mut self,
         block: &ExchangeBlock,
@@ -127,19 +128,19 @@ impl Known {
     }
 }
 
-/// Counts exchanges of clients and brokers, or whatever else tells them apart, by number.
+/// Counts exchanges by client and broker, or by another distinction, as numbers.
 pub trait Counts {
-    /// What it did with one that is passed by.
+    /// Result for a skipped exchange.
     fn pass(&mut self, _who: (u32, u32), _row: &Row) -> PyResult<u8> {
         Ok(COUNTED)
     }
 
-    /// What it did with one that tells names of topics which were told before.
+    /// Result for an exchange that repeats names of topics.
     fn pass_told(&mut self, who: (u32, u32), (_, row): (&Bound<'_, PyAny>, &Row)) -> PyResult<u8> {
         self.pass(who, row)
     }
 
-    /// What it did with a request of a member, of a connection and its loan.
+    /// Result for a request of a member, with its connection and handover.
     fn of_member(
         &mut self,
         _who: (u32, u32),
@@ -149,7 +150,7 @@ pub trait Counts {
         Ok(LEFT)
     }
 
-    /// What it did with one of a connection, in bits.
+    /// Result for an exchange of a connection, in bits.
     fn count(
         &mut self,
         who: (u32, u32),
@@ -159,10 +160,11 @@ pub trait Counts {
     ) -> PyResult<u8>;
 }
 
-/// Count the rows from `at` on. Gives the row that comes next and what was done with the one before, in bits, which is
-/// COUNTED at the end; else there is something to do before the next one, or that one is Python's.
-/// `way_of(api_key, version)` and `numbers_of(connection, client_id)` are asked once for all that are alike, while `known`
-/// has the answer; the latter gives None for a connection that does not count.
+/// Count the rows from `at` on. Return the number of the next row and the result for the one
+/// before, in bits, which is COUNTED at the end. Otherwise an action is needed before the next row,
+/// or that row is Python's. `way_of(api_key, version)` and `numbers_of(connection, client_id)` are
+/// called once for equal arguments, while `known` has the answer. The latter returns None for a
+/// connection that does not count.
 pub fn count<C: Counts>(
     counts: &mut C,
     known: &mut Known,

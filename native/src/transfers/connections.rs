@@ -39,8 +39,8 @@ pub fn evidence(connection: u32, row: &Row) -> Evidence {
 pub struct Connections(Mixed<u32, i64>);
 
 impl Connections {
-    /// Whether an exchange is the one that is due. `due_of` is asked about a connection that is new; None: its
-    /// exchanges are Python's.
+    /// Whether an exchange is the one that is due. `due_of` is called for a new connection; None:
+    /// its exchanges are Python's.
     pub fn is_due(&mut self, number: u32, row: &Row, due_of: &Bound<'_, PyAny>) -> PyResult<bool> {
         self.is_at(number, row.request.ordinal, due_of)
     }
@@ -57,14 +57,14 @@ impl Connections {
         Ok(ordinal == due)
     }
 
-    /// It was taken.
+    /// Count it.
     pub fn pass(&mut self, number: u32) {
         if let Some(due) = self.0.get_mut(&number) {
             *due += 1;
         }
     }
 
-    /// The connections with what is due; they are forgotten then.
+    /// Return the connections with their next ordinals, and forget them.
     pub fn take(&mut self) -> Vec<(u32, i64)> {
         self.0.drain().collect()
     }

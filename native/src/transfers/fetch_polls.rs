@@ -1,4 +1,4 @@
-//! `kdissect.stats.by_fetcher.fetch_session_traffic`: Fetches of which there is nothing to tell
+//! `kdissect.stats.by_fetcher.fetch_session_traffic`: Fetches without facts to report
 //! (`history.sessions.fetch_sessions.FetchSessions.passes`), counted by fetcher and session.
 
 use pyo3::prelude::*;
@@ -19,7 +19,7 @@ const MAX_WAIT: usize = 4;
 const MIN_BYTES: usize = 5;
 const ANSWERED_SESSION: usize = 0;
 const THROTTLE: usize = 1;
-/// Of so many sessions, or partitions of them, the counts should be taken: some MB.
+/// Number of sessions, or partitions of them, after which the counts should be taken: some MB.
 const MOST_HELD: usize = 1 << 14;
 /// The number of a fetcher that is not known yet, whose Fetches are Python's.
 const NOBODY: u32 = u32::MAX;
@@ -33,11 +33,12 @@ struct Fetcher {
     touched: u64,
 }
 
-/// Connections with the exchange that is due and the fetchers they have, the one that asked last at the end; fetchers
-/// with requests, those that were empty and those that were so early. All in the order in which they were touched last.
+/// Connections with the next ordinal, and their fetchers, the one that asked last at the end. Then
+/// fetchers with their requests, empty requests and early empty requests. All in the order in which
+/// they were touched last.
 type Taken = (Vec<(u32, i64)>, Vec<(u32, u32)>, Vec<(u32, i64, i64, i64)>);
 
-/// What Python answers: `way_of`, `numbers_of` (`block::count`), `due_of` (`Connections::is_due`).
+/// Callbacks to Python: `way_of`, `numbers_of` (`block::count`), `due_of` (`Connections::is_due`).
 type Asked<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 #[pyclass(module = "kdissect._native")]
@@ -54,7 +55,7 @@ pub struct FetchPolls {
 
 #[pymethods]
 impl FetchPolls {
-    /// The first version with sessions, and those.
+    /// The first version with sessions, and the sessions.
     #[new]
     fn new(sessions_from: i16, sessions: Py<Sessions>) -> Self {
         FetchPolls {

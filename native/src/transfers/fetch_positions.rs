@@ -13,10 +13,10 @@ use crate::engine::completed::Row;
 use crate::engine::exchange_block::ExchangeBlock;
 use crate::records::batch::batches;
 
-/// So many positions and commits should be taken: some MB.
+/// Number of positions and commits after which they should be taken: some MB.
 const MOST_HELD: usize = 1 << 14;
 
-/// What became of the position of a client in a partition.
+/// Position of a client in a partition.
 #[derive(Clone, Copy)]
 struct Position {
     client: u32,
@@ -42,9 +42,11 @@ struct Commit {
     touched: u64,
 }
 
-/// Client, topic and partition; the offset and time asked for, the offset behind records, the high watermark.
+/// Client, topic and partition, then the requested offset and time, the offset after the records,
+/// the high watermark.
 type PositionRow = (u32, u32, i64, Option<(i64, i64)>, Option<i64>, Option<i64>);
-/// Positions; group, topic, partition and offset of commits; each in the order in which they came last. Groups by number.
+/// Positions, and group, topic, partition and offset of commits, each in the order in which they
+/// came last. Groups by number.
 type Taken = (Vec<PositionRow>, Vec<(u32, u32, i64, i64)>, Vec<Named>);
 
 #[pyclass(module = "kdissect._native")]
@@ -62,7 +64,7 @@ pub struct FetchPositions {
 
 #[pymethods]
 impl FetchPositions {
-    /// What learns of offsets that are fetched again.
+    /// Recorder of offsets that are fetched again.
     #[new]
     fn new(refetches: Option<Py<Refetches>>) -> Self {
         FetchPositions { refetches, ..FetchPositions::default() }
@@ -93,9 +95,9 @@ impl FetchPositions {
         )
     }
 
-    /// The same with the exchanges of a block, from one on (`block::count`), and with requests of members that go by the
-    /// logs of groups. `goes_back` is asked about offsets that a group commits, with connection and time: whether they are
-    /// Python's.
+    /// The same with the exchanges of a block, from one on (`block::count`), and with requests of
+    /// members that go by the logs of groups. `goes_back` is called with offsets that a group
+    /// commits, with connection and time: whether they are Python's.
     fn learn_block(
         &mut self,
         block: &Bound<'_, ExchangeBlock>,
@@ -117,7 +119,7 @@ impl FetchPositions {
         self.topics.take_new(py)
     }
 
-    /// What was learned, which is forgotten then, topics and groups too.
+    /// Return and forget the positions, including topics and groups.
     fn take(&mut self, py: Python<'_>) -> Taken {
         let groups = self.groups.take_new(py);
         self.groups.clear();
@@ -213,7 +215,7 @@ impl FetchPositions {
         counted(self.positions.found.len() + self.commits.found.len(), MOST_HELD, &self.topics)
     }
 
-    /// Note offsets that a group committed, none of which was refused.
+    /// Note offsets that a group committed without an error.
     fn commit(&mut self, broker: u32, group: &str, topics: &[u32], commits: &Body<'_>) -> u8 {
         let named = Topic::Name(group.as_bytes());
         let group = if commits.rows.is_empty() { None } else { self.groups.number(broker, named) };
@@ -228,7 +230,7 @@ impl FetchPositions {
         self.counted()
     }
 
-    /// None, and nothing is learned, of one that is Python's.
+    /// None, without recording any, if it is Python's.
     fn fetch(
         &mut self,
         client: u32,

@@ -1,4 +1,5 @@
-//! What requests of members add to the logs of groups: lent by `stats.by_group.lent_logs` until Python looks at them.
+//! Additions of members' requests to the logs of groups: native-owned until Python reads them
+//! (`stats.by_group.lent_logs`).
 
 use pyo3::prelude::*;
 
@@ -8,7 +9,7 @@ use crate::bodies::summaries::Mixed;
 use crate::engine::completed::Row;
 use crate::judging::members::Member;
 
-/// What was used, by its number, and when last.
+/// A used entry, by its number, and its last use.
 struct Log {
     number: u32,
     touched: u64,
@@ -32,7 +33,8 @@ struct Beats {
     touched: u64,
 }
 
-/// A client id on a connection, as long as that is lent, and the client's number; None of one that is Python's.
+/// A client id on a connection during its handover, and the client's number; None for one that is
+/// Python's.
 type Sender = (Py<PyAny>, Option<u32>);
 /// Of requests by one client and API for one member: the places of the group, of who named it, of the member.
 type Place = (usize, usize, Option<usize>);
@@ -40,7 +42,8 @@ type Place = (usize, usize, Option<usize>);
 type LogRow = (u32, u32, Option<(u32, i64)>);
 /// Heartbeats of a member, the gaps before them, the last one, and on which connection it came.
 type BeatsRow = (u32, i64, Vec<i64>, i64, Option<Py<PyAny>>);
-/// Groups in the order of last use; who named them, and how often, in that of first use; members in that of last use.
+/// Groups in the order of last use, the clients that named them, with counts, in the order of first
+/// use, and members in the order of last use.
 type Taken = (Vec<u32>, Vec<(u32, i64)>, Vec<BeatsRow>);
 
 /// `packets.packet.NEVER_NS`.
@@ -51,7 +54,7 @@ pub struct GroupLogs {
     members: Py<LentMembers>,
     client_of: Py<PyAny>,
     log_of: Py<PyAny>,
-    /// By the loan of a connection and the address of a client id.
+    /// By the handover of a connection and the address of a client id.
     senders: Mixed<(u64, usize), Sender>,
     /// By client, API, group and member.
     places: Mixed<Box<[u8]>, Place>,
@@ -65,8 +68,9 @@ pub struct GroupLogs {
 
 #[pymethods]
 impl GroupLogs {
-    /// `client_of(connection, client_id)` gives the number of a client, None where its requests are Python's;
-    /// `log_of(client, api_key, group, member)` what there is of both in the logs, None where there may be more to tell.
+    /// `client_of(connection, client_id)` returns the number of a client, None if its requests are
+    /// Python's. `log_of(client, api_key, group, member)` returns the numbers of both in the logs,
+    /// None if there may be more facts to report.
     #[new]
     fn new(members: Py<LentMembers>, client_of: Py<PyAny>, log_of: Py<PyAny>) -> Self {
         GroupLogs {
@@ -88,7 +92,7 @@ impl GroupLogs {
         self.senders.len() + self.places.len() + self.gaps
     }
 
-    /// Everything that went by, which is forgotten then.
+    /// Return and forget everything that passed.
     fn take(&mut self) -> Taken {
         self.senders.clear();
         self.places.clear();
@@ -111,8 +115,8 @@ impl GroupLogs {
 }
 
 impl GroupLogs {
-    /// Take a request of a member that was answered without an error, of which there is nothing to tell: whether it is one.
-    /// Else nothing is learned. `loan` is that of its connection.
+    /// Take a member's request that was answered without an error and has no facts to report, and
+    /// return True. Otherwise nothing changes. `loan` is that of its connection.
     pub fn take_next(
         &mut self,
         info: &Bound<'_, PyAny>,
@@ -185,7 +189,8 @@ impl From<(u32, i64)> for Beats {
 }
 
 impl Beats {
-    /// The time since the last heartbeat, Some(None) before the first one; None of a number beyond 64 bits.
+    /// The time since the last heartbeat, Some(None) before the first one; None if a number exceeds
+    /// 64 bits.
     fn gap(&self, sent_ns: i64) -> Option<Option<i64>> {
         if self.last_ns == NEVER_NS {
             return Some(None);
@@ -193,7 +198,7 @@ impl Beats {
         sent_ns.checked_sub(self.last_ns).map(Some)
     }
 
-    /// `MemberLog.beat` of one that came on a connection, behind a gap.
+    /// `MemberLog.beat` for a heartbeat on a connection, after a gap.
     fn add(&mut self, info: &Bound<'_, PyAny>, sent_ns: i64, gap: Option<i64>) {
         self.gaps.extend(gap);
         self.last_ns = self.last_ns.max(sent_ns);

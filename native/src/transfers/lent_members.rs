@@ -1,5 +1,5 @@
-//! Members of classic groups, while requests go by of which there is nothing to tell: lent by
-//! `history.groups.lent_members` until Python looks at them.
+//! Members of classic groups, while requests without facts to report pass: native-owned until
+//! Python reads them (`history.groups.lent_members`).
 
 use pyo3::prelude::*;
 
@@ -16,33 +16,35 @@ const NO_GENERATION: i64 = -1;
 const NEVER_NS: i64 = i64::MIN;
 const NS_IN_MS: i128 = 1_000_000;
 
-/// A member, as far as it decides whether there is something to tell (`classic_group.ClassicMember`).
+/// A member, with the fields that decide whether there are facts to report
+/// (`classic_group.ClassicMember`).
 struct Lent {
     number: u32,
     generation: Option<i64>,
-    /// The answer that told it the generation.
+    /// The response with its generation.
     joined_by: Option<Answer>,
-    /// Whether it was told to join again.
+    /// Whether it was asked to join again.
     is_notified: bool,
     session_timeout_ms: i64,
     last_ns: i64,
     touched: u64,
 }
 
-/// Its number; its generation, and the answer that told it; whether it was told to join again; session timeout; when it was
-/// last heard of.
+/// Its number, its generation, and the response that named it, whether it was asked to join again,
+/// session timeout, and the time of its last message.
 type MemberRow = (u32, Option<i64>, Option<Answer>, bool, i64, i64);
 
-/// What the number stands for, and when it was used last.
+/// The number of an entry, and the time of its last use.
 struct Used {
     number: u32,
     touched: u64,
 }
 
-/// The places of a group and of its member, None of what is not known.
+/// The places of a group and its member, None if unknown.
 type Place = (Option<usize>, Option<usize>);
 
-/// Connections that were answered; groups; members, and when they were last heard of. Each in the order of last use.
+/// Answered connections, groups, and members with the time of their last message. Each in the order
+/// of last use.
 type Taken = (Vec<u32>, Vec<u32>, Vec<(u32, i64)>);
 
 #[pyclass(module = "kdissect._native")]
@@ -61,8 +63,8 @@ pub struct LentMembers {
 
 #[pymethods]
 impl LentMembers {
-    /// `number_of` a connection; `member_of(connection, group, member)` gives the number of the group and the member, None
-    /// of what is not known.
+    /// `number_of` returns the number of a connection. `member_of(connection, group, member)`
+    /// returns the number of the group and the member, None if unknown.
     #[new]
     fn new(number_of: Py<PyAny>, member_of: Py<PyAny>) -> Self {
         LentMembers {
@@ -82,7 +84,7 @@ impl LentMembers {
         self.answered.len() + self.places.len() + self.members.found.len()
     }
 
-    /// Everything that went by, which is forgotten then.
+    /// Return and forget everything that passed.
     fn take(&mut self) -> Taken {
         self.connections.clear();
         self.places.clear();
@@ -98,15 +100,16 @@ impl LentMembers {
 }
 
 impl LentMembers {
-    /// Take a Heartbeat that was answered without an error, or an OffsetCommit that was answered, as `ClassicGroups.feed`
-    /// would: whether there is nothing to tell of it. Else nothing is learned.
+    /// Take a Heartbeat that was answered without an error, or an answered OffsetCommit, as
+    /// `ClassicGroups.feed` would, and return True if it has no facts to report. Otherwise nothing
+    /// changes.
     pub fn take_next(&mut self, info: &Bound<'_, PyAny>, row: &Row, who: &Member<'_>) -> PyResult<bool> {
         let Some(group_id) = who.group else { return Ok(false) };
         let connection = self.number(info)?;
         let (group, member) = self.place(info.py(), connection, group_id, who.member.unwrap_or_default())?;
         let is_commit = row.request.kind.api_key == OFFSET_COMMIT;
         let generation = who.generation.filter(|number| !is_commit || *number != NO_GENERATION);
-        // A commit outside any generation is none of a member.
+        // A commit outside any generation does not come from a member.
         let member = member.filter(|_| !is_commit || generation.is_some());
         let asked = &row.request.content.span;
         let sent_ns = asked.first_time;
@@ -174,7 +177,7 @@ impl From<MemberRow> for Lent {
 }
 
 impl Lent {
-    /// Whether there is nothing to tell of a request of the member, in a generation if one is named.
+    /// Whether a member's request, in a generation if it names one, has no facts to report.
     fn passes(&self, is_commit: bool, generation: Option<i64>, asked: &Span) -> bool {
         let Some(named) = generation else { return true };
         let is_other = self.generation.is_some_and(|generation| generation != named)

@@ -1,4 +1,4 @@
-//! Requests of members of groups, answered without an error.
+//! Requests of group members, answered without an error.
 
 use pyo3::prelude::*;
 
@@ -28,7 +28,8 @@ impl From<MemberRow> for MemberRequests {
 }
 
 impl MemberRequests {
-    /// Who sent a request. None of one that has no answer, or one with an error, or where a body does not fit.
+    /// Sender of a request. None without a response, for a response with an error, or if a body
+    /// does not fit.
     pub fn sender<'a>(&self, py: Python<'a>, row: &'a Row) -> Option<Member<'a>> {
         let answer = row.response.as_ref()?;
         let back = answer.data.as_bytes(py);
@@ -50,7 +51,7 @@ impl MemberRequests {
     }
 }
 
-/// Gives up at an error code that is set.
+/// Stops at an error code that is set.
 struct NoErrors;
 
 impl Look for NoErrors {

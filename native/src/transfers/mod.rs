@@ -1,4 +1,4 @@
-//! What Produces and Fetches come to, by client, topic and partition.
+//! Sums of Produces and Fetches, by client, topic and partition.
 
 pub mod block;
 pub mod connections;
@@ -23,14 +23,15 @@ use crate::bodies::partition_rows::{Body, PartitionRows};
 use block::Part;
 use topics::Topics;
 
-/// What a call did with an exchange: nothing, it is Python's; it was counted. Then what is held may be enough, which
-/// should be taken, and there may be new topics, which should be named.
+/// Result of a call about an exchange: it is Python's, without any change, or it was counted.
+/// Further bits: there are enough entries, which should be taken, and there are new topics, which
+/// should be named.
 pub const LEFT: u8 = 0;
 pub const COUNTED: u8 = 1;
 pub const ENOUGH: u8 = 2;
 pub const NEW_TOPICS: u8 = 4;
 
-/// How an exchange that was counted is told.
+/// The result for a counted exchange.
 fn counted(held: usize, most: usize, topics: &Topics) -> u8 {
     let enough = if held > most { ENOUGH } else { 0 };
     let new = if topics.has_new() { NEW_TOPICS } else { 0 };
@@ -44,7 +45,7 @@ fn part<'a>((rows, frame, offset): &'a Place<'_>) -> Part<'a> {
     (rows.get(), frame.as_bytes(), *offset, None)
 }
 
-/// The frame and the body of a part; None where it is Python's.
+/// The frame and the body of a part; None if it is Python's.
 fn read<'a>((rows, data, offset, once): Part<'a>) -> Option<(&'a [u8], Body<'a>)> {
     let body = match once {
         Some(once) => rows.read_once(once, data, offset),

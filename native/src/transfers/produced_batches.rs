@@ -1,4 +1,4 @@
-//! `kdissect.stats.by_producer.producer_traffic`: Produces of which there is nothing to tell
+//! `kdissect.stats.by_producer.producer_traffic`: Produces without facts to report
 //! (`history.producing.producers.Producers.passes`), counted by client, producer and partition.
 
 use pyo3::prelude::*;
@@ -18,17 +18,19 @@ const ACKS: usize = 0;
 const TRANSACTIONAL_ID: usize = 1;
 /// `producers.ALL_IN_SYNC`.
 const ALL_IN_SYNC: i64 = -1;
-/// Of so many partitions and clients the counts should be taken: some MB.
+/// Number of partitions and clients after which the counts should be taken: some MB.
 const MOST_HELD: usize = 1 << 14;
 
-/// Connections with the exchange that is due; clients with their batches without an id, in the order in which they came;
-/// topics as connections name them, by number; how far partitions were written without an id.
+/// Connections with the next ordinal, clients with their batches without an id, in the order in
+/// which they came, topics as connections name them, by number, and the written offsets of
+/// partitions without an id.
 type Taken = (Vec<(u32, i64)>, Vec<(u32, i64)>, Vec<Named>, Vec<Written>);
 
-/// Topic by number, partition; the offset behind the last one that a response confirms; when that response came.
+/// Topic by number, partition, the offset after the last one that a response confirms, and the time
+/// of that response.
 type Written = (u32, i64, i64, i64);
 
-/// What Python answers: `way_of`, `numbers_of` (`block::count`), `due_of` (`Connections::is_due`).
+/// Callbacks to Python: `way_of`, `numbers_of` (`block::count`), `due_of` (`Connections::is_due`).
 type Asked<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 #[pyclass(module = "kdissect._native")]
@@ -71,7 +73,8 @@ impl ProducedBatches {
         done
     }
 
-    /// Pass by an exchange that is no row, of a kind that is passed by; False, and nothing is done, of one that is not due.
+    /// Skip an exchange that is not a row, if its kind is skipped; False, without any change, if it
+    /// is not the next one.
     fn pass_by(&mut self, connection: u32, ordinal: i64, due_of: &Bound<'_, PyAny>) -> PyResult<bool> {
         let is_due = self.connections.is_at(connection, ordinal, due_of)?;
         if is_due {
@@ -192,8 +195,8 @@ impl Counts for Counting<'_, '_> {
     }
 }
 
-/// The partition that a batch with a producer id is for, and the offset that it was given, if it was sent with acks=all
-/// and taken, or not answered.
+/// The partition of a batch with a producer id, and its assigned offset, if it was sent with
+/// acks=all and accepted, or not answered.
 fn taken<'a>(
     asked: &Body<'a>,
     place: usize,

@@ -38,7 +38,8 @@ struct Partition {
     sample: Option<Py<PyBytes>>,
 }
 
-/// The last Fetch of a connection; its topic, partition and offset are of the first one with records.
+/// The last Fetch of a connection. Its topic, partition and offset belong to the first one with
+/// records.
 struct Last {
     /// Kept, so that no other connection gets its address.
     _info: Py<PyAny>,
@@ -51,18 +52,18 @@ struct Last {
     accepted: i64,
 }
 
-/// Client id, topic, partition, offset; when the response came, bytes of its records, and of the largest response
-/// that was accepted.
+/// Client id, topic, partition, offset, then the time of the response, bytes of its records, and of
+/// the largest accepted response.
 type LastRow = (Py<PyAny>, Py<PyAny>, i64, Option<i64>, i64, i64, i64);
 
-/// When the request was sent and the response came, in nanoseconds; the version of both.
+/// When the request was sent and the response came, in nanoseconds, and the version of both.
 pub type Times = (i64, i64, i16);
 /// A connection, and the client id of the request: a proxy carries several clients on one connection.
 pub type Reader<'a, 'py> = (&'a Bound<'py, PyAny>, &'a Bound<'py, PyAny>);
 /// A topic, a partition and what comes with it.
 type Entry<'a, T> = (Topic<'a>, i64, T);
-/// Connection, client id, topic, partition; offset, times again, the first and the last request, bytes; whether it ended so; the first
-/// bytes of the records.
+/// Connection, client id, topic, partition, offset, number of repeats, the first and the last
+/// request, bytes, whether it ended so, and the first bytes of the records.
 type StuckRow = (Py<PyAny>, Py<PyAny>, Py<PyAny>, i64, Option<i64>, u32, i64, i64, i64, bool, Py<PyBytes>);
 
 /// A topic that Python names, whether by id, with a partition and what comes with it.
@@ -281,7 +282,7 @@ impl Partition {
         key((self.info.bind(py), self.client_id.bind(py)), &topic(*is_id, name), self.number)
     }
 
-    /// Take a response with records; return whether it is kept.
+    /// Take a response with records, and return whether it is stored.
     fn answer(
         &mut self,
         py: Python<'_>,

@@ -1,5 +1,5 @@
-//! Sequences of idempotent producers, while batches go by of which there is nothing to tell: lent by
-//! `history.producing.lent_sequences` until Python looks at them.
+//! Sequences of idempotent producers, while batches without facts to report pass: native-owned
+//! until Python reads them (`history.producing.lent_sequences`).
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ struct Sequence {
     losses: i64,
     /// The sequence that comes next.
     expected: i64,
-    /// The least offset that the next batch can be given.
+    /// The least possible offset of the next batch.
     next_offset: i64,
     /// The answers to the last batches.
     answered: Vec<Option<Answer>>,
@@ -35,8 +35,8 @@ struct Sequence {
     touched: u64,
 }
 
-/// Its number and its producer's; epoch and losses; the last batch's sequence and delta; the least offset that the next
-/// one can be given; answers.
+/// Its number and its producer's, epoch and losses, the last batch's sequence and delta, the least
+/// possible offset of the next one, and responses.
 type SequenceRow = (u32, u32, i64, i64, (i64, i64), i64, Vec<Option<Answer>>);
 
 #[derive(Default, Clone, Copy)]
@@ -47,14 +47,15 @@ struct Producer {
     touched: u64,
 }
 
-/// Producers with batches and records; their clients, and how often; partitions with the least next offset and the last
-/// batches. Clients in the order in which they came, the others in that in which they were touched last.
+/// Producers with batches and records, their clients, with counts, and partitions with the least
+/// next offset and the last batches. Clients are in the order in which they came, other entries in
+/// the order in which they were touched last.
 type Taken = (Vec<(u32, i64, i64)>, Vec<(u32, u32, i64)>, Vec<(u32, i64, Vec<Sent>)>);
 
 /// Client and connection by number, and the id that stands for its place in memory.
 type Known = ((u32, u32), Py<PyAny>);
 
-/// A batch that was sent: its partition, and the offset that it was given, None without an answer.
+/// A batch that was sent: its partition, and its assigned offset, None without a response.
 pub struct Placed<'a, 'b> {
     pub topic: &'a Topic<'b>,
     pub partition: i64,
@@ -80,8 +81,9 @@ pub struct Sequences {
 
 #[pymethods]
 impl Sequences {
-    /// `numbers_of(connection, client_id)` gives those of the client and the connection, `losses_of` what of a
-    /// connection was lost or damaged, `sequence_of` the sequences of a producer and partition.
+    /// `numbers_of(connection, client_id)` returns the numbers of the client and the connection,
+    /// `losses_of` the count of lost or damaged bytes of a connection, `sequence_of` the sequences
+    /// of a producer and partition.
     #[new]
     fn new(numbers_of: Py<PyAny>, losses_of: Py<PyAny>, sequence_of: Py<PyAny>) -> Self {
         Sequences {
@@ -103,7 +105,7 @@ impl Sequences {
         self.held() + self.senders.len() + self.places.len()
     }
 
-    /// Everything that went by, which is forgotten then.
+    /// Return and forget everything that passed.
     fn take(&mut self) -> Taken {
         let mut producers = self.producers.take();
         producers.sort_unstable_by_key(|producer| producer.touched);
@@ -122,7 +124,7 @@ impl Sequences {
 }
 
 impl Sequences {
-    /// How many are held, of what is handed over.
+    /// Number of entries that `take` hands over.
     pub fn held(&self) -> usize {
         self.sequences.found.len() + self.clients.found.len()
     }
@@ -138,7 +140,8 @@ impl Sequences {
         Ok(numbers)
     }
 
-    /// `Producers._continues` of a batch with a producer id that was sent with acks=all: whether it was taken.
+    /// `Producers._continues` for a batch with a producer id that was sent with acks=all: whether
+    /// it was accepted.
     pub fn take_next(
         &mut self,
         py: Python<'_>,
@@ -197,7 +200,7 @@ impl Sequences {
         Ok(losses)
     }
 
-    /// Where a sequence stands; None of one that is not known.
+    /// The position of a sequence; None if it is unknown.
     fn place(&mut self, py: Python<'_>, connection: u32, placed: &Placed<'_, '_>) -> PyResult<Option<usize>> {
         let (is_id, name) = placed.topic.key();
         let producer_id = placed.batch.producer_id;
@@ -239,7 +242,7 @@ impl Sequence {
         if offset < self.next_offset {
             return false;
         }
-        // What follows the last offsets there are is no number of 64 bits, and Python's.
+        // The offset after the last possible one exceeds 64 bits, and is Python's.
         let Some(next) = offset.checked_add(i64::from(batch.last_offset_delta.max(0)) + 1) else {
             return false;
         };

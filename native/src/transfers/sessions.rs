@@ -1,5 +1,5 @@
-//! Fetch sessions, while Fetches go by of which there is nothing to tell: lent by `history.sessions.lent_sessions` until
-//! Python looks at them.
+//! Fetch sessions, while Fetches without facts to report pass: native-owned until Python reads them
+//! (`history.sessions.lent_sessions`).
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -17,7 +17,7 @@ const SESSION: usize = 1;
 const EPOCH: usize = 2;
 const FORGETS: usize = 3;
 const ANSWERED_SESSION: usize = 0;
-/// KIP-227: no session at all; the highest epoch, after which comes 1.
+/// KIP-227: no session at all, and the highest epoch, after which comes 1.
 const FINAL: i64 = -1;
 const MAX_EPOCH: i64 = 0x7FFF_FFFF;
 /// `fetch_parts.UNKNOWN_EPOCH`.
@@ -25,8 +25,8 @@ const UNKNOWN_EPOCH: i64 = -1;
 /// Where the topic begins in the key of a partition.
 const TOPIC_AT: usize = 9;
 
-/// High watermark and log start, and the exchange that told them, if one did since they were lent; the leader epoch that
-/// the session asks for.
+/// High watermark and log start, the exchange that named them, if one did since the handover, and
+/// the leader epoch in the session's requests.
 struct Offsets {
     high: i64,
     start: i64,
@@ -51,13 +51,13 @@ struct Session {
 
 /// Its number, the next epoch, whether it has ids, whether its partitions are known.
 type SessionRow = (u32, i64, Option<bool>, bool);
-/// A partition of a session; high watermark, log start, who told them.
+/// A partition of a session, then high watermark, log start, and the exchange that named them.
 type Told<'py> = (u32, (Bound<'py, PyAny>, i64), (i64, i64), Evidence);
-/// Sessions with fetches, empty ones, the next epoch and the last fetch, in the order in which they were touched last;
-/// what was told of partitions; fetches without a session.
+/// Sessions with fetches, empty ones, the next epoch and the last fetch, in the order in which they
+/// were touched last. Then the named offsets of partitions, and fetches without a session.
 type Taken<'py> = (Vec<(u32, i64, i64, i64, Evidence)>, Vec<Told<'py>>, i64);
 
-/// Whether a fetch goes by: it does not, or it is without a session, or in one.
+/// Whether a fetch passes: it does not, or it is without a session, or in one.
 pub enum Passing {
     Left,
     Without,
@@ -83,8 +83,9 @@ pub struct Sessions {
 
 #[pymethods]
 impl Sessions {
-    /// The first versions with leader epochs and with topic ids; `number_of` a connection; `session_of` one by its id;
-    /// `offsets_of` a partition in a session, with its leader epoch, None of one that is not known there.
+    /// The first versions with leader epochs and with topic ids. `number_of` returns a connection's
+    /// number, `session_of` a session by its id, `offsets_of` the offsets of a partition in a
+    /// session, with its leader epoch, None if it is unknown there.
     #[new]
     fn new(since: (i16, i16), number_of: Py<PyAny>, session_of: Py<PyAny>, offsets_of: Py<PyAny>) -> Self {
         Sessions {
@@ -106,7 +107,7 @@ impl Sessions {
         self.held() + self.connections.len() + self.places.len()
     }
 
-    /// Everything that went by, which is forgotten then.
+    /// Return and forget everything that passed.
     fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Taken<'py>> {
         let mut sessions = self.sessions.take();
         sessions.sort_unstable_by_key(|session| session.touched);
@@ -127,7 +128,7 @@ impl Sessions {
 }
 
 impl Sessions {
-    /// How many sessions, and partitions of them, are held.
+    /// Number of sessions and their partitions.
     pub fn held(&self) -> usize {
         self.sessions.found.len() + self.known
     }
@@ -142,8 +143,8 @@ impl Sessions {
         Ok(number)
     }
 
-    /// `FetchSessions.passes` of an answered Fetch of a version with sessions: nothing is changed. `batches` are those of
-    /// the answer; of none, no leader epoch is compared.
+    /// `FetchSessions.passes` for an answered Fetch in a version with sessions, without any change.
+    /// `batches` belong to the response. Without batches, no leader epoch is compared.
     pub fn look(
         &mut self,
         py: Python<'_>,
@@ -184,7 +185,7 @@ impl Sessions {
         Ok(if is_beyond { Passing::Left } else { Passing::In(place) })
     }
 
-    /// Take a Fetch at which `look` was had.
+    /// Take a Fetch that `look` checked.
     pub fn take_in(&mut self, connection: u32, row: &Row, answer: &Body<'_>, passing: &Passing) {
         let place = match passing {
             Passing::Left => return,
@@ -295,7 +296,7 @@ fn fill(key: &mut Vec<u8>, topic: &Topic<'_>, partition: i64) {
     key.extend_from_slice(name);
 }
 
-/// What `fill` made the key of.
+/// The values from which `fill` built the key.
 fn partition_of<'py>(py: Python<'py>, key: &[u8]) -> PyResult<(Bound<'py, PyAny>, i64)> {
     let partition = key.first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes));
     let name = key.get(TOPIC_AT..).unwrap_or_default();

@@ -67,7 +67,8 @@ pub struct StoredBatches {
 
 #[pymethods]
 impl StoredBatches {
-    /// How many are kept; `known_as` is the id of a connection, and what its broker is called.
+    /// The maximum number of batches; `known_as` returns the id of a connection, and its broker's
+    /// name.
     #[new]
     fn new(most: usize, known_as: Py<PyAny>) -> Self {
         let (batches, order, key) = (QuickMap::default(), VecDeque::new(), Vec::new());
@@ -135,7 +136,7 @@ impl StoredBatches {
         Ok(())
     }
 
-    /// Whether a Fetch brings other records than those that were produced.
+    /// Whether a Fetch brings records that differ from the produced ones.
     pub fn differs(
         &mut self,
         py: Python<'_>,
@@ -242,7 +243,7 @@ fn fill(key: &mut Vec<u8>, broker: &str, topic: &Topic<'_>, partition: i64, offs
     key.extend_from_slice(name);
 }
 
-/// What `fill` made the key of.
+/// The values from which `fill` built the key.
 fn place_at<'py>(py: Python<'py>, key: &[u8]) -> Option<Place<'py>> {
     let number = |at: usize| Some(i64::from_le_bytes(*key.get(at..)?.first_chunk()?));
     let length = u32::from_le_bytes(*key.get(BROKER_LENGTH_AT..)?.first_chunk()?);

@@ -1,5 +1,5 @@
-//! Exchanges that tell names of topics, as `history.topics.topic_names.TopicNames` took them: from the same broker they
-//! tell it nothing when they come again.
+//! Exchanges with names of topics that `history.topics.topic_names.TopicNames` took: repeated by
+//! the same broker, they add no names.
 
 use std::collections::hash_map::RandomState;
 use std::collections::HashSet;
@@ -29,13 +29,13 @@ pub struct ToldNames {
 
 #[pymethods]
 impl ToldNames {
-    /// `place_of` gives of a connection what tells its broker.
+    /// `place_of` returns the identity of a connection's broker.
     #[new]
     fn new(place_of: Py<PyAny>) -> Self {
         ToldNames { place_of, hasher: RandomState::new(), brokers: ByLoan::default(), told: HashSet::new() }
     }
 
-    /// Note that an exchange of a kind was taken, by its connection and both frames.
+    /// Note an exchange of a kind that Python took, by its connection and both frames.
     fn note(
         &mut self,
         info: &Bound<'_, PyAny>,
@@ -65,7 +65,7 @@ impl ToldNames {
 }
 
 impl ToldNames {
-    /// Whether a row of a block tells the names that its broker told before.
+    /// Whether a row of a block repeats the names that its broker sent before.
     pub fn knows(&mut self, py: Python<'_>, block: &ExchangeBlock, of: &BlockRow) -> PyResult<bool> {
         let (request, number) = (&of.row.request, of.connection as usize);
         let (Some(info), Some(answer)) = (block.connections.get(number), &of.row.response) else {
@@ -87,7 +87,7 @@ fn broker_of(place_of: &Py<PyAny>, info: &Bound<'_, PyAny>) -> PyResult<isize> {
     place_of.bind(info.py()).call1((info,))?.hash()
 }
 
-/// The body of a frame; None of one without.
+/// The body of a frame, or None.
 fn body_of(data: &[u8], offset: usize) -> Option<&[u8]> {
     data.get(offset..).filter(|_| offset > 0)
 }

@@ -19,7 +19,7 @@ const WRITE: u8 = 0;
 const READ: u8 = 1;
 const FOLLOW: u8 = 2;
 
-/// Of so many partitions, or bins of distributions, the sums should be taken: some MB.
+/// Number of partitions, or bins of distributions, after which the sums should be taken: some MB.
 const MOST_HELD: usize = 1 << 16;
 
 /// Clients with groups that are remembered, some 100 bytes each.
@@ -42,7 +42,8 @@ struct Use {
     refused: i64,
 }
 
-/// A partition, whether it is told that it takes part, and what an exchange says of it: its number, the error.
+/// A partition, whether Python knows that it takes part, and an exchange's values for it: its
+/// number, the error.
 #[derive(Clone, Copy)]
 struct Partition {
     topic: u32,
@@ -51,7 +52,8 @@ struct Partition {
     answer: (u64, i64),
 }
 
-/// The batches of a topic that hold records of applications, their bytes and records, and how many others there are.
+/// The batches of a topic with records of applications, their bytes and records, and the number of
+/// other batches.
 #[derive(Default)]
 struct Batches {
     topic: u32,
@@ -75,9 +77,10 @@ struct Field {
     batches: Vec<Batch>,
 }
 
-/// What `take` gives: of each client, role and topic the sums; of topics each partition that
-/// takes part; of those sums errors and how many; of topics codecs and how many; of topics control batches, the
-/// others, and of these the bytes and the records. All in the order in which they came.
+/// Result of `take`: sums for each client, role and topic, then for topics each partition that
+/// takes part, for the sums errors with counts, for topics codecs with counts, and for topics
+/// control batches, other batches, and their bytes and records. All in the order in which they
+/// came.
 type Taken = (
     Vec<((u32, u8, u32), Sums)>,
     Vec<(u32, i64)>,
@@ -96,12 +99,13 @@ pub struct TopicSums {
     errors: ByKey<(usize, i64), (usize, i64, i64)>,
     codecs: ByKey<(u32, i16), (u32, i16, i64)>,
     batches: ByKey<u32, Batches>,
-    /// What tells the bins of a distribution, and how many there are of all.
+    /// The multiplier that computes the bins of a distribution, and the total number of bins.
     multiplier: f64,
     held: usize,
     exchanges: u64,
     known: Known,
-    /// Groups that clients named before Python: what else a member asks tells nothing of topics.
+    /// Groups that clients named in Python before: further requests of a member add no facts about
+    /// topics.
     links: HashSet<(u32, Box<str>)>,
 }
 
@@ -125,8 +129,8 @@ impl TopicSums {
         self.parts((user, broker), writes, part(&request), response.as_ref().map(part))
     }
 
-    /// The same with the exchanges of a block, from one on (`block::count`). `take_again` is asked about each answer that
-    /// tells the names it told before: whether it was taken.
+    /// The same with the exchanges of a block, from one on (`block::count`). `take_again` is called
+    /// with each response that repeats its names: whether it was taken.
     fn count_block(
         &mut self,
         block: &Bound<'_, ExchangeBlock>,
@@ -237,7 +241,7 @@ impl TopicSums {
         }
     }
 
-    /// None, and nothing is counted, for one that is Python's.
+    /// None, without counting, for one that is Python's.
     fn exchange(
         &mut self,
         user: u32,
@@ -310,7 +314,7 @@ impl TopicSums {
         self.partitions.place((topic, number), || made)
     }
 
-    /// The partitions of an answer, each with its error. None where one stands there twice.
+    /// The partitions of an answer, each with its error. None if one appears twice.
     fn answers(&mut self, topics: &[u32], rows: &[PartitionRow]) -> Option<Vec<usize>> {
         let mut found = Vec::with_capacity(rows.len());
         for row in rows {
@@ -325,7 +329,7 @@ impl TopicSums {
         Some(found)
     }
 
-    /// The records fields with their batches. None where something else stands in one.
+    /// The records fields with their batches. None if one has other bytes.
     fn fields(&mut self, rows: &[PartitionRow], topics: &[u32], data: &[u8]) -> Option<Vec<Field>> {
         let mut found = Vec::new();
         for row in rows {

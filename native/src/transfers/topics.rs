@@ -48,7 +48,7 @@ impl Topics {
         Some(number)
     }
 
-    /// The numbers of the topics of a body; None where one is Python's.
+    /// The numbers of a body's topics; None if one is Python's.
     pub fn numbers(&mut self, broker: u32, body: &Body<'_>) -> Option<Vec<u32>> {
         body.topics.iter().map(|topic| self.number(broker, *topic)).collect()
     }
@@ -88,7 +88,7 @@ impl<K, V> Default for ByKey<K, V> {
 }
 
 impl<K: Copy + Eq + Hash, V> ByKey<K, V> {
-    /// Where that of a key stands, which is made if there is none.
+    /// The position of a key's value, which is created if it is missing.
     pub fn place(&mut self, key: K, make: impl FnOnce() -> V) -> usize {
         let next = self.found.len();
         let place = *self.places.entry(key).or_insert(next);

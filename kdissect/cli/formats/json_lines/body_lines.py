@@ -1,8 +1,8 @@
 """Exchanges with their bodies to JSON lines: bodies put into the lines of `fastlines`.
 
 The same text as `ExchangeRows.row` through orjson, held equal by a test. It exists because it is the path of
-large captures: the header part of a line is text that is mostly known, and the compiled hot path makes text
-of bodies; without it they are dicts for orjson.
+large captures: the header part of a line is text that is mostly known, and the native engine converts bodies
+to text. Without it they are dicts for orjson.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,8 +37,8 @@ NameOf = Callable[[ConnectionInfo, bytes], str | None]
 class BodyLines:
     """Numbers exchanges and writes each as one line, with `body` and `error` in its frames.
 
-    `nest` puts the records into bodies in the general way, and `name_of` gives names of topics for the quick
-    one; without them records are but counted.
+    `nest` puts the records into bodies in the general way, and `name_of` returns names of topics for the fast
+    way. Without them records are only counted.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class BodyLines:
         self._show_secrets = show_secrets
 
     def line(self, exchange: Exchange) -> bytes:
-        """The exchange as a line of JSON."""
+        """Return the exchange as a line of JSON."""
         line = self._line(exchange)
         texts = self._texts_of(exchange)
         if texts is None:
@@ -79,7 +79,7 @@ class BodyLines:
         )
 
     def _unusual(self, line: bytes, exchange: Exchange) -> bytes:
-        """The line with bodies as `engine.bodies` and `engine.nested_records` make them."""
+        """Return the line with bodies as `engine.bodies` and `engine.nested_records` make them."""
         row: Row = {
             "request": None if exchange.request is None else {},
             "response": None if exchange.response is None else {},
@@ -99,7 +99,7 @@ def _quick(text: bytes) -> bytes:
 
 
 def _spliced(line: bytes, asked: bytes | None, answered: bytes | None) -> bytes:
-    """A line with more in its frames, where there are any."""
+    """Return a line with additions to its frames, if it has frames."""
     if asked is None:
         end = line.index(_RESPONSE_END)
         return b"".join((line[:end], answered or b"", line[end:]))
@@ -118,7 +118,7 @@ def _with_anomalies(line: bytes, anomalies: list[Anomaly]) -> bytes:
     return b"".join((head, b"" if head.endswith(b"[") else b",", more, _END))
 
 
-# Both bodies of exchanges as JSON text, by the compiled hot path; the rest goes by `engine.bodies`.
+# Both bodies of exchanges as JSON text from the native engine. Other bodies come from `engine.bodies`.
 """The name of a topic id on a connection. May raise ValueError: then the general path is taken."""
 _KAFKA = ExchangeKind.KAFKA
 
@@ -126,7 +126,7 @@ _KAFKA = ExchangeKind.KAFKA
 class BodyTexts:
     """The bodies of exchanges as orjson writes them.
 
-    `name_of` gives names of topics; without it records are but counted.
+    `name_of` returns names of topics. Without it records are only counted.
     """
 
     def __init__(self, name_of: NameOf | None, show_secrets: bool) -> None:
@@ -136,7 +136,7 @@ class BodyTexts:
         self._exchange: Exchange | None = None  # whose bodies are being written
 
     def texts(self, exchange: Exchange) -> Texts | None:
-        """The text of request and response, None for a frame that is not there. Raises nothing.
+        """Return the text of request and response, None for a frame that is not there. Raises nothing.
 
         None where one of them must be looked at by `bodies`.
         """
@@ -168,17 +168,20 @@ class BodyTexts:
         return asked, answered
 
     def _name(self, topic_id: bytes) -> str | None:
-        """The topic of an id on the connection of the exchange at hand. Raises ValueError as above."""
+        """Return the topic of an id on the connection of the current exchange. Raises ValueError as above."""
         assert self._exchange is not None
         assert self._name_of is not None
         found = self._name_of(self._exchange.connection, topic_id)
-        # Where the metadata log was asked for, records of a topic that nobody knows may be of secrets.
+        # In a Fetch of the metadata log, records of an unknown topic may contain secrets.
         if found is None and self._exchange.is_of_metadata and may_be_metadata_topic(topic_id):
             return METADATA_TOPIC
         return found
 
     def _slow_path(self, data: bytes, start: int, end: int, topic: str | None) -> bytes:
-        """A records field with batches that the compiled reader leaves. Raises ValueError for a wrong one."""
+        """Return a records field with batches that the compiled reader leaves.
+
+        Raises ValueError for a wrong one.
+        """
         assert self._exchange is not None
         assert self._exchange.api_key is not None
         found = split_batches(data, start, end, may_be_cut=bool(records_side(self._exchange.api_key)))
@@ -199,7 +202,7 @@ class BodyTexts:
 
 @lru_cache(maxsize=CACHE_SIZE)
 def _programs(key: int, version: int) -> "tuple[native.BodyText, native.BodyText] | None":
-    """The programs of both bodies, where there are both."""
+    """Return the programs of both bodies, or None if one is missing."""
     request = body_text(key, version, is_response=False)
     response = body_text(key, version, is_response=True)
     return None if request is None or response is None else (request, response)

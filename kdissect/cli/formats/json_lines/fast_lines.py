@@ -44,8 +44,8 @@ class FastLines(FilledLines):
     def __init__(self, files: Sequence[str], topics_of: TopicsOf = wire_topics) -> None:
         super().__init__(files)
         self._topics_of = topics_of
-        # What stands between the ends of a connection and the correlation id, by API, version and client id:
-        # many connections ask the same.
+        # Text between the ends of a connection and the correlation id, by API, version and client id: many
+        # connections send equal requests.
         self._heads: dict[tuple[int | None, int | None, str | None], str] = {}
         # Those of errors and topics without ids, by all that makes them.
         self._facts: dict[tuple[object, ...], bytes] = {}
@@ -59,7 +59,7 @@ class FastLines(FilledLines):
         return b""
 
     def line_of(self, exchange: Exchange, number: int) -> bytes:
-        """The exchange of this number as a line of JSON."""
+        """Return the exchange of this number as a line of JSON."""
         texts = self._texts
         asked, answered = listed_summaries(exchange)
         latency = exchange.latency_ns
@@ -79,7 +79,7 @@ class FastLines(FilledLines):
         return before.encode("utf-8", "replace") + facts + behind.encode("utf-8", "replace")
 
     def parts_of(self, exchange: Exchange) -> tuple[list[LinePart], bool]:
-        """The line of a paired exchange, or of one to which no response belongs."""
+        """Return the line of a paired exchange, or of one to which no response belongs."""
         request, is_silent = exchange.request, exchange.response is None
         assert request is not None
         frame_head = self._texts.frame_head(request.first_ref >> FILE_SHIFT).encode("utf-8", "replace")
@@ -102,20 +102,20 @@ class FastLines(FilledLines):
         return parts, False
 
     def connection_texts(self, connection: ConnectionInfo) -> tuple[bytes, ...]:
-        """Id and ends."""
+        """Return the id and ends."""
         return connection.id.encode(), ends_of(connection).encode("utf-8", "replace")
 
     def body_texts(
         self, exchange: Exchange, asked: Summary, answered: Summary, is_learning: bool
     ) -> tuple[bytes, ...]:
-        """All as one text."""
+        """Return all as one text."""
         facts = None if is_learning else self._facts.get(_facts_key(asked, answered))
         return (facts or self._facts_of(exchange, asked, answered, is_learning),)
 
     # The parts
 
     def _facts_of(self, exchange: Exchange, asked: Summary, answered: Summary, is_learning: bool) -> bytes:
-        """What the bodies bring to a line."""
+        """Return the bodies' part of a line."""
         more = more_of(asked, answered)
         topics = union(asked.topics, answered.topics)
         ids = union(asked.topic_ids, answered.topic_ids)

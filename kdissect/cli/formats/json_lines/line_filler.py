@@ -1,6 +1,6 @@
-"""Lines of exchanges that are made of templates, where the compiled part is there.
+"""Lines of exchanges from templates, with the native engine.
 
-A template is the line of a kind of exchange, with the values left open that each has of its own. The compiled
+A template is the line of one kind of exchange, with placeholders for the values of a single one. The compiled
 part (`native.LineFiller`) fills it for exchanges that were paired and have nothing special. Python makes
 templates, what connections and bodies bring to a line, and the lines of all other exchanges.
 """
@@ -25,12 +25,12 @@ from kdissect.session.info import ConnectionInfo
 if TYPE_CHECKING:
     from kdissect._native import LinePart
 
-_PACKETS = 1 << 30  # of a file; lines of those behind are made the slow way. Larger integers compare slower.
+_PACKETS = 1 << 30  # of a file. Lines of later packets take the slow path. Larger integers compare slower.
 _KAFKA, _COMPLETE, _SILENT = ExchangeKind.KAFKA, State.COMPLETE, State.NO_RESPONSE_EXPECTED
 
 # Values that a template leaves open (`native/src/template.rs`): by names of `EXCHANGE_FIELDS`, and these.
 CLOCK = "request.clock"
-"""The time of day of a request, in microseconds."""
+"""A request's time of day, in microseconds."""
 DURATION = "latency"
 """A response time as people read it."""
 OF_CONNECTION, OF_BODIES = "of connection", "of bodies"
@@ -45,15 +45,15 @@ _with_texts: deque[ConnectionInfo] = deque(maxlen=TEXTS_KEPT)
 class FilledLines:
     """Numbers exchanges and writes each as one line.
 
-    `files` are the inputs' names by file index, and may still grow. The exchanges are those of an analyzer,
-    with the bytes of their frames. `filler` makes the lines where there is one, but for those of exchanges
-    that take the slow path.
+    `files` are the inputs' names by file index, and may still grow. The exchanges come from an analyzer, with
+    the bytes of their frames. `filler` creates the lines if it exists, except for exchanges that take the
+    slow path.
     """
 
     def __init__(self, files: Sequence[str], has_templates: bool = True) -> None:
         self._number = 0
         self._texts = LineTexts(files)
-        self._owner = object()  # of the texts of connections; another one in another process
+        self._owner = object()  # of the texts of connections. Another process has another one
         self.filler: native.LineFiller | None = None
         if is_compiled and has_templates:
             self.filler = native.LineFiller(
@@ -67,46 +67,48 @@ class FilledLines:
         return self._number if self.filler is None else self.filler.number
 
     def skip(self) -> None:
-        """Leave out an exchange: those behind it keep the numbers they have in the whole capture."""
+        """Leave out an exchange: later ones keep their numbers in the whole capture."""
         if self.filler is not None:
             self.filler.skip()
         else:
             self._number += 1
 
     def line(self, exchange: Exchange) -> bytes:
-        """The exchange as a line."""
+        """Return the exchange as a line."""
         if self.filler is not None:
             return self.filler.line(exchange)
         self._number += 1
         return self.line_of(exchange, self._number)
 
-    # What others say of a line
+    # Parts of a line that subclasses define
 
     def line_of(self, exchange: Exchange, number: int) -> bytes:
-        """The exchange of this number as a line."""
+        """Return the exchange of this number as a line."""
         raise NotImplementedError
 
     def parts_of(self, exchange: Exchange) -> tuple[list[LinePart], bool] | None:
-        """Parts of the line of such exchanges, and whether no blanks end it; None for no template."""
+        """Return parts of such exchanges' lines, and whether trailing blanks are removed; None for no
+        template.
+        """
         raise NotImplementedError
 
     def connection_texts(self, connection: ConnectionInfo) -> tuple[bytes, ...]:
-        """What of a line belongs to its connection; nothing before the columns are known."""
+        """Return the connection's parts of a line; empty before the columns are known."""
         raise NotImplementedError
 
     def body_texts(
         self, exchange: Exchange, asked: Summary, answered: Summary, is_learning: bool
     ) -> tuple[bytes, ...]:
-        """Errors, topics and their ids; `is_learning` is what `learns` says."""
+        """Return errors, topics and their ids; `is_learning` is the result of `learns`."""
         raise NotImplementedError
 
-    # What a compiled line asks for
+    # Callbacks of a native line
 
     def template_of(self, exchange: Exchange) -> native.LineTemplate | None:
-        """The template that the exchange fills, None where there is none."""
+        """Return the template that the exchange fills, or None."""
         key, version = exchange.api_key, exchange.api_version
         request, response = exchange.request, exchange.response
-        # What DescribeCluster names goes into every line behind it (`learns`).
+        # Names in DescribeCluster go into every later line (`learns`).
         if request is None or key == DESCRIBE_CLUSTER:
             return None
         low = request.first_ref >> FILE_SHIFT << FILE_SHIFT
@@ -122,13 +124,15 @@ class FilledLines:
     def facts_of(
         self, exchange: Exchange, asked: Summary, answered: Summary | None
     ) -> tuple[tuple[bytes, ...], bool]:
-        """Errors, topics and their ids, and whether they are the same for the same summaries."""
-        answered = answered or NO_SUMMARY  # where there is no response
+        """Return errors, topics and their ids, and whether they are the same for the same summaries."""
+        answered = answered or NO_SUMMARY  # if there is no response
         is_learning = learns(exchange, asked, answered)
         return self.body_texts(exchange, asked, answered, is_learning), not is_learning
 
     def texts_of(self, connection: ConnectionInfo) -> tuple[bytes, ...]:
-        """Texts of a connection, which has them from here on, until thousands of others have got theirs."""
+        """Return texts of a connection, which caches them until thousands of further connections
+        have theirs.
+        """
         kept = connection.line_texts
         if kept is not None and kept[0] is self._owner:
             return kept[1]
@@ -142,7 +146,9 @@ class FilledLines:
 
 
 def learns(exchange: Exchange, asked: Summary, answered: Summary) -> bool:
-    """Whether names of topic ids are asked for, or may be given: thus every time (`topic_names`)."""
+    """Return whether the exchange needs or may contain names of topic ids, and is read each time
+    (`topic_names`).
+    """
     return (
         bool(asked.topic_ids or answered.topic_ids)
         or exchange.api_key == DESCRIBE_CLUSTER
@@ -151,9 +157,10 @@ def learns(exchange: Exchange, asked: Summary, answered: Summary) -> bool:
 
 
 def _fields_of(exchange: Exchange) -> tuple[Any, ...] | None:
-    """What the compiled filler needs to know of an exchange; None for one that cannot fill a template.
+    """Return the fields of an exchange that the native filler needs; None for an exchange that cannot fill a
+    template.
 
-    To read slots one by one costs Python a tenth of what it costs others.
+    Reading slots one by one costs Python a tenth of the cost elsewhere.
     """
     # Hot, once an exchange.
     request, response, state = exchange.request, exchange.response, exchange.state

@@ -18,20 +18,20 @@ try:
 except ImportError:  # not CPython
     from json.encoder import encode_basestring as _quoted
 
-# Texts that repeat on every line are made once. A hostile peer can send new ones for ever: the caches
-# start over when full.
+# Texts that repeat on every line are cached. A hostile peer can send new ones for ever: the caches start over
+# when full.
 _CACHE_ENTRIES = 4096
 _FRACTION = len("000000000Z")  # what follows the decimal point of a time
 
 Second = tuple[int, int, bytes]
-"""The first nanosecond of a second, the first behind it, and its text up to the decimal point, if it has one
-that others share.
+"""The first nanosecond of a second, the first after it, and its text up to the decimal point, if it has one
+that several requests share.
 """
 NO_SECOND: Second = (0, 0, b"")
 
 
 def quote(text: str) -> str:
-    """A text as a JSON string, inert."""
+    """Return a text as a JSON string, inert."""
     quoted = _quoted(text)
     if quoted.isascii():
         return quoted
@@ -51,13 +51,13 @@ class LineTexts:
         self._ids: dict[tuple[bytes, ...], str] = {(): "[]"}
 
     def frame_head(self, file: int) -> str:
-        """The beginning of a frame in a file, up to the number of its first packet."""
+        """Return the beginning of a frame in a file, up to the number of its first packet."""
         return self._frame_heads.get(file) or keep(
             self._frame_heads, file, f'{{"packets":{{"file":{quote(self._files[file])},"first":'
         )
 
     def second(self, time_ns: int) -> Second:
-        """The second of a time."""
+        """Return the second of a time."""
         number = time_ns // SECOND_NS
         found = self._seconds.get(number)
         if found is None:
@@ -69,7 +69,7 @@ class LineTexts:
         return found
 
     def frame(self, frame: Frame | None) -> str:
-        """A frame, however it was captured."""
+        """Return a frame, however it was captured."""
         if frame is None:
             return "null"
         first, last, time_ns = frame.first_ref, frame.last_ref, frame.time_ns
@@ -89,28 +89,28 @@ class LineTexts:
         return f'{number},"last_file":{quote(self._files[last >> FILE_SHIFT])}'
 
     def names(self, texts: tuple[str, ...]) -> str:
-        """A list of texts."""
+        """Return a list of texts."""
         return self._lists.get(texts) or keep(self._lists, texts, f"[{','.join(map(quote, texts))}]")
 
     def ids(self, ids: tuple[bytes, ...]) -> str:
-        """A list of topic ids."""
+        """Return a list of topic ids."""
         return self._ids.get(ids) or keep(
             self._ids, ids, f"[{','.join(quote(topic_id_text(raw)) for raw in ids)}]"
         )
 
 
 def error_names(codes: Iterable[int]) -> str:
-    """A list of error codes by their names."""
+    """Return a list of error codes by their names."""
     return f"[{','.join(quote(error_name(code)) for code in codes)}]"
 
 
 def anomalies(exchange: Exchange) -> str:
-    """The anomalies of an exchange."""
+    """Return the anomalies of an exchange."""
     return compact_json([anomaly_row(anomaly) for anomaly in exchange.all_anomalies()])
 
 
 def compact_json(value: Any) -> str:
-    """Dicts, lists, strings and integers as JSON: the rare parts of a line."""
+    """Return dicts, lists, strings and integers as JSON: the rare parts of a line."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{quote(key)}:{compact_json(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
@@ -127,12 +127,12 @@ def keep(cache: dict[Any, Any], key: object, value: Any) -> Any:
 
 
 def number_or_null(number: int | None) -> str:
-    """An integer."""
+    """Return an integer."""
     return "null" if number is None else str(number)
 
 
 def text_or_null(text: str | None) -> str:
-    """A string in quotes."""
+    """Return a string in quotes."""
     return "null" if text is None else quote(text)
 
 

@@ -1,4 +1,4 @@
-"""A live capture as the input of a command: its start, its end by signal, and what is said about it."""
+"""A live capture as the input of a command: its start, its end by signal, and the reports about it."""
 
 import atexit
 import os
@@ -44,7 +44,7 @@ def start_capture(options: Namespace) -> LiveCaptures:
 
 
 def report_capture(captures: Captures) -> int:
-    """Close it and say how it went; gives the exit code."""
+    """Close it, report its result and return the exit code."""
     if not isinstance(captures, LiveCaptures):
         return OK
     captures.close()
@@ -69,7 +69,7 @@ def _check_filter(expression: str) -> None:
 
 
 def _end_by_signals(captures: LiveCaptures) -> None:
-    """The first signal ends the capture, not the command; a second one the command as well."""
+    """End the capture on the first signal, not the command. A second signal ends the command as well."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
         for name in ENDING_SIGNALS:
@@ -126,7 +126,7 @@ def _summary(captures: LiveCaptures) -> list[str]:
 
 
 def _totals(captures: LiveCaptures) -> tuple[int, int, int]:
-    """Packets, bytes and drops; of the whole file where the analysis ended before it."""
+    """Return packets, bytes and drops, of the whole file if the analysis ended before it."""
     files = captures.files
     if captures.written and not captures.is_drained:
         again = open_captures(captures.written)

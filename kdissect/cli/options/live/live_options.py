@@ -23,7 +23,7 @@ _TIMES = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DIGITS = "0123456789."
 # libpcap takes the size in bytes as an int.
 _MAX_BUFFER_MIB = 2047
-# What can only be said about a capture that is made now: (name of the option, its attribute).
+# Options that only make sense for a capture in progress: (name of the option, its attribute).
 _LIVE_ONLY = (
     ("-f", "capture_filter"), ("-w", "write"), ("--duration", "duration"), ("--rotate-size", "rotate_size"),
     ("--rotate-time", "rotate_time"), ("--keep", "keep"),
@@ -34,27 +34,35 @@ def add_live(parser: ArgumentParser) -> None:
     """Add `-i`, `-f`, `-w`, `-D` and what goes with them."""
     add = parser.add_argument_group("live capture (docs/live.md)").add_argument
     add("-i", "--interface", dest="interfaces", metavar="IFACE", action="append", default=[], help=(
-        "capture on this interface; may be repeated; any: on all of them"
+        "capture on this interface (may be repeated). any: on all interfaces"
     ))  # fmt: skip
     add("-D", "--list-interfaces", action=_ListInterfaces, nargs=0, help="list the interfaces, and exit")
     add("-f", "--capture-filter", metavar="BPF", default="", help=(
         "capture only these packets, such as 'tcp port 9092' (pcap-filter)"
     ))  # fmt: skip
     add("-w", "--write", metavar="FILE", help="write the packets to FILE (pcapng) before they are looked at")
-    add("--source", choices=SOURCES, default="auto", help="what captures; default: auto, what works best")
+    add(
+        "--source",
+        choices=SOURCES,
+        default="auto",
+        help="the program or API that captures (default: auto, the best that works)",
+    )
     add("--promiscuous", action="store_true", help="also packets for other machines")
     add("--snaplen", metavar="N", type=_count, default=SNAPLEN, help="bytes to capture of a packet")
     add("--buffer-size", metavar="MIB", type=_buffer, default=BUFFER_MIB, help=(
-        f"buffer of the kernel; default: {BUFFER_MIB} MiB"
+        f"buffer of the kernel (default: {BUFFER_MIB} MiB)"
     ))  # fmt: skip
     add("--duration", metavar="TIME", type=time_span, default=0.0, help="end after 90s, 10m, 1h ...")
     add("--rotate-size", metavar="SIZE", type=_size, default=0, help="with -w: next file after 100MB ...")
     add("--rotate-time", metavar="TIME", type=time_span, default=0.0, help="with -w: next file after 10m ...")
-    add("--keep", metavar="N", type=_count, default=0, help="with those: remove all but the last N files")
+    add("--keep", metavar="N", type=_count, default=0, help="with both: remove all but the last N files")
 
 
 def settings_of(parser: ArgumentParser | None, options: Namespace) -> LiveSettings:
-    """The settings that the options come to. Leaves with exit code 2 where they contradict each other."""
+    """Return the settings that the options come to.
+
+    Leaves with exit code 2 where they contradict each other.
+    """
     ring = Ring(options.rotate_size, options.rotate_time, options.keep)
     problem = _contradiction(options, ring)
     if problem:
@@ -69,7 +77,7 @@ def settings_of(parser: ArgumentParser | None, options: Namespace) -> LiveSettin
 
 
 def refuse_without_interface(parser: ArgumentParser, options: Namespace) -> None:
-    """Leave with exit code 2 where files are read and something is said that makes no sense for files."""
+    """Exit with code 2 if files are read and an option makes no sense for files."""
     for name, attribute in _LIVE_ONLY:
         if getattr(options, attribute):
             parser.error(f"{name} needs -i: it is about live capture")
@@ -133,7 +141,7 @@ def _size(text: str) -> int:
 
 
 def time_span(text: str) -> float:
-    """Seconds, of an argument such as 90s, 10m or 1h."""
+    """Return seconds, of an argument such as 90s, 10m or 1h."""
     number, unit = _split(text)
     if number is None or unit not in _TIMES or number <= 0:
         raise ArgumentTypeError(f"{text!r} is no time, such as 90s, 10m or 1h")

@@ -22,8 +22,8 @@ from kdissect.report.printable import printable
 class Metering:
     """Within it what is read is counted and served; `limit` bounds the label sets of each metric.
 
-    Who scrapes needs the token in the file `token_path`, or one that is printed, unless it `is_open`.
-    Entering raises SystemExit behind one line on stderr, where metrics cannot be served.
+    A scraper needs the token in the file `token_path`, or a printed one, unless it `is_open`. Entering raises
+    SystemExit behind one line on stderr, where metrics cannot be served.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Metering:
             self._server.close()
 
     def _token(self) -> tuple[str | None, str]:
-        """The token, None for an open server, and how one scrapes it."""
+        """Return the token, None for an open server, and how one scrapes it."""
         if self._is_open:
             return None, "for everybody who reaches it: --metrics-open"
         if self._token_path is None:

@@ -20,24 +20,24 @@ def add_metrics(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("metrics")
     add = group.add_argument
     add("--metrics", metavar="[HOST]:PORT", type=_address, help=(
-        "serve metrics to Prometheus while reading; without HOST: on 127.0.0.1"
+        "serve metrics to Prometheus while reading. Without HOST: on 127.0.0.1"
     ))  # fmt: skip
     access = group.add_mutually_exclusive_group().add_argument
     access("--metrics-token", metavar="FILE", help=(
-        "require the token in FILE, which is created if missing; default: a random one, on stderr"
+        "require the token in FILE, which is created if missing (default: a random token, printed on stderr)"
     ))  # fmt: skip
     access("--metrics-open", action="store_true", help="serve metrics without a token")
     add("--metrics-series", metavar="N", type=_limit, help=(
-        "label sets of each metric; what comes later counts as other; default: 1000"
+        "label sets of each metric. Later label sets count as other (default: 1000)"
     ))  # fmt: skip
 
 
 def metering(
     options: Namespace, dissection: Dissection, findings: Callable[[], Iterable[Finding]] | None = None
 ) -> AbstractContextManager[None]:
-    """Within it what is read is counted and served, if that was asked for.
+    """Count and serve the input within the context, if the options say so.
 
-    `findings` says where those are, if traffic is judged. Entering raises SystemExit behind one line on
+    `findings` returns the findings, if traffic is judged. Entering raises SystemExit behind one line on
     stderr, where metrics cannot be served.
     """
     if options.metrics is None:
@@ -64,5 +64,5 @@ def _address(text: str) -> Address:
 
 def _limit(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
-        raise ArgumentTypeError(f"{text!r} is no number of label sets")
+        raise ArgumentTypeError(f"{text!r} is not a label set count")
     return int(text)

@@ -1,1 +1,1 @@
-"""Files that keep arriving: the complete ones, their order, and their offsets in Spark."""
+"""Files that keep arriving: the complete files, their order, and their offsets in Spark."""

@@ -17,8 +17,8 @@ STALE_S = 600.0
 
 
 class Patience(NamedTuple):
-    """Waiting times in seconds. `settle_s`: how long a size must stay the same. `hold_s`: how long a complete
-    file waits for files that should have come before it.
+    """Waiting times in seconds. `settle_s`: how long a size must stay unchanged. `hold_s`: how long a
+    complete file waits for files that should have come before it.
     """
 
     settle_s: float = 2.0
@@ -122,7 +122,7 @@ _EDGE = 1 << 16
 
 
 def _content_id(path: str, size: int) -> str:
-    """Return 32 hex digits of the size and of the edges of a file. Raises OSError."""
+    """Return 32 hex digits for the size and the edges of a file. Raises OSError."""
     digest = blake2b(size.to_bytes(8), digest_size=16)
     digest.update(piece_of(path, 0, _EDGE))
     if size > _EDGE:

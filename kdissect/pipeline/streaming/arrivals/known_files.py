@@ -3,7 +3,7 @@
 Rules:
 - An entry never changes. References of packets and the state of connections contain its index, the identity
   of connections contains its capture set.
-- A file that grew after it was read has a second entry, for the packets that came since, with the same index.
+- A file that grew after it was read has a second entry, for the packets that came since, with an equal index.
 - The registry is written before Spark receives an offset that counts its entries. After a crash there may be
   entries that no offset counts: they are next.
 - A capture set keeps its first name and number.
@@ -80,7 +80,7 @@ class Registry:
                 self.entries.append(Taken(*fields))
 
     def add(self, entries: Sequence[Taken]) -> None:
-        """Store entries after the existing ones. They stay for ever."""
+        """Store entries after the existing entries. They stay for ever."""
         name = f"{len(self.entries):010}{_SUFFIX}"
         write_whole(self._filesystem, f"{self._root}/{name}", json.dumps(entries).encode())
         self._read.add(name)

@@ -69,7 +69,7 @@ def may_have_taps(paths: Sequence[str], entries: Sequence[Taken]) -> bool:
 
 
 def tasks_of(entries: Sequence[Taken], task_bytes: int = TASK_BYTES) -> list[list[Taken]]:
-    """Entries for each reading task: small files together, in their order."""
+    """Return entries for each reading task: small files together, in their order."""
     tasks: list[list[Taken]] = []
     filled = task_bytes
     for entry in entries:

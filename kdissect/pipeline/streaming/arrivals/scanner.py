@@ -26,8 +26,8 @@ _LATER = 1 << 63  # after every time
 
 
 class _Scan(NamedTuple):
-    """A scan. `ready` files are read now, `waiting` ones are incomplete, `settles_in_s` is the time until the
-    next scan, in seconds.
+    """A scan. `ready` files are read now, `waiting` files are incomplete, `settles_in_s` is the time until
+    the next scan, in seconds.
     """
 
     ready: list[Taken]

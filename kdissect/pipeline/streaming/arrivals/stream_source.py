@@ -89,7 +89,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadMaxFiles(self._settings.max_files)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Read the files that are there now, without later ones."""
+        """Read the files that exist now, without later files."""
         self._scan(True)
         self._is_over = True
 

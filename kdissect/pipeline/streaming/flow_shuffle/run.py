@@ -41,7 +41,7 @@ class Run(NamedTuple):
 
 
 def flow_key(flow: bytes) -> tuple[bytes, int]:
-    """Return the key of both directions of a flow, and the direction of this one (0 or 1).
+    """Return a key for both directions of a flow, and this flow's direction (0 or 1).
 
     It does not distinguish capture sets: one task has what all of them saw between two ends (`engine.taps`).
     """

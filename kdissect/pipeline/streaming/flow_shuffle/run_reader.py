@@ -2,7 +2,7 @@
 
 Rules:
 - The facts of a file, damage included, come from `CaptureFile`, the reader of every other command.
-- A flow's task sees no SYNs of other flows: the ones that a NAT translated are known here, file by file.
+- A flow's task does not see other flows' SYNs: the SYNs that a NAT translated are known here, file by file.
 - SYNs at the beginning and the end of a file are reported besides (`border_syns`): the other side may be in
   the file before or after.
 - Memory is bounded by `_BUFFERED` and by the number of connections that spoke since the last flush.
@@ -54,7 +54,7 @@ class _Open:
 
 
 class RunReader:
-    """Reader of one file of a capture set. After `runs` is consumed, `file` and `parser` hold the facts, and
+    """Reader of one file in a capture set. After `runs` is consumed, `file` and `parser` hold the facts, and
     `end_ns` the time of the last packet, which need not be the latest.
     """
 
@@ -93,7 +93,7 @@ class RunReader:
         yield from self._flush()
 
     def border_syns(self) -> list[BorderSyn]:
-        """SYNs of the beginning and the end of the file, once `runs` is consumed."""
+        """Return SYNs of the beginning and the end of the file, once `runs` is consumed."""
         end_ns = 0 if self.end_ns is None else self.end_ns
         return [*self._first_syns, *(one for one in self._last_syns if one.order_ns >= end_ns - NEAR_NS)]
 

@@ -1,4 +1,4 @@
-"""A digest of the ends of many open flows for their capture set: merged judgements, equal ends once.
+"""A digest of many open flows' ends for their capture set: merged judgements, equal ends once.
 
 An end that completes only its own connection differs from others only in what it proves of clients and
 brokers (`history.connections.connection_problems`). A plain end is reported once, with the names of its
@@ -36,7 +36,7 @@ class EndsDigest(NamedTuple):
 
 
 def digest_of(flows: Iterable[Told], without: Collection[str] = ()) -> EndsDigest:
-    """Digest flows, without the connections named in `without`."""
+    """Return the digest flows, without the connections named in `without`."""
     judgement, rest, names = Judgement(), list[Ordered](), set[str]()
     plain: dict[PlainEnd, set[str]] = defaultdict(set)
     for told in flows:
@@ -58,7 +58,7 @@ def digest_of(flows: Iterable[Told], without: Collection[str] = ()) -> EndsDiges
 
 
 def merged(digests: Iterable[EndsDigest]) -> EndsDigest:
-    """Several digests as one."""
+    """Return several digests as one."""
     judgement, rest, names = Judgement(), list[Ordered](), set[str]()
     plain: dict[PlainEnd, set[str]] = defaultdict(set)
     for digest in digests:
@@ -72,7 +72,7 @@ def merged(digests: Iterable[EndsDigest]) -> EndsDigest:
 
 
 def events_of(told: Told) -> dict[str, list[Ordered]]:
-    """Return the events of a flow by connection, without those that contain only names of topics."""
+    """Return the events of a flow by connection, without events that contain only names of topics."""
     found: dict[str, list[Ordered]] = defaultdict(list)
     for _, order, blob in told.forwarded:
         if not order.startswith(NAMES):
@@ -82,7 +82,9 @@ def events_of(told: Told) -> dict[str, list[Ordered]]:
 
 
 def _plain_end(events: list[Ordered]) -> PlainEnd | None:
-    """Return what a connection's only event proves, if it is an end that completes no other exchange."""
+    """Return the facts that a connection's only event proves, if it is an end that completes no other
+    exchange.
+    """
     if len(events) != 1:
         return None
     ((event, silenced),) = Replay().events(blob for _, blob in events)

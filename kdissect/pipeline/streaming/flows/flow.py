@@ -94,8 +94,8 @@ class Flow:
                 self._add(events, around)
 
     def tell(self, marks: Iterable[PlainSegment], ref: int) -> None:
-        """Take the marks of `engine.nat_sides` for SYNs that come next. `ref` is of a packet of the capture
-        set.
+        """Take the marks of `engine.nat_sides` for SYNs that come next. `ref` belongs to a packet of the
+        capture set.
         """
         for mark in marks:
             self._ordered.analyzer.feed_segment(mark, ref, 0)
@@ -110,12 +110,12 @@ class Flow:
 
     @property
     def next_end_ns(self) -> int | None:
-        """The time at which silence ends a connection of the flow, or None if none is open."""
+        """The time at which silence ends a connection of the flow, or None if no connection is open."""
         return self._ordered.analyzer.next_end_ns()
 
     def sightings(self) -> list[Sighting]:
-        """Return the sightings of its connections: the open ones, and those that ended since the last
-        call.
+        """Return the sightings of its connections: open ones, and connections that ended since the
+        last call.
         """
         return self._sightings.take()
 

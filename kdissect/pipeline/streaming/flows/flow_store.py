@@ -26,7 +26,7 @@ class Store(Protocol):
 
 
 class ShardStore:
-    """The entries of one shard of a capture set in a store."""
+    """The entries of a capture set's shard in a store."""
 
     def __init__(self, store: Store, part: int) -> None:
         self._store = store

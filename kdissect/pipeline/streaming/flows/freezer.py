@@ -1,7 +1,7 @@
 """Pickles of state that goes on in another process, without what every process has anyway.
 
-Rules, the caches that are made from them, names of files and secrets are referred to by name or position. The
-process that thaws the state inserts its own ones.
+Rules, the caches built from them, names of files and secrets are referred to by name or position. The process
+that thaws the state inserts its own objects.
 
 No function of ours is called for each object, because the calls would take longer than all other work: shared
 objects are in the memo of pickler and unpickler from the start, in one order, and rules and caches are

@@ -2,8 +2,8 @@
 
 Rules:
 - An entry for each flow lists what sets saw of its connections. Each time a set saw more of a connection, the
-  rules of `engine.taps` decide again which connections count: the order of the files of the sets does not
-  matter.
+  rules of `engine.taps` decide again which connections count: the order in which the sets' files come does
+  not matter.
 - A connection that was reported before and changes is reported again as changed, with the batch that first
   reported it.
 - A connection that is over is forgotten when its set is `KEPT_NS` further: no other set can have it later, as
@@ -66,7 +66,7 @@ class KnownDuplicateTaps:
     ) -> int | None:
         """Take the sightings of a set that is done with all packets before `until_ns`.
 
-        Returns the time at which the set has to be asked again, to forget connections that are over, or None.
+        Returns the time for the next call about the set, to forget connections that are over, or None.
         """
         before = self._read(key)
         known = {one.sighting.connection: one for one in before}

@@ -119,5 +119,5 @@ def rows_of(batches: FlowBatches, flows: Collection[bytes], others: bool = False
 
 
 def without_flows(batches: FlowBatches) -> FlowBatches:
-    """Rows as tables have them."""
+    """Return rows as tables have them."""
     return [(name, rows.drop_columns([_FLOW])) for name, rows in batches]

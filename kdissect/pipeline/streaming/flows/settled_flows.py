@@ -1,9 +1,9 @@
-"""Open flows of a shard without new packets: their results stay where they are, in the checkpoint and in the
+"""Open flows of a shard without new packets: their results stay in place, in the checkpoint and in the
 tables.
 
 Rules:
-- A flow settles with the first batch that has no packets of it. It is taken out when it has packets again or
-  its time is up. Only its leaf and group are written again.
+- A flow settles with the first batch that has no packets of it. It becomes active when it has packets again
+  or its time is up. Only its leaf and group are written again.
 - A leaf has the reports of some flows to their capture set. A group has the rows of its leaves, which are one
   part of the tables, and a digest of the reports. Files are never changed: a batch may be repeated.
 - A shard reads with each batch the names of leaves, when each is due, and eight bytes a flow.
@@ -58,7 +58,7 @@ class Group(NamedTuple):
 
     @property
     def told(self) -> tuple[str, ...]:
-        """The files of the reports of its flows."""
+        """The files with its flows' reports."""
         return tuple(leaf.path for leaf in self.leaves.values())
 
     @property
@@ -247,7 +247,7 @@ class SettledFlows:
         return number, GROUP_FLOWS - sizes.get(number, 0)
 
     def _leaves_of(self, key: bytes) -> Iterator[tuple[int, int]]:
-        """Group and leaf in which a flow may be."""
+        """Yield the group and leaf in which a flow may be."""
         first = crc32(key) << 32
         at = bisect_left(self._places, first)
         while at < len(self._places) and self._places[at] >> 32 == first >> 32:

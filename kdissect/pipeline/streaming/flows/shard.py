@@ -1,16 +1,16 @@
 """One shard of a capture set in one micro-batch: its flows go on from the batch before.
 
 Rules:
-- The horizon of a capture set is the time of the last packet of its newest file, less `REORDER_NS`. A segment
+- The horizon of a capture set is the time of the newest file's last packet, less `REORDER_NS`. A segment
   before it is analysed, as every file to come begins after it. A later segment waits in the state, to be
-  sorted among those of the next file. So packets at a file border that are out of order across files are
+  sorted among the next file's segments. So packets at a file border that are out of order across files are
   analysed as in one reading.
 - A file that begins before the horizon came too late: it is reported, and not analysed.
 - State of a flow without an open connection is deleted. A silent flow is not read before its time is up.
 - If there are several capture sets, the shared state of a flow outlives its connections for a while
   (`known_duplicate_taps`).
 - If no file waits, copies of open connections are closed: the results are reported until the next batch has
-  better ones. The last batch's results of flows without new packets stay valid: these flows settle
+  better results. The last batch's results of flows without new packets stay valid: these flows settle
   (`settled_flows`).
 """
 
@@ -76,14 +76,14 @@ class Head(NamedTuple):
     open_: str | None = None
     settled: Index = Index()
     syns: tuple[tuple[Any, ...], ...] = ()
-    """SYNs of the borders of files whose other side may come yet, or waits to be analysed."""
+    """SYNs at file borders whose other side may come yet, or waits to be analysed."""
 
 
 class Report(NamedTuple):
     """The result of a shard in a batch. `judged` are connections that are over. `open_files` and
     `open_judged` hold until the next batch only. `settled` are flows without new packets, and `settled_files`
     maps the name of a part to their rows, if these changed. `kept` are the files that the shard names.
-    `marks` are the marks of all capture sets, in the last report of a group of flows.
+    `marks` are all capture sets' marks, in the last report for a group of flows.
     """
 
     facts: BatchFacts
@@ -249,7 +249,7 @@ class Shard:
 
     def _settle(self, head: Head, visited: Collection[bytes], last_ns: int | None) -> None:
         """Settle flows without packets in the batch, and take out flows whose time is up by the last packet.
-        The time of the last packet is unknown before that. Flows whose segments wait are taken out, too.
+        The time of the last packet is unknown before that. Flows whose segments wait become active, too.
         """
         until_ns = -(1 << 63) if last_ns is None else last_ns + 1
         self._due |= self._settled.take_out(self._settled.due(until_ns))
