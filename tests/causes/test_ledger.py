@@ -278,7 +278,7 @@ def test_connections_that_fail_for_one_reason_are_one_symptom() -> None:
 def test_other_connections_of_the_host_count(exchanges: int, last_s: int, total: int, goes_on: bool) -> None:
     seen = nothing()
     seen.gathering.problems = [problem(Reason.REFUSED, start_s=5)]
-    linked(seen, "[fe80::1]", opened=5, exchanges=exchanges, last_ns=last_s * SECOND)
+    linked(seen, "fe80::1", opened=5, exchanges=exchanges, last_ns=last_s * SECOND)
     linked(seen, "10.0.0.9", opened=9, exchanges=9, last_ns=100 * SECOND)
     (found,) = symptoms(seen)
     assert (found.total, found.goes_on) == (total, goes_on)
@@ -306,7 +306,7 @@ def test_a_request_on_a_connection_that_failed_is_one_symptom(
 @pytest.mark.parametrize(("left", "goes_on"), [(0, True), (2, False)])
 def test_bytes_that_cannot_be_read(left: int, goes_on: bool) -> None:
     seen, at = nothing(), several(3)
-    key = BrokenKey("a", "FRM001", "size", "broker", "app", "[fe80::1]", BROKER, "Fetch")
+    key = BrokenKey("a", "FRM001", "size", "broker", "app", "fe80::1", BROKER, "Fetch")
     seen.gathering.broken.found.put(key, Broken(at, "4", "5", several(left)))
     client = Client(None, "app", None, "fe80::1")
     assert symptoms(seen) == [
