@@ -26,7 +26,7 @@ class TlsHandshakeFailed(FailedConnection):
         Reason.CERTIFICATE_NAME,
     )
     help = (
-        "Who ended it says why: unknown_ca and certificate_unknown are about the truststore of that end,"
+        "The alert names the reason: unknown_ca and certificate_unknown are about the truststore of that end,"
         " bad_certificate about "
         "the name in the certificate or a missing client certificate, protocol_version about"
         " ssl.enabled.protocols."

@@ -76,12 +76,16 @@ class BrokerCloses(Cause):
             if at.times < _LEAST:
                 continue
             is_reset, who = resets == {True}, clients_text(clients)
+            to = [link for key, link in seen.gathering.links.items() if key.broker == broker]
+            is_mute = any(link.bytes for link in to) and not any(link.broker_bytes for link in to)
+            silent = " It sent no byte to anybody: it may be no broker." if is_mute else ""
             yield self.found(
                 f"Connections to {broker} were reset {times(at.times)} while {who} waited for a response: by"
                 " the broker, or by a load balancer, NAT or firewall between that had forgotten them."
+                f"{silent}"
                 if is_reset
                 else f"Broker {broker} closed connections {times(at.times)} that {who} still used: they had"
-                " to connect again.",
+                f" to connect again.{silent}",
                 who,
                 parties_of(list(clients)) | {Party("broker", broker)},
                 at,

@@ -115,7 +115,7 @@ def _accepted(seen: Evidence, key: BrokenOffKey, cut: BrokenOff | None) -> float
     """
     client, broker, of = key
     means = [float(seen.gathering.broken_off.accepted.peek((client, broker)) or 0)]
-    for (api, *who), tally in seen.tallies:
+    for (api, *who), tally in seen.background:
         if tuple(who) != (client.client_id or "", client.address, broker):
             continue
         times = size = 0

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kdissect.causes.cause import SECOND_NS, Cause, quoted, times
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.evidence.seen import Seen
-from kdissect.causes.groups.group_story import GroupStory, Rebalance, rows_of, stories, who
+from kdissect.causes.groups.group_story import GroupStory, Rebalance, held_up, rows_of, stories, who
 from kdissect.causes.ledger.symptom import GROUP_ERRORS, errors
 from kdissect.model.cause import Cost, FoundCause, Packets
 from kdissect.report.quantities import duration
@@ -40,7 +40,9 @@ class MemberCrashed(Cause):
         """Yield each group."""
         for story in stories(seen):
             spoke = {row["client_id"] for row in rows_of(story, "failures") if row["error"] in _FORGOTTEN}
-            lost = [name for name in story.came(_LOST) if name not in spoke]
+            # The heartbeats of members that did not join a rebalance went on: they live.
+            alive = spoke | held_up(story).keys()
+            lost = [name for name in story.came(_LOST) if name not in alive]
             gone = sorted(one for name in lost for one in story.brought_about(_LOST, name=name))
             if not gone:
                 continue
@@ -88,7 +90,7 @@ def _silent_members(seen: Evidence) -> dict[str, list[tuple[int, str, MemberLog]
     With how long they are silent, and the client id.
     """
     spoke: dict[tuple[str, str], int] = {}
-    for (_, client_id, host, _), tally in seen.tallies:
+    for (_, client_id, host, _), tally in seen.background:
         spoke[client_id, host] = max(spoke.get((client_id, host), 0), tally.last_ns or 0)
     ends: dict[str, int] = {}
     left: dict[tuple[str | None, str], int] = {}

@@ -24,6 +24,7 @@ from kdissect.causes.laws.network_laws import (
 from kdissect.causes.laws.producer_laws import (
     another_producer_came,
     batches_before_were_refused,
+    batches_follow,
     client_sends_sequences,
     leader_is_another,
     records_have_room,
@@ -128,6 +129,12 @@ LAWS: tuple[Law, ...] = (
         "only batches with a producer id have sequences",
         frozenset({"sequence-gap"}),
         client_sends_sequences,
+    ),
+    Law(
+        "sequence-after-taken",
+        "batches that follow one that the broker took are not out of sequence",
+        frozenset({"sequence-gap"}),
+        batches_follow,
     ),
     Law(
         "sequence-after-refusal",

@@ -50,7 +50,7 @@ class SlowBroker(Cause):
             if at.times < LEAST or filled_ns < max(SUM_NS, _TIME_SHARE * span_ns):
                 continue
             if at.times < _SHARE * sum(
-                tally.exchanges for key, tally in seen.tallies if key[3] == broker and key[0] in _ASKED
+                tally.exchanges for key, tally in seen.background if key[3] == broker and key[0] in _ASKED
             ):
                 continue
             mean_ns = at.time_ns // at.times

@@ -94,7 +94,7 @@ def _is_light(seen: Evidence, client: Client) -> bool:
     """Return whether a client moves so little with each request that no quota of bytes can hold it back."""
     tallies = [
         tally
-        for key, tally in seen.tallies
+        for key, tally in seen.background
         if key[0] in ("Produce", "Fetch") and key[1:3] == (client.client_id or "", client.address)
     ]
     exchanges = sum(tally.exchanges for tally in tallies)

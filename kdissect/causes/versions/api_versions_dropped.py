@@ -61,6 +61,6 @@ class ApiVersionsDropped(VersionNeverThere):
 def _answers(seen: Evidence, broker: str) -> bool:
     return any(
         tally.states[State.COMPLETE] > 0  # also with an error
-        for (api, _, _, to), tally in seen.tallies
+        for (api, _, _, to), tally in seen.background
         if to == broker and api == api_name(API_VERSIONS)
     )

@@ -21,6 +21,10 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ),
         ("from another machine", "live -"),
     ),
+    "request-log": (
+        ("log requests for ten minutes", "request-log on kafka1:9092 --command-config admin.properties"),
+        ("until when, and at which level", "request-log status kafka1:9092"),
+    ),
     "tap": (("the plaintext of a JVM, into a file", "tap 4094 -w app.pcapng"),),
     "info": (
         ("what is in these files", "info a.pcapng b.pcapng"),

@@ -44,7 +44,7 @@ def watch(options: Namespace) -> int:
         raise ValueError("watch follows directories and files, not standard input")
     if OF_CAUSES & options.tables:
         raise ValueError(
-            "watch has no table of causes, which need all of a capture set at once (pipeline run)"
+            "watch has no tables of causes and stalls, which need all of a capture set at once (pipeline run)"
         )
     if options.master.startswith(CONNECT):
         raise ValueError("watch commits batches in its own process: it does not run over Spark Connect")

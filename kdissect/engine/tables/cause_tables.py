@@ -1,7 +1,7 @@
-"""The table with the causes from `why`."""
+"""Tables of the results of `why`: causes, and the intervals in which brokers stood still."""
 
 from kdissect.engine.exchange_rows import RowField
-from kdissect.engine.tables.shared_columns import CAPTURE_SET, DAY
+from kdissect.engine.tables.shared_columns import CAPTURE_SET, CLIENT, CONNECTION, DAY, EXCHANGE
 from kdissect.engine.tables.table import Table, within
 
 CAUSES = Table(
@@ -77,4 +77,31 @@ CAUSES = Table(
     ),
     ("capture_set", "rank"),
     ("capture_set", "rank"),
+)
+
+STALLS = Table(
+    "stalls",
+    "One row for each interval in which a broker, or several brokers of a capture set at one time, sent no "
+    "response while requests waited: the intervals of `stats --table stalls`. Made when named.",
+    (
+        CAPTURE_SET,
+        RowField("since", "timestamp", "when the first of the requests was at the broker"),
+        RowField("since_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+        DAY,
+        RowField("until", "timestamp", "time of the next response"),
+        RowField("until_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+        RowField("took_ns", "int64", "length of the interval"),
+        RowField("share", "double", "of the time from the first response of the brokers to the last"),
+        RowField("brokers", "list<string>", "addresses and ports of the brokers"),
+        RowField("waited_by", "string", "`several brokers`, `all clients`, `one client` or `one connection`"),
+        *within("clients", "list<struct>", "clients whose requests waited", CLIENT),
+        RowField("requests", "int64", "requests that waited"),
+        RowField("apis", "map<string,int64>", "these requests by API"),
+        RowField("waited_ns", "int64", "time that they waited, added up"),
+        RowField("others_sent", "bool", "whether another end sent packets meanwhile"),
+        CONNECTION._replace(doc="connection of the first request that waited"),
+        EXCHANGE._replace(doc="ordinal of that request within its connection"),
+    ),
+    ("connection", "exchange"),
+    ("capture_set", "since_ns", "connection", "exchange"),
 )

@@ -83,7 +83,7 @@ _LAG = (
     RowField("high_watermark", "int64", "where the partition ends"),
     RowField("lag", "int64", "records between the two"),
     RowField("committed", "int64", "offset the group committed last"),
-    RowField("committed_lag", "int64", "records behind it"),
+    RowField("committed_lag", "int64", "records after it"),
 )
 _CAUSES = within(
     "causes",

@@ -24,7 +24,7 @@ from kdissect.net.streams.recent import (
     is_copy,
 )
 from kdissect.net.streams.round_trips import AckState, AckTimes, Delay
-from kdissect.net.streams.sequence import MASK, add
+from kdissect.net.streams.sequence import MASK, add, distance
 
 # OutOfOrderSegment segments compared with a new one for the same place: one is usual, a few differ in length.
 OUT_OF_ORDER_COPIES = 4
@@ -193,11 +193,14 @@ class Reassembly:
         return max(0, self.odd.acked - self.captured_end)
 
     def acknowledge_end(self, ack: int, time_ns: int) -> None:
-        """A RST acknowledges up to this number: note it if that is the FIN, which was not captured."""
+        """Note what a RST acknowledges beyond the captured bytes: the FIN alone, or bytes that may include
+        it.
+        """
         end = self.captured_end
-        if self.start_seq >= 0 and not self.ended and ack == add(self.start_seq, end + 1):
+        beyond = distance(ack, add(self.start_seq, end))
+        if self.start_seq >= 0 and not self.ended and 0 < beyond < PLAUSIBLE_AHEAD:
             odd = self.oddities()
-            odd.note_acked(end + 1, time_ns)
+            odd.note_acked(end + beyond, time_ns)
             odd.waived = max(odd.waived, odd.acked)  # the connection is over: nothing waits for the FIN
 
     def start(self, seq: int) -> None:

@@ -54,7 +54,7 @@ class ErrorWithData(BodyRule):
 class RecordsWithError(BodyRule):
     """A partition that could not be read should bring no records.
 
-    Clients go by the error and drop the data next to it. Errors of the whole answer are FET018.
+    Clients use the error and drop the data next to it. Errors of the whole answer are FET018.
 
     Example: NOT_LEADER_OR_FOLLOWER, and 70 bytes of records.
 

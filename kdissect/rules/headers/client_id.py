@@ -49,7 +49,7 @@ class ClientIdMissing(ExchangeRule):
 class ClientIdChanges(ExchangeRule):
     """client_id should not change within a connection.
 
-    Quotas and logs go by it. Proxies that carry several clients over one connection do this.
+    Quotas and logs use it. Proxies that carry several clients over one connection do this.
 
     Example: `app-1` in one request, `app-2` in the next one of the same connection.
 

@@ -105,7 +105,7 @@ class PartitionsMissing(BodyRule):
 class OneIdForTwoTopics(BodyRule):
     """Two topics must not have one id.
 
-    Clients that go by ids take the records of one topic for records of the other topic.
+    Clients that use ids take the records of one topic for records of the other topic.
 
     Example: `a` and `b`, both with the same sixteen bytes.
 
