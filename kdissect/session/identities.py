@@ -102,7 +102,7 @@ class Identities:
         self._known: set[str] = set()
         """The clusters of all capture sets."""
         self.by_capture_set = False
-        """Whether rows are of one capture set each, as rows of tables are: other sets do not matter then."""
+        """True if rows are of one capture set each, as rows of tables are: other sets do not matter then."""
         self._topics: dict[_TopicKey, tuple[bytes, ...]] = {}
         """The ids of a name, in the order in which they were met."""
         self._most_topics = in_force().topic_names
@@ -370,8 +370,8 @@ class Identities:
         own = named[-1][1]
         for address in (info.broker_address, info.broker_text):
             place = info.capture_set, address
-            told = self._advertisers.get(place) or (self._advertised.get(place, own),)
-            for cluster in told:
+            named_by = self._advertisers.get(place) or (self._advertised.get(place, own),)
+            for cluster in named_by:
                 if cluster != own:
                     return cluster
         return None

@@ -71,9 +71,9 @@ class Leaders:
 
     def again(self, info: ConnectionInfo, version: int, body: bytes) -> bool:
         """Take an answer that waits. Return False, without taking it, for another one."""
-        told = _number(info, version, body)
-        if told in self._waiting:
-            self._waiting.move_to_end(told)
+        number = _number(info, version, body)
+        if number in self._waiting:
+            self._waiting.move_to_end(number)
             return True
         return False
 

@@ -220,7 +220,7 @@ def broken(*findings: Any, by: str | None = "client", at_s: float = 12, exchange
     return found
 
 
-KEY = BrokenKey("a", "VER012", "a-rule", "broker", "app", "[fe80::1]", BROKER, "Fetch")
+KEY = BrokenKey("a", "VER012", "a-rule", "broker", "app", "fe80::1", BROKER, "Fetch")
 
 
 def test_bytes_that_cannot_be_read_are_counted_when_their_connection_is_over() -> None:

@@ -306,7 +306,7 @@ def test_a_request_on_a_connection_that_failed_is_one_symptom(
 @pytest.mark.parametrize(("left", "goes_on"), [(0, True), (2, False)])
 def test_bytes_that_cannot_be_read(left: int, goes_on: bool) -> None:
     seen, at = nothing(), several(3)
-    key = BrokenKey("a", "FRM001", "size", "broker", "app", "[fe80::1]", BROKER, "Fetch")
+    key = BrokenKey("a", "FRM001", "size", "broker", "app", "fe80::1", BROKER, "Fetch")
     seen.gathering.broken.found.put(key, Broken(at, "4", "5", several(left)))
     client = Client(None, "app", None, "fe80::1")
     assert symptoms(seen) == [

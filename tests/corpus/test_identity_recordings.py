@@ -1,6 +1,6 @@
 """Recordings in which clusters, topics, offsets and connection ends may be mixed up: what each command says.
 
-What the clients, tools, brokers and proxies said stands in the truth files.
+The truth files have what the clients, tools, brokers and proxies said.
 """
 
 import json
@@ -42,7 +42,7 @@ def facts(command: str, name: str, *options: object) -> Any:
 
 
 def ends(name: str) -> dict[tuple[str, str], int]:
-    """Where the logs of topics end, by cluster, as their brokers said; but for what brokers write."""
+    """Return the end offsets of topics by cluster, as their brokers said; without topics of brokers."""
     found = Counter[tuple[str, str]]()
     for each in events(name, "ends"):
         if not each["topic"].startswith("__"):
@@ -160,7 +160,7 @@ KEYS = CAPTURES / f"{PROXIES}.keys"
 
 
 def proxied() -> dict[str, tuple[str, str]]:
-    """Who HAProxy connected for, and the leg, by its own end of each connection."""
+    """Return the client that HAProxy connected for, and the leg, by its own end of each connection."""
     return {
         each["from"]: (each["for"], each["by"])
         for each in events(PROXIES, "proxied")
@@ -276,12 +276,12 @@ def topic_ids() -> tuple[str, str]:
 
 
 def is_later(record: Facts) -> bool:
-    """Whether a record was written to the later topic, as its value says."""
+    """Return whether a record was written to the later topic, as its value says."""
     return "-old" not in record["value"]
 
 
 def places(use: str) -> dict[tuple[bool, int], str]:
-    """What was written or read at an offset of the former or the later topic."""
+    """Return the values that were written or read at offsets of the former and the later topic."""
     return {(is_later(one), one["offset"]): one["value"] for one in truth(OPEN)["records"][use]}
 
 

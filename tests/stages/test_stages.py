@@ -10,6 +10,7 @@ from kdissect.rules.kinds import FactRule
 from kdissect.rules.registry import ALL_RULES
 from kdissect.stages.judges import ACROSS, OF_CONNECTIONS
 from tests.stages.staging import ALL, staged, together
+from tests.support.packets.rewritten import change_bodies, connections_of, forget_clusters, write
 
 CAPTURES = Path(__file__).parents[2] / "captures"
 # What came to nothing, groups, transactions, SASL, TLS, share groups, a quorum, two clusters, topic ids, what
@@ -39,6 +40,17 @@ def test_stages_give_the_tables_of_one_process(name: str) -> None:
     pytest.importorskip("pyarrow", reason="needs the extra arrow")
     path = str(CAPTURES / name)
     _same(staged(path), together(path))
+
+
+def test_clusters_that_no_response_names_stay_apart(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="needs the extra arrow")
+    connections = connections_of(CAPTURES / "kafka44_two_clusters.pcapng")
+    change_bodies(connections, forget_clusters)
+    path = str(write(connections, tmp_path / "two.pcap"))
+    one = together(path)
+    _same(staged(path, parts=4, seed=2), one)
+    for table in ("topics", "groups", "producers"):
+        assert len({row["cluster"] for row in one[table]}) == 2, table
 
 
 def test_several_capture_sets_in_one_run_stay_apart() -> None:

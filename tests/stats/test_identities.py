@@ -238,6 +238,76 @@ def test_brokers_of_two_clusters_that_are_advertised_together_prove_nothing() ->
     assert identities.cluster_at("set", "10.0.0.5:9092") is None
 
 
+def two_groups() -> tuple[Identities, Talk, Talk]:
+    """Two brokers with the same node id whose responses name no cluster, and list other addresses."""
+    identities = Identities()
+    first, second, silent = talks(identities, "10.0.0.2", "10.0.0.3", "10.0.0.4")
+    identities.learn(metadata(first, None, ("10.0.0.2",)))
+    identities.learn(metadata(second, None, ("10.0.0.3",)))
+    assert scopes(first, silent) == ["set", "set"]
+    assert second.info.scope != "set"
+    assert identities.cluster_of(second.info) is None
+    assert identities.one_of_several(silent.info) is None
+    assert [identities.apart(scope) for scope in scopes(first, second)] == [
+        "unknown (10.0.0.2:9092)", "unknown (10.0.0.3:9092)",
+    ]  # fmt: skip
+    return identities, first, second
+
+
+def test_groups_of_brokers_are_one_when_a_response_lists_brokers_of_both() -> None:
+    identities, first, second = two_groups()
+    before = second.info.scope
+    identities.learn(metadata(first, None, ("10.0.0.2", "10.0.0.3")))
+    assert scopes(first, second) == ["set", "set"]
+    assert identities.apart(before) == identities.apart("set")
+
+
+def test_a_group_of_brokers_keeps_its_scope_when_its_cluster_is_named() -> None:
+    identities, first, second = two_groups()
+    before = scopes(first, second)
+    identities.learn(metadata(second, CLUSTER_B, ("10.0.0.3",)))
+    assert scopes(first, second) == before
+    assert [identities.apart(scope) for scope in before] == ["unknown (10.0.0.2:9092)", CLUSTER_B]
+    identities.learn(metadata(first, CLUSTER_A, ("10.0.0.2",)))
+    assert scopes(first, second) == before
+    assert [identities.one_of_several(talk.info) for talk in (first, second)] == [CLUSTER_A, CLUSTER_B]
+
+
+def test_groups_of_brokers_that_name_one_cluster_are_one() -> None:
+    """Two listeners."""
+    identities, first, second = two_groups()
+    for talk in (first, second):
+        identities.learn(metadata(talk, CLUSTER_A))
+    assert scopes(first, second) == ["set", "set"]
+    assert identities.moves == 0
+
+
+def test_one_group_of_brokers_is_not_named() -> None:
+    identities = Identities()
+    first, second = talks(identities, "10.0.0.2", "10.0.0.3")
+    identities.learn(metadata(first, None, ("10.0.0.2", "10.0.0.3")))
+    identities.learn(metadata(second, None, ("10.0.0.3",)))
+    assert scopes(first, second) == ["set", "set"]
+    assert identities.one_of_several(first.info) is None
+    assert identities.apart("set") == ""
+
+
+def test_groups_of_brokers_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(identities_module, "MAX_CLUSTERS", 2)
+    identities, _, _ = two_groups()
+    (third,) = talks(identities, "10.0.0.9")
+    identities.learn(metadata(third, None, ("10.0.0.9",)))
+    assert third.info.scope == "set"
+
+
+@pytest.mark.parametrize("host", ["2001:db8::2", "2001:DB8:0:0:0:0:0:2", "[2001:db8::2]"])
+def test_an_ipv6_address_is_in_the_cluster_that_advertises_it(host: str) -> None:
+    identities = Identities()
+    first, second = talks(identities, "10.0.0.2", "2001:db8::2")
+    identities.learn(metadata(first, CLUSTER_A, (host,)))
+    assert identities.cluster_of(second.info) == CLUSTER_A
+
+
 @pytest.mark.parametrize(("error", "cluster"), [(0, CLUSTER_A), (129, None)])
 def test_a_broker_confirms_the_cluster_that_a_client_expects(error: int, cluster: str | None) -> None:
     identities = Identities()

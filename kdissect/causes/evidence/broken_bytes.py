@@ -13,6 +13,7 @@ from kdissect.rules.kinds import UndecodableRule
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
 from kdissect.session.info import ConnectionInfo
+from kdissect.stats.client import host_of
 
 KEYS_KEPT = 2_000  # 1 KB each
 OPEN_KEPT = 2_000  # connections with such bytes that are not over
@@ -75,7 +76,7 @@ class BrokenBytes(FindingLog):
 
     def close(self, info: ConnectionInfo) -> None:
         """A connection is over."""
-        host = info.client_text.rpartition(":")[0]
+        host = host_of(info)
         for finding, count in self._open.pop(info.id) or ():
             role, place = finding.party.role, finding.place
             key = BrokenKey(

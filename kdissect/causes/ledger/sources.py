@@ -194,7 +194,7 @@ def _unanswered(unanswered: Unanswered, work: _Work, failed: set[str]) -> Iterat
 
 def _broken(seen: Gathering) -> Iterator[Symptom]:
     for key, broken in seen.broken.found.items():
-        client = Client(None, key.client_id, None, key.host.strip("[]"))
+        client = Client(None, key.client_id, None, key.host)
         yield Symptom(
             SymptomKind.BROKEN, key.capture_set, client, key.broker, broken.seen, detail=key.code,
             message=f"expected {broken.expected}, seen {broken.saw}", total=broken.left.times,

@@ -8,11 +8,13 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
+from kdissect.capture.files import open_captures
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.pipeline.streaming.flows import shard
 from tests.pipeline.parquet import of_stream
 from tests.pipeline.streaming.arriving import CAPTURES, arrive, assert_equal, cut, packets_of
 from tests.pipeline.streaming.drive import Stream, settings_of
+from tests.support.packets.rewritten import change_bodies, connections_of, forget_clusters, write
 
 NAMES = (
     "kafka44_connect_plain.pcapng",
@@ -42,6 +44,20 @@ def test_file_by_file(name: str, tmp_path: Path) -> None:
         assert len(stream.catch_up()) == 1
         if number in (1, 3):
             assert_equal(tmp_path / "tables", [tmp_path / "in"])
+
+
+@pytest.mark.exhaustive
+def test_clusters_that_no_response_names(tmp_path: Path) -> None:
+    connections = connections_of(CAPTURES / "kafka44_two_clusters.pcapng")
+    change_bodies(connections, forget_clusters)
+    path = write(connections, tmp_path / "two.pcap")
+    packets = list(open_captures([str(path)]).packets())
+    stream = Stream(settings_of(tmp_path, tmp_path / "in"))
+    for number, part in enumerate(cut(packets, 4)):
+        arrive(tmp_path / "in", number, part)
+        stream.catch_up()
+        assert_equal(tmp_path / "tables", [tmp_path / "in"])
+    assert len({row["cluster"] for row in of_stream(tmp_path / "tables", "groups")}) == 2
 
 
 @pytest.mark.exhaustive
