@@ -1,4 +1,4 @@
-"""What `kdissect.open` gives: exchanges as objects, and everything the commands tell as tables.
+"""The result of `kdissect.open`: exchanges as objects, and all reports of the commands as tables.
 
 A table is rows of plain values (`dict`, `list`, `int`, `str`, `bool`, `float`, `None`) under the names of the
 JSON that the command of the same name prints, and becomes Arrow, pandas or Polars where these are installed.
@@ -116,9 +116,9 @@ class Table(Sequence[Row]):
 
 
 class Dissection:
-    """The exchanges of one or more captures, read as they are asked for, and tables of what they tell.
+    """The exchanges of one or more captures, read on demand, and tables of their content.
 
-    Iterating gives `Exchange` objects in the order of their completion; it works once. Each table reads the
+    Iteration yields `Exchange` objects in the order of their completion; it works once. Each table reads the
     captures again, so tables are for files: of a stream there is one, or the exchanges.
     """
 
@@ -139,7 +139,7 @@ class Dissection:
 
     @property
     def topic_names(self) -> TopicNames:
-        """Names of topic ids, as far as the captures tell them."""
+        """Names of topic ids, as far as the captures contain them."""
         return self._reading.topics
 
     @property

@@ -34,7 +34,7 @@ class CauseStage:
         return self._gathering.takers()
 
     def close(self) -> Iterator[tuple[str, Any]]:
-        """The capture set is over: (table, record batch)."""
+        """End the capture set and yield (table, record batch)."""
         names = self._dissection.file_names
         files = self._dissection.captures.files
         own = [names[file.index] for file in files if file.capture_set == self._capture_set]

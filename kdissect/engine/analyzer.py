@@ -117,7 +117,7 @@ class Analyzer:
     _logged: Logged | None = None
     """The line of a request log of which the current segment is made."""
     _nat_sides: NatSides | None = None
-    """None where only some flows come, and nobody told of a NAT."""
+    """None where only some flows come, and no NAT is known."""
 
     def __init__(
         self,
@@ -148,7 +148,7 @@ class Analyzer:
         self._events: list[Event] = []
         self._others: native.PassedBy | None = None  # flows that the compiled hot path passes by (`shards`)
         self._due_ns = 0
-        """When the next sweep of the capture set at hand is due: until then nothing but packets happens."""
+        """When the next sweep of the current capture set is due: until then nothing but packets happens."""
         self._silent: list[Heard] = []
         """The open connections that were heard longest ago when that was looked at, the first to go last."""
         self._given_up = 0
@@ -156,7 +156,7 @@ class Analyzer:
         self._sweeps: dict[str, int] = {}
         """When the next sweep of each capture set is due."""
         self.place: tuple[int, int] = (0, 0)
-        """Where the packet that is fed stands in the order of all, for those who need it (`event_order`)."""
+        """The place of the current packet in the order of all (`event_order`)."""
         self._index = 0
         self._block: native.ExchangeBlock | None = None  # what `feed_each` gave last, if that is one
         self._log = AnomalyLog(self.limits.anomalies)
@@ -312,7 +312,9 @@ class Analyzer:
         return self._sweeps.get(sets[ref >> FILE_SHIFT], 0)
 
     def _hear(self, names: Sequence[str]) -> None:
-        """The compiled hot path takes packets of these sets, one and the other, without a word."""
+        """Note that the compiled hot path takes packets of these sets, one and the other, and reports none of
+        them.
+        """
         if self._duplicate_taps is not None:
             for capture_set in names:
                 self._duplicate_taps.hear(capture_set)
@@ -375,7 +377,7 @@ class Analyzer:
         return connection.held
 
     def _note_nat(self, info: ConnectionInfo, flow: bytes, seq: int) -> None:
-        """A connection that begins with this SYN may be the other side of a NAT."""
+        """Note a connection that begins with this SYN, and may be the other side of a NAT."""
         if self._nat_sides is not None:
             root = self._nat_sides.root(self._capture_set, flow, seq)
             if root is not None:
@@ -511,7 +513,7 @@ class Analyzer:
         return min(ends, default=None)
 
     def close(self, ends: Mapping[str, int] = NO_ENDS) -> list[Event]:
-        """The capture is over: flush every connection, in the order of their first packets.
+        """End the capture: flush every connection, in the order of their first packets.
 
         `ends` are the latest times of packets by capture set. Connections that had been silent for too long
         by then ended before, though no packet may have come to notice it.

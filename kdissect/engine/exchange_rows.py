@@ -139,7 +139,7 @@ TopicsOf = Callable[[Exchange, Summary, Summary], tuple[str, ...]]
 """Names of the topics of an exchange, given the summaries of its request and its response."""
 
 Nest = Callable[[Row, Exchange], list[Anomaly]]
-"""Puts records into the bodies of a row; gives what is wrong in them (`engine.nested_records`)."""
+"""Puts records into the bodies of a row; returns their faults (`engine.nested_records`)."""
 
 
 def wire_topics(exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ class Overview:
         they have.
         """
         self.problems: Counter[str] = Counter()
-        """Connections that came to nothing, by the reason of the event that ends them."""
+        """Connections that failed, by the reason of the event that ends them."""
         self.decrypted = 0
         """Connections over TLS of which something could be read."""
         self.opaque: Counter[str] = Counter()

@@ -158,12 +158,12 @@ class History:
         self._watchers: dict[Kind, KindWatchers] = {}
         self._tracks: dict[str, Track] = {}
         self._due: dict[str, int] = {}
-        """What is due next on connections without a track, of which nothing else is known."""
+        """The ordinal that is due next on connections without a track, of which nothing else is known."""
         self._holed: set[str] = set()
         """Capture sets of which bytes were lost, or whose packets are not in the order of their sending."""
         self._missed: set[tuple[Machine, str, str]] = set()
-        """Machines that could not read a body, with capture set and client: what it told them is missing, so
-        that their facts about this client are unsure. An exchange that passes a machine makes no fact.
+        """Machines that could not read a body, with capture set and client: its content is missing, so that
+        their facts about this client are unsure. An exchange that passes a machine makes no fact.
         """
 
     def _chosen(self, names: tuple[str, ...], only: Collection[str] | None) -> tuple[Machine, ...]:

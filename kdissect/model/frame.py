@@ -25,7 +25,7 @@ class RequestHeader(NamedTuple):
 
 
 FrameRow = tuple[bytes, int, int, int, int, int]
-"""What a `Frame` is made of."""
+"""The parts of a `Frame`."""
 
 
 class Frame:

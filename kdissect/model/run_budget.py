@@ -1,7 +1,7 @@
 """Limits on decompression in a whole run: bounds of a batch do not bound a capture with many batches.
 
 Rules:
-- What is usual costs nothing: bytes up to `Limits.run_ratio` times those captured, records up to
+- Usual growth costs nothing: bytes up to `Limits.run_ratio` times those captured, records up to
   `Limits.run_record_ratio` for each captured byte. Only larger growth is counted, up to `Limits.run_bytes`
   and `Limits.run_records` in all. After that, unusual batches are read as far as the usual growth allows, and
   that is reported.
@@ -71,7 +71,7 @@ def take_met() -> list[str]:
 
 
 def run_budget() -> RunBudget:
-    """That of the run this process is in, by the limits in force."""
+    """Return the budget of the run this process is in, by the limits in force."""
     if not _current or _current[0].limits is not in_force():
         _current[:] = [RunBudget(in_force())]
     return _current[0]

@@ -128,7 +128,7 @@ def _sorts(api_key: int, side: str, version: int, body: bytes) -> tuple[tuple[st
 
 
 class JudgedAside(NamedTuple):
-    """What a judge keeps of one connection alone: its view, its last exchanges (None: no longer), and the
+    """The state that a judge keeps of one connection alone: its view, its last exchanges (None: no longer), and the
     ordinal that is due next.
     """
 

@@ -40,11 +40,11 @@ class SetStage(Protocol):
         """Return the takers of a block's exchanges, which replace `add_kept`."""
 
     def close(self) -> Iterator[tuple[str, Any]]:
-        """The capture set is over: (table, record batch)."""
+        """End the capture set and yield (table, record batch)."""
 
 
 CauseStages = Callable[[Dissection, str], SetStage]
-"""What makes the table `causes` of a capture set: `causes.cause_stage`, which is above this package."""
+"""The maker of the table `causes` of a capture set: `causes.cause_stage`, which is above this package."""
 
 _set_of = attrgetter("capture_set")
 

@@ -17,7 +17,7 @@ ADMINISTRATION = "administration"
 ALL_CLIENTS = "all clients"
 """`Symptom.detail` of late responses: the broker served no other client meanwhile."""
 CLIENT, BROKER, NOBODY = "client", "broker", "nobody"
-"""Who closed the connection of a request without a response (`Symptom.detail`)."""
+"""The end that closed the connection of a request without a response (`Symptom.detail`)."""
 
 
 # What members of a group receive when it rebalances, or when the coordinator forgot them

@@ -89,7 +89,7 @@ def _answer(shell: str, words: Sequence[str]) -> str:
 
 
 # Completions for the last word of a command line: commands, options, their values, filters.
-"""What the word could be, and what that means."""
+"""The possible words, and their meanings."""
 
 # Values are imported when a word is completed to one: start-up, once for every press of a key.
 _BEGINNINGS = {"--help": "the commands", "--version": "the version"}

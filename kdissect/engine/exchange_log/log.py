@@ -48,7 +48,7 @@ class ExchangeLog:
         # The one name that is known beforehand: what its records hold is masked by it.
         self.topic_names: dict[bytes, str] = {METADATA_TOPIC_ID: METADATA_TOPIC}
         self.schemas: Schemas | None = None
-        """What decodes keys and values of records."""
+        """The decoder of keys and values of records."""
         self.start_ns = 0
         """Time of the capture's first packet."""
         self.troubled = bytearray()
@@ -147,7 +147,7 @@ class ExchangeLog:
                 self._place(row, ordinal, own)
 
     def _place(self, row: int, ordinal: int, rows: array[int]) -> None:
-        """An exchange that completes out of order, or an orphan."""
+        """Place an exchange that completes out of order, or an orphan."""
         if ordinal >= FIRST_ORPHAN_ORDINAL:
             self._orphans_of.setdefault(self.columns["connection"][row], {})[ordinal] = row
             return

@@ -68,17 +68,17 @@ class BatchQuestions(NamedTuple):
     limits: Callable[[], tuple[tuple[int, int, int], tuple[int, int]]]
     """`growth` and `usual_growth`."""
     gzip: Callable[[], int]
-    """Gives from how many bytes on a member is Python's, which has a faster library."""
+    """Returns from how many bytes on a member is Python's, which has a faster library."""
     lz4: Callable[[], Callable[[bytes], bytes]]
-    """Gives the library's function for frames whose content is bounded by their length."""
+    """Returns the library's function for frames whose content is bounded by their length."""
     zstd: Callable[[], Callable[[bytes, int, bool, bool], bytes]]
-    """Gives the library's function for frames that tell their size, or are small: the decompressor is used by
-    nobody else, as one that two threads share corrupts what it gives.
+    """Returns the library's function for frames that contain their size, or are small. Nobody else uses the
+    decompressor, because one that two threads share corrupts its output.
     """
     decompress: Callable[[int, bytes, int], bytes | None]
     """The records of a batch; None where they are more bytes than so many, or not what the codec writes."""
     rest_fits: Callable[[bytes, int, int, bool], bool]
-    """Whether bytes behind the batches of a field are the beginning of one that may be cut."""
+    """Whether bytes after the batches of a field are the beginning of one that may be cut."""
 
 
 _EXCHANGES = ExchangeQuestions(

@@ -46,7 +46,7 @@ _ASKING = frozenset(
 """What clients ask of any node, before they go where the work is."""
 _LOCAL = "localhost"
 ANNOUNCING = frozenset({apis.METADATA, apis.FIND_COORDINATOR, apis.DESCRIBE_CLUSTER})
-"""APIs whose answers tell addresses."""
+"""APIs whose answers contain addresses."""
 
 
 class Advertised(NamedTuple):

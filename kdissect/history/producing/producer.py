@@ -57,7 +57,7 @@ class PartitionSequence:
         self.losses = 0
         self.brokers_next: int | None = None
         self.next_offset = 0
-        """The least that the next new batch can be given: behind the last one that was taken."""
+        """The least that the next new batch can be given: after the last one that was taken."""
         self.recent: list[Sent] = []  # a deque takes 700 bytes for the few
 
     @property
@@ -200,6 +200,6 @@ class Producer:
         return here
 
     def client(self, client_id: str | None, times: int = 1) -> None:
-        """A client used the id."""
+        """Note that a client used the id."""
         if client_id in self.client_ids or len(self.client_ids) < CLIENTS_KEPT:
             self.client_ids[client_id] = self.client_ids.get(client_id, 0) + times

@@ -193,7 +193,7 @@ class Reassembly:
         return max(0, self.odd.acked - self.captured_end)
 
     def acknowledge_end(self, ack: int, time_ns: int) -> None:
-        """A RST acknowledges up to this number: note it if that is the FIN, which was not captured."""
+        """Note the number up to which a RST acknowledges, if that is the FIN, which was not captured."""
         end = self.captured_end
         if self.start_seq >= 0 and not self.ended and ack == add(self.start_seq, end + 1):
             odd = self.oddities()

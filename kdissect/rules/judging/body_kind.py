@@ -11,7 +11,7 @@ KindKey = tuple[int | None, str, int, int]
 """API key, side and version; the marks of rules that never speak of such bodies (`ShownBodies.silent`)."""
 _LATE = 1 << 64  # later than any time in nanoseconds
 Earliest = tuple[int, str, int]
-"""Where an exchange stands on the wire: time, connection, ordinal."""
+"""The place of an exchange on the wire: time, connection, ordinal."""
 
 
 def _earliest_of(exchange: Exchange) -> Earliest:

@@ -102,7 +102,7 @@ class Outcome:
         self.has_ranges = exchange.api_key == API_VERSIONS and (
             answer is not None and answer.fits and answer.value.error_code == 0
         )
-        """Whether it tells the versions of the broker."""
+        """Whether it contains the versions of the broker."""
         self.is_refusal = view.refusal is not None and view.refusal.ordinal == exchange.ordinal
         """Whether it refuses ApiVersions."""
 

@@ -45,7 +45,7 @@ from kdissect.session.info import ConnectionInfo
 from kdissect.sketches.distribution import DistributionRow, bin_multiplier
 
 _MOST_LENT = 1 << 12
-"""Sequences, sessions and their partitions, or members, that are held at most behind a block: some MB."""
+"""Sequences, sessions and their partitions, or members, that are held at most after a block: some MB."""
 _TRANSFERS = (0, 1)  # Produce and Fetch (org.apache.kafka.common.protocol.ApiKeys)
 LentRow = tuple[
     JudgedConnection, Exercise, str | None, int, int, list[tuple[Earlier, int]],
@@ -241,10 +241,10 @@ def _has_batches(api_key: int) -> bool:
 
 
 def _is_set(name: str) -> Guard:
-    """A number of the answer is not 0."""
+    """Return the guard that a number of the answer is not 0."""
     return (Other((f".{name}",), frozenset({0})),)
 
 
 def _is_known(epoch: str) -> Guard:
-    """An epoch of the answer is not -1."""
+    """Return the guard that an epoch of the answer is not -1."""
     return (Above((epoch,), UNKNOWN_EPOCH),)

@@ -112,7 +112,7 @@ class Batch:
         self.batch: RecordBatch = batches[index]
         self.before: RecordBatch | None = batches[index - 1] if index else None
         self.faults: list[RecordFault] = list(self.batch.faults)
-        """What does not fit; reading the records adds what is wrong inside."""
+        """The faults of the batch. Reading the records adds the faults inside."""
         self._records: list[Record] | None = None
         self._payloads: list[RecordPayloads] | None = None
 

@@ -60,7 +60,7 @@ class CompiledRows:
         """Add the rows of an exchange; False, and nothing is added, of one that is unusual."""
         self.add_block = self._tables.add_block
         """Add the rows of a block's exchanges from one on, with the number of its file, until there are so
-        many: gives the next one that is Python's, or how many there are."""
+        many. Returns the next one that is Python's, or the number of them all."""
         self.rows = self._tables.rows
         """How many rows there are of a table."""
 
