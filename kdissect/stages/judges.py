@@ -128,8 +128,8 @@ def _sorts(api_key: int, side: str, version: int, body: bytes) -> tuple[tuple[st
 
 
 class JudgedAside(NamedTuple):
-    """The state that a judge keeps of one connection alone: its view, its last exchanges (None: no longer), and the
-    ordinal that is due next.
+    """The state that a judge keeps of one connection alone: its view, its last exchanges (None: no longer),
+    and the ordinal that is due next.
     """
 
     view: JudgedConnection | None

@@ -42,7 +42,7 @@ def facts(command: str, name: str, *options: object) -> Any:
 
 
 def ends(name: str) -> dict[tuple[str, str], int]:
-    """Where the logs of topics end, by cluster, as their brokers said; but for what brokers write."""
+    """Return where the logs of topics end, by cluster, as their brokers said; but for what brokers write."""
     found = Counter[tuple[str, str]]()
     for each in events(name, "ends"):
         if not each["topic"].startswith("__"):
@@ -51,7 +51,7 @@ def ends(name: str) -> dict[tuple[str, str], int]:
 
 
 def said(name: str, use: str) -> dict[tuple[str, str], int]:
-    """Records of topics by cluster, as clients said; their ids begin with the cluster's name."""
+    """Return records of topics by cluster, as clients said; their ids begin with the cluster's name."""
     found = Counter[tuple[str, str]]()
     for each in truth(name)["records"][use]:
         found[CLUSTERS[each["client_id"].partition("-")[0]], each["topic"]] += 1
@@ -160,7 +160,7 @@ KEYS = CAPTURES / f"{PROXIES}.keys"
 
 
 def proxied() -> dict[str, tuple[str, str]]:
-    """Who HAProxy connected for, and the leg, by its own end of each connection."""
+    """Return who HAProxy connected for, and the leg, by its own end of each connection."""
     return {
         each["from"]: (each["for"], each["by"])
         for each in events(PROXIES, "proxied")
@@ -270,18 +270,18 @@ OPEN = "kafka44_recreated"  # producers and consumers stay open while the topic 
 
 
 def topic_ids() -> tuple[str, str]:
-    """The former and the later topic, as the broker's tool said."""
+    """Return the former and the later topic, as the broker's tool said."""
     former, later = (each["topic_id"] for each in events(OPEN, "topic"))
     return former, later
 
 
 def is_later(record: Facts) -> bool:
-    """Whether a record was written to the later topic, as its value says."""
+    """Return whether a record was written to the later topic, as its value says."""
     return "-old" not in record["value"]
 
 
 def places(use: str) -> dict[tuple[bool, int], str]:
-    """What was written or read at an offset of the former or the later topic."""
+    """Return what was written or read at an offset of the former or the later topic."""
     return {(is_later(one), one["offset"]): one["value"] for one in truth(OPEN)["records"][use]}
 
 
