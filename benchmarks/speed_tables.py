@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from statistics import median_low
 from typing import Any, NamedTuple
 
 from measure import MB, Run, median
@@ -97,6 +98,28 @@ def _cell(value: float | None, worst: float | None, rows: int) -> str:
 
 def ratios(content: Content, commands: list[str]) -> str:
     """CPU time as a part of tshark's, and that of the list as a part of the Go reader's."""
+    heads, cells = _ratio_columns(content, commands)
+    return _matrix(content, commands, heads, cells)
+
+
+def spread(content: Content, commands: list[str]) -> str:
+    """The lowest, the median and the highest ratio of each column over all shapes."""
+    heads, cells = _ratio_columns(content, commands)
+    rows = [cells(row) for row in _rows(content, commands).values()]
+    columns = [sorted(value for value in column if value is not None) for column in zip(*rows, strict=True)]
+    lines = [
+        f"| {len(rows)} shapes of traffic | {' | '.join(heads)} |",
+        f"|---|{'--:|' * len(heads)}",
+    ]
+    for name, choose in (("lowest", min), ("median", median_low), ("highest", max)):
+        shown = [_cell(choose(column) if column else None, None, 1) for column in columns]
+        lines.append(f"| {name} | {' | '.join(shown)} |")
+    return "\n".join(lines)
+
+
+def _ratio_columns(
+    content: Content, commands: list[str]
+) -> tuple[list[str], Callable[[dict[str, Measured]], list[float | None]]]:
     heads = [HEADS.get(name, f"`{name}`") for name in commands]
     has_go = any(GO in one["commands"].get("list", {}) for one in content["captures"].values())
 
@@ -106,7 +129,7 @@ def ratios(content: Content, commands: list[str]) -> str:
             found.append(row["list"].ratio(GO) if "list" in row else None)
         return found
 
-    return _matrix(content, commands, [*heads, "`inspect` / Go"] if has_go else heads, cells)
+    return [*heads, "`inspect` / Go"] if has_go else heads, cells
 
 
 def changes(content: Content, commands: list[str]) -> str:
@@ -166,7 +189,7 @@ def docs_tables(content: Content) -> list[tuple[str, str, str]]:
     page = "docs/performance.md"
     chosen = [name for name in README_COMMANDS if name in every]
     found = [
-        ("README.md", "ratios", f"{ratios(content, chosen)}\n\n{footer(content)}"),
+        ("README.md", "ratios", f"{spread(content, chosen)}\n\n{footer(content)}"),
         (page, "ratios", f"{ratios(content, every)}\n\n{footer(content)}"),
         (page, "memory", peaks(content, every)),
     ]

@@ -63,7 +63,7 @@ class Dissection:
         self.file_names = [path_text(file.path) for file in files]
         """Names of the inputs by file index, as they stand in rows. Those of a live capture come with it."""
         self.ports = Ports(ports, only_ports)
-        """Ports taken for brokers without detection, and the only ones that are looked at."""
+        """Ports taken for brokers without detection, and the only ports that are analyzed."""
         self._key_log_paths = tuple(key_logs)
         self.key_logs = KeyLogs(self._key_log_paths, may_grow=self.captures.is_live, captures=files)
         """Secrets of TLS: of the files named, and of those the captures hold."""
@@ -89,9 +89,9 @@ class Dissection:
         self.guard = Guard(files, self.analyzer)
         """Has what raises end one input only, where faults are not raised (`model.faults`)."""
         self.observer: Callable[[Events], None] | None = None
-        """Sees all events before they are given (`kdissect.metrics`)."""
+        """Sees all events before the iteration yields them (`kdissect.metrics`)."""
         self.warns = False
-        """Whether the end of the iteration warns of what was not read (CaptureWarning)."""
+        """Whether the end of the iteration reports unread input (CaptureWarning)."""
         self.is_over = False
         """Whether the inputs were read to their ends."""
 

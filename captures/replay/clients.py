@@ -128,4 +128,4 @@ def outcome(seen: Seen, healthy: Seen) -> str:
     ]
     if not seen.has_ended:
         said.append(f"has not ended after {WAIT_SECONDS} s")
-    return "; ".join(said) or "no error; as much is sent, read and committed as without it"
+    return ", ".join(said) or "no error: it sends, reads and commits the same amounts as without the fault"

@@ -127,7 +127,7 @@ def _partition_twice(answer: Any, _: Any) -> bool:
     return True
 
 
-@fault("PAI015", "Produce: the answer never comes, those behind it do", "produce", "Produce")
+@fault("PAI015", "Produce: the answer never comes, later answers do", "produce", "Produce")
 def _never(_answer: Any, _asked: Any) -> bytes:
     return b""
 
@@ -179,14 +179,14 @@ def _fetched_twice(answer: Any, _: Any) -> bool:
     return False
 
 
-@fault("FET018", "Fetch: an error at the top beside records", "consume", "Fetch")
+@fault("FET018", "Fetch: an error at the top with records", "consume", "Fetch")
 def _failed_with_data(answer: Any, _: Any) -> bool:
     answer.error_code = -1
     return bool(_rows(answer))
 
 
-@fault("FET019", "ShareFetch: NOT_LEADER_OR_FOLLOWER beside records", "share", "ShareFetch")
-@fault("FET019", "Fetch: NOT_LEADER_OR_FOLLOWER beside records", "consume", "Fetch")
+@fault("FET019", "ShareFetch: NOT_LEADER_OR_FOLLOWER with records", "share", "ShareFetch")
+@fault("FET019", "Fetch: NOT_LEADER_OR_FOLLOWER with records", "consume", "Fetch")
 def _beside_error(answer: Any, _: Any) -> bool:
     rows = _rows(answer)
     for row in rows:
@@ -194,7 +194,7 @@ def _beside_error(answer: Any, _: Any) -> bool:
     return bool(rows)
 
 
-@fault("FET020", "Fetch: a preferred replica beside records", "consume", "Fetch")
+@fault("FET020", "Fetch: a preferred replica with records", "consume", "Fetch")
 def _beside_replica(answer: Any, _: Any) -> bool:
     rows = _rows(answer)
     for row in rows:
@@ -216,7 +216,7 @@ def _other_session(answer: Any, asked: Any) -> bool:
     return bool(asked.session_epoch > 0 and answer.session_id > 11)
 
 
-@fault("FET025", "Fetch: a high watermark of 0 behind one of 6", "linger", "Fetch", times=3)
+@fault("FET025", "Fetch: a high watermark of 0 after one of 6", "linger", "Fetch", times=3)
 def _high_watermark_back(answer: Any, asked: Any) -> bool:
     rows = [row for topic in answer.responses for row in topic.partitions]
     for row in rows:
@@ -297,7 +297,7 @@ def _noise(answer: Any, _: Any) -> bool:
     return not answer.error_code
 
 
-@fault("GRP026", "JoinGroup: the leader is told metadata that no member sent", "group", "JoinGroup")
+@fault("GRP026", "JoinGroup: the leader receives metadata that no member sent", "group", "JoinGroup")
 def _other_metadata(answer: Any, _: Any) -> bool:
     for member in answer.members:
         member.metadata = bytes(member.metadata).replace(b"replay", b"yalper")
@@ -310,7 +310,7 @@ def _no_member_id(answer: Any, _: Any) -> bool:
     return not answer.error_code
 
 
-@fault("GRP029", "JoinGroup: REBALANCE_IN_PROGRESS beside members", "group", "JoinGroup")
+@fault("GRP029", "JoinGroup: REBALANCE_IN_PROGRESS with members", "group", "JoinGroup")
 def _members_beside_error(answer: Any, _: Any) -> bool:
     answer.error_code = _REBALANCE
     return bool(answer.members)
@@ -481,11 +481,11 @@ _SET = (
      "DescribeTopicPartitions", 9, "topics.partitions.offline_replicas", [4711]),
     ("BDY030", "DescribeTopicPartitions: replica 4711 may be elected, and is no replica", "topics",
      "DescribeTopicPartitions", 9, "topics.partitions.eligible_leader_replicas", [4711]),
-    ("BDY030", "DescribeTopicPartitions: replica 4711 is in sync beside the leader, and no replica", "topics",
+    ("BDY030", "DescribeTopicPartitions: replica 4711 is in sync with the leader, and no replica", "topics",
      "DescribeTopicPartitions", 9, "topics.partitions.isr_nodes", [1, 4711]),
     ("FET027", "ShareFetch: records are acquired for 0 ms", "share", "ShareFetch", 1,
      "acquisition_lock_timeout_ms", 0),
-    ("GRP030", "JoinGroup: the leader is given no members", "group", "JoinGroup", 1, "members", []),
+    ("GRP030", "JoinGroup: the leader receives no members", "group", "JoinGroup", 1, "members", []),
     ("GRP032", "ConsumerGroupHeartbeat: an interval of 0 ms", "modern group", "ConsumerGroupHeartbeat", 1,
      "heartbeat_interval_ms", 0),
     ("GRP034", "ConsumerGroupHeartbeat: the zero id is assigned", "modern group", "ConsumerGroupHeartbeat", 1,
@@ -496,9 +496,9 @@ _SET = (
      "topics.partitions.isr_nodes", []),
     ("MET009", "Metadata: the leader is not in sync", "produce", "Metadata", 9,
      "topics.partitions.isr_nodes", []),
-    ("MET010", "DescribeTopicPartitions: LEADER_NOT_AVAILABLE beside a leader", "topics",
+    ("MET010", "DescribeTopicPartitions: LEADER_NOT_AVAILABLE with a leader", "topics",
      "DescribeTopicPartitions", 9, "topics.partitions.error_code", _LEADER_NOT_AVAILABLE),
-    ("MET010", "Metadata: LEADER_NOT_AVAILABLE beside a leader", "produce", "Metadata", 2,
+    ("MET010", "Metadata: LEADER_NOT_AVAILABLE with a leader", "produce", "Metadata", 2,
      "topics.partitions.error_code", _LEADER_NOT_AVAILABLE),
     ("MET013", "DescribeCluster: a broker at an empty host", "topics", "DescribeCluster", 9,
      "brokers.host", ""),
@@ -538,7 +538,7 @@ def _without_id(answer: Any, asked: Any) -> bool:
     return not asked.validate_only and not any(made.error_code for made in answer.topics)
 
 
-@fault("FET029", "Fetch: high watermark -1 beside records", "consume", "Fetch")
+@fault("FET029", "Fetch: high watermark -1 with records", "consume", "Fetch")
 def _no_high_watermark(answer: Any, _: Any) -> bool:
     rows = _rows(answer)
     for row in rows:

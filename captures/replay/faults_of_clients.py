@@ -78,19 +78,19 @@ def _with_size(data: bytes, more: int) -> bytes:
     return struct.pack(">i", len(data) - 4 + more) + data[4:]
 
 
-@fault("FRM007", "ApiVersions v3 whose size counts its own 4 bytes, and Metadata v9 behind it")
+@fault("FRM007", "ApiVersions v3 whose size counts its own 4 bytes, and Metadata v9 after it")
 def _counts_itself(room: Room) -> str:
     room.client.send(_with_size(_api_versions(room), 4))
     return _answers_of_two(room)
 
 
-@fault("FRM008", "ApiVersions v3 whose size is 1 too large, and Metadata v9 behind it")
+@fault("FRM008", "ApiVersions v3 whose size is 1 too large, and Metadata v9 after it")
 def _one_too_large(room: Room) -> str:
     room.client.send(_with_size(_api_versions(room), 1))
     return _answers_of_two(room)
 
 
-@fault("FRM008", "ApiVersions v3 whose size is 1 too small, and Metadata v9 behind it")
+@fault("FRM008", "ApiVersions v3 whose size is 1 too small, and Metadata v9 after it")
 def _one_too_small(room: Room) -> str:
     room.client.send(_with_size(_api_versions(room), -1))
     return _answers_of_two(room)
@@ -170,7 +170,7 @@ def _beat(room: Room, generation: int, member: str) -> str:
     return answered(answer.error_code)
 
 
-@fault("GRP027", "Heartbeat of a member behind its LeaveGroup", owed_refusal=True)
+@fault("GRP027", "Heartbeat of a member after its LeaveGroup", owed_refusal=True)
 def _heartbeat_after_leave(room: Room) -> str:
     joined = _join(room)
     _sync(room, joined, {joined.member_id: _assignment(room.topic, 0)})
@@ -270,7 +270,7 @@ def _not_from_zero(room: Room) -> str:
     return _produce(room, batch([b"b"], new.producer_id, new.producer_epoch, 4))
 
 
-@fault("PRD010", "Produce in epoch 0 behind a batch of epoch 1", owed_refusal=True)
+@fault("PRD010", "Produce in epoch 0 after a batch of epoch 1", owed_refusal=True)
 def _old_epoch(room: Room) -> str:
     given = _producer(room)
     _produce(room, batch([b"a"], given.producer_id, 1, 0))
@@ -288,7 +288,7 @@ def _acks_2(room: Room) -> str:
     return _produce(room, batch([b"a"]), acks=2)
 
 
-@fault("REC004", "Produce of a batch with one bit changed behind its checksum")
+@fault("REC004", "Produce of a batch with one bit changed after its checksum")
 def _checksum(room: Room) -> str:
     data = bytearray(batch([b"a"]))
     data[-2] ^= 1

@@ -53,7 +53,7 @@ class CaptureFile:
         self.compression = Compression.NONE
         self.error = error
         self.is_request_log = False
-        """Whether its packets are made of a broker's request log, once its beginning was read."""
+        """Whether the file is a broker's request log, once its beginning was read."""
         self.first_time_ns: int | None = None
         self.last_time_ns: int | None = None
         self._parser: CaptureParser | None = None

@@ -31,7 +31,7 @@ Key = tuple[str, str]
 _NUMBER = r"(\d+)"
 
 
-"""Directory and base name of the files of a capture set."""
+"""Directory and base name of a capture set's files."""
 _UNNAMED = "capture"  # for files that are called by their time alone
 
 

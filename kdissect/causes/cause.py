@@ -35,9 +35,11 @@ class Cause(ABC):
     explains_by: ClassVar[frozenset[str]] = frozenset({"client", "group", "topic", "id"})
     """Which kinds of party a cause must have in common with what follows from it."""
     claims: ClassVar[tuple[Claim, ...]] = ()
-    """The symptoms that it explains; of its effects (`explains`) it explains theirs, too."""
+    """The symptoms that it explains, including the symptoms of its effects (`explains`)."""
     may_be_missing_packets: ClassVar[bool] = True
-    """Whether packets that were not captured may look the same; not where somebody says what is wrong."""
+    """Whether packets that were not captured may look the same. False if an error code or a text says what
+    is wrong.
+    """
 
     @abstractmethod
     def find(self, seen: Evidence) -> Iterable[FoundCause]:
@@ -157,7 +159,7 @@ def client_text(client: Client) -> str:
 def clients_text(clients: Collection[Client]) -> str:
     """Return the first clients, and the number of further ones."""
     shown = list(dict.fromkeys(map(client_text, clients)))
-    return joined(shown, _NAMES_SHOWN) or "nobody that the capture names"
+    return joined(shown, _NAMES_SHOWN) or "no client that the capture names"
 
 
 def joined(names: Collection[str], most: int = _NAMES_SHOWN) -> str:

@@ -1,4 +1,4 @@
-"""The table `causes` of one capture set: the causes in its events that `why` reports."""
+"""The tables `causes` and `stalls` of one capture set: the results of `why`."""
 
 from __future__ import annotations
 
@@ -8,39 +8,49 @@ from typing import Any
 from kdissect.api import Dissection
 from kdissect.causes.diagnose import diagnose
 from kdissect.causes.evidence.gathering import Gathering
+from kdissect.engine.exchange_rows import Row
 from kdissect.session.events import Event
 from kdissect.stages.block_takers import BlockTaker
 from kdissect.stages.rows.cause_rows import cause_rows
+from kdissect.stages.rows.stall_rows import stall_rows
 from kdissect.stages.rows.table_rows import TableRows
 
-_TABLE = "causes"
-_MOST = 1_000  # of one capture set
+_CAUSES, _STALLS = "causes", "stalls"
+_MAX_CAUSES = 1_000  # of one capture set
 
 
 class CauseStage:
-    """Takes the events of a capture set; `close` returns the table (`stages.one_process.SetStage`)."""
+    """Collector of the events of a capture set; `close` yields its tables (`one_process.SetStage`)."""
 
-    def __init__(self, dissection: Dissection, capture_set: str) -> None:
+    def __init__(self, dissection: Dissection, capture_set: str, tables: frozenset[str]) -> None:
         self._dissection = dissection
         self._capture_set = capture_set
+        self._tables = tables
         self._gathering = Gathering(dissection.topics)
 
     def add_kept(self, event: Event) -> None:
-        """Take the next event, and leave it as it is."""
+        """Take the next event, and leave it unchanged."""
         self._gathering.add_kept(event)
 
     def takers(self) -> list[BlockTaker]:
-        """Return the takers of a block's exchanges, which replace `add_kept`."""
+        """Return the takers of the exchanges of a block, which replace `add_kept`."""
         return self._gathering.takers()
 
     def close(self) -> Iterator[tuple[str, Any]]:
-        """End the capture set and yield (table, record batch)."""
-        names = self._dissection.file_names
-        files = self._dissection.captures.files
-        own = [names[file.index] for file in files if file.capture_set == self._capture_set]
-        self._gathering.note_clock(file for file in files if file.capture_set == self._capture_set)
+        """Yield (table, record batch) at the end of the capture set."""
         self._gathering.finish()
-        rows = TableRows({_TABLE})
-        for row in cause_rows(self._capture_set, diagnose(self._gathering, names, most=_MOST), own):
-            rows.add(_TABLE, row)
+        rows = TableRows(self._tables)
+        if _CAUSES in self._tables:
+            for row in self._causes():
+                rows.add(_CAUSES, row)
+        if _STALLS in self._tables:
+            for row in stall_rows(self._gathering.stalls.facts(self._gathering.traffic.throttled)):
+                rows.add(_STALLS, row)
         yield from rows.close()
+
+    def _causes(self) -> Iterator[Row]:
+        names, files = self._dissection.file_names, self._dissection.captures.files
+        of_set = [file for file in files if file.capture_set == self._capture_set]
+        self._gathering.note_clock(of_set)
+        own = [names[file.index] for file in of_set]
+        yield from cause_rows(self._capture_set, diagnose(self._gathering, names, most=_MAX_CAUSES), own)

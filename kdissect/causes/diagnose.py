@@ -25,6 +25,7 @@ from kdissect.model.cause import (
 
 _BEFORE_NS = 5 * SECOND_NS  # an effect may be seen before what brought it about: packets of several brokers
 _AFTER_NS = 120 * SECOND_NS  # what comes later is its own cause
+_OFTEN = 10  # occurrences outside the time of a cause: fewer show no rate
 Wanted = Callable[[frozenset[Party]], bool]
 
 
@@ -138,4 +139,16 @@ def _follows(cause: FoundCause, effect: FoundCause) -> bool:
         return False  # it concerned other parties, too
     if common == {"host"} and not _names(effect, "broker") <= _names(cause, "broker"):
         return False  # a host that cannot use one broker may have other trouble with another
-    return cause.since_ns - _BEFORE_NS <= effect.since_ns <= cause.until_ns + _AFTER_NS
+    is_then = cause.since_ns - _BEFORE_NS <= effect.since_ns <= cause.until_ns + _AFTER_NS
+    return is_then and not _goes_on_without(effect, cause)
+
+
+def _goes_on_without(effect: FoundCause, cause: FoundCause) -> bool:
+    """Return True if an effect is at least half as frequent outside the time of a cause as within it."""
+    from_ns, until_ns = cause.since_ns - SECOND_NS, cause.until_ns + SECOND_NS
+    outside = sum(not from_ns <= at <= until_ns for at in effect.moments)
+    if outside < _OFTEN:
+        return False
+    first_ns, last_ns = min(effect.moments), max(effect.moments)
+    common_ns = max(min(last_ns, until_ns) - max(first_ns, from_ns), 0)
+    return 2 * outside * common_ns >= (len(effect.moments) - outside) * (last_ns - first_ns - common_ns)

@@ -67,6 +67,7 @@ _MODULES = (
     "producers.leader_moved",
     "producers.message_too_large",
     "producers.not_enough_replicas",
+    "producers.producer_forgotten",
     "producers.sequence_gap",
     "producers.tiny_batches",
     "producers.transaction_timeout",

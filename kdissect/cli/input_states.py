@@ -179,9 +179,9 @@ def say_states(states: InputStates) -> int:
     names, sessions = states.names_dropped, states.sessions_dropped
     if names:
         kept = plural(names, "name of a topic id was", "names of topic ids were")
-        say(f"warning: {kept} not kept, there are too many (--limits topic_names=N)")
+        say(f"warning: {kept} dropped: there are too many (--limits topic_names=N)")
     if sessions:
-        say(f"warning: the secrets of {plural(sessions, 'TLS session')} were not kept, there are too many")
+        say(f"warning: the secrets of {plural(sessions, 'TLS session')} were dropped: there are too many")
     for line in _log_lines(states):
         say(line)
     if states.is_over and states.was_read:

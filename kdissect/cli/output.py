@@ -46,7 +46,7 @@ class Output:
         self.before_write: Callable[[], None] | None = None
         """Called before each write: takes a progress line off the terminal."""
         self.most_held = 0 if live else _TERMINAL_BYTES if self.is_terminal else _BUFFER_BYTES
-        """Bytes; what is more is written."""
+        """Bytes to buffer. Further bytes are written."""
         if path is None and sys.stdout is not None:
             sys.stdout.flush()  # what was printed the usual way comes first
 

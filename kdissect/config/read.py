@@ -100,7 +100,7 @@ def _dashed(path: str, table: Mapping[str, Any], base: tuple[str, ...], lines: "
     for key, value in table.items():
         name = key.replace("_", "-")
         if name in found:
-            raise ConfigError(path, lines.line((*base, key)), f"{name!r} is given twice")
+            raise ConfigError(path, lines.line((*base, key)), f"{name!r} appears twice")
         found[name] = value
     return found
 

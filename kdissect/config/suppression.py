@@ -46,7 +46,7 @@ def _entry(file: ConfigFile, index: int, entry: Any) -> Suppression:
     )
     for name in values.keys() - {"rule", "reason", *MATCHERS}:
         known = ", ".join(("rule", "reason", *MATCHERS))
-        raise file.error((KEY, index, name), f"unknown key {name!r} in a suppression; known are {known}")
+        raise file.error((KEY, index, name), f"unknown key {name!r} in a suppression. Known keys are {known}")
     return Suppression(rule, reason, matchers, file.path, file.error((KEY, index), "").line)
 
 

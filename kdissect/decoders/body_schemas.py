@@ -7,7 +7,7 @@ from kdissect.schema import protocol_messages
 from kdissect.schema.types import Message
 
 CACHE_SIZE = 4096  # hostile requests can name 2^32 pairs of key and version; Kafka has 736
-"""Of what is kept for each body: its schema, its decoders."""
+"""For each body: its schema and its decoders."""
 
 
 @lru_cache(maxsize=CACHE_SIZE)

@@ -39,7 +39,7 @@ def may_answer_in_other_version(api_key: int) -> bool:
 
 
 UNSUPPORTED_START = UNSUPPORTED_VERSION.to_bytes(2)
-"""What a response body begins with that may be in another version than that of the request."""
+"""The first fields of a response body that may have another version than the request."""
 
 
 def response_body_version(api_key: int, api_version: int, data: bytes, offset: int) -> int:

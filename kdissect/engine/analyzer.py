@@ -84,7 +84,7 @@ FOUND_AT_ONCE = 40_000
 
 
 Rest = Iterator[tuple[int, tuple[PlainPacket, PlainSegment | None]]]
-"""Packets and their segments, by index, that are yet to be taken."""
+"""Packets and their segments, by index, that are pending."""
 # Events that `close_each` gives at once: what is known of a connection goes with its event.
 CLOSED_AT_ONCE = 1000
 _NOTHING: list[Event] = []
@@ -115,9 +115,9 @@ class Analyzer:
     """The connection that ended last."""
     _sees_all_flows = False
     _logged: Logged | None = None
-    """The line of a request log of which the current segment is made."""
+    """The request log line of the current segment."""
     _nat_sides: NatSides | None = None
-    """None where only some flows come, and no NAT is known."""
+    """None if only some flows arrive and no NAT is known."""
 
     def __init__(
         self,
@@ -148,15 +148,15 @@ class Analyzer:
         self._events: list[Event] = []
         self._others: native.PassedBy | None = None  # flows that the compiled hot path passes by (`shards`)
         self._due_ns = 0
-        """When the next sweep of the current capture set is due: until then nothing but packets happens."""
+        """When the next sweep of the current capture set is due: until then only packets cause events."""
         self._silent: list[Heard] = []
         """The open connections that were heard longest ago when that was looked at, the first to go last."""
         self._given_up = 0
-        """How many went since tables were made smaller."""
+        """Flows removed since the tables were last shrunk."""
         self._sweeps: dict[str, int] = {}
         """When the next sweep of each capture set is due."""
         self.place: tuple[int, int] = (0, 0)
-        """The place of the current packet in the order of all (`event_order`)."""
+        """Position of the current packet in the order of all packets, for consumers of it (`event_order`)."""
         self._index = 0
         self._block: native.ExchangeBlock | None = None  # what `feed_each` gave last, if that is one
         self._log = AnomalyLog(self.limits.anomalies)
@@ -709,7 +709,7 @@ class Analyzer:
             detail = ""
             if self._log.has_room:
                 gone = self._events[-1].connection.id
-                detail = f"more than {most} connections open at a time: {gone} was given up"
+                detail = f"more than {most} connections open at a time: {gone} is evicted"
             self._log.note(AnomalyKind.EVICTED_IDLE, detail, 0, time_ns)
             self._given_up += 1
         if self._given_up >= most // 2:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _ENDS = ("client", "broker")
 CONNECTION_FIELDS = (
-    RowField("number", "int64", "1-based number of the row in this output; presentation only"),
+    RowField("number", "int64", "1-based number of the row in this output, for presentation only"),
     RowField("connection", "string", "identity of the connection: 16 hex digits"),
     RowField("capture_set", "string", "the set of files the connection was captured in"),
     RowField(
@@ -36,11 +36,11 @@ CONNECTION_FIELDS = (
     RowField("principal", "string", "user the client authenticated as, where the mechanism shows it"),
     RowField("mechanism", "string", "SASL mechanism"),
     RowField("start", "string", "time of the first packet, RFC 3339 with nanoseconds"),
-    RowField("start_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+    RowField("start_ns", "int64", "this time in nanoseconds since 1970 UTC"),
     RowField("duration_ns", "int64", "from the first packet to the last"),
     RowField("middle_start", "bool", "whether the capture began after the connection did"),
     RowField("exchanges", "int64", "exchanges on the connection"),
-    RowField("unanswered", "int64", "those of them without a response, though one was expected"),
+    RowField("unanswered", "int64", "requests without a response that was expected"),
     RowField("packets", "int64", "TCP segments in both directions"),
     RowField("client_bytes", "int64", "payload bytes from the client, as captured"),
     RowField("broker_bytes", "int64", "payload bytes from the broker, as captured"),
@@ -49,24 +49,24 @@ CONNECTION_FIELDS = (
     RowField("retransmissions", "int64", "segments sent again"),
     RowField("out_of_order", "int64", "segments that came behind later ones"),
     RowField("duplicates", "int64", "packets captured twice"),
-    RowField("zero_windows", "int64", "segments that told the other side to stop sending"),
+    RowField("zero_windows", "int64", "zero windows: segments that ask the other side to stop sending"),
     RowField("resets", "int64", "segments with RST"),
     RowField(
         "rtt_ns",
         "int64",
-        "round trip between client and broker: the shortest on either side of the capture, added up; null: "
+        "round trip between client and broker: the shortest on either side of the capture, added up. Null: "
         "not both are known",
     ),
     RowField(
         "captured_near",
         "string",
-        "`client`, `broker`, `between` them, or `both` on one host; null: not known",
+        "`client`, `broker`, `between` them, or `both` on one host. Null: not known",
     ),
     RowField(
         "delayed_ns", "int64", "how long retransmissions held a direction up, as far as the capture shows it"
     ),
     RowField(
-        "round_trips", "struct", "from the capture to either end and back, in nanoseconds; null: not known"
+        "round_trips", "struct", "from the capture to either end and back, in nanoseconds. Null: not known"
     ),
     *(
         field
@@ -76,7 +76,8 @@ CONNECTION_FIELDS = (
             RowField(
                 f"round_trips.{end}_handshake",
                 "bool",
-                "whether the handshake shows it; else the true one may be shorter: an end may wait with an "
+                "whether the handshake shows it. If not, the true one may be shorter: an end may wait "
+                "with an "
                 "acknowledgment",
             ),
         )
@@ -86,15 +87,17 @@ CONNECTION_FIELDS = (
     RowField("tls.suite", "string", "cipher suite, by its IANA name"),
     RowField("tls.client_random", "string", "by which a key log names the session: 64 hex digits"),
     RowField("tls.sni", "string", "host name the client asked for"),
-    RowField("tls.alpn", "string", "application protocol agreed on, or those offered"),
+    RowField("tls.alpn", "string", "application protocol agreed on, or the protocols offered"),
     RowField("tls.certificates", "list<string>", "names in the server's certificate, where that is visible"),
     RowField("tls.client_certificates", "list<string>", "names in the client's certificate"),
     RowField("tls.resumed", "bool", "whether a session of TLS 1.2 was resumed"),
     RowField("tls.decrypted", "bool", "whether application data could be read"),
-    RowField("tls.why", "string", "why the connection is opaque, or opaque from some point on; else null"),
+    RowField(
+        "tls.why", "string", "why the connection is opaque, or opaque from some point on. Null otherwise"
+    ),
     RowField("tls.bad_records", "int64", "records that do not open though their keys are known"),
     RowField("tls.alerts", "struct", "how many alerts of each kind, by `client` or `server`"),
-    RowField("closed", "struct", "how the connection ended; null while it is open"),
+    RowField("closed", "struct", "how the connection ended. Null while it is open"),
     RowField(
         "closed.by",
         "string",

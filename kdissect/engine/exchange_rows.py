@@ -28,15 +28,15 @@ class RowField(NamedTuple):
 PROXIED_FIELD = RowField(
     "client_proxied",
     "string",
-    "address and port of the client that a proxy connected for; only where its PROXY protocol header has it",
+    "address and port of the client that a proxy connected for. Only if its PROXY protocol header has it",
 )
 PROCESS_FIELDS = (
     RowField(
         "processes",
         "list<struct>",
-        "who holds the ends of the connection; only where the capture says it (docs/inputs.md)",
+        "who holds the ends of the connection. Only if the capture says it (docs/inputs.md)",
     ),
-    RowField("processes.end", "string", "`client` or `broker`; null where it is not told which of them"),
+    RowField("processes.end", "string", "`client` or `broker`; null if the capture does not say which"),
     RowField("processes.process", "string", "name of the process, or the file that it runs"),
     RowField("processes.pid", "int64", "its id"),
     RowField("processes.pod", "string", "its pod"),
@@ -48,13 +48,13 @@ EXCHANGE_FIELDS = (
     RowField(
         "number",
         "int64",
-        "1-based number in the whole input, filtered or not; presentation only",
+        "1-based number in the whole input, filtered or not, for presentation only",
     ),
     RowField("connection", "string", "identity of the connection: 16 hex digits"),
     RowField(
         "exchange",
         "int64",
-        "ordinal of the request within its connection; orphan responses from 1000000000 on",
+        "ordinal of the request within its connection. Orphan responses from 1000000000 on",
     ),
     RowField("kind", "string", "`kafka`, or `sasl_token` for a raw frame after SaslHandshake v0"),
     RowField("capture_set", "string", "the set of files the connection was captured in"),
@@ -62,9 +62,9 @@ EXCHANGE_FIELDS = (
     RowField("broker", "string", "address and port of the broker"),
     PROXIED_FIELD,
     *PROCESS_FIELDS,
-    RowField("client_id", "string", "client id of the request header; null where there is none"),
+    RowField("client_id", "string", "client id of the request header. Null if there is none"),
     RowField(
-        "api_key", "int16", "API key; null for SASL tokens and orphan responses that could not be inferred"
+        "api_key", "int16", "API key. Null for SASL tokens and orphan responses that could not be inferred"
     ),
     RowField("api", "string", "name of the API; null where the key is unknown"),
     RowField("api_version", "int16", "version of the API"),
@@ -78,13 +78,13 @@ EXCHANGE_FIELDS = (
         RowField(f"{side}{name}", type_, doc)
         for side in ("request", "response")
         for name, type_, doc in (
-            ("", "struct", f"the {side} frame; null where none was captured"),
+            ("", "struct", f"the {side} frame. Null if it was not captured"),
             (".packets", "struct", "the packets that carried the frame"),
             (".packets.file", "string", "capture file of the frame's first byte"),
             (
                 ".packets.first",
                 "int64",
-                "packet with the frame's first byte, 1-based within its file; of a request log the line",
+                "packet with the frame's first byte, 1-based within its file. For a request log the line",
             ),
             (
                 ".packets.last",
@@ -93,9 +93,9 @@ EXCHANGE_FIELDS = (
             ),
             (".packets.last_file", "string", "only where the frame ends in another file than it begins"),
             (".time", "string", "time of the first byte's packet, RFC 3339 with nanoseconds"),
-            (".time_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+            (".time_ns", "int64", "this time in nanoseconds since 1970 UTC"),
             (".end_time_ns", "int64", "time of the last byte's packet"),
-            (".bytes", "int64", "size on the wire with the 4-byte size prefix; null for a request log"),
+            (".bytes", "int64", "size on the wire with the 4-byte size prefix. Null for a request log"),
             (
                 ".captured",
                 "int64",
@@ -104,9 +104,9 @@ EXCHANGE_FIELDS = (
             (
                 ".body",
                 "struct",
-                "with --bodies: the decoded body, as far as it goes; null for nothing",
+                "with --bodies: the decoded body, as far as it goes. Null if there is no body",
             ),
-            (".error", "string", "with --bodies: why the body is not all there; null otherwise"),
+            (".error", "string", "with --bodies: why the body is incomplete. Null otherwise"),
         )
     ),
     RowField("latency_ns", "int64", "first byte of the response minus last byte of the request"),
@@ -114,13 +114,13 @@ EXCHANGE_FIELDS = (
     RowField(
         "topics",
         "list<string>",
-        "topic names in request and response, also of topic ids where the capture tells their names",
+        "topic names in request and response, also of topic ids if the capture contains their names",
     ),
     RowField("topic_ids", "list<string>", "topic ids in request and response"),
     RowField(
         "closed",
         "struct",
-        "how the connection ended, for requests that waited then and answers that it cut; else null",
+        "how the connection ended, for requests that waited then and answers that it cut. Null otherwise",
     ),
     RowField(
         "closed.by",
@@ -136,10 +136,10 @@ EXCHANGE_FIELDS = (
 
 
 TopicsOf = Callable[[Exchange, Summary, Summary], tuple[str, ...]]
-"""Names of the topics of an exchange, given the summaries of its request and its response."""
+"""Topic names of an exchange, given the summaries of its request and its response."""
 
 Nest = Callable[[Row, Exchange], list[Anomaly]]
-"""Puts records into the bodies of a row; returns their faults (`engine.nested_records`)."""
+"""Puts records into the bodies of a row, and returns what is wrong in them (`engine.nested_records`)."""
 
 
 def wire_topics(exchange: Exchange, asked: Summary, answered: Summary) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ class Connection(Protocol):
 
 
 Flow = Connection | HalfOpen
-"""What a flow leads to. A table has each once, under the flow key of its first packet."""
+"""The analyzer of a flow. A table has each once, under the flow key of its first packet."""
 
 
 class FlowTable(dict[bytes, Flow]):

@@ -44,7 +44,7 @@ class Guard:
         self._packets: Sequence[PlainPacket] = ()
         self._given: object = None  # by the feeder, last
         self.given_up: set[int] = set()
-        """Indexes of the inputs that were given up."""
+        """Indexes of the inputs that failed."""
         self.errors: list[str] = []
         """Faults of which no input is known."""
 

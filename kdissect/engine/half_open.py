@@ -21,7 +21,7 @@ _pack, _unpack, _FIRST = _FORM.pack, _FORM.unpack, _FORM.size
 # Time, reference, sequence, acknowledgment, flags, window and IP identification of a later one.
 _LATER = Struct(">qQIIBHi")
 time_of = Struct(">q").unpack_from
-"""The time of the last packet of one that is half-open, alone in a tuple."""
+"""The last packet's time of a half-open connection, alone in a tuple."""
 _ENDS = SYN | FIN | RST
 _ROLES = SYN | ACK
 # Steps of a handshake (RFC 9293 section 3.5): the sender of each segment, and its flags.

@@ -27,9 +27,9 @@ _MORE = (
     RowField(
         "throttle",
         "int32",
-        "milliseconds the broker says it throttled the client for; null where it says nothing",
+        "milliseconds the broker says it throttled the client for. Null if the response has no such time",
     ),
-    RowField("rack", "string", "rack that who asks names as its own; null where the request has none"),
+    RowField("rack", "string", "rack that the requester names as its own. Null if the request has none"),
 )
 _FIRST_BEHIND_WHO, _LAST_BEFORE_MORE = "client_id", "topic_ids"
 _NAMES = [field.name for field in EXCHANGE_FIELDS]

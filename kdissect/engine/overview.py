@@ -52,12 +52,12 @@ class Overview:
         self.errors: Counter[str] = Counter()
         self.anomalies: Counter[str] = Counter()
         self.copies = CopyCounts()
-        """Connections of which another capture set has the copy that is read. They are in no other count but
-        those of gaps and anomalies, which are facts of a capture; of their exchanges those count that only
-        they have.
+        """Connections of which another capture set has the copy that is read. Other counts leave them out,
+        except gaps and anomalies, which are facts of a capture. Of their exchanges only exchanges without
+        a copy count.
         """
         self.problems: Counter[str] = Counter()
-        """Connections that failed, by the reason of the event that ends them."""
+        """Failed connections, by the reason of the event that ends them."""
         self.decrypted = 0
         """Connections over TLS of which something could be read."""
         self.opaque: Counter[str] = Counter()
@@ -178,7 +178,7 @@ class DeepCounts:
 
     def __init__(self, records: bool = False) -> None:
         self.records: int | None = 0 if records else None
-        """Records that could be read; None where nobody asked for them."""
+        """Records that could be read; None if no caller requested them."""
         self.bodies = 0
         self.cut = 0
         self.undecodable = 0

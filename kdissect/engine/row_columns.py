@@ -19,7 +19,7 @@ class Column:
         self.keys = tuple(keys or name.split("."))
         self.is_made = is_made
         self.first, *self._path = self.keys
-        """The key of the row that leads to the value."""
+        """The key of the row after which the value is."""
 
     @property
     def place(self) -> str:

@@ -28,12 +28,12 @@ MAX_OTHERS = 100_000
 LAST_BATCH = (1 << 63) - 1
 
 EventKey = bytes
-"""Compares as events stand in one analyzer: batch, packet in it, and a number; or, for ends by silence that
-the packet brought to light, before those: when that was, the packet that opened the connection, a number."""
+"""Compares in the event order of one analyzer: batch, packet in it, and a number. Ends by silence that the
+packet revealed come first: when that was, the packet that opened the connection, a number."""
 _AT_PACKET_FORM = Struct(">QIBI")
 _AT_PACKET = _AT_PACKET_FORM.pack
 AT_PACKET_BYTES = _AT_PACKET_FORM.size
-"""Of the key of an event that a packet completed; those of ends by silence are longer."""
+"""Of the key of an event that a packet completed. Keys of ends by silence are longer."""
 _BY_SILENCE = Struct(">QIBQQII").pack
 _BIAS = 1 << 63  # times before 1970 sort before later ones
 

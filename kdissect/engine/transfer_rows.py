@@ -24,7 +24,7 @@ _VALUES: dict[tuple[int, bool], tuple[str, ...]] = {
     (FETCH, False): ("fetch_offset", "current_leader_epoch"),
     (FETCH, True): ("error_code", "high_watermark", "log_start_offset"),
 }
-"""Numbers of a partition, by API and whether it is the response, but for those that a version lacks."""
+"""Numbers of a partition, by API and whether it is the response, except numbers that a version lacks."""
 _FACTS: dict[tuple[int, bool], tuple[str, ...]] = {
     (PRODUCE, False): ("acks", "transactional_id"),
     (PRODUCE, True): (),
@@ -33,7 +33,7 @@ _FACTS: dict[tuple[int, bool], tuple[str, ...]] = {
     ),
     (FETCH, True): ("session_id", "throttle_time_ms"),
 }  # fmt: skip
-"""Facts of the body: numbers, lengths of texts, how many are in a list; None where there is no such field."""
+"""Facts of the body: numbers, lengths of texts, how many are in a list; None if there is no such field."""
 _SINCE = {"log_start_offset": 5, "current_leader_epoch": 9}  # spec/003 "Fetch API"
 _REPLICA_ID, _REPLICA_STATE = "replica_id", "replica_state"  # in a tag since version 15 (KIP-903)
 

@@ -35,7 +35,7 @@ class ConnectionTally:
         self.foreign: Counter[str] = Counter()
         """Those that are no Kafka, by their kind."""
         self.tls: Counter[str] = Counter()
-        """Those of which nothing but TLS was seen, by the reason."""
+        """Connections with only TLS, by the reason."""
         self.partly: Counter[str] = Counter()
         """Those read up to a point, by the reason."""
         self.tapped = 0
@@ -134,7 +134,7 @@ class Unread(NamedTuple):
         if self.tapped:
             yield (
                 f"{plural(self.tapped, 'connection')} over TLS without keys {_verb(self.tapped)} probably in "
-                "a tap, which is read (probable copies of kdissect info); a key log (--keylog) proves it"
+                "a tap, which is read (probable copies of kdissect info). A key log (--keylog) proves it"
             )
         yield from self._foreign_line()
         if self.partly:
@@ -150,7 +150,7 @@ class Unread(NamedTuple):
         from kdissect.tls.tls_info import NO_HANDSHAKE, UNFINISHED, is_about_keys  # start-up: seldom needed
 
         told = {
-            NO_HANDSHAKE: "TLS that began before the capture; without its handshake no key log opens it",
+            NO_HANDSHAKE: "TLS that began before the capture: without its handshake no key log opens it",
             UNFINISHED: "TLS whose handshake did not finish",
         }
         keyless = {why: count for why, count in self.tls.items() if is_about_keys(why)}
@@ -190,7 +190,7 @@ class Unread(NamedTuple):
             return
         rest = {name: count for name, count in self.others.items() if name not in wrapped}
         rest |= {"malformed": self.malformed} if self.malformed else {}
-        yield f"none of {plural(self.packets, 'packet')} carries TCP: {_by_count(rest) or 'fragments alone'}"
+        yield f"{plural(self.packets, 'packet')} without TCP: {_by_count(rest) or 'fragments alone'}"
 
     def _share(self, count: int) -> str:
         return f"{count} of {plural(self.carrying, 'connection')} {_verb(count)}"
@@ -226,4 +226,4 @@ def _key_log_line(log: KeyLogUse) -> str:
     if not log.sessions:
         return f"key log {log.path} opened nothing: no secret is in it"
     sessions = plural(log.sessions, "session")
-    return f"key log {log.path} opened nothing: the captures have none of the {sessions} in it"
+    return f"key log {log.path} decrypted no connection: the captures do not contain the {sessions} in it"

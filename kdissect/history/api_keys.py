@@ -47,4 +47,4 @@ SHARE_ACKNOWLEDGE = 79
 STREAMS_GROUP_HEARTBEAT = 88
 
 BETWEEN_BROKERS = frozenset({LEADER_AND_ISR, STOP_REPLICA, UPDATE_METADATA, CONTROLLED_SHUTDOWN})
-"""The requests that brokers with ZooKeeper send to brokers of their own cluster."""
+"""APIs that brokers with ZooKeeper send to brokers of their own cluster."""

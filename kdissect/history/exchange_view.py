@@ -61,7 +61,7 @@ class ExchangeView:
         self.version = -1 if version is None else version
         self.losses = losses_of(self.info) if self.info.anomaly_counts else 0
         self.is_misread = False
-        """Whether a body that was asked for does not fit, or was captured in part."""
+        """Whether a requested body does not fit, or was captured in part."""
         self._evidence: Evidence | None = None
         self.is_read = False
         """Whether neither body is left to read: what there is was decoded before, and fits."""

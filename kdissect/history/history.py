@@ -1,13 +1,12 @@
 """All histories together, fed with the analyzer's events."""
 
 from collections.abc import Callable, Collection, Iterable
-from collections.abc import Set as AbstractSet
 from copy import copy
 from typing import Any
 
-from kdissect.history.api_keys import API_VERSIONS
+from kdissect.history.api_keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from kdissect.history.connections.connection_problems import ConnectionProblem, ConnectionProblems
-from kdissect.history.connections.negotiated_versions import NegotiatedVersions, Negotiation
+from kdissect.history.connections.negotiated_versions import NegotiatedVersions, Negotiation, Range
 from kdissect.history.connections.refused_requests import RefusedRequests
 from kdissect.history.connections.sasl_login import SaslHistory
 from kdissect.history.connections.throttling import Throttling, has_throttle
@@ -46,37 +45,42 @@ _AS_COMPLETED = (
 MISSED_KEPT = 50_000
 # Pairs of API and version whose machines are known; Kafka has 368, hostile requests can name 2^32.
 KINDS_KEPT = 4096
+_NEVER_SETTLED = frozenset({API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE})
 _NO_BODIES = (None, None)
 Kind = tuple[int | None, int | None]
 """API key and version."""
-_NOTHING: frozenset[tuple[int, int]] = frozenset()
 
 
 class Track(StreamOrder):
-    """One connection: the order of its exchanges, and the kinds of them that are settled.
+    """One connection: the order of its exchanges, and what it negotiated.
 
-    Of a settled kind the machines that watch every exchange learn nothing: its version was used as offered,
-    and the connection is neither one with SASL nor throttled.
+    It is quiet if neither SASL nor throttling is known of it. The machines that watch every exchange then
+    learn nothing from a request in a version that the broker offered, unless it negotiates or logs in.
     """
 
-    __slots__ = ("negotiation", "settled")
+    __slots__ = ("is_quiet", "negotiation")
 
     def __init__(self, due: int = 0) -> None:
         super().__init__(due)
         self.negotiation: Negotiation | None = None
-        self.settled: AbstractSet[tuple[int, int]] = _NOTHING
+        self.is_quiet = False
+
+    def is_settled(self, exchange: Exchange) -> bool:
+        """Return whether the machines that watch every exchange learn nothing from one of its API and
+        version.
+        """
+        key, version, known = exchange.api_key, exchange.api_version, self.negotiation
+        if known is None or not self.is_quiet or key is None or version is None:
+            return False
+        return key not in _NEVER_SETTLED and known.allows(key, version)
 
     def is_offered_by(self, exchange: Exchange, versions: NegotiatedVersions) -> bool:
         """Return whether the versions known of a quiet connection come from an exchange."""
-        if exchange.api_key != API_VERSIONS or self.settled is _NOTHING:
+        if exchange.api_key != API_VERSIONS or not self.is_quiet:
             return False
         known = versions.connections.peek(exchange.connection.id)
         by = None if known is None else known.offered_by
         return by is not None and by.ordinal == exchange.ordinal
-
-    def unsettle(self) -> None:
-        """Show every exchange to all machines."""
-        self.settled = _NOTHING
 
 
 Feed = Callable[[ExchangeView], list[Fact]]
@@ -158,12 +162,13 @@ class History:
         self._watchers: dict[Kind, KindWatchers] = {}
         self._tracks: dict[str, Track] = {}
         self._due: dict[str, int] = {}
-        """The ordinal that is due next on connections without a track, of which nothing else is known."""
+        """The next event on connections without a track."""
         self._holed: set[str] = set()
         """Capture sets of which bytes were lost, or whose packets are not in the order of their sending."""
         self._missed: set[tuple[Machine, str, str]] = set()
-        """Machines that could not read a body, with capture set and client: its content is missing, so that
-        their facts about this client are unsure. An exchange that passes a machine makes no fact.
+        """Machines that could not read a body, with capture set and client: its message to them is
+        missing, so that their facts about this client are unsure. An exchange that passes a machine makes
+        no fact.
         """
 
     def _chosen(self, names: tuple[str, ...], only: Collection[str] | None) -> tuple[Machine, ...]:
@@ -249,17 +254,19 @@ class History:
         """Call `finish` for failed connections."""
         return self.connection_problems.finish() if self._reports_problems else []
 
-    def lend(self, info: ConnectionInfo) -> tuple[int, AbstractSet[tuple[int, int]] | None] | None:
-        """Return the ordinal that is due next on a connection, and the kinds of which machines that watch
-        every exchange learn nothing (None: there are none). Return None if exchanges must be taken one by
-        one.
+    def lend(self, info: ConnectionInfo) -> tuple[int, dict[int, Range] | None] | None:
+        """Return the next ordinal of a connection, and the version ranges by API key in which machines that
+        watch every exchange learn nothing (None: in all versions). None: exchanges are taken one by one.
         """
         if info.id not in (self._tracks if self._watches_all else self._due) or not self.lends(info):
             return None
         due = self.due_on(info.id)
-        if due is None:
+        if due is None or not self._watches_all:
+            return None if due is None else (due, None)
+        track = self._tracks[info.id]
+        if track.negotiation is None or not track.is_quiet:
             return None
-        return due, self._tracks[info.id].settled if self._watches_all else None
+        return due, track.negotiation.offered
 
     def lends(self, info: ConnectionInfo) -> bool:
         """Return whether no anomaly of a connection, so far, requires that exchanges are taken one by one."""
@@ -275,7 +282,9 @@ class History:
         self.go_on(info.id, due)
 
     def row_asks(self, key: int, version: int) -> RowAsks | None:
-        """Return what machines need of rows with this API and version; None if a machine must be fed."""
+        """What machines ask of rows of a kind; None where one has to be fed."""
+        if self._watches_all and key in _NEVER_SETTLED:
+            return None
         watchers = self._watching(key, version)
         has_throttle = self._watches_all and watchers.has_throttle
         return row_asks(key, version, (machine for _, machine in watchers.own), has_throttle)
@@ -302,9 +311,7 @@ class History:
             watchers = self._watching(exchange.api_key, exchange.api_version)
             return [exchange], self._take_own(exchange, watchers, parts)
         track = self._track_of(exchange.connection.id)
-        if (exchange.api_key, exchange.api_version) in track.settled or (
-            before is not None and track.is_offered_by(before, self.versions)
-        ):
+        if track.is_settled(exchange) or (before is not None and track.is_offered_by(before, self.versions)):
             facts = self._take_settled(exchange, track)
             if facts is not None:
                 return [exchange], facts
@@ -379,14 +386,12 @@ class History:
     def _feed_in_order(self, view: ExchangeView, track: Track) -> list[Fact]:
         connection, negotiations = view.info.id, self.versions.connections
         if track.negotiation is not None and connection not in negotiations:
-            negotiations.put(connection, copy(track.negotiation))  # settled ones do not count as used
+            negotiations.put(connection, copy(track.negotiation))  # exchanges of settled kinds do not use it
         facts = self._feed(self._watching(view.key, view.version).in_stream_order, view)
         known = negotiations.peek(connection)
         track.negotiation = None if known is None else known.at_rest()
-        if known is None or connection in self.sasl.connections or connection in self.throttling.connections:
-            track.unsettle()
-        else:
-            track.settled = known.settled
+        has_state = connection in self.sasl.connections or connection in self.throttling.connections
+        track.is_quiet = known is not None and not has_state
         return facts
 
     def _feed(self, watchers: Watchers, view: ExchangeView) -> list[Fact]:

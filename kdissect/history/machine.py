@@ -39,7 +39,7 @@ class Passing(Protocol):
     """A machine that sees by a few values that an exchange has no fact to report."""
 
     reads_parts: ClassVar[bool]
-    """Whether `passes` looks at the values; else it is called without any."""
+    """Whether `passes` looks at the values. If not, it is called without any."""
 
     def passes(self, exchange: Exchange, parts: Any) -> bool:
         """Return True and update the state if `feed` would report no fact about an exchange.
@@ -68,4 +68,4 @@ PARTS: dict[int, Callable[[Exchange], Parts | None]] = {
     apis.PRODUCE: produce_parts,
     apis.FETCH: fetch_parts,
 }
-"""What reads the values by which exchanges pass machines by, by API; None for one that has to be fed."""
+"""Readers of the values by which machines skip exchanges, by API; None for one that has to be fed."""

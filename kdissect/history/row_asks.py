@@ -35,13 +35,13 @@ class RowAsks(NamedTuple):
     is_transactional: bool = False
     """Whether Produces in transactions are to be fed."""
     knows_epoch: Callable[[ConnectionInfo, int, int], bool] | None = None
-    """Whether a Fetch of the metadata log names an epoch that is known; others are to be fed."""
+    """Whether a Fetch of the metadata log names an epoch that is known. Machines must see other Fetches."""
     zeros: tuple[str, ...] = ()
     """Numbers of the answer that have to be 0."""
     epochs: tuple[str, ...] = ()
     """Epochs of the answer that must not be known."""
     again: tuple[Again, ...] = ()
-    """Who takes an answer of `ANNOUNCING` that was given before, where it stands."""
+    """The receiver of a repeated `ANNOUNCING` response, at its position."""
 
 
 def row_asks(api_key: int, version: int, machines: Iterable[Machine], has_throttle: bool) -> RowAsks | None:

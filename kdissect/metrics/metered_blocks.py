@@ -28,7 +28,7 @@ from kdissect.stats.watermarks import PARTITIONS_KEPT
 # both begin again.
 _GROUPS_KEPT = 10_000
 _WireTopic = tuple[bool, bytes]
-"""Whether it is an id, and the bytes of it or of the name."""
+"""Whether it is an id, and its bytes or the name's bytes."""
 
 
 class _Group(NamedTuple):

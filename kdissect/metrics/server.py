@@ -92,5 +92,7 @@ class MetricsServer:
 def _why(address: Address, error: OSError) -> str:
     host_port = authority(address.host, address.port)
     if error.errno == errno.EADDRINUSE:
-        return f"metrics cannot be served at {host_port}: the port is in use; name another with --metrics"
+        return (
+            f"metrics cannot be served at {host_port}: the port is in use. Choose a free port with --metrics"
+        )
     return f"metrics cannot be served at {host_port}: {error.strerror or error}"

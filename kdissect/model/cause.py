@@ -90,8 +90,9 @@ class Effect(NamedTuple):
 class FoundCause(NamedTuple):
     """One cause in a capture.
 
-    `who` is whom it costs, in words. `command` are the arguments of kdissect that show more, `{files}` for
-    the inputs. `why_not_surer` is empty if the cause is sure.
+    `who` names in words those whom it costs. `command` are the arguments of kdissect that show more,
+    `{files}` for the inputs. `why_not_surer` is empty if it is sure. `moments` are the times of the
+    occurrences in nanoseconds; empty if only the first and the last are known.
     """
 
     id: str
@@ -111,6 +112,7 @@ class FoundCause(NamedTuple):
     help: str
     cites: tuple[str, ...]
     effects: tuple[Effect, ...] = ()
+    moments: tuple[int, ...] = ()
 
 
 def in_order(causes: Iterable[FoundCause]) -> list[FoundCause]:
@@ -166,6 +168,6 @@ class Diagnosis(NamedTuple):
     last_ns: int
     against: tuple[str, ...] = ()
     nothing_judged: str = ""
-    """Why nothing could be judged, as a headline; empty if there was Kafka to judge."""
+    """Why nothing could be judged, as a headline. Empty if there was Kafka to judge."""
     unread: tuple[str, ...] = ()
     """Inputs that were not read to their end."""

@@ -4,6 +4,7 @@ from importlib.util import find_spec
 
 # The extras of pyproject.toml (a test compares them) that messages name if they are missing.
 EXTRAS = {
+    "admin": ("javaproperties>=0.8", "kafka-python>=3.0,<4"),
     "arrow": ("pyarrow>=19",),
     "live-scapy": ("scapy>=2.6",),
     "metrics": ("prometheus-client>=0.21",),
@@ -14,7 +15,7 @@ EXTRAS = {
 }
 
 is_own_process = False
-"""Whether nobody but the command line uses the process, and what is loaded in it; `cli.main` says so."""
+"""Whether only the command line uses the process and its modules. `cli.main` sets it."""
 
 
 def are_installed(*modules: str) -> bool:

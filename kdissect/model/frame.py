@@ -25,7 +25,7 @@ class RequestHeader(NamedTuple):
 
 
 FrameRow = tuple[bytes, int, int, int, int, int]
-"""The parts of a `Frame`."""
+"""The bytes of a `Frame`."""
 
 
 class Frame:
@@ -51,7 +51,7 @@ class Frame:
         self.anomalies: list[Anomaly] | None = None  # None instead of []: most frames have none
 
     logged: "Logged | None" = None
-    """The line of the request log that the frame is made of; None if it was captured (`LogLineFrame`)."""
+    """The request log line of the frame. None if it was captured (`LogLineFrame`)."""
 
     @property
     def bytes_on_wire(self) -> int | None:

@@ -118,5 +118,5 @@ def _address(text: str) -> str | None:
 def _checked(name: str) -> str:
     """Return a name that is safe to print next to a port."""
     if not name.isprintable() or len(name) > _MAX_NAME or _FORBIDDEN & set(name):
-        raise ValueError(f"{name!r} is no name of a host")
+        raise ValueError(f"{name!r} is no host name")
     return name

@@ -14,7 +14,7 @@ _OVER = ("Succeeded", "Failed")  # phases of a pod whose address may be another 
 # https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-phase
 
 Named = Iterator[tuple[str, str]]
-"""Addresses, some with a port, and names; the first name of an address counts."""
+"""Addresses, some with a port, and names. The first name of an address counts."""
 
 
 def names_in(text: str) -> Named:

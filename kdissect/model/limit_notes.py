@@ -40,16 +40,16 @@ _BYTES = True
 LIMIT_NOTES: dict[str, LimitNote] = {
     "connections": LimitNote("open connections", "evicted_idle"),
     "out_of_order_bytes": LimitNote("bytes behind holes in all connections", "reassembly_limit", _BYTES),
-    "frame_bytes": LimitNote("bytes of frames under way in all connections", "reassembly_limit", _BYTES),
+    "frame_bytes": LimitNote("bytes of incomplete frames in all connections", "reassembly_limit", _BYTES),
     "pending_bytes": LimitNote("bytes of requests in flight in all connections", "pending_limit", _BYTES),
     "pending_requests": LimitNote("requests in flight in all connections", "pending_limit"),
     "packet_depth": LimitNote("packets in each other", "malformed_packet", most=_DEEP, least=2),
     "fragmented_packets": LimitNote("IP packets in fragments at a time", "fragment_incomplete"),
     "fragments": LimitNote("fragments of one", "fragment_incomplete"),
     "direction_out_of_order_bytes": LimitNote(
-        "bytes of a direction behind a hole", "reassembly_limit", _BYTES
+        "bytes of a direction after a hole", "reassembly_limit", _BYTES
     ),
-    "direction_out_of_order_segments": LimitNote("segments of a direction behind a hole", "reassembly_limit"),
+    "direction_out_of_order_segments": LimitNote("segments of a direction after a hole", "reassembly_limit"),
     "frame_size": LimitNote("size of a frame", "bad_frame_size", _BYTES, _INT32, MIB),
     "connection_pending_requests": LimitNote("requests in flight on a connection", "pending_limit"),
     "connection_pending_bytes": LimitNote("bytes of them", "pending_limit", _BYTES),
@@ -68,13 +68,13 @@ LIMIT_NOTES: dict[str, LimitNote] = {
     "topic_names": LimitNote("names of topic ids", "limit_reached"),
     "statistic_rows": LimitNote("rows of a statistic", "later ones share the row other"),
     "sorted_rows": LimitNote(
-        "rows that --sort holds of a list", "those that come last are left out, and counted"
+        "rows that --sort holds of a list", "rows that come last are left out, and counted"
     ),
     "findings": LimitNote("different findings kept", "counted as dropped"),
     "filter_characters": LimitNote("characters of a filter", "an error"),
     "filter_depth": LimitNote("depth of a filter", "an error", most=_DEEP),
     "pattern_characters": LimitNote("characters of a regular expression", "an error"),
-    "pattern_ways": LimitNote("ways it may be gone through", "an error"),
+    "pattern_ways": LimitNote("ways to match it", "an error"),
 }
 
 

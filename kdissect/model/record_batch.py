@@ -153,7 +153,7 @@ def _wrapped(sequence: int) -> int:
 
 
 Header = tuple[str | bytes, bytes | None]
-"""Key and value; the key is bytes where it is not UTF-8."""
+"""Key and value. The key is bytes if it is not UTF-8."""
 
 
 class Record(NamedTuple):

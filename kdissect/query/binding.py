@@ -149,7 +149,7 @@ class Binding:
         self.bodies = Bodies()
         self.number = 0
         self.record: tuple[str | None, Record] | None = None
-        """The record that the filter is asked about, with its topic; None for all of an exchange."""
+        """The record that the filter evaluates, with its topic; None for all of an exchange."""
         self._exchange: Exchange | None = None
         self._batches: Sequence[RecordBatch] = ()
 

@@ -26,7 +26,7 @@ def compile_rules(file: ConfigFile) -> CompiledRules:
         except FilterError as error:
             raise file.error(where, f"coloring rule {rule.name!r}: {error}") from None
         if predicate.needs_findings or predicate.needs_all:
-            why = "a filter that asks for findings or numbers says nothing of one exchange alone"
+            why = "a filter that asks for findings or numbers does not apply to one exchange alone"
             raise file.error(where, f"coloring rule {rule.name!r}: {why}")
         found.append((predicate, rule.color))
     return found

@@ -31,10 +31,11 @@ _WIDTHS = 5
 # Produce, Fetch, FetchSnapshot, ShareFetch: org.apache.kafka.common.protocol.ApiKeys
 _WITH_RECORDS = frozenset({0, 1, 59, 78})
 _REWRITTEN = (
-    "Packets that belong to other exchanges are left out. Headers and times are those of the capture; "
-    "sequence numbers, lengths and checksums those of what is here."
+    "Packets that belong to other exchanges are left out. Headers and times come from the capture. "
+    "Sequence numbers,"
+    "lengths and checksums match this file."
 )
-_DECRYPTED = "What was TLS is written as plaintext."
+_DECRYPTED = "TLS data is written as plaintext."
 _MASKED = "Secrets are overwritten with x."
 _NOT_SHOWN = "By itself this excerpt does not show the finding again: it depends on more of the capture."
 

@@ -155,7 +155,7 @@ def _report(verdict: Verdict, statistics: bool) -> Iterator[str]:
     hint = (
         ""
         if statistics or not verdict.not_exercised
-        else " (--statistics: the others, and why they had nothing)"
+        else " (--statistics: other rules, and why they had no findings)"
     )
     yield exercised_text(verdict) + hint
     if statistics:

@@ -71,7 +71,7 @@ class Verdict:
         self._hashes = hashes
         self.baseline = baseline
         self.fixed: list[Known] = []
-        """Findings of the baseline that are gone."""
+        """Findings of the baseline that no longer occur."""
         self.not_judged: list[Known] = []
         """Findings of the baseline whose rule or API version did not come up: they may be there still."""
         if baseline is not None:

@@ -23,7 +23,7 @@ class Owed(Enum):
 
     EACH = "a result for each"
     ONE = "a result for one of them at least"
-    ANY = "results for those that there are"
+    ANY = "results for existing entries"
 
 
 class Unless(NamedTuple):
@@ -53,9 +53,9 @@ class Answer(NamedTuple):
     once: tuple[str, ...] = ()
     cite: str = ""
     empty_asks_all_until: int = -1
-    """An empty list asks for all, up to this version; a null list does in any."""
+    """An empty list asks for all, up to this version. A null list does in any."""
     beside_error: str = ""
-    """Where Apache Kafka puts an entry that nobody asked for beside an error at the top."""
+    """Where Apache Kafka puts an entry that the request does not name, next to an error at the top."""
     session: str = ""
     """The field of the request with the epoch of a session whose partitions are answered too."""
     without_session: frozenset[int] = frozenset()
@@ -81,7 +81,7 @@ _STATE = ("topics:topic_id > partitions:partition", "results:topic_id > partitio
 _RESOURCE = "resource_type+resource_name"
 _ASSIGNED = ("assignment.topic_partitions:topic_id > partitions:*",)
 _NOTHING = Answer()
-"""Nothing in the answer belongs to one entry of the request rather than to another."""
+"""No entry of the response belongs to one specific entry of the request."""
 
 ANSWERS: dict[str, Answer] = {
     "Produce": _answer(

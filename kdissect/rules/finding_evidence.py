@@ -139,7 +139,7 @@ def _consequence_of(exchange: Exchange | None, who: Who) -> str:
         names = [error_name(code) for code in errors[:SHOWN_ERRORS]]
         return f"answered with {', '.join(names)}"
     if exchange.state is State.NO_RESPONSE_EXPECTED:
-        return "no answer was asked for"
+        return "the request asks for no response"
     return _unanswered(exchange, exchange.request)
 
 

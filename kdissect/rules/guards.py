@@ -20,7 +20,7 @@ class Fact(StrEnum):
     """Conditions that are not about the values of fields."""
 
     NOT_CANONICAL = "not canonical"
-    """The bytes have another form than writers give them: nothing but what marks a body for every guard."""
+    """The bytes have another form than writers give them: only what marks a body for every guard."""
     REPEATS = "repeats"
     """The request names something twice (`answer_keys`, as the next two)."""
     OTHER_RESULTS = "other results"
@@ -264,7 +264,7 @@ class BatchFact(IntFlag):
     OFFSET_NOT_HIGHER = 2048
     """It begins at or before the end of the batch before."""
     BEFORE_ASKED = 4096
-    """It ends before the offset that was asked for."""
+    """It ends before the offset that the request names."""
     OWN_TOPIC = 8192
     """One of Kafka's own, whose records have formats."""
     RECORDS = 16384

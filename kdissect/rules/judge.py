@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 HELD_FACTS = 1000  # that wait for the end of a connection, each with its exchange
 _MISREAD = frozenset({AnomalyKind.MALFORMED_HEADER, AnomalyKind.INFERRED_API})
 _IRREGULAR = int(ExchangeFact.ANOMALY | ExchangeFact.NOT_ANSWERED | ExchangeFact.ID_NOT_HIGHEST)
-"""Of these exchanges more is kept than `ConnectionView.pass_by` does, whichever rules were chosen."""
+"""Exchanges of which more is stored than `ConnectionView.pass_by` stores, for every choice of rules."""
 
 
 class Shown(NamedTuple):
@@ -101,7 +101,7 @@ class Judge:
         """Rule code and reason -> how often."""
         self.coverage = Coverage(labels)
         self.who = judge
-        """Whose bytes are judged; None: those of both ends."""
+        """The end whose bytes are judged. None: both ends."""
         self._guards = guards
         self._labels = labels or {}
         self._views: dict[str, JudgedConnection] = {}
@@ -436,8 +436,8 @@ class Judge:
                 return
 
     def _pieces(self, body: Body, counted: NodeRules, asked: NodeRules, view: ConnectionView) -> None:
-        if not asked:
-            self._exercise(counted, self._sorts(body))
+        if not asked and body.is_canonical:
+            self._exercise(counted, pieces.piece_counts(body.message, body.version).of(body.value).items())
             return
         often: dict[str, int] = {}
         message = body.message.name
@@ -455,10 +455,6 @@ class Judge:
         for sort, often in sorts:
             for rule in counted.get(sort, ()):
                 self.coverage.exercise(rule.code, often)
-
-    def _sorts(self, body: Body) -> tuple[tuple[str, int], ...]:
-        """Return how many pieces of each sort a body has."""
-        return pieces.sorts(body.tree)
 
     # histories
 
@@ -553,7 +549,7 @@ class Judge:
             return
         found = occurrence_of(rule, fault, view.info, exchange, self._labels)
         if view.doubt is not None and _is_in_doubt(rule, view.doubt, exchange, found):
-            self.inconclusive[rule.code, "frames may be read where none begin, behind one that is wrong"] += 1
+            self.inconclusive[rule.code, "frames may be read at wrong positions, after a wrong frame"] += 1
             return
         self._suppressed.update(rule.overrides)
         if rule.once == Once.CONNECTION:

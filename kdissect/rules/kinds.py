@@ -200,14 +200,14 @@ class FactRule(Rule):
     names topics by id. A name may be that of a new topic by now.
     """
 
-    needs = "the exchanges before it, none of them lost"
+    needs = "the exchanges before it, without a lost one"
     facts: ClassVar[tuple[StrEnum, ...]] = ()
     expects: ClassVar[str] = "{}"
     sees: ClassVar[str] = "{}"
     ids_from: ClassVar[int] = 0
     awaits_end: ClassVar[bool] = False
     """Whether the connection of the exchange that a fact goes back to may explain it, by what came after that
-    and was lost: of a hole nobody knows until the next bytes come.
+    and was lost: a hole is not known until the next bytes come.
     """
 
     def check(self, fact: Fact) -> Iterable[Violation]:

@@ -42,11 +42,11 @@ def _why_idle(rule: Rule, other: Rule, index: int, at: dict[str, int]) -> str:
     """Return why `rule` can never silence `other`, and a remedy, or an empty text if it can."""
     code = other.code
     if rule is other:
-        return "that is the rule itself; remove the entry"
+        return "that is the rule itself: remove the entry"
     kind, other_kind = _kind(rule), _kind(other)
     if not _are_of_one_subject(rule, other):
         return (
-            f"a {kind.__name__} and this {other_kind.__name__} never judge the same thing; remove the entry, "
+            f"a {kind.__name__} and this {other_kind.__name__} never judge the same thing: remove the entry, "
             f"or {_EXCLUDE.format(code=code)}"
         )
     is_first = _is_judged_first(rule, other)

@@ -11,17 +11,18 @@ from kdissect.schema.citations import resolve
 from kdissect.schema.types import NO_UPPER_BOUND
 
 INDENT = " " * 4
-_ANSWERS = """# What of an answer belongs to what of its request
+_ANSWERS = """# Entries of a response and entries of its request
 
 Generated from the table that PAI008, PAI009, PAI011 and FET004 judge by (`rules/answer_keys.py`).
 
-A path leads to the entries of a list, level by level. Behind the colon stands the key of an entry: `+` joins
+A path leads to the entries of a list, level by level. The key of an entry follows the colon: `+` joins
 several fields, `|` takes the one that the version has, `/` is either of two that name the same thing, `*` is
-the element itself, `#` its place in the list. Of several paths those count whose fields the version has.
+the element itself, `#` its place in the list. Of several paths kdissect uses the paths whose fields the
+version has.
 
-An error code at the top of an answer, or at a level above the last, stands for all that is below and is
-missing, in the versions that have it. A null list in a request asks for all there are. What was asked for
-twice may be answered twice.
+An error code at the top of an answer, or at a level above the last, replaces all missing entries below, in
+the versions that have it. A null list in a request asks for all there are. A response may repeat an entry
+that the request repeats.
 
 """
 
@@ -77,9 +78,10 @@ def index_markdown(rules: Sequence[Rule]) -> str:
         for rule in rules
     )
     return (
-        "# Rules\n\nGenerated from the docstrings; `kdissect rules CODE` prints the same.\n"
-        "[Not rules](not-rules.md) tells what is no rule, and why; [answers](answers.md), what of an answer "
-        "belongs to what of its request.\n\n"
+        "# Rules\n\nGenerated from the docstrings; `kdissect rules CODE` prints the page of a rule.\n"
+        "[Not rules](not-rules.md) lists what is no rule, and why. [Answers](answers.md) lists which "
+        "entry of a"
+        "response belongs to which entry of its request.\n\n"
         f"{plural(len(rules), 'rule')}.\n\n"
         f"| code | name | severity | level | claim | |\n|---|---|---|---|---|---|\n{rows}"
     )
@@ -100,11 +102,11 @@ def answers_markdown(answers: Mapping[str, Answer]) -> str:
     return (
         f"{_ANSWERS}"
         f"## Results\n\n| API | asked for | answered | owed |\n|---|---|---|---|\n{rows}\n"
-        "## What may be missing, or be there beside\n\n| API | what | where it stands |\n|---|---|---|\n"
+        "## Entries that may be missing or extra\n\n| API | what | where it stands |\n|---|---|---|\n"
         f"{legal}\n"
         f"## Lists that have each entry once\n\n| API | list |\n|---|---|\n{once}\n"
-        "## Without keys\n\nNothing in these answers belongs to one entry of the request rather than to "
-        f"another: {rest}.\n"
+        "## Without keys\n\nNo entry of these responses belongs to one specific entry of the request: "
+        f"{rest}.\n"
     )
 
 
@@ -115,7 +117,7 @@ def _sparse(answer: Answer) -> Iterator[tuple[str, str]]:
     if answer.session:
         epochs = ", ".join(map(str, sorted(answer.without_session)))
         yield (
-            f"others of the session, or nothing new: `{answer.session}` not {epochs}",
+            f"other partitions of the session, or no new data: `{answer.session}` not {epochs}",
             answer.cite,
         )
     if answer.empty_asks_all_until >= 0:
@@ -129,7 +131,7 @@ def _sparse(answer: Answer) -> Iterator[tuple[str, str]]:
         else:
             yield f"all results, up to version {unless.empty_until}", unless.cite
     if answer.beside_error:
-        yield "an entry that nobody asked for, beside an error at the top", answer.beside_error
+        yield "an entry that the request does not name, next to an error at the top", answer.beside_error
 
 
 def _codes(paths: Sequence[str]) -> str:

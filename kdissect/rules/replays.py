@@ -12,7 +12,7 @@ from kdissect.schema.fact_tables import parse_rows
 
 TABLE = Path(__file__).with_name("replays.table")
 _BETWEEN = " | "
-_HEAD = """# What real software did with faults that rules tell of. Written by `python -m captures.replay`.
+_HEAD = """# What real software did with faults that rules report. Written by `python -m captures.replay`.
 # CODE | SOFTWARE | FAULT | WHAT IT DID
 
 """

@@ -129,7 +129,7 @@ class _Parser:
 
     def _open_struct(self, words: list[str]) -> None:
         if self._message is None:
-            raise self._error("a struct belongs to the message above it; there is none")
+            raise self._error("a struct belongs to the message above it, and there is none")
         if len(words) != 2:
             raise self._error("a struct block is 'struct NAME'")
         self._seal(0)

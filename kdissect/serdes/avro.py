@@ -79,7 +79,7 @@ def _parsed(schema: Registered, change: Callable[[Any], Any]) -> Any:
     except RecursionError:
         raise SchemaError(f"{schema.name}: nested too deep") from None
     except UnknownType as missing:
-        raise SchemaError(f"{schema.name}: no schema {missing.name!r} was given") from None
+        raise SchemaError(f"{schema.name}: no schema {missing.name!r} is available") from None
     except Exception as error:  # fastavro raises several kinds
         why = str(error).partition("\n")[0][:_MOST]
         raise SchemaError(f"{schema.name}: no Avro schema: {why or type(error).__name__}") from None

@@ -57,7 +57,7 @@ def json_decoder(schema: Registered) -> Decode:
         except ValueError as wrong:
             raise ValueFaultError(f"no JSON: {wrong}"[:_MOST]) from None
         except Unresolvable as missing:
-            raise SchemaError(f"{schema.name}: no schema {missing.ref!r} was given") from None
+            raise SchemaError(f"{schema.name}: no schema {missing.ref!r} is available") from None
         if error is not None:
             raise ValueFaultError(f"{error.json_path}: {error.message}"[:_MOST])
         return value

@@ -113,7 +113,7 @@ def _described(schema: Registered) -> list[FileDescriptorProto]:
         return _with_imports(schema, serialized)
     for name in texts:
         if not _NAME.fullmatch(name) or ".." in name.split("/"):
-            raise SchemaError(f"{schema.name}: {name!r} is no name of a file")
+            raise SchemaError(f"{schema.name}: {name!r} is no file name")
     with TemporaryDirectory() as folder:
         for name, text in texts.items():
             path = Path(folder, name)
@@ -161,11 +161,11 @@ def _own(name: str, schema: Registered) -> FileDescriptorProto:
     module = name.removesuffix(".proto").replace("/", ".") + "_pb2"
     copy = FileDescriptorProto()
     if not name.startswith("google/protobuf/"):
-        raise SchemaError(f"{schema.name}: no schema {name!r} was given")
+        raise SchemaError(f"{schema.name}: no schema {name!r} is available")
     try:
         importlib.import_module(module).DESCRIPTOR.CopyToProto(copy)
     except ImportError:
-        raise SchemaError(f"{schema.name}: no schema {name!r} was given") from None
+        raise SchemaError(f"{schema.name}: no schema {name!r} is available") from None
     return copy
 
 

@@ -33,7 +33,7 @@ SURE_OF = {
     WireFormat.MAYBE_CONFLUENT: WireFormat.CONFLUENT,
     WireFormat.MAYBE_APICURIO: WireFormat.APICURIO,
 }
-"""What a guess becomes where a schema proves it."""
+"""The proven format of a guess."""
 
 
 class SchemaId(NamedTuple):

@@ -92,7 +92,7 @@ class Schemas:
         self._decoders: dict[tuple[Entry, str], Decode | SchemaError] = {}
         self._of_topics: dict[tuple[str, bool], TopicSchema | None] = {}
         self.errors: dict[str, None] = {}
-        """What is wrong with schemas that values needed, a line each."""
+        """Defects of schemas that values needed, a line each."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -178,7 +178,7 @@ class Schemas:
             seen.add(place)
             needed = self._by_version.get(place)
             if needed is None:
-                raise SchemaError(f"{entry.name}: {reference.subject} v{reference.version} was not given")
+                raise SchemaError(f"{entry.name}: {reference.subject} v{reference.version} is missing")
             yield from self._references(needed, seen)
             yield reference.name, needed.text
 

@@ -259,7 +259,7 @@ class FrameReader:
         counts = store.counts
         counts.frame_bytes += COUNTED_BYTES
         if counts.frame_bytes > store.limits.frame_bytes:
-            detail = f"{plural(counts.frame_bytes, 'byte')} of frames under way in all connections together"
+            detail = f"{plural(counts.frame_bytes, 'byte')} of incomplete frames in all connections together"
             self._connection.note(Anomaly(AnomalyKind.REASSEMBLY_LIMIT, detail, ref, time_ns, self.direction))
             self.parts = [b"".join(self.parts)[:KEPT_OF_LARGE]]
             self._holed = True
@@ -381,7 +381,7 @@ class FrameReader:
         for anomaly in torn.notes:
             self._connection.retract(anomaly)
         if torn.is_cut:
-            detail = "the rest of a frame came after the frame was taken without it"
+            detail = "the remaining bytes of a frame came after kdissect decoded the frame without them"
             self._connection.note(
                 Anomaly(AnomalyKind.LATE_SEGMENT, detail, *torn.stand.first, self.direction)
             )

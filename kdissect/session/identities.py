@@ -14,11 +14,15 @@ Rules:
 - A connection that names no cluster leads to the one that its address named last before the connection
   began. If the address named none by then, it leads to the one that it named first.
 - A Metadata response without a cluster (before version 2) lists the brokers of the sender's cluster: if the
-  cluster of one is known, all are in it. Two clusters without a captured id are not distinguished:
-  brokers of one cluster have other addresses on other listeners.
+  cluster of one is known, all are in it.
+- Addresses that such responses list together, and those of their senders, are a group of brokers. Two groups
+  may be two clusters, or two listeners of one cluster, which have the same node ids at other addresses: the
+  wire does not show it. Each group has a scope of its own until a response lists brokers of both, or names a
+  cluster that both have. A scope then lacks what other brokers did, as if that had not been captured, which
+  proves nothing false; states of two clusters in one scope would.
 - An address without a captured response is in the cluster of the Metadata that advertises it.
-- The first cluster of a capture set, and connections to an unknown cluster, have the scope of the capture set
-  itself. The first topic of a name has the name itself.
+- The first cluster or group of a capture set, and connections to addresses of neither, have the scope of the
+  capture set itself. The first topic of a name has the name itself.
 - Facts are learned from exchanges in the order of events, where exchanges are completed: in the
   conversation, in the native engine and in the replay of forwarded events. A block of exchanges ends before
   the next exchange with news, so that no reader of the block knows them too early.
@@ -34,6 +38,7 @@ from kdissect.decoders.generated.summary import NO_TOPIC_ID
 from kdissect.decoders.generated.values import sent
 from kdissect.model.errors import DecodeError
 from kdissect.model.limits import in_force
+from kdissect.model.packets.segment import address_text
 
 if TYPE_CHECKING:
     from kdissect.session.exchange import Exchange
@@ -84,10 +89,16 @@ class Identities:
         """Addresses that were in several clusters, one after the other."""
         self._denied: set[tuple[_Place, str]] = set()
         """Brokers that said that they are not in a cluster, or another node of it."""
-        self._clusters: dict[str, dict[str, None]] = {}
-        """Clusters by capture set, in the order in which they were met."""
+        self._together: dict[_Place, str] = {}
+        """The group of a broker that an address belongs to, if no response named a cluster."""
+        self._turned_out: dict[tuple[str, str], str] = {}
+        """By capture set: the cluster, or the earlier group, that a group of brokers belongs to."""
+        self._clusters: dict[str, dict[str, str]] = {}
+        """Clusters and groups by capture set, in the order in which they were met, and what distinguishes
+        their scopes: nothing for the first one.
+        """
         self._several: set[str] = set()
-        """Capture sets with more than one cluster."""
+        """Capture sets with more than one cluster or group."""
         self._known: set[str] = set()
         """The clusters of all capture sets."""
         self.by_capture_set = False
@@ -164,7 +175,7 @@ class Identities:
         settled = True
         if cluster is not None:
             for row in sent(answer, "brokers", None) or ():
-                self._note_advertised((info.capture_set, f"{row.host}:{row.port}"), cluster)
+                self._note_advertised(_place_of(info, row), cluster)
         elif is_metadata:
             settled = self._learn_neighbours(info, answer)
         self._learn_topics(info, answer)
@@ -177,22 +188,72 @@ class Identities:
                 self._note_topic((self.scope(info), str(name)), bytes(topic_id))
 
     def _learn_neighbours(self, info: ConnectionInfo, answer: Any) -> bool:
-        """Learn from a response that names no cluster: its brokers and its sender are in one cluster, if one
-        of them is known.
+        """Learn from a response that names no cluster: its brokers and its sender are in one cluster.
 
         Returns whether no more can be learned from it.
         """
-        if self.cluster_of(info) is not None:
-            return True
-        places = [(info.capture_set, f"{row.host}:{row.port}") for row in sent(answer, "brokers", None) or ()]
+        own = self.cluster_of(info)
+        places = [_place_of(info, row) for row in sent(answer, "brokers", None) or ()]
         clusters = {self.cluster_at(*place) for place in places} - {None}
-        if len(clusters) != 1 or any(place in self._advertisers for place in places):
+        if own is None and (len(clusters) > 1 or any(place in self._advertisers for place in places)):
             return False
-        (cluster,) = clusters
-        for place in (*places, (info.capture_set, info.broker_address)):
-            if cluster is not None and self.cluster_at(*place) is None:
+        places.append((info.capture_set, info.broker_address))
+        cluster = own or next(iter(clusters), None)
+        if cluster is None:
+            if len(places) > 1:
+                self._join(info.capture_set, places)
+            return False
+        for place in places:
+            if self.cluster_at(*place) is None:
                 self._note_advertised(place, cluster)
         return True
+
+    def _join(self, capture_set: str, places: list[_Place]) -> None:
+        """Take addresses of brokers that are in one cluster, which is unknown."""
+        met = self._clusters.setdefault(capture_set, {})
+        groups = {self._group_at(place) for place in places} - {None}
+        group = next((one for one in met if one in groups), None)
+        if group is None:
+            group = f"unknown ({places[-1][1]})"
+            if group in met or len(met) >= MAX_CLUSTERS:
+                return
+            self._meet(capture_set, group)
+        for other in groups:
+            if other is not None and other != group:
+                self._turned_out[capture_set, other] = group
+                self.changes += 1
+        for place in places:
+            if place not in self._together and len(self._together) < MAX_BROKERS:
+                self._together[place] = group
+                self.changes += 1
+
+    def _meet(self, capture_set: str, cluster: str, *, group: str | None = None) -> None:
+        """Take a new cluster or group of a capture set. A cluster that `group` belongs to has its scope."""
+        met = self._clusters[capture_set]
+        met[cluster] = (cluster if met else "") if group is None else met[group]
+        if group is None and len(met) > 1:
+            self._several.add(capture_set)
+        self.changes += 1
+
+    def _group_at(self, place: _Place) -> str | None:
+        """Return the group of brokers, or the cluster that it turned out to be, of an address."""
+        group = self._together.get(place)
+        return None if group is None else self._turned_out_as(place[0], group)
+
+    def _turned_out_as(self, capture_set: str, group: str) -> str:
+        while (found := self._turned_out.get((capture_set, group))) is not None:
+            group = found
+        return group
+
+    def _name_group(self, place: _Place, cluster: str) -> None:
+        """Take the cluster of an address, which a group of brokers may have."""
+        capture_set, group = place[0], self._group_at(place)
+        if group is None or group in self._known:
+            return
+        if cluster not in self._clusters[capture_set] and len(self._clusters[capture_set]) < MAX_CLUSTERS:
+            self._meet(capture_set, cluster, group=group)
+        self._turned_out[capture_set, group] = cluster
+        self.changes += 1
 
     def _learn_expected(self, exchange: Exchange) -> str | None:
         """Return the cluster that a client expects, if the broker confirms it."""
@@ -220,15 +281,14 @@ class Identities:
         if info.same_as is not None:
             info.cluster_id = cluster
             return cluster
+        place = info.capture_set, info.broker_address
+        self._name_group(place, cluster)
         clusters = self._clusters.setdefault(info.capture_set, {})
         if cluster not in clusters and len(clusters) < MAX_CLUSTERS:
-            clusters[cluster] = None
+            self._meet(info.capture_set, cluster)
+        if cluster in clusters:
             self._known.add(cluster)
-            self.changes += 1
-            if len(clusters) > 1:
-                self._several.add(info.capture_set)
         info.cluster_id = cluster
-        place = info.capture_set, info.broker_address
         before = self._own.get(place, ())
         if before and before[-1][1] == cluster:
             return cluster
@@ -246,6 +306,7 @@ class Identities:
         before = self._advertised.get(place)
         if before == cluster:
             return
+        self._name_group(place, cluster)
         if before is not None:
             self._advertisers[place] = tuple(
                 dict.fromkeys((*self._advertisers.get(place, ()), before, cluster))
@@ -321,10 +382,13 @@ class Identities:
         """
         if info.capture_set not in self._several:
             return info.capture_set
+        cluster = self._cluster_or_group(info)
+        suffix = None if cluster is None else self._clusters[info.capture_set].get(cluster, cluster)
+        return f"{info.capture_set}{SEPARATOR}{suffix}" if suffix else info.capture_set
+
+    def _cluster_or_group(self, info: ConnectionInfo) -> str | None:
         cluster = self.cluster_of(info)
-        if cluster is None or cluster == next(iter(self._clusters[info.capture_set])):
-            return info.capture_set
-        return f"{info.capture_set}{SEPARATOR}{cluster}"
+        return self._group_at((info.capture_set, info.broker_address)) if cluster is None else cluster
 
     def topic(self, info: ConnectionInfo, name: str, topic_id: bytes | None = None) -> str:
         """Return the name of a topic, with its id if it is not the first topic of the name.
@@ -352,11 +416,18 @@ class Identities:
     def one_of_several(self, info: ConnectionInfo) -> str | None:
         """Return the cluster of a connection, or None if it is unknown, or if no other cluster was
         captured.
+
+        The text for a group of brokers without a known cluster begins with `unknown`.
         """
-        return self.cluster_of(info) if self._are_several(info.capture_set) else None
+        if not self._are_several(info.capture_set):
+            return None
+        return self._cluster_or_group(info) if info.capture_set in self._several else self.cluster_of(info)
 
     def _are_several(self, capture_set: str) -> bool:
-        return capture_set in self._several if self.by_capture_set else len(self._known) > 1
+        """Return whether rows name their cluster."""
+        if capture_set in self._several:
+            return True
+        return not self.by_capture_set and (len(self._known) > 1 or bool(self._several))
 
     def apart(self, scope: str) -> str:
         """Return the cluster of a scope, which capture sets may have in common.
@@ -366,13 +437,20 @@ class Identities:
         capture_set, _, cluster = scope.partition(SEPARATOR)
         if not self._are_several(capture_set):
             return ""
-        return cluster or next(iter(self._clusters.get(capture_set, ())), "")
+        met = self._clusters.get(capture_set, {})
+        cluster = self._turned_out_as(capture_set, cluster or next(iter(met), ""))
+        return cluster if cluster in self._known or capture_set in self._several else ""
 
 
 def _named_by(named: tuple[_Named, ...], time_ns: int) -> str:
     """Return the cluster that an address named last until then, or first of all."""
     before = [cluster for at_ns, cluster in named if at_ns <= time_ns]
     return before[-1] if before else named[0][1]
+
+
+def _place_of(info: ConnectionInfo, row: Any) -> _Place:
+    """Return the address of a broker in a response, in the form that addresses of connections have."""
+    return info.capture_set, address_text(str(row.host), row.port)
 
 
 def _answered_ns(exchange: Exchange) -> int:

@@ -244,7 +244,7 @@ class ConnectionInfo:
     """Content of a PROXY protocol header before its first byte."""
 
     logged: "_Seldom[Logged]" = _Seldom()
-    """The last line of the request log that the connection is made of; None if it was captured."""
+    """The last line of the connection's request log. None if it was captured."""
 
     id: str
     client: Endpoint
@@ -360,7 +360,7 @@ class ConnectionInfo:
         """Note that the connection has requests of this API in this version, for at most `most` kinds."""
         seen = self.api_versions_seen
         if len(seen) >= most:
-            self.note_limit(f"more than {most} kinds of request: further ones are not remembered")
+            self.note_limit(f"more than {most} kinds of request: further kinds are dropped")
             return
         if len(seen) < KINDS_SHARED:
             if len(_kinds) >= SHARED_KEPT:

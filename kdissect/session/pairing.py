@@ -375,7 +375,7 @@ class Pairing:
         self._holding = self._shadows = 0
         for exchange in waiting:
             if self._is_passed_over(exchange):
-                exchange.note(AnomalyKind.PASSED_OVER, f"request {self._overtaker}, behind it, was answered")
+                exchange.note(AnomalyKind.PASSED_OVER, f"request {self._overtaker}, after it, was answered")
         return sorted(waiting, key=_ordinal)
 
     def _is_passed_over(self, exchange: Exchange) -> bool:

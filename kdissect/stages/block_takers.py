@@ -13,7 +13,7 @@ from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 
 Note = Callable[[Exception, object], None]
-"""Is told of what was raised, and at which thing; raises it where that is wanted (`engine.guard`)."""
+"""Receives the exception and its object, and raises it if the guard is strict (`engine.guard`)."""
 
 _end_of = itemgetter(1)  # of a run
 

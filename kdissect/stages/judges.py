@@ -11,10 +11,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
-from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.history.connections.connection_problems import PlainEnd
 from kdissect.history.fact import Fact
 from kdissect.model.finding import Who
@@ -25,13 +23,10 @@ from kdissect.rules.judge import Judge
 from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.repeated import Repeated
 from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.rule import REQUEST, Rule
+from kdissect.rules.rule import Rule
 from kdissect.rules.run_coverage.coverage import Coverage
-from kdissect.rules.views import pieces
-from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import ConnectionView
 from kdissect.rules.views.kept_exchanges import Away
-from kdissect.schema import protocol_messages
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from kdissect.stages.forwarding import NO_CODES, Codes, Silenced
@@ -48,8 +43,6 @@ ACROSS = frozenset(
     }
 )  # fmt: skip
 Labels = Mapping[str, str]
-# Bodies whose pieces are known, 4 MB at most: a broker's list of its APIs has 0.5 KB.
-_SORTS_KEPT, _SORTED_BYTES = 1024, 4096
 
 
 class Judgement:
@@ -108,23 +101,6 @@ class FlowJudge(Judge):
     ) -> None:
         super()._passed(exchange, view, request, response)
         self._told(exchange, NO_CODES)
-
-    def _sorts(self, body: Body) -> tuple[tuple[str, int], ...]:
-        if body.end - body.offset > _SORTED_BYTES or not body.is_canonical:
-            return super()._sorts(body)
-        return _sorts(body.api.key, body.side, body.version, body.data[body.offset : body.end])
-
-
-@lru_cache(_SORTS_KEPT)
-def _sorts(api_key: int, side: str, version: int, body: bytes) -> tuple[tuple[str, int], ...]:
-    """Return the sorts of pieces in a body with these bytes.
-
-    In a stream each connection has a judge of its own, to which its first bodies are new. Bodies of similar
-    clients are equal, and a tree takes some hundred times as long to build as a comparison.
-    """
-    api = protocol_messages.api(api_key)
-    assert api is not None  # the body was decoded
-    return pieces.sorts(dissect(api.request if side == REQUEST else api.response, version, body))
 
 
 class JudgedAside(NamedTuple):

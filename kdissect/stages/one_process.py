@@ -43,8 +43,9 @@ class SetStage(Protocol):
         """End the capture set and yield (table, record batch)."""
 
 
-CauseStages = Callable[[Dissection, str], SetStage]
-"""The maker of the table `causes` of a capture set: `causes.cause_stage`, which is above this package."""
+CauseStages = Callable[[Dissection, str, frozenset[str]], SetStage]
+"""Makes the stage for tables of `OF_CAUSES` of a capture set: `causes.cause_stage`, which is above this
+package."""
 
 _set_of = attrgetter("capture_set")
 
@@ -59,7 +60,7 @@ def produce(
 ) -> Iterator[tuple[str, Any]]:
     """(table, record batch) of the tables named, as the inputs are read. Raises nothing on bad input.
 
-    `fields` are the columns of the table `fields`, `causes` makes the table `causes`, `values` decodes
+    `fields` are the columns of the table `fields`, `causes` makes the tables of `OF_CAUSES`, `values` decodes
     keys and values in the table `records`.
     """
     production = Production(dissection, tables, judging, fields, causes, values)
@@ -213,5 +214,5 @@ class Production:
                 names = self._dissection.topics
                 found.append(CaptureSetStage(capture_set, states, names, counts_blocks=True))
             if self._causes is not None:
-                found.append(self._causes(self._dissection, capture_set))
+                found.append(self._causes(self._dissection, capture_set, self._tables & OF_CAUSES))
         return found

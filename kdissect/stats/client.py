@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from kdissect.decoders.generated.values import sent
 from kdissect.history.exchange_view import ExchangeView
+from kdissect.model.packets.segment import address_text
 from kdissect.session.info import ConnectionInfo
 
 CLIENTS_KEPT = 10_000  # of which the client is known without a look
@@ -59,6 +60,11 @@ def client_named(info: ConnectionInfo, client_id: str | None) -> Client:
 def host_of(info: ConnectionInfo) -> str:
     """Return the address of a connection's client, or its name, without the port."""
     return info.client_text.rpartition(":")[0].strip("[]")
+
+
+def advertised(row: Any) -> str:
+    """Return the address in a row of a body, in the form that addresses of connections have."""
+    return address_text(text_of(row.host), row.port)
 
 
 def text_of(value: Any) -> str:

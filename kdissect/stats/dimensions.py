@@ -14,6 +14,7 @@ from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import GroupLinks
+from kdissect.stats.client import host_of
 from kdissect.stats.racks import (
     BROKER_RACK,
     CLIENT_RACK,
@@ -81,7 +82,7 @@ def _software(info: ConnectionInfo) -> Sequence[Value]:
 
 
 def _client(info: ConnectionInfo) -> Sequence[Value]:
-    return (info.client_text.rpartition(":")[0],)
+    return (host_of(info),)
 
 
 def _connection(info: ConnectionInfo) -> Sequence[Value]:

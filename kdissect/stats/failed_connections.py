@@ -53,8 +53,8 @@ class Diagnosis:
 
 
 REASONS = {
-    Reason.REFUSED: "the SYN was answered with RST: nobody listened there then",
-    Reason.NO_ANSWER: "the client sent its SYN again, and nothing else: no answer came",
+    Reason.REFUSED: "the SYN was answered with RST: no process listened there then",
+    Reason.NO_ANSWER: "the client sent its SYN again, and received no answer",
     Reason.PROBE: "the client connected and closed, as health checks do: no byte but a PROXY header came",
     Reason.CLOSED_AT_ONCE: "the broker closed before it answered anything but ApiVersions and SASL",
     Reason.PROXY_REFUSED: "the broker closed after a PROXY header, without a byte or with a TLS alert",
@@ -69,24 +69,24 @@ REASONS = {
     Reason.MECHANISM_REFUSED: "the broker does not have the SASL mechanism",
     Reason.LOGIN_REFUSED: "the broker refused the login",
     Reason.WRONG_CLUSTER: "the client expects another cluster or node there, and the broker refused it",
-    Reason.ADVERTISED_UNREACHED: "refused or no answer, at an address that a broker told the client",
-    Reason.ADVERTISED_UNTRIED: "the client was told of addresses again and again, and tried none of them",
+    Reason.ADVERTISED_UNREACHED: "refused or no answer, at an address that a broker named to the client",
+    Reason.ADVERTISED_UNTRIED: "the client received addresses again and again, and did not try any of them",
 }
 
 PROBLEM_FIELDS = (
-    RowField("number", "int64", "1-based number of the row in this output; presentation only"),
+    RowField("number", "int64", "1-based number of the row in this output, for presentation only"),
     RowField("connection", "string", "identity of the connection: 16 hex digits"),
     RowField("capture_set", "string", "the set of files the connection was captured in"),
     RowField("client", "string", "address and port of the client"),
     RowField("broker", "string", "address and port of who was connected to"),
     RowField("client_id", "string", "client id of the first request that has one"),
     RowField("start", "string", "time of the first packet, RFC 3339 with nanoseconds"),
-    RowField("start_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+    RowField("start_ns", "int64", "this time in nanoseconds since 1970 UTC"),
     RowField("duration_ns", "int64", "from the first packet to the close, or to the last packet"),
-    RowField("reason", "string", "why it came to nothing: one of the reasons below"),
+    RowField("reason", "string", "why it failed: one of the reasons below"),
     RowField("kafka", "bool", "whether the end connected to is known to speak Kafka"),
     RowField("sentence", "string", "what the packets show"),
-    RowField("file", "string", "the input with the first of the packets; null where it cannot be read again"),
+    RowField("file", "string", "the input with the first of the packets. Null if it cannot be read again"),
     RowField("packets", "list<int64>", "numbers of the connection's packets in that input, 100 at most"),
 )
 

@@ -11,7 +11,7 @@ from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 from kdissect.session.info import ConnectionInfo
-from kdissect.stats.client import text_of
+from kdissect.stats.client import advertised, text_of
 
 BROKERS_KEPT = 10_000
 PARTITIONS_KEPT = 100_000  # of all topics; 200 bytes each
@@ -81,7 +81,7 @@ class Leaders:
         """Have everything known that answers said."""
         for capture_set, answer in self._waiting.values():
             for row in answer.brokers or ():
-                self._brokers.put((capture_set, row.node_id), f"{text_of(row.host)}:{row.port}")
+                self._brokers.put((capture_set, row.node_id), advertised(row))
             for topic in answer.topics or ():
                 if topic.name is not None:
                     name = text_of(topic.name)

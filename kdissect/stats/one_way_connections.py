@@ -12,7 +12,7 @@ from kdissect.session.info import ConnectionInfo
 from kdissect.stats.times.one_way import OneWay
 
 ONE_WAY_FIELDS = (
-    RowField("number", "int64", "1-based number of the row in this output; presentation only"),
+    RowField("number", "int64", "1-based number of the row in this output, for presentation only"),
     RowField("connection", "string", "identity of the connection that counts: 16 hex digits"),
     RowField("client", "string", "address and port of the client"),
     RowField("broker", "string", "address and port of the broker"),
@@ -21,7 +21,7 @@ ONE_WAY_FIELDS = (
     RowField("near_broker", "string", "the one nearer to the broker"),
     RowField("exchanges", "int64", "exchanges that both have, with request and response"),
     RowField("both_ways_ns", "int64", "to the broker and back between both captures, the mean"),
-    RowField("to_broker_ns", "int64", "that of requests alone; null: the clocks may differ by too much"),
+    RowField("to_broker_ns", "int64", "that of requests alone. Null: the clocks may differ by too much"),
     RowField("to_client_ns", "int64", "that of responses alone"),
     RowField("shortest_ns", "int64", "to the broker and back, of the exchange for which it was shortest"),
     RowField("shortest_to_broker_ns", "int64", "of the request for which it was shortest"),

@@ -16,7 +16,7 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 from kdissect.session.identities import capture_set_of, cluster_of
 from kdissect.session.info import ConnectionInfo, KnownIdentities
-from kdissect.stats.client import is_follower, text_of
+from kdissect.stats.client import advertised, is_follower, text_of
 from kdissect.stats.watermarks import topic_of
 
 Facts = dict[str, Any]
@@ -256,7 +256,7 @@ def _brokers_in(api_key: int, body: Any) -> Iterator[tuple[int, list[str], str |
 
 
 def _addresses(endpoints: Any) -> list[str]:
-    return [f"{text_of(row.host)}:{row.port}" for row in endpoints or ()]
+    return [advertised(row) for row in endpoints or ()]
 
 
 def _rack(row: Any) -> str | None:

@@ -31,8 +31,8 @@ TallyRow = tuple[
     list[tuple[int, int]],
     list[DistributionRow | None],
 ]
-"""The native engine's counts of some exchanges: complete and silent ones, failed, unclear and early empty
-ones, bytes of requests and of responses, first and last time, error codes with their counts, and latency,
+"""The native engine's counts of some exchanges: complete, silent, failed, unclear and early empty
+exchanges, request and response bytes, first and last time, error codes with their counts, and latency,
 broker, throttle and wait.
 """
 
@@ -82,7 +82,7 @@ class Tally:
         self.first_ns: int | None = None
         self.last_ns: int | None = None
         self._begins_complete = False
-        """Whether the first of `states` is that of complete exchanges, which comes with the first count."""
+        """Whether the first of `states` counts complete exchanges, which comes with the first count."""
 
     if not TYPE_CHECKING:  # else every misspelt attribute of a tally would pass the type check
 

@@ -40,7 +40,7 @@ def list_jvms() -> list[Jvm]:
 def refuse_unfit(pid: int) -> None:
     """Raise TapError if a process cannot be tapped from here. The process is not touched."""
     if system() != "Linux":
-        raise TapError("attaching to a JVM needs Linux; the agent alone works elsewhere (docs/tap.md)")
+        raise TapError("attaching to a JVM needs Linux. The agent alone works elsewhere (docs/tap.md)")
     owner = owner_of(pid)
     if os.geteuid() not in (0, owner):
         raise TapError(f"process {pid} belongs to {shared_folders.user(owner)}: run kdissect as that user")

@@ -214,7 +214,8 @@ class KafkaWire:
     def _problem(self) -> str:
         if not self.paths:
             return (
-                "kafka_wire had nothing to judge: mark the test with @pytest.mark.kafka_wire(port=...), or "
+                "kafka_wire had no traffic to judge: mark the test with "
+                "@pytest.mark.kafka_wire(port=...), or "
                 "call kafka_wire.record(port) or kafka_wire.capture(path)"
             )
         try:
@@ -223,7 +224,7 @@ class KafkaWire:
             return f"kafka_wire cannot read {error}"
         if not verdict.exchanges and not self.options.allow_empty:
             why = "; ".join(verdict.quality.reasons) or "no Kafka traffic"
-            return f"kafka_wire had nothing to judge in {', '.join(self.paths)}: {why}"
+            return f"kafka_wire had no traffic to judge in {', '.join(self.paths)}: {why}"
         failing_severities = _FAILING[self.options.fail_on]
         failing = [f for f in verdict.findings if f.severity in failing_severities and not f.known]
         return "\n".join(self._lines(verdict, failing)) if failing else ""

@@ -79,7 +79,7 @@ class Beacon:
                 return
             if captures.trouble:
                 raise CannotRecordError(captures.trouble)
-        raise CannotRecordError(f"nothing was recorded within {PATIENCE_S:.0f} s")
+        raise CannotRecordError(f"no packets were recorded within {PATIENCE_S:.0f} s")
 
     def close(self) -> None:
         """Close the socket."""

@@ -127,10 +127,10 @@ class TlsSide:
         self.coming: list[Protection | None] = []
         """Keys that the next ChangeCipherSpec, EndOfEarlyData and Finished put in force, in this order."""
         self.has_opened = False
-        """Whether a record opened with the keys in force, or with those that they were derived from."""
+        """Whether a record opened with the keys in force, or with the keys before them."""
         self.bad_in_a_row = 0
         self.waiting: deque[tuple[int, Record]] = deque()
-        """Records whose keys are not known yet, with their number among those of both directions."""
+        """Records whose keys are not known yet, with their number in both directions."""
         self.is_finished = False
         self.is_shut = False
         self.is_over = False

@@ -235,7 +235,7 @@ class KdissectApp(ViewApp):
         shown = self.session.shown
         if shown.predicate is not None and shown.position_of(message.row) is None:
             self.use_filter(UseFilter(""))
-            self.give_notice(Notice("the filter was taken away: it hid that exchange"))
+            self.give_notice(Notice("the filter was removed: it hid that exchange"))
         view.go_to(message.row, message.side, message.start, message.end, message.inside)
 
     @on(GoToConnection)

@@ -12,6 +12,7 @@ DOCS = CHECKOUT / "docs"
 PACKAGES = DOCS / "architecture"
 PAGES = [
     CHECKOUT / "CONTRIBUTING.md",
+    DOCS / "README.md",
     DOCS / "architecture.md",
     DOCS / "glossary.md",
     *sorted(PACKAGES.glob("*.md")),
@@ -90,3 +91,8 @@ def test_every_decision_is_listed() -> None:
     folder = DOCS / "decisions"
     listed = re.findall(r"\]\((\S+)\.md\)", (folder / "README.md").read_text())
     assert sorted(listed) == sorted(path.stem for path in folder.glob("*.md") if path.stem != "README")
+
+
+def test_every_page_is_in_the_index() -> None:
+    listed = {target for target, _ in LINK.findall((DOCS / "README.md").read_text())}
+    assert [page.name for page in sorted(DOCS.glob("*.md")) if page.name not in {*listed, "README.md"}] == []

@@ -240,11 +240,12 @@ def test_the_worst_of_each_column_is_bold() -> None:
         b={"list": sides(1, 4), "check": sides(4, 2)},
         c={"list": sides(9, 4, status=1)},
     )
-    readme = next(
-        table for path, name, table in docs_tables(run_of) if (path, name) == ("README.md", "ratios")
-    )
-    rows = cells(readme.splitlines())
+    tables = {(path, name): table for path, name, table in docs_tables(run_of)}
+    rows = cells(tables["docs/performance.md", "ratios"].splitlines())
     assert [row[3:] for row in rows[2:]] == [["**0.50**", "1.50"], ["0.25", "**2.00**"], ["", ""]]
+    rows = cells(tables["README.md", "ratios"].splitlines())
+    assert rows[0] == ["3 shapes of traffic", "`inspect`", "`check`"]
+    assert rows[2:] == [["lowest", "0.25", "1.50"], ["median", "0.25", "1.50"], ["highest", "0.50", "2.00"]]
 
 
 def test_a_table_replaces_what_its_mark_holds() -> None:

@@ -170,7 +170,7 @@ def test_two_absences_in_one_row_have_their_times() -> None:
     assert one.times == 4
     assert one.sentence == (
         f"10.0.0.5 tried 4 times to connect to {BROKER} and was refused. In between it accepted connections:"
-        " nobody listened there from 1970-01-01T00:00:01.000000000Z (2 times in 1.00 s) and"
+        " no process listened there from 1970-01-01T00:00:01.000000000Z (2 times in 1.00 s) and"
         " 1970-01-01T00:00:20.000000000Z (2 times in 1.00 s)."
     )
     assert one.why_not_surer.startswith("Kafka responds there at other times")

@@ -76,7 +76,7 @@ ANSWERS = (
            ("slow-client",)),
     Answer("x_recompressed_too_large_real.pcapng.gz", "message-too-large", ("or as it stores them",)),
     Answer("lua2.pcapng.gz", "version-refused",
-           ("Produce v0, which Kafka 4.0 dropped", "writes none of the records")),
+           ("Produce v0, which Kafka 4.0 dropped", "does not write the records")),
     Answer("rolling_restart_real.pcap.gz", "broker-restarted", ("ended all 3 connections",)),
     Answer("reauth_refused.pcap.gz", "reauthentication-refused",
            ("to authenticate again on its connection", "the same response lists it"), ("mechanism-refused",)),
@@ -112,4 +112,7 @@ def test_a_capture_without_kafka_is_not_called_right(tmp_path: Path) -> None:
     talk.client(b"some other protocol").broker(b"and its answer")
     path = tmp_path / "other.pcap"
     path.write_bytes(pcap_bytes(talk.packets))
-    assert headline(diagnosed(path)) == "nothing was judged: no Kafka was found in 1 connection (1 unknown)"
+    assert (
+        headline(diagnosed(path))
+        == "kdissect could not judge anything: no Kafka was found in 1 connection (1 unknown)"
+    )

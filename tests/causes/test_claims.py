@@ -55,7 +55,8 @@ CLAIMS = [
     ("member-crashed", GROUP, ""),
     ("protocols-differ", "INCONSISTENT_GROUP_PROTOCOL", ""),
     ("rolling-restart", GROUP, ""),
-    ("session-timeout-too-short", f"{GROUP} INVALID_SESSION_TIMEOUT", ""),
+    ("session-timeout-too-short", GROUP, ""),
+    ("session-timeout-too-short", "INVALID_SESSION_TIMEOUT", ""),
     ("slow-poll", GROUP, ""),
     (
         "topic-recreated",
@@ -79,6 +80,7 @@ CLAIMS = [
     ("message-too-large", "MESSAGE_TOO_LARGE RECORD_LIST_TOO_LARGE", ""),
     ("not-enough-replicas", "NOT_ENOUGH_REPLICAS NOT_ENOUGH_REPLICAS_AFTER_APPEND", ""),
     ("not-enough-replicas", "REQUEST_TIMED_OUT", "Produce"),
+    ("producer-forgotten", "OUT_OF_ORDER_SEQUENCE_NUMBER UNKNOWN_PRODUCER_ID", "Produce"),
     ("sequence-gap", "OUT_OF_ORDER_SEQUENCE_NUMBER UNKNOWN_PRODUCER_ID", "Produce"),
     ("transaction-timeout", "INVALID_PRODUCER_EPOCH INVALID_TXN_STATE PRODUCER_FENCED", ""),
     (

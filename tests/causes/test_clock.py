@@ -57,7 +57,7 @@ def test_one_time_for_all() -> None:
 
 @pytest.mark.parametrize(
     ("late", "words"),
-    [((2, SECOND), ""), ((3, SECOND), "by as much as 1.00 s"), ((3, 99 * MS), ""), ((3, 100 * MS), "100.00")],
+    [((2, SECOND), ""), ((3, SECOND), "by up to 1.00 s"), ((3, 99 * MS), ""), ((3, 100 * MS), "100.00")],
 )
 def test_packets_after_their_acknowledgments(late: tuple[int, int], words: str) -> None:
     found = flaw(connection(late=late))

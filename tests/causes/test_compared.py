@@ -46,7 +46,7 @@ def test_against_leaves_what_is_new_or_worse() -> None:
 
 def test_why_against(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["why", MOVED, "--against", MOVED]) == OK
-    assert capfd.readouterr().out.startswith(f"nothing is worse than in {MOVED}\n")
+    assert capfd.readouterr().out.startswith(f"no cause is worse than in {MOVED}\n")
     assert main(["why", MOVED, "--against", KILLED, "--json"]) == OK
     page = json.loads(capfd.readouterr().out)
     assert f"new or worse than in {KILLED}" in page["summary"]

@@ -37,7 +37,6 @@ from tests.causes.fixtures.boundaries import (
     _late,
     _link,
     _made,
-    _tally,
     _unanswered,
 )
 from tests.causes.fixtures.case import BROKER, NOTHING, SECOND, WHO, Change, Made, gathered, several
@@ -501,19 +500,6 @@ def test_connections_of_a_client() -> None:
     assert found.connection_of_client(NAMELESS) == ""
 
 
-def test_exchanges_of_an_api() -> None:
-    found = seen(
-        _tally("Fetch", 3),
-        _tally("Fetch", 5, who=OTHER),
-        _tally("Fetch", 7, broker=BROKER_2),
-        _tally("Produce", 90),
-    )
-    assert found.exchanges("Fetch") == 15
-    assert found.exchanges("Fetch", OTHER.address) == 5
-    assert found.exchanges("Fetch", broker=BROKER) == 8
-    assert found.exchanges("Fetch", WHO.address, BROKER) == 3
-
-
 def test_requests_that_are_open_wait_until_the_end() -> None:
     found = seen(_unanswered(0, 2, 5, None), _unanswered(1, 3, 7, "client"))
     waiting = Open()
@@ -590,4 +576,4 @@ def test_names_in_words() -> None:
     assert client_text(Client("User:x", "app", None, "h")) == "client 'app' (user User:x) at h"
     assert client_text(Client(None, None, None, "")) == "a client without an id"
     assert clients_text([WHO, WHO]) == "client 'orders' at 10.0.0.5"
-    assert clients_text([]) == "nobody that the capture names"
+    assert clients_text([]) == "no client that the capture names"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -52,6 +53,29 @@ def test_a_cause_has_the_cost_the_parties_and_the_end_of_its_effects() -> None:
 def test_an_effect_begins_while_its_cause_lasts(since_s: float, is_effect: bool) -> None:
     found = together(cause(CRASHED, GROUP), cause(STUCK, GROUP, since_s=since_s))
     assert found == ([(CRASHED, [STUCK])] if is_effect else APART)
+
+
+@pytest.mark.parametrize(
+    ("moments_s", "is_effect"),
+    [
+        ([], True),
+        (range(97, 210), False),  # once a second, whether the broker stands still or not
+        (range(97, 205), True),  # fewer than ten outside the time of the cause and a second
+        ([*range(99, 202), *range(202, 224, 2)], False),  # half as often
+        ([*range(99, 202), *range(202, 235, 3)], True),
+        ([at / 4 for at in range(400, 900)], False),
+        ([*(at / 10 for at in range(1000, 2000)), *range(202, 215)], True),
+    ],
+)
+def test_an_effect_is_more_frequent_while_its_cause_lasts(
+    moments_s: Sequence[float], is_effect: bool
+) -> None:
+    moments = tuple(int(at * SECOND) for at in moments_s)
+    found = together(
+        cause("stalled-broker", CLIENT), cause("connection-churn", CLIENT)._replace(moments=moments)
+    )
+    apart = [("stalled-broker", []), ("connection-churn", [])]
+    assert found == ([("stalled-broker", ["connection-churn"])] if is_effect else apart)
 
 
 @pytest.mark.parametrize(

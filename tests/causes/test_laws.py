@@ -210,7 +210,7 @@ def test_what_is_captured_twice_counts_once(
 @pytest.mark.parametrize(
     ("wrote_s", "who", "words"),
     [
-        (10, WHO, "nobody wrote to its topics after it came"),
+        (10, WHO, "no producer wrote to its topics after it came"),
         (10.001, WHO, ""),
         (9, OTHER, ""),
     ],
@@ -326,7 +326,7 @@ def test_an_id_is_given_to_two(taken: int, clients: tuple[str, ...], code: int, 
     changes = (_error(code, 22, txn="tx-1"), _txn(taken, *clients))
     words = against(cause("fenced-producer"), *changes)
     assert words == is_refuted * (
-        "transactional id 'tx-1' was given to one producer: the epoch that it sends is not the one that it"
+        "transactional id 'tx-1' belongs to one producer: the epoch that it sends is not the one that it"
         " received last"
     )
     two = cause("fenced-producer", parties=PARTIES | {Party("id", "tx-2")})

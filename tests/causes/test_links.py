@@ -104,7 +104,7 @@ def test_the_round_trip_is_the_median_of_those_known() -> None:
         ({"tcp": tcp(client_bytes=1700)}, False),
         ({"tcp": tcp(broker_bytes=1)}, True),
         ({"tcp": tcp(broker_bytes=0)}, False),
-        ({"tls": SimpleNamespace(why="no key log was given")}, True),
+        ({"tls": SimpleNamespace(why="no key log")}, True),
         ({"tls": SimpleNamespace(why=None)}, False),
         ({"tls": SimpleNamespace(why=NO_RECORD), "tcp": tcp(client_bytes=17195)}, True),
         (

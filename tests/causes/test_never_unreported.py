@@ -27,6 +27,8 @@ HELD = {
         {"partition": 0, "fetch_offset": 1, "partition_max_bytes": 1000}]}],
 }  # fmt: skip
 
+PRODUCE = {"transactional_id": None, "acks": 1, "timeout_ms": 30_000, "topic_data": []}
+
 
 def others() -> Talk:
     """Another client works for a minute."""
@@ -82,3 +84,16 @@ def test_metadata_that_takes_nine_seconds_again_and_again(tmp_path: Path) -> Non
 def test_a_filter_that_takes_no_exchange_judges_nothing() -> None:
     ran = run("why", CAPTURES / "kafka44_java_groups.pcapng", "-Y", 'client_id == "nobody"')
     assert ran.out.startswith("nothing was judged: no exchange of the capture matches the filter")
+
+
+@pytest.mark.parametrize("minutes", [29, 31, 45])
+def test_a_request_on_a_connection_that_is_evicted(minutes: int, tmp_path: Path) -> None:
+    """A connection that is silent for half an hour is over: the wait until then counts."""
+    busy = Talk("healthy", 41000)
+    for _ in range(minutes):
+        busy.heartbeats(1).wait(59)
+    talk = Talk(begins=1).heartbeats(3).ask(0, 3, PRODUCE)
+    found = what_is_wrong(tmp_path, busy, talk)
+    assert ids(found) == ["requests-unanswered"]
+    (cause,) = found.causes
+    assert cause.cost.time_ns > 27 * 60 * 1_000_000_000

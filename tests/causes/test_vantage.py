@@ -59,7 +59,7 @@ def test_what_was_looked_at() -> None:
         ({"opaque_connections": {"http": 2}}, "2 connections not read: http"),
         (
             {"connections_begun_before": 1},
-            "1 connection began before the capture: what was said first is not known",
+            "1 connection began before the capture: their first messages are not known",
         ),
         ({"connections_in_one_direction": 2}, "2 connections captured in one direction only"),
         (
@@ -76,7 +76,7 @@ def test_what_was_looked_at() -> None:
         ({"exchanges": 0}, "no Kafka exchange was found"),
         (
             {"opaque_connections": {"tls": 3}, "tls": {NO_KEY_LOG: 3}},
-            "3 connections not read: tls: without keys (--keylog) nobody can look inside",
+            "3 connections not read: tls: without keys (--keylog) kdissect cannot decode it",
         ),
         (
             {"opaque_connections": {"tls": 3}, "tls": {"for a reason": 2}},
@@ -97,26 +97,26 @@ def test_nothing_hides_a_cause() -> None:
     [
         (1, {}, ""),
         (0, {ConnectionKind.KAFKA: 1, ConnectionKind.HTTP: 1}, ""),
-        (0, {}, "nothing was judged: the capture holds no TCP connection"),
+        (0, {}, "kdissect could not judge anything: the capture holds no TCP connection"),
         (
             0,
             {ConnectionKind.NO_DATA: 2},
-            "nothing was judged: 2 connections, and none of them carried a byte",
+            "kdissect could not judge anything: 2 connections, all without data",
         ),
         (
             0,
             {ConnectionKind.CUT: 2},
-            "nothing was judged: the snapshot length cut off the data of 2 connections",
+            "kdissect could not judge anything: the snapshot length cut off the data of 2 connections",
         ),
         (
             0,
             {ConnectionKind.CUT: 2, ConnectionKind.NO_DATA: 1},
-            "nothing was judged: the snapshot length cut off the data of 2 of 3 connections",
+            "kdissect could not judge anything: the snapshot length cut off the data of 2 of 3 connections",
         ),
         (
             0,
             {ConnectionKind.NO_DATA: 2, ConnectionKind.HTTP: 1},
-            "nothing was judged: no Kafka was found in 3 connections (1 http, 2 no_data)",
+            "kdissect could not judge anything: no Kafka was found in 3 connections (1 http, 2 no_data)",
         ),
     ],
 )

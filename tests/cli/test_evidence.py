@@ -59,7 +59,7 @@ EVIDENCE = (
              "stats/test_offsets.py", "offsets", "offsets without records"),
     Evidence("follower fetching", "kafka44_java_racks",
              "response.body.responses.partitions.preferred_read_replica >= 0",
-             "stats/test_racks.py", "stats", "told to read from another replica"),
+             "stats/test_racks.py", "stats", "asked to read from another replica"),
     Evidence("share redelivery", "kafka44_java_redelivery",
              "response.body.responses.partitions.acquired_records.delivery_count > 2",
              "cli/captures/test_records.py", "inspect", '"delivery_count":3'),

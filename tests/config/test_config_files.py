@@ -73,13 +73,13 @@ def fails(tmp_path: Path, text: str, name: str = "kdissect.toml") -> str:
     [
         ("a = 1\nb = \n", "kdissect.toml:2: Invalid value"),
         ("a = [1,\n\n", "kdissect.toml:3: "),
-        ("fail-on = 'never'\nfail_on = 'error'", "kdissect.toml:2: 'fail-on' is given twice"),
+        ("fail-on = 'never'\nfail_on = 'error'", "kdissect.toml:2: 'fail-on' appears twice"),
         ("suppress = 1", "kdissect.toml:1: 'suppress' is a list of tables: [[suppress]]"),
         ("\n[[suppress]]\nrule = 'FRM'", "kdissect.toml:2: a suppression needs 'reason'"),
         ("[[suppress]]\nrule = 'FRM'\nreason = ' '", "kdissect.toml:3: 'reason' is a text that is not empty"),
         (
             "[[suppress]]\nrule = 'FRM'\nreason = 'x'\nsofware = 'y'",
-            "kdissect.toml:4: unknown key 'sofware' in a suppression; known are rule, reason, software",
+            "kdissect.toml:4: unknown key 'sofware' in a suppression. Known keys are rule, reason, software",
         ),
         ("[[suppress]]\nrule='FRM'\nreason='x'\napi = 3", "kdissect.toml:4: 'api' is a text or a list"),
         ("suppress = [3]", "kdissect.toml:1: a suppression is a table"),

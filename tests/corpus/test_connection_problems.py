@@ -77,7 +77,7 @@ def test_each_client_that_says_who_it_is(kind: str) -> None:
             "the broker refused the login {} as bob with SASL_AUTHENTICATION_FAILED",
         ),
         "without": ("closed_at_once", "the broker closed (fin) without an answer to Metadata v13"),
-        "nowhere": ("advertised_untried", "the client was told of kafka-1.nowhere.invalid:"),
+        "nowhere": ("advertised_untried", "the client received kafka-1.nowhere.invalid:"),
     }[kind]
     told = by_client(found)
     # kafka-python asks once, and gives up: no proof that it never tries

@@ -332,14 +332,14 @@ def test_who_committed_an_offset_of_the_former_topic_is_named() -> None:
     former = [
         (row["group"], row["client_id"], row["after"])
         for row in offsets["commits"]
-        if row["what"] == "of a deleted topic of this name"
+        if row["what"] == "from a deleted topic of this name"
     ]
     lags = {each["group"]: each for each in events(OPEN, "lag") if each["client_id"] == "second"}
     assert former == [
         ("by-rdkafka", "first-rdkafka-only", lags["by-rdkafka"]["committed"]),
         ("moved", "mover", lags["moved"]["committed"]),
     ]
-    others = [row for row in offsets["commits"] if row["what"] != "of a deleted topic of this name"]
+    others = [row for row in offsets["commits"] if row["what"] != "from a deleted topic of this name"]
     assert [row["group"] for row in others] == ["audit"]  # set by the tool
     assert offsets["written_twice"] == []
 

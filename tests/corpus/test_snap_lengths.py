@@ -168,7 +168,7 @@ def test_headers_alone_are_no_connection_without_data(
 ) -> None:
     cut = snapped(path, tmp_path, 66)  # Ethernet, IPv4, TCP with time stamps: no byte of data
     page = written(cut, "why")
-    assert page.startswith(b"nothing was judged: the snapshot length cut off the data of ")
+    assert page.startswith(b"kdissect could not judge anything: the snapshot length cut off the data of ")
     rows = written(cut, "connections", "--format", "json")
     assert {row["kind"] for row in json.loads(rows)["rows"]} <= {"cut", "no_data"}
     if python_side is not None:

@@ -97,7 +97,7 @@ def test_who_goes_is_who_was_heard_longest_ago(
         analyzer._holds_syns = holds_syns
         gone.append(told(analyzer, given))
     assert gone[0] == gone[1]
-    assert "was given up" in str(gone[0])
+    assert "is evicted" in str(gone[0])
 
 
 @pytest.mark.parametrize("said", [(0, b"", SYN), (1, b"", SYN | ACK)])

@@ -51,5 +51,5 @@ def test_a_frame_that_was_not_captured_whole_is_cut_before_and_after(found: Foun
 
 def test_without_a_store_no_bytes_are_kept() -> None:
     frame = LoggedFrame(want(), None)
-    assert frame.found == Found(b"", (), "it was not kept")
+    assert frame.found == Found(b"", (), "it was dropped")
     assert frame.is_cut

@@ -54,6 +54,13 @@ def test_fin_lost_and_a_reset_instead_of_the_second(closer: int, by: str) -> Non
     assert close_of(found) == Close(by, CloseKind.FIN, found.now)
 
 
+@pytest.mark.parametrize("closer", [CLIENT, BROKER])
+def test_bytes_and_fin_lost_and_a_reset(closer: int) -> None:
+    """The bytes alone may be what the RST acknowledges."""
+    found = lost(talk(), closer, FIN | 16, request(18, 0, 9)).rst(1 - closer)
+    assert close_of(found) == Close(None, CloseKind.RST, found.now)
+
+
 def test_fin_lost_with_a_request() -> None:
     """The request alone may be what the broker acknowledges."""
     found = lost(talk(), CLIENT, FIN | 16, request(18, 0, 9)).fin(BROKER)

@@ -38,7 +38,7 @@ def test_a_port_in_use_is_one_line() -> None:
         with pytest.raises(MetricsError) as error:
             snapshot_server(Address("127.0.0.1", port))
     assert str(error.value) == (
-        f"metrics cannot be served at 127.0.0.1:{port}: the port is in use; name another with --metrics"
+        f"metrics cannot be served at 127.0.0.1:{port}: the port is in use. Choose a free port with --metrics"
     )
 
 

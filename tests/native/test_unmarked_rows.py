@@ -347,6 +347,23 @@ def test_turns_that_end_within_a_block(
     assert _assert_same(native, write_pcap(tmp_path / "turns.pcap", packets)) > len(order) // 4
 
 
+def test_of_a_short_connection_the_first_exchange_alone_becomes_an_object(
+    native: Any, tmp_path: Path
+) -> None:
+    """An API that the broker offered is compared with the offer, not fed once for each connection."""
+    packets: list[Packet] = []
+    for number in range(ROUNDS):
+        talk = ScriptedConnection(negotiate=False, handshake=False)
+        talk.talk = Conversation(ports=(40000 + number, 9092))
+        talk.talk.now += number * 1_000_000_000
+        talk.talk.handshake()
+        talk.exchange("ApiVersions", 3, SOFTWARE, VERSIONS)
+        talk.exchange("Metadata", 9, {"topics": [{"name": "a"}]}, _cluster())
+        talk.exchange("ListTransactions", 0, {}, {"transaction_states": []})
+        packets += talk.close()
+    assert _assert_same(native, write_pcap(tmp_path / "short.pcap", packets)) >= 2 * (ROUNDS - 1)
+
+
 def _cluster(**of_topic: Any) -> dict[str, Any]:
     brokers = [{"node_id": node, "host": "10.0.0.1", "port": 9090 + node} for node in (1, 2)]
     return {"brokers": brokers, "topics": [_topic() | of_topic]}

@@ -621,6 +621,23 @@ def test_a_reset_that_acknowledges_a_fin(closer: int) -> None:
     assert wire.connection.closed_by == (closer, CloseKind.FIN, 5000)
 
 
+@pytest.mark.parametrize("closer", [CLIENT, BROKER])
+def test_a_reset_that_acknowledges_bytes_that_were_not_captured(closer: int) -> None:
+    """A FIN may be among them: the end that resets may not have been the first."""
+    wire = opened()
+    wire.send(closer, 0, LAST)
+    wire.send(1 - closer, 0, flags=RST | ACK, ack=50)
+    assert wire.connection.closed  # nothing is awaited
+    assert wire.connection.closed_by == (None, CloseKind.RST, 5000)
+
+
+def test_a_reset_that_acknowledges_what_cannot_be() -> None:
+    wire = opened()
+    wire.send(CLIENT, 0, LAST)
+    wire.send(BROKER, 0, flags=RST | ACK, ack=(1 << 30) + 100)
+    assert wire.connection.closed_by == (BROKER, CloseKind.RST, 5000)
+
+
 def test_a_reset_without_acknowledgment_proves_no_fin() -> None:
     wire = opened()
     wire.send(CLIENT, 0, LAST)

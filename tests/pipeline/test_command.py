@@ -64,7 +64,7 @@ def test_options_that_make_no_sense_are_refused_before_spark_starts(
     ("options", "why"),
     [
         (["--max-bytes", "12"], "'12' is no size: give a number with kB, MB, GB"),
-        (["--interval", "-1"], "'-1' is no number of seconds"),
+        (["--interval", "-1"], "'-1' is not a duration in seconds"),
         (["--alert", "mail=x"], "'mail' is neither jsonl=FILE nor webhook=URL"),
         (["--master", "sc://host"], "it does not run over Spark Connect"),
     ],

@@ -40,6 +40,12 @@ NAMES = (
 )
 
 
+def test_stalls_of_brokers(tmp_path: Path) -> None:
+    capture = CAPTURES / "faults" / "recorded" / "duplicate-writes-1.pcapng.gz"
+    compare([capture], tmp_path / "tables", tables={"stalls"})
+    assert len(of_run(tmp_path / "tables", "stalls")) == 2
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", NAMES)
 def test_captures(name: str, tmp_path: Path) -> None:
@@ -98,7 +104,8 @@ def test_one_connection_with_nine_tenths_of_the_bytes(tmp_path: Path) -> None:
 
 
 COUNTED = (
-    "findings", "latencies", "rates", "topics", "groups", "producers", "transactions", "causes", "coverage",
+    "findings", "latencies", "rates", "topics", "groups", "producers", "transactions", "causes", "stalls",
+    "coverage",
 )  # fmt: skip
 
 

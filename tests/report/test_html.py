@@ -105,7 +105,7 @@ def test_a_page_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [len(fold.others) for fold in verdict.folds] == [1, 1]
     page = report_html(verdict)
     assert page.count('<details class="finding') == 1
-    assert "2 more findings not shown here" in page
+    assert "2 more findings omitted here" in page
 
 
 def test_causes_come_first() -> None:

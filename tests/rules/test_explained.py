@@ -107,7 +107,7 @@ def off_by_one(found: list[Finding]) -> list[str]:
     ("more", "why"),
     [
         (1, "instead of 25: the last byte of the frame is the first of the next size"),
-        (-1, "instead of 25: the byte behind the frame ends its body"),
+        (-1, "instead of 25: the byte after the frame ends its body"),
     ],
 )
 def test_a_size_that_is_off_by_one(more: int, why: str) -> None:

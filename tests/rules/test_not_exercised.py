@@ -33,7 +33,7 @@ def test_every_rule_has_a_reason() -> None:
         ("REC037", "no batch of magic 0"),
         ("REC036", "no produced batch of magic 1"),
         ("BDY016", "no nullable struct in a body"),
-        ("CON001", "no connection that came to nothing"),
+        ("CON001", "no failed connection"),
     ],
 )
 def test_the_reason_is_what_the_traffic_lacks(code: str, why: str) -> None:

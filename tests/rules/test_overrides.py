@@ -30,7 +30,7 @@ PRODUCE_REQUEST = {"on": (("Produce", REQUEST),)}
     ("rules", "why"),
     [
         ([rule(ExchangeRule, "A", "Z")], "no rule has this code"),
-        ([rule(ExchangeRule, "A", "A")], "the rule itself; remove"),
+        ([rule(ExchangeRule, "A", "A")], "the rule itself: remove"),
         (
             [rule(ExchangeRule, "B"), rule(ExchangeRule, "A", "B")],
             "B is judged before A; move MadeA in front of MadeB",

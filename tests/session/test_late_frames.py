@@ -197,7 +197,7 @@ def assert_dropped(talk: Talk) -> None:
     )
     assert connection.tcp is not None and connection.tcp.gaps == 1
     details = [one.detail for one in connection.anomalies if one.kind == "late_segment"]
-    assert details and all(detail.endswith("came after the gap was given up") for detail in details)
+    assert details and all(detail.endswith("came after the gap was closed") for detail in details)
 
 
 def test_what_is_held_is_bounded() -> None:

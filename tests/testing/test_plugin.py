@@ -102,7 +102,7 @@ def test_what_passes_and_what_fails(pytester: pytest.Pytester) -> None:
     assert "fail_on is 'error' or 'warning' or 'never', not 'sometimes'" in run.texts["sometimes"]
     assert "unexpected keyword argument 'prot'" in run.texts["misspelled"]
     assert "the arguments of kafka_wire have names" in run.texts["nameless"]
-    assert run.texts["nothing"].startswith("kafka_wire had nothing to judge: mark the test with")
+    assert run.texts["nothing"].startswith("kafka_wire had no traffic to judge: mark the test with")
     assert run.texts["missing"] == "kafka_wire cannot read missing.pcap: No such file or directory"
 
 

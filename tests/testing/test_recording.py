@@ -116,6 +116,6 @@ def test_why_nothing_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     broken["libpcap"] = broken["tcpdump"]
     with pytest.raises(recording.CannotRecordError) as caught:
         recording.start_recording(str(tmp_path / "x.pcapng"), [1])
-    assert str(caught.value) == "nothing to capture with: " + "; ".join(
+    assert str(caught.value) == "no program can capture: " + "; ".join(
         f"{name}: No such file or directory" for name in ("dumpcap", "tcpdump", "tcpdump", "scapy")
     )

@@ -96,7 +96,7 @@ def test_command_line(tmp_path: Path) -> None:
     name = NAMES[1]
     capture, keys = str(CAPTURES / f"{name}.pcapng"), str(CAPTURES / f"{name}.keys")
     opaque = run("info", capture)
-    assert "opaque: no key log was given" in opaque.out
+    assert "opaque: no key log" in opaque.out
     read = run("info", capture, "--keylog", keys)
     assert "opaque" not in read.out
     rows = run("connections", capture, "--keylog", keys, "--format", "jsonl").out

@@ -164,7 +164,7 @@ def test_waiting_is_bounded(talk_13: Conversation) -> None:
 
 def test_without_any_log(talk_12: Conversation) -> None:
     listener = Listener(None).hear(talk_12.wire).end()
-    assert (listener.info.why, listener.opaque) == ("no key log was given", 1)
+    assert (listener.info.why, listener.opaque) == ("no key log", 1)
     assert listener.info.certificates == ("CN=broker.test", "broker.test")
 
 

@@ -48,7 +48,7 @@ def test_each_view_shows_what_its_command_prints(monkeypatch: pytest.MonkeyPatch
                 "4": ("ledger-group", "no member seen"),
                 "5": ("ledger-1", "5 producers, 10 transactions"),
                 "6": ("commit0-0", "lz4", "key-0"),
-                "7": ("the rules have nothing to say",),
+                "7": ("the rules report no findings",),
                 "8": ("AddPartitionsToTxn", "p99", "response times"),
             }
             for key, texts in told.items():

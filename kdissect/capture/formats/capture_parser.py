@@ -61,7 +61,9 @@ class CaptureParser:
 
     format = ""
     is_packet_capture = True
-    """Whether the input contains packets, in their order. Directories are searched for such inputs only."""
+    """Whether the input contains packets, in their order. Directories are searched only for inputs of
+    these formats.
+    """
 
     def __init__(self, file: int = 0) -> None:
         self.file = file

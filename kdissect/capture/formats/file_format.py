@@ -10,14 +10,14 @@ TEXT_BYTES = 1 << 16
 # Kinds of files people hand over by mistake, by their first bytes, so that the message can name them.
 _OTHER_KINDS = (
     (b"\x1f\x8b", "gzip data inside compressed data"),
-    (b"\xfd7zX", "xz compressed; unpack it first"),
-    (b"BZh", "bzip2 compressed; unpack it first"),
-    (b"PK\x03\x04", "a zip archive; unpack it first"),
-    (b"snoo", "a Solaris snoop capture; convert it with editcap"),
-    (b"GMBU", "a Network Monitor capture; convert it with editcap"),
-    (b"RTSS", "a Network Monitor capture; convert it with editcap"),
-    (b"\x1c\x00\x01\xab", "an IXIA capture; convert it with editcap"),
-    (b"\x1c\x00\x01\xac", "an IXIA capture; convert it with editcap"),
+    (b"\xfd7zX", "xz compressed: unpack it first"),
+    (b"BZh", "bzip2 compressed: unpack it first"),
+    (b"PK\x03\x04", "a zip archive: unpack it first"),
+    (b"snoo", "a Solaris snoop capture: convert it with editcap"),
+    (b"GMBU", "a Network Monitor capture: convert it with editcap"),
+    (b"RTSS", "a Network Monitor capture: convert it with editcap"),
+    (b"\x1c\x00\x01\xab", "an IXIA capture: convert it with editcap"),
+    (b"\x1c\x00\x01\xac", "an IXIA capture: convert it with editcap"),
     (b"\x7fELF", "a program"),
     (b"PAR1", "a Parquet file"),
 )

@@ -140,7 +140,7 @@ _UNKNOWN_DROPS = 0xFFFF  # appendix A "drops_count"
 _NOTHING = -1  # no type a block can have
 _NO_INTERFACE = Interface(0, 0)
 _EMPTY = "captured length 0"
-_MANY_SECRETS = f"more than {MAX_SECRET_BYTES} bytes of TLS secrets: further ones are not kept"
+_MANY_SECRETS = f"more than {MAX_SECRET_BYTES} bytes of TLS secrets: kdissect drops further secrets"
 _FAR = "its time is before 1677-09-21 or after 2262-04-11, as later ones may be: held there"
 _Handler = Callable[[bytes, list[PlacedPacket]], str]
 

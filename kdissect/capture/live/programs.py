@@ -168,7 +168,7 @@ def _worst(reasons: list[LiveError], settings: LiveSettings) -> LiveError:
             return NotPermittedError(f"no permission to capture: {_how_to_permit(settings)}")
     present = [reason for reason in reasons if not isinstance(reason, MissingError)]
     if not present and len(reasons) > 1:
-        return MissingError(f"nothing to capture with: {'; '.join(map(str, reasons))}")
+        return MissingError(f"no program can capture: {'; '.join(map(str, reasons))}")
     return (present or reasons)[0]
 
 

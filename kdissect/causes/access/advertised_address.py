@@ -19,7 +19,7 @@ class AdvertisedAddress(FailedConnection):
     help = (
         "Set advertised.listeners of the brokers to an address that this client can resolve and reach:"
         " with containers and "
-        "clouds one listener for those inside, one for those outside."
+        "clouds one listener for clients inside, one for clients outside."
     )
     cites = ("org.apache.kafka.network.SocketServerConfigs#ADVERTISED_LISTENERS_CONFIG",)
 

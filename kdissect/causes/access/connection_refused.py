@@ -18,12 +18,12 @@ class ConnectionRefused(FailedConnection):
     """Connections answered with RST, or not at all, more often than a start takes."""
 
     id = "connection-refused"
-    title = "Nobody answers where a client connects to"
+    title = "No listener at the address that a client connects to"
     reasons = (Reason.REFUSED, Reason.NO_ANSWER)
     help = (
         "See whether the broker runs and listens on that address (listeners), and whether a firewall or"
-        " security "
-        "group lets the client through; else correct bootstrap.servers."
+        " security group"
+        "lets the client through. If it does, correct bootstrap.servers."
     )
     cites = (
         "org.apache.kafka.network.SocketServerConfigs#LISTENERS_CONFIG",
@@ -54,10 +54,10 @@ class ConnectionRefused(FailedConnection):
         if _is_served(periods, seen):
             why = "others use it meanwhile: a firewall between may refuse this host alone"
             return "It responded to others meanwhile.", why
-        more = "Nobody listened there then." if _is_refused(problems) else ""
+        more = "No process listened there then." if _is_refused(problems) else ""
         if len(periods) > 1:
             when = joined([f"{rfc3339(_start_ns(of[0]))} ({often(of)} in {_lasted(of)})" for of in periods])
-            more = f"In between it accepted connections: nobody listened there from {when}."
+            more = f"In between it accepted connections: no process listened there from {when}."
         if any(one.is_kafka for one in problems):
             why = "Kafka responds there at other times: a broker that starts, or is away, looks the same"
             return more, why

@@ -54,5 +54,5 @@ def _has_sasl(seen: Evidence, broker: str) -> bool:
     """
     return any(
         api == "SaslHandshake" and to == broker and tally.exchanges > tally.failed
-        for (api, _, _, to), tally in seen.tallies
+        for (api, _, _, to), tally in seen.background
     )

@@ -24,7 +24,7 @@ class LoginRefused(ErrorCause):
     codes = frozenset({_SASL_AUTHENTICATION_FAILED})
     apis = frozenset({_SASL_AUTHENTICATE})
     help = (
-        "Check user and password (sasl.jaas.config), or the token, against what the broker has; for SCRAM: "
+        "Check user and password (sasl.jaas.config), or the token, against what the broker has. For SCRAM: "
         "kafka-configs.sh --describe --entity-type users."
     )
     cites = ("KIP-152 Motivation", "org.apache.kafka.common.protocol.Errors#SASL_AUTHENTICATION_FAILED")

@@ -24,7 +24,7 @@ class MechanismRefused(ErrorCause):
     help = (
         "Set sasl.mechanism of the client to one that the listener has, or add it to"
         " sasl.enabled.mechanisms of "
-        "the brokers. SaslHandshake's answer names those there are."
+        "the brokers. SaslHandshake's answer lists the enabled mechanisms."
     )
     cites = ("KIP-43 Motivation", "KIP-152 Motivation")
 

@@ -16,8 +16,7 @@ class PlaintextToTls(FailedConnection):
     help = (
         "Set security.protocol of the client to SSL or SASL_SSL, or have it connect to the port of a"
         " listener without TLS. "
-        "The client reads the alert as the size of an answer, and complains of 352518912 bytes or of its"
-        " memory."
+        "The client reads the alert as a response size, and reports 352518912 bytes or too little memory."
     )
     cites = ("org.apache.kafka.clients.CommonClientConfigs#SECURITY_PROTOCOL_CONFIG", "RFC 8446 section 6")
 

@@ -21,7 +21,8 @@ class ReauthenticationRefused(Cause):
     severity = Severity.STOPS
     help = (
         "Have the broker re-authenticate (Kafka 2.2 or later, KIP-368), or set"
-        " connections.max.reauth.ms so that it gives no session lifetime; else use a client that does not"
+        " connections.max.reauth.ms so that it gives no session lifetime. If neither is possible, use a "
+        "client that does not"
         " re-authenticate. The client's mechanism is right."
     )
     cites = ("KIP-368 Proposed Changes",)

@@ -26,7 +26,7 @@ class TlsHandshakeFailed(FailedConnection):
         Reason.CERTIFICATE_NAME,
     )
     help = (
-        "Who ended it says why: unknown_ca and certificate_unknown are about the truststore of that end,"
+        "The alert names the reason: unknown_ca and certificate_unknown are about the truststore of that end,"
         " bad_certificate about "
         "the name in the certificate or a missing client certificate, protocol_version about"
         " ssl.enabled.protocols."
@@ -55,11 +55,11 @@ class TlsHandshakeFailed(FailedConnection):
                 at.add(Packets(connection, -1, f"{key.host} > {key.broker}", start_ns))
             yield self.found(
                 f"{key.host} began TLS with {key.broker} {times(len(again))}, and each time that ended before"
-                " anything was asked: one end does not like the other's certificate, it seems.",
+                " the client sent a request: one end does not like the other's certificate, it seems.",
                 f"whoever connects from {key.host}",
                 {Party("host", key.host), Party("broker", key.broker)},
                 at,
                 Cost(errors=len(again)),
                 LOOKS,
-                "the alert that says why is encrypted from TLS 1.3 on; probes of the port look the same",
+                "the alert that says why is encrypted from TLS 1.3 on, and probes of the port look the same",
             )

@@ -78,4 +78,4 @@ class TopicDenied(ErrorCause):
 def _sends(seen: Evidence, errors: Errors, api_keys: frozenset[int]) -> bool:
     """Return whether one of the clients sent requests of these APIs."""
     sent = {(api_name(key), one.client_id or "", one.address) for key in api_keys for one in errors.clients}
-    return any(key[:3] in sent for key, _ in seen.tallies)
+    return any(key[:3] in sent for key, _ in seen.background)

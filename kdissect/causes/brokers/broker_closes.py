@@ -25,7 +25,7 @@ class BrokerCloses(Cause):
     help = (
         "See the broker's log at that time: too many connections (max.connections,"
         " max.connections.per.ip), a request that it"
-        " cannot read, a login that did not come; a proxy between, or connections.max.idle.ms shorter than"
+        " cannot read, a login that did not come, a proxy between, or connections.max.idle.ms shorter than"
         " a client is silent."
     )
     cites = (
@@ -68,7 +68,7 @@ class BrokerCloses(Cause):
                 is_back = any(start > ended.time_ns for start, _ in link.starts)
                 if ended.connection in known or not (ended.unanswered or is_back):
                     continue
-                what = "with requests under way" if ended.unanswered else "while the client had use for it"
+                what = "with requests in progress" if ended.unanswered else "while the client had use for it"
                 packets = Packets(ended.connection, -1, f"closed ({ended.how}) {what}", ended.time_ns)
                 is_reset = ended.how == CloseKind.RST and bool(ended.unanswered)
                 put(key.broker, Client(None, key.client_id, None, key.host), packets, is_reset=is_reset)
@@ -76,12 +76,16 @@ class BrokerCloses(Cause):
             if at.times < _LEAST:
                 continue
             is_reset, who = resets == {True}, clients_text(clients)
+            to = [link for key, link in seen.gathering.links.items() if key.broker == broker]
+            is_mute = any(link.bytes for link in to) and not any(link.broker_bytes for link in to)
+            silent = " It sent no byte to anybody: it may be no broker." if is_mute else ""
             yield self.found(
                 f"Connections to {broker} were reset {times(at.times)} while {who} waited for a response: by"
                 " the broker, or by a load balancer, NAT or firewall between that had forgotten them."
+                f"{silent}"
                 if is_reset
                 else f"Broker {broker} closed connections {times(at.times)} that {who} still used: they had"
-                " to connect again.",
+                f" to connect again.{silent}",
                 who,
                 parties_of(list(clients)) | {Party("broker", broker)},
                 at,

@@ -31,7 +31,7 @@ class BrokerRestarted(Cause):
     help = (
         "See the broker's log and its supervisor: a deployment, a crash, out of memory, a lost disk."
         " Controlled shutdown moves"
-        " leaders away before it goes; clients then notice little."
+        " leaders away before it stops, and clients then notice little."
     )
     cites = (
         "org.apache.kafka.common.protocol.Errors#NOT_LEADER_OR_FOLLOWER",
@@ -78,7 +78,7 @@ class BrokerRestarted(Cause):
                 at,
                 Cost(time_ns=away_ns * len({key.client_id for key in keys}), errors=len(refused)),
                 "connections {files} --problems",
-                "" if refused else "nobody tried to connect while it was away",
+                "" if refused else "no client tried to connect while it was away",
             )
 
 

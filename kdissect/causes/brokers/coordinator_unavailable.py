@@ -45,7 +45,7 @@ class CoordinatorUnavailable(ErrorCause):
         return (
             f"{clients_text(errors.clients)} found no coordinator for {duration(errors.seen.span_ns)}: it"
             " asked"
-            f" {times(errors.seen.times)} and was told to ask again."
+            f" {times(errors.seen.times)} and received a request to ask again."
         )
 
     def cost(self, errors: Errors) -> Cost:

@@ -19,7 +19,7 @@ _OTHERS = (
     "all of them stood still at one time: the network, or the machine that they or the capture share, may"
     " have done so instead"
 )
-_NOBODY = "nobody else sent anything then: the network, or the host that captured, may have stood still"
+_NOBODY = "no other host sent anything then: the network, or the host that captured, may have stood still"
 _ONE = "one client or connection alone waited each time: a request that takes long looks the same"
 _REPLICAS = (
     "all requests are Produces with acks=all or Fetches of replicas: others may have stood still instead"

@@ -31,7 +31,7 @@ class StorageError(ErrorCause):
     def sentence(self, errors: Errors) -> str:
         """Return which broker, and which topics."""
         return (
-            f"Broker {joined(errors.brokers)} told {clients_text(errors.clients)}"
-            f" {times(errors.seen.times)} that it cannot"
+            f"Broker {joined(errors.brokers)} reported to"
+            f" {clients_text(errors.clients)} {times(errors.seen.times)} that it cannot"
             f" use its storage for {quoted(errors.names('topic'))}."
         )

@@ -65,7 +65,7 @@ class CaptureTooPoor(Cause):
         exchanges = seen.gathering.traffic.total.exchanges
         is_much = bool(flaw) or not exchanges or lost > _MUCH * (total + lost) or cut > _MUCH * exchanges
         found = self.found(
-            f"Much is missing: {'; '.join(reasons)}. This page describes the rest.",
+            f"Much is missing: {'; '.join(reasons)}. This page describes the other causes.",
             "whoever reads this page",
             (),
             at,

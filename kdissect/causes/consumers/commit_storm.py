@@ -40,7 +40,7 @@ class CommitStorm(Cause):
             span_ns = max(tally.last_ns - tally.first_ns, 1)
             fetches = sum(
                 one.exchanges
-                for (name, of, at, _), one in seen.tallies
+                for (name, of, at, _), one in seen.background
                 if (name, of, at) == ("Fetch", client_id, host)
             )
             if (

@@ -67,7 +67,7 @@ class FetchSessionChurn(Cause):
             who = list(clients[broker])
             yield self.found(
                 f"Broker {broker} dropped or refused fetch sessions {plural(count, 'time')}:"
-                f" {joined([client_text(one) for one in who])} had to name all partitions anew each time.",
+                f" {joined([client_text(one) for one in who])} had to name all partitions again each time.",
                 joined([client_text(one) for one in who]),
                 parties_of(who) | {Party("broker", broker)},
                 at,

@@ -22,7 +22,7 @@ class FollowersNotUsed(Cause):
     help = (
         "Set replica.selector.class of the brokers to RackAwareReplicaSelector, and broker.rack of each,"
         " so that consumers"
-        " are sent to a replica near them; traffic between zones costs money."
+        " are sent to a replica near them. Traffic between zones costs money."
     )
     cites = ("KIP-392 Motivation", "org.apache.kafka.clients.consumer.ConsumerConfig#CLIENT_RACK_CONFIG")
 
@@ -37,15 +37,14 @@ class FollowersNotUsed(Cause):
             if at.times < _FETCHES or client in sent_on or there in (None, own) or own not in racks.values():
                 continue
             yield self.found(
-                f"{client_text(client)} stands in rack '{own}' and read {byte_count(fetched.bytes)} in"
+                f"{client_text(client)} is in rack '{own}' and read {byte_count(fetched.bytes)} in"
                 f" {plural(at.times, 'Fetch', 'Fetches', spec=',')} from broker {broker} in rack"
-                f" '{there}'; no broker told it"
-                " of a replica nearer"
-                " to it.",
+                f" '{there}'; no broker named a"
+                " replica nearer to it.",
                 client_text(client),
                 parties_of([client]) | {Party("broker", broker)},
                 at,
                 Cost(bytes=fetched.bytes),
                 "stats {files} --by client_rack,broker_rack -Y 'api == Fetch'",
-                "whether a replica stands in its rack does not show",
+                "whether a replica is in its rack is not visible",
             )

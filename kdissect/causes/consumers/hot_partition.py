@@ -74,7 +74,7 @@ class HotPartition(Cause):
                 at,
                 Cost(records=found[hot]),
                 "stats {files} --by partition",
-                "offsets count all records ever written, not only those of the capture",
+                "offsets count all records ever written, not only the records of the capture",
             )
 
 

@@ -31,7 +31,7 @@ class LagSlowConsumer(Cause):
     title = "A consumer falls behind"
     help = (
         "Have more members read (up to the number of partitions), do less for each record, or do it in"
-        " parallel; see"
+        " parallel. See"
         " whether it waits for something else: a database, a service."
     )
     cites = ("KIP-62 Motivation", "org.apache.kafka.clients.consumer.ConsumerConfig#MAX_POLL_RECORDS_CONFIG")

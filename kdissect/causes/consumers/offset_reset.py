@@ -24,7 +24,7 @@ class OffsetReset(ErrorCause):
     help = (
         "Records were deleted before the consumer read them (retention.ms, retention.bytes,"
         " DeleteRecords), or the topic"
-        " was made anew. auto.offset.reset says where it goes on: earliest reads again, latest skips."
+        " was created again. auto.offset.reset says where it goes on: earliest reads again, latest skips."
     )
     cites = (
         "org.apache.kafka.common.protocol.Errors#OFFSET_OUT_OF_RANGE",

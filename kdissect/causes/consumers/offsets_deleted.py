@@ -22,7 +22,7 @@ class OffsetsDeleted(Cause):
     help = (
         "Ask who deleted the group or its offsets (kafka-consumer-groups.sh --delete, --delete-offsets)."
         " Members then begin where auto.offset.reset says: earliest reads all records again, latest skips"
-        " those that nobody has read. To begin elsewhere, use --reset-offsets instead."
+        " records that no member has read. To begin elsewhere, use --reset-offsets instead."
     )
     cites = (
         "KIP-496 Motivation",

@@ -1,4 +1,4 @@
-"""Ends of the partitions of groups, as far as brokers named them, and the positions of their members."""
+"""The ends of partitions of groups, as far as a client received them, and the progress of members."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _reading(seen: Evidence, row: Row, one: Row, members: dict[str, Row], ends: 
     name = f"{one['topic']}-{one['partition']}"
     holders = [member for member in members.values() if name in (member["assigned"] or ())]
     holder = next((member for member in reversed(holders) if member["gone"] is None), None)
-    if holder is None:
+    if holder is None or _are_fetches_hidden(seen, holder["client_id"] or "", holder["address"]):
         return None
     moved_ns = seen.gathering.rewinds.moved.peek(row["group"]) or 0
     fetched_ns = max(_fetched_ns(seen, holder["client_id"] or "", holder["address"]), moved_ns)
@@ -108,10 +108,19 @@ def _reading(seen: Evidence, row: Row, one: Row, members: dict[str, Row], ends: 
     )
 
 
+def _are_fetches_hidden(seen: Evidence, client_id: str, host: str) -> bool:
+    """Return True if a filter does not accept some Fetches of a client: what it read is not known then."""
+    shown, sent = (
+        sum(tally.exchanges for key, tally in tallies if key[:3] == ("Fetch", client_id, host))
+        for tallies in (seen.tallies, seen.background)
+    )
+    return shown < sent
+
+
 def _fetched_ns(seen: Evidence, client_id: str, host: str) -> int:
     """Return when a client asked for records last."""
     return max(
-        (tally.last_ns or 0 for key, tally in seen.tallies if key[:3] == ("Fetch", client_id, host)),
+        (tally.last_ns or 0 for key, tally in seen.background if key[:3] == ("Fetch", client_id, host)),
         default=0,
     )
 

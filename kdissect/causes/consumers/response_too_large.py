@@ -29,7 +29,7 @@ class ResponseTooLarge(Cause):
     title = "A client refuses large responses"
     severity = Severity.STOPS
     help = (
-        "Raise the largest response that the client accepts (librdkafka: receive.message.max.bytes; sarama:"
+        "Raise the largest response that the client accepts (librdkafka: receive.message.max.bytes, sarama:"
         " MaxResponseSize) above fetch.max.bytes plus one batch, or lower fetch.max.bytes and"
         " max.partition.fetch.bytes. The client's log names its limit."
     )
@@ -88,8 +88,8 @@ def _at(key: BrokenOffKey, cut: BrokenOff | None, same: list[tuple[SameRecords, 
     if not same:
         assert cut is not None  # there is one of the two
         return (
-            f"within a response to {key.api}: after {byte_count(cut.sent)} of a response of"
-            f" {byte_count(cut.size)}. It connects again, and accepts none of these responses."
+            f"within a response to {key.api}: after {byte_count(cut.sent)} from a response of"
+            f" {byte_count(cut.size)}. It connects again, and does not accept any of these responses."
         )
     places = joined(
         [f"topic '{of.topic}', partition {of.partition} from offset {of.offset:,}" for of, _ in same]
@@ -115,7 +115,7 @@ def _accepted(seen: Evidence, key: BrokenOffKey, cut: BrokenOff | None) -> float
     """
     client, broker, of = key
     means = [float(seen.gathering.broken_off.accepted.peek((client, broker)) or 0)]
-    for (api, *who), tally in seen.tallies:
+    for (api, *who), tally in seen.background:
         if tuple(who) != (client.client_id or "", client.address, broker):
             continue
         times = size = 0

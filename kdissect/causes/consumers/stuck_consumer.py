@@ -50,7 +50,7 @@ class StuckConsumer(Cause):
             at = seen_at(one.connection, f"group {one.group}", last_ns, seen.last_ns)
             client = Client(None, one.client_id, None, one.address)
             yield self.found(
-                f"{client_text(client)} of group '{one.group}' has not asked for records of"
+                f"{client_text(client)} of group '{one.group}' requested no records of"
                 f" {joined(topics)} for the last"
                 f" {duration(silent_ns)} of the capture, though it is a member and {grouped(undone)} or"
                 " more wait for it.",

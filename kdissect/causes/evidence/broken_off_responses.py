@@ -85,7 +85,7 @@ class BrokenOffResponses:
         self.refused: Table[SameRecords, Refused] = Table(KEYS_KEPT)
         """Whole responses with records after which the client ended the connection at once."""
         self.accepted: Table[tuple[Client, str], int] = Table(KEYS_KEPT)
-        """Bytes of the most records of a response after which a client fetched again on that connection."""
+        """Bytes of the largest response's records after which a client fetched again on that connection."""
 
     def add(self, exchange: Exchange) -> None:
         """Take an exchange."""

@@ -79,7 +79,7 @@ class Clock:
             )
         if self.disorder_ns >= LATE_NS:
             return (
-                "packets stand in the capture after their acknowledgments, by as much as"
+                "packets follow in the capture after their acknowledgments, by up to"
                 f" {duration(self.disorder_ns)}: clocks differ, or the order was lost"
             )
         return ""

@@ -25,9 +25,11 @@ from kdissect.stats.by_topic.topic_rows import topic_facts
 from kdissect.stats.client import Client
 from kdissect.stats.times.silences import Place, place_of
 from kdissect.stats.times.stalls import AWAY, Stall
-from kdissect.stats.traffic import Tally
+from kdissect.stats.traffic import Tally, Traffic
 
 Row = dict[str, Any]
+Tallies = list[tuple[tuple[str, str, str, str], Tally]]
+"""Exchanges by API, client id, host of the client and broker."""
 # From how much on a capture is poor: bytes of its connections that are missing, and frames that are cut.
 _LOST_SHARE = 0.005
 _CUT_FRAMES = 5
@@ -145,7 +147,7 @@ class Evidence:
             self.gathering,
             self.unanswered(),
             self.late,
-            self.tallies,
+            self.background,
             self.groups,
             self.last_ns,
             is_poor=self.is_poor,
@@ -193,7 +195,7 @@ class Evidence:
     @property
     def stalls(self) -> dict[Place, list[Stall]]:
         """When brokers stood still."""
-        return self.gathering.stalls.found(self.gathering.traffic.throttled)
+        return self.gathering.stalls.found(self.gathering.background.throttled)
 
     @cached_property
     def groups(self) -> list[Row]:
@@ -323,24 +325,29 @@ class Evidence:
         return frozenset(one.connection.id for absence in away for one in absence.refused)
 
     @cached_property
-    def tallies(self) -> list[tuple[tuple[str, str, str, str], Tally]]:
-        """Exchanges by API, client id, host of the client, broker."""
-        return [
-            ((key[0] or "", key[1] or "", key[2] or "", key[3] or ""), tally)
-            for key, tally in self.gathering.traffic.rows.items()
-        ]
+    def tallies(self) -> Tallies:
+        """Exchanges that count, by API, client id, host of the client and broker."""
+        return _tallies(self.gathering.traffic)
+
+    @property
+    def background(self) -> Tallies:
+        """All exchanges, also those that a filter does not accept: evidence against causes."""
+        return self._all_tallies if self.gathering.is_filtered else self.tallies
+
+    @cached_property
+    def _all_tallies(self) -> Tallies:
+        return _tallies(self.gathering.background)
 
     def reads(self, client: Client) -> bool:
         """Return whether a client fetches records."""
         return any(
             api in _READS and (client_id, host) == (client.client_id or "", client.address)
-            for (api, client_id, host, _), _ in self.tallies
+            for (api, client_id, host, _), _ in self.background
         )
 
-    def exchanges(self, api: str, host: str | None = None, broker: str | None = None) -> int:
-        """Return how many exchanges of an API there were."""
-        return sum(
-            tally.exchanges
-            for (name, _, at, to), tally in self.tallies
-            if name == api and host in (None, at) and broker in (None, to)
-        )
+
+def _tallies(traffic: Traffic) -> Tallies:
+    return [
+        ((key[0] or "", key[1] or "", key[2] or "", key[3] or ""), tally)
+        for key, tally in traffic.rows.items()
+    ]

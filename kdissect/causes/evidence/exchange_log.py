@@ -1,8 +1,8 @@
-"""Facts of marked exchanges: errors, late responses, requests without a response, delayed readers."""
+"""Log of marked exchanges: errors, late responses, unanswered requests, readers that are held back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from kdissect.causes.evidence.body_errors import asked, body_errors
@@ -16,11 +16,12 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.cause import Packets
+from kdissect.model.packets.segment import canonical_host
 from kdissect.model.packets.stream import CloseKind
 from kdissect.rules.views.connection_view import LATE_NS
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
-from kdissect.session.info import KnownIdentities
+from kdissect.session.info import ConnectionInfo, KnownIdentities
 from kdissect.stats.client import Client, Clients, is_follower, text_of
 from kdissect.stats.times.waited import at_broker_ns, unanswered_since_ns, waited_ns
 from kdissect.stats.transfers import topic_key
@@ -28,6 +29,7 @@ from kdissect.stats.watermarks import topic_of
 
 KEYS_KEPT = 5_000  # of each kind; 1 KB each
 _METADATA, _CREATE_TOPICS = 3, 19
+_EDGE = 10  # parts of a wait: a response within all but the first and the last shows that time passed
 
 
 class ErrorKey(NamedTuple):
@@ -142,11 +144,19 @@ class Fetched:
         self.rack = ""
 
 
-class ExchangeLog:
-    """Takes exchanges with `add`, which returns whether one had facts."""
+def _never(_capture_set: str, _from_ns: int, _until_ns: int) -> bool:
+    return False
 
-    def __init__(self, names: TopicNames) -> None:
+
+class ExchangeLog:
+    """Collector of exchanges. `add` returns True if each exchange like this one counts.
+
+    `is_served` returns whether any broker of a capture set responded within a time.
+    """
+
+    def __init__(self, names: TopicNames, is_served: Callable[[str, int, int], bool] = _never) -> None:
         self._names = names
+        self._is_served = is_served
         self.clients = Clients()
         self.errors: Table[ErrorKey, Seen] = Table(KEYS_KEPT)
         self.messages: Table[ErrorKey, str] = Table(KEYS_KEPT)
@@ -157,7 +167,7 @@ class ExchangeLog:
         self.late: Table[LateKey, Seen] = Table(KEYS_KEPT)
         self.unanswered: Table[UnansweredKey, Seen] = Table(KEYS_KEPT)
         self.open: Table[UnansweredKey, Open] = Table(KEYS_KEPT)
-        """Of `unanswered`, those on connections that nobody closed."""
+        """Of `unanswered`, those on connections that neither end closed."""
         self.held: Table[HeldKey, Held] = Table(KEYS_KEPT)
         self.may_create: Table[tuple[str, Client, str], Packets] = Table(KEYS_KEPT)
         """Topics that did not exist when a client asked for them in a way that creates them."""
@@ -168,7 +178,9 @@ class ExchangeLog:
         self.preferred: Table[tuple[Client, str], Seen] = Table(KEYS_KEPT)
         """Of these, answers that name another replica to read from."""
         self.shutdowns: Table[tuple[str, int], Packets] = Table(KEYS_KEPT)
-        """Nodes that asked their controller to shut down and were let go, by scope; the last time of each."""
+        """Nodes that asked their controller to shut down and were allowed to, by scope, with the last time
+        of each.
+        """
         self._identities: KnownIdentities | None = None
         self.quotas = QuotasSet()
         self.wanted = True
@@ -214,7 +226,7 @@ class ExchangeLog:
         group, txn = (None, None) if request is None else asked(request)
         packets = packets_of(view.evidence)
         for end in sent(view.response, "node_endpoints") or ():
-            named = info.capture_set, text_of(end.host), end.port
+            named = info.capture_set, canonical_host(text_of(end.host)), end.port
             if named not in self.endpoints:
                 api = f"{api_name(view.key)} v{view.version}"
                 self.endpoints.put(named, NodeEndpoint(end.node_id, client, info.broker_text, api, packets))
@@ -268,12 +280,25 @@ class ExchangeLog:
             return False
         by = None if close is None else close.by
         key = UnansweredKey(info.capture_set, api_key, client, info.broker_text, by)
-        took_ns = 0 if close is None or by is None else close.time_ns - since_ns
-        if close is not None and close.how is CloseKind.CAPTURE_END and close.time_ns >= info.end_ns:
-            # Not if the clock went back, or if the connection was evicted after a long silence.
+        took_ns = 0
+        if close is not None and by is not None:
+            took_ns = close.time_ns - since_ns
+        elif close is not None and close.how is CloseKind.IDLE:
+            took_ns = self._evicted_ns(info, since_ns, max(info.over_ns, close.time_ns))
+        elif close is not None and close.how is CloseKind.CAPTURE_END and close.time_ns >= info.end_ns:
+            # Not where the clock went back.
             self.open.get_or(key, Open).add(since_ns)
         self.unanswered.get_or(key, Seen).add(packets_of(view.evidence), max(took_ns, 0))
         return True
+
+    def _evicted_ns(self, info: ConnectionInfo, since_ns: int, until_ns: int) -> int:
+        """Return how long a request waited on a connection that was evicted, 0 if that is not known.
+
+        If no broker responded meanwhile, the clock may have been set forward.
+        """
+        edge_ns = (until_ns - since_ns) // _EDGE
+        is_lasting = self._is_served(info.capture_set, since_ns + edge_ns, until_ns - edge_ns)
+        return until_ns - since_ns if is_lasting else 0
 
     # readers
 

@@ -20,6 +20,7 @@ from kdissect.causes.evidence.rewinds import Rewinds, WatchedGroups
 from kdissect.causes.evidence.watching_judge import WatchingJudge
 from kdissect.history import api_keys as apis
 from kdissect.history.connections.connection_problems import ConnectionProblem
+from kdissect.history.connections.negotiated_versions import VersionFact
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
 from kdissect.history.topics.topic_names import TopicNames
@@ -38,6 +39,7 @@ from kdissect.stats.client import Client
 from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.dimensions import Context, key_maker
 from kdissect.stats.racks import Racks
+from kdissect.stats.times.silences import Silences
 from kdissect.stats.times.stalls import Stalls
 from kdissect.stats.traffic import Traffic
 
@@ -66,14 +68,15 @@ class Gathering:
     def __init__(self, names: TopicNames, wants: Callable[[Exchange], bool] | None = None) -> None:
         self._wants = wants
         self._wanted_connections: set[str] = set()
-        """The open ones that had an exchange that counts; empty without `wants`."""
+        """Open connections that had an exchange that counts. Empty without `wants`."""
         self.names = names
-        self.log = ExchangeLog(names)
+        silences = Silences()
+        self.log = ExchangeLog(names, silences.responds_within)
         self.links = Links()
         self.rewinds = Rewinds(names)
         self.deleted_offsets = DeletedOffsets(names, self.rewinds.committed)
         self.groups = WatchedGroups(names, self.rewinds, self.deleted_offsets)
-        self.stalls = Stalls(self.log.clients)
+        self.stalls = Stalls(self.log.clients, silences)
         self.idle_resets = IdleResets(self.stalls.silences)
         self.broken_off = BrokenOffResponses(names)
         self.racks = Racks()
@@ -87,19 +90,26 @@ class Gathering:
         self.problems: list[ConnectionProblem] = []
         self.facts: dict[str, list[KnownFact]] = {}
         self.kinds: Counter[str] = Counter()
-        """Connections by what they carry, also those that do not count."""
+        """Connections by what they carry, including connections that do not count."""
         self.kafka_connections = 0
         """Those that count."""
         self.first_ns = self.last_ns = 0
         self.clock = Clock()
         self._context = Context.of(names, BY)
         self.traffic = Traffic(key_maker(BY, self._context))
+        """Exchanges that count."""
+        self._all = None if wants is None else Traffic(key_maker(BY, self._context))
         self._counter = (
             BlockCounter(self.traffic, BY, self._context) if is_compiled and wants is None else None
         )
         self._judge = WatchingJudge(self.log.add, self._tell, self._report)
         self.broken, self.features = self._judge.broken, self._judge.features
         self.is_advertised = self._judge.is_advertised
+
+    @property
+    def background(self) -> Traffic:
+        """All exchanges, whatever the filter accepts: evidence against causes."""
+        return self.traffic if self._all is None else self._all
 
     @property
     def is_filtered(self) -> bool:
@@ -182,6 +192,8 @@ class Gathering:
         self._context.learn(view, BY)
         if wanted:
             self.traffic.add(view)
+        if self._all is not None:
+            self._all.add(view)
 
     def _add_topics(self, exchange: Exchange, wanted: bool = True) -> None:
         self.topics.add(exchange, wanted)
@@ -230,7 +242,8 @@ class Gathering:
     def _tell(self, fact: Fact, view: ConnectionView | None) -> None:
         kind = f"{type(fact.kind).__name__}.{fact.kind}"
         kept = self.facts.setdefault(kind, [])
-        if len(kept) < FACTS_KEPT and self.log.wanted:
+        # A filter does not change which versions a broker offers.
+        if len(kept) < FACTS_KEPT and (self.log.wanted or fact.kind is VersionFact.OFFERED):
             info = None if view is None else view.info
             client = None if info is None else self.log.clients.of(info, info.client_id)
             broker, scope = ("", "") if info is None else (info.broker_text, info.scope)

@@ -41,6 +41,7 @@ class Link:
     __slots__ = (
         "begun_before",
         "broken_off",
+        "broker_bytes",
         "bytes",
         "delayed_ns",
         "ended",
@@ -68,9 +69,9 @@ class Link:
         self.opened = self.begun_before = self.exchanges = self.short = self.silent = 0
         self.tls_answers = 0
         """Connections on which the broker answered TLS with TLS."""
-        self.packets = self.bytes = self.retransmissions = self.delayed_ns = 0
+        self.packets = self.bytes = self.broker_bytes = self.retransmissions = self.delayed_ns = 0
         self.zero_windows = self.zero_windows_of_broker = 0
-        """Windows that the client closed, and those that the broker closed."""
+        """Windows that the client closed, and windows that the broker closed."""
         self.resets = self.gap_bytes = self.last_ns = self.left_ns = 0
         """`left_ns`: the last time that the client ended a connection; 0: it ended none."""
         self.broken_off: list[tuple[int, str]] = []
@@ -127,6 +128,7 @@ class Link:
             return
         self.packets += tcp.packets
         self.bytes += tcp.client_bytes + tcp.broker_bytes
+        self.broker_bytes += tcp.broker_bytes + tcp.gap_bytes
         self.tls_answers += info.tls is not None and tcp.broker_bytes > 0
         self.retransmissions += tcp.retransmissions
         self.zero_windows += tcp.client_zero_windows

@@ -47,7 +47,7 @@ class OldVersions:
 
     def add(self, info: ConnectionInfo) -> None:
         """Count a connection that is over."""
-        kinds = [kind for kind in info.api_versions_seen if _is_gone(*kind)]
+        kinds = [kind for kind in info.api_versions_seen if is_gone(*kind)]
         if not kinds:
             return
         self._cut_off(info)
@@ -64,14 +64,15 @@ class OldVersions:
         lists_versions = any(key == API_VERSIONS for key, _ in kinds)
         if info.middle_start or bytes_are_missing(info, info.start_ns):
             return  # ApiVersions, or a response, may be among what was not captured
-        if is_closed and info.unanswered == 1 and not lists_versions and _is_gone(*kinds[-1]):
+        if is_closed and info.unanswered == 1 and not lists_versions and is_gone(*kinds[-1]):
             key = CutOff(client_named(info, info.client_id), info.broker_text, kinds[-1])
             what = f"{api_name(kinds[-1][0]) or kinds[-1][0]} v{kinds[-1][1]}"
             self.cut_off.get_or(key, Seen).add(Packets(info.id, -1, what, info.start_ns))
 
 
 @cache
-def _is_gone(api_key: int, version: int) -> bool:
+def is_gone(api_key: int, version: int) -> bool:
+    """Return True if Kafka 4.0 dropped a version of an API that clients use."""
     if api_key in _BETWEEN_BROKERS:
         return False
     return verdict(api_key, version, resolve(_RELEASE)).fate is Fate.GONE

@@ -13,7 +13,7 @@ CHANGES_KEPT = 2_000  # 500 bytes each
 _CLIENT_ID, _USER = "client-id", "user"
 
 Entity = tuple[tuple[str, str | None], ...]
-"""Type and name of each part of what a quota is for; None: the default."""
+"""Type and name of a quota's entity, part by part. None: the default."""
 
 
 class QuotaSet(NamedTuple):

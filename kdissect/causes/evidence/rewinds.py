@@ -57,7 +57,7 @@ class Rewinds:
         self.set_from_outside: list[Moved] = []
         """By requests that name no member of the group."""
         self.moved: Table[str, int] = Table(COMMITS_KEPT)
-        """By group: when a commit had another offset than the one before."""
+        """By group: when a commit had an offset other than the previous commit's."""
         self.carriers: Table[str, tuple[str, str, str]] = Table(_CONNECTIONS_KEPT)
         """Connections that carry commits: client id, host and broker."""
         self._outsiders: Table[str, bool] = Table(_CONNECTIONS_KEPT)

@@ -25,7 +25,7 @@ class Seen:
         self.evidence: list[Packets] = []
         self.connections: set[str] = set()
         self.spans = array("q")
-        """Of those whose end is known, from when to when they took, in turn."""
+        """Of stalls with a known end: start and end, in order."""
 
     def add(self, packets: Packets, time_ns: int = 0, until_ns: int | None = None) -> None:
         """Another one, which took so long, until a moment."""

@@ -38,6 +38,6 @@ def why_unread(records: bytes, *, is_whole: bool) -> str:
         return (
             f"the batches are whole and their checksums right: the client may not read"
             f" {CODEC_NAMES[batch.codec] if batch.codec < len(CODEC_NAMES) else f'codec {batch.codec}'}, or"
-            " not so much at once"
+            " not accept this amount at once"
         )
     return "the batches are whole and their checksums right"

@@ -44,18 +44,18 @@ def nothing_judged(seen: Evidence) -> str:
     gathering = seen.gathering
     total = sum(gathering.kinds.values())
     if gathering.is_filtered and not gathering.traffic.total.exchanges:
-        return "nothing was judged: no exchange of the capture matches the filter"
+        return "kdissect could not judge anything: no exchange of the capture matches the filter"
     if gathering.traffic.total.exchanges or gathering.kinds[ConnectionKind.KAFKA]:
         return ""
     if not total:
-        return "nothing was judged: the capture holds no TCP connection"
+        return "kdissect could not judge anything: the capture holds no TCP connection"
     if gathering.kinds[ConnectionKind.NO_DATA] == total:
-        return f"nothing was judged: {plural(total, 'connection')}, and none of them carried a byte"
+        return f"kdissect could not judge anything: {plural(total, 'connection')}, all without data"
     if cut := gathering.kinds[ConnectionKind.CUT]:
         share = ("" if cut == total else f"{cut} of ") + plural(total, "connection")
-        return f"nothing was judged: the snapshot length cut off the data of {share}"
+        return f"kdissect could not judge anything: the snapshot length cut off the data of {share}"
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(gathering.kinds.items()))
-    return f"nothing was judged: no Kafka was found in {plural(total, 'connection')} ({kinds})"
+    return f"kdissect could not judge anything: no Kafka was found in {plural(total, 'connection')} ({kinds})"
 
 
 def not_seen(seen: Evidence) -> Iterator[str]:
@@ -64,7 +64,7 @@ def not_seen(seen: Evidence) -> Iterator[str]:
     for kind, count in facts["opaque_connections"].items():
         yield from _opaque(kind, count, seen.gathering.blind.tls)
     if count := facts["connections_begun_before"]:
-        yield f"{plural(count, 'connection')} began before the capture: what was said first is not known"
+        yield f"{plural(count, 'connection')} began before the capture: their first messages are not known"
     if count := facts["connections_in_one_direction"]:
         yield f"{plural(count, 'connection')} captured in one direction only"
     if count := facts["bytes_not_captured"]:
@@ -96,5 +96,5 @@ def _encrypted(reasons: Counter[str]) -> Iterator[str]:
     from kdissect.tls.tls_info import NO_KEY_LOG  # start-up: seldom needed
 
     for why, count in reasons.most_common():
-        told = "without keys (--keylog) nobody can look inside" if why == NO_KEY_LOG else why
+        told = "without keys (--keylog) kdissect cannot decode it" if why == NO_KEY_LOG else why
         yield f"{plural(count, 'connection')} not read: tls: {told}"

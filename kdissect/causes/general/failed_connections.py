@@ -12,7 +12,7 @@ from kdissect.model.cause import Severity
 from kdissect.session.problem import Reason
 
 _WORDS = {
-    Reason.REFUSED: "the broker's address refused the connection: nobody listened there then",
+    Reason.REFUSED: "the broker's address refused the connection: no process listened there then",
     Reason.NO_ANSWER: "no answer came to the SYN",
     Reason.HTTP: "the client speaks HTTP",
     Reason.FOREIGN_ANSWER: "the end does not speak Kafka",

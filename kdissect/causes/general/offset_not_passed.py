@@ -21,8 +21,8 @@ class OffsetNotPassed(GeneralCause):
     explains = ("lag-slow-consumer",)
     help = (
         "See the client's log for the records at this offset: a wrong checksum, a codec that it lacks, a"
-        " batch larger than its fetch limits. Upgrade or configure the client; the last resort is to set"
-        " the group's offset behind them (kafka-consumer-groups.sh --reset-offsets), which skips records."
+        " batch larger than its fetch limits. Upgrade or configure the client. The last resort is to set"
+        " the group's offset after them (kafka-consumer-groups.sh --reset-offsets), which skips records."
     )
     cites = (
         "KIP-74 Motivation",

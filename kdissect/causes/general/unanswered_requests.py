@@ -54,7 +54,7 @@ class RequestsUnanswered(GeneralCause):
         capture.
         """
         if found.first.detail not in _ENDS:
-            return "the capture ended before the request was given up: a response may have followed"
+            return "the capture ended before the client gave up the request: a response may have followed"
         return "the packets show the close, not its reason"
 
     def command(self, found: Together) -> str:

@@ -38,7 +38,7 @@ class UnreadableBytes(GeneralCause):
         first = found.first
         name, _ = _WHOSE[first.detail]
         left = found.total_left
-        then = f" The other end closed the connection right behind it ({times(left)})." if left else ""
+        then = f" The other end closed the connection right after it ({times(left)})." if left else ""
         return (
             f"Bytes between {found.who} and {first.broker} break the rule {name} ({first.detail})"
             f" {times(found.seen.times)}: {first.message}.{then}"

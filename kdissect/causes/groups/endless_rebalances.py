@@ -70,7 +70,7 @@ class EndlessRebalances(Cause):
             return
         joined_names = [name for name in under_way["joined"] if name]
         at = story.seen_open(since_ns, seen.last_ns)
-        held = f"it waits for {quoted(waiting)}" if waiting else "nobody is seen that it waits for"
+        held = f"it waits for {quoted(waiting)}" if waiting else "no member is visible that it waits for"
         yield self.found(
             f"Group '{story.name}' has been rebalancing for {duration(seen.last_ns - since_ns)} when the"
             f" capture ends: {held}, and {story.stops} until then.",

@@ -23,7 +23,7 @@ class FlappingMember(Cause):
     help = (
         "See why this process ends and is started again (its exit code, its log, the limits of its"
         " container). "
-        "group.instance.id keeps a short absence from the others."
+        "group.instance.id keeps a short absence from causing a rebalance."
     )
     cites = (
         "KIP-345 Motivation",

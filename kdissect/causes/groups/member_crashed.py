@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kdissect.causes.cause import SECOND_NS, Cause, quoted, times
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.evidence.seen import Seen
-from kdissect.causes.groups.group_story import GroupStory, Rebalance, rows_of, stories, who
+from kdissect.causes.groups.group_story import GroupStory, Rebalance, held_up, rows_of, stories, who
 from kdissect.causes.ledger.symptom import GROUP_ERRORS, errors
 from kdissect.model.cause import Cost, FoundCause, Packets
 from kdissect.report.quantities import duration
@@ -26,8 +26,8 @@ class MemberCrashed(Cause):
     title = "A member of a group died"
     help = (
         "See why the process ended (killed, out of memory, its machine gone). Until its session ends"
-        " nobody reads its "
-        "partitions: session.timeout.ms says how long; a process that closes its consumer leaves at once."
+        " no member reads its "
+        "partitions: session.timeout.ms says how long. A process that closes its consumer leaves at once."
     )
     cites = (
         "KIP-62 Motivation",
@@ -40,15 +40,17 @@ class MemberCrashed(Cause):
         """Yield each group."""
         for story in stories(seen):
             spoke = {row["client_id"] for row in rows_of(story, "failures") if row["error"] in _FORGOTTEN}
-            lost = [name for name in story.came(_LOST) if name not in spoke]
+            # The heartbeats of members that did not join a rebalance went on: they live.
+            alive = spoke | held_up(story).keys()
+            lost = [name for name in story.came(_LOST) if name not in alive]
             gone = sorted(one for name in lost for one in story.brought_about(_LOST, name=name))
             if not gone:
                 continue
             silent_ns = sum(_silence_ns(seen, story, one) for one in gone)
             yield self.found(
-                f"{quoted(lost)} of group '{story.name}' died without leaving ({times(len(gone))}); the"
+                f"{quoted(lost)} of group '{story.name}' died without leaving ({times(len(gone))}). The"
                 " group noticed when"
-                " its session was over, and nobody read its partitions until then.",
+                " its session was over, and no member read its partitions until then.",
                 who(story),
                 story.of_member(*lost),
                 story.seen(gone),
@@ -71,7 +73,7 @@ class MemberCrashed(Cause):
                 yield self.found(
                     f"'{name}' of group '{story.name}' sent nothing for the last {duration(silent_ns)} of the"
                     f" capture and did not leave (before, a heartbeat every {duration(member.gaps.max)} at"
-                    " least): nobody reads its partitions until its session ends.",
+                    " least): no member reads its partitions until its session ends.",
                     who(story),
                     story.of_member(name),
                     at,
@@ -88,7 +90,7 @@ def _silent_members(seen: Evidence) -> dict[str, list[tuple[int, str, MemberLog]
     With how long they are silent, and the client id.
     """
     spoke: dict[tuple[str, str], int] = {}
-    for (_, client_id, host, _), tally in seen.tallies:
+    for (_, client_id, host, _), tally in seen.background:
         spoke[client_id, host] = max(spoke.get((client_id, host), 0), tally.last_ns or 0)
     ends: dict[str, int] = {}
     left: dict[tuple[str | None, str], int] = {}

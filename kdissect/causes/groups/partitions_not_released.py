@@ -39,7 +39,8 @@ class PartitionsNotReleased(Cause):
     severity = Severity.DELAYS
     help = (
         "See what the member does when partitions are revoked (onPartitionsRevoked, a commit, work on its"
-        " records): it blocks there, or does not poll. Nobody reads these partitions until it releases them."
+        " records): it blocks there, or does not poll. No member reads these partitions until it "
+        "releases them."
     )
     cites = (
         "KIP-848 Motivation",

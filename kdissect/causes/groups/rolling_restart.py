@@ -23,8 +23,8 @@ class RollingRestart(Cause):
     title = "The members of a group are restarted one by one"
     help = (
         "A deployment does this. With group.instance.id for each member (and a session longer than a"
-        " restart) it costs no "
-        "rebalance; cooperative assignment, or the new protocol (group.protocol=consumer), makes each one"
+        " restart) it costs no rebalance. "
+        "Cooperative assignment, or the new protocol (group.protocol=consumer), makes each one"
         " cheaper."
     )
     cites = (

@@ -53,12 +53,12 @@ class SlowPoll(Cause):
                 why = (
                     ""
                     if says
-                    else "it left without a reason; a program that unsubscribes and subscribes looks so, too"
+                    else "it left without a reason. A program that unsubscribes and subscribes looks so, too"
                 )
                 yield self.found(
                     f"Consumer '{name}' of group '{story.name}' left {times(max(len(left), 1))} because it"
                     " did not ask for"
-                    f" records in time ({because}); each time {story.stops}.",
+                    f" records in time ({because}). Each time {story.stops}.",
                     who(story),
                     story.of_member(name),
                     story.seen(left or story.rebalances[-1:]),

@@ -33,7 +33,7 @@ ABSENCES = frozenset(
 )
 """Causes that conclude from what did not come: a response, a heartbeat, a request to leave or to join.
 
-Or from what came, as long as nothing else came before it: `_WHEN_POOR`.
+Or from what came, if it came first: `_WHEN_POOR`.
 """
 _WHEN_POOR = frozenset({"offset-rewound", "slow-network", "tls-handshake-failed", "version-refused"})
 TIMED = frozenset(

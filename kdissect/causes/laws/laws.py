@@ -24,6 +24,7 @@ from kdissect.causes.laws.network_laws import (
 from kdissect.causes.laws.producer_laws import (
     another_producer_came,
     batches_before_were_refused,
+    batches_follow,
     client_sends_sequences,
     leader_is_another,
     records_have_room,
@@ -119,7 +120,7 @@ LAWS: tuple[Law, ...] = (
     ),
     Law(
         "plaintext-listener",
-        "a listener speaks plaintext only if it answers nobody with TLS",
+        "a listener speaks plaintext only if it never answers with TLS",
         frozenset({"tls-to-plaintext"}),
         end_speaks_plaintext,
     ),
@@ -128,6 +129,12 @@ LAWS: tuple[Law, ...] = (
         "only batches with a producer id have sequences",
         frozenset({"sequence-gap"}),
         client_sends_sequences,
+    ),
+    Law(
+        "sequence-after-taken",
+        "batches that follow one that the broker took are not out of sequence",
+        frozenset({"sequence-gap"}),
+        batches_follow,
     ),
     Law(
         "sequence-after-refusal",

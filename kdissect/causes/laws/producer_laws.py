@@ -10,6 +10,7 @@ from kdissect.causes.laws.law import named
 from kdissect.causes.producers.fenced_producer import users
 from kdissect.causes.producers.sequence_gap import SequenceGap
 from kdissect.causes.producers.transaction_timeout import overdue
+from kdissect.history.producing.producers import FOLLOWS_TAKEN
 from kdissect.model.cause import FoundCause
 from kdissect.schema.error_codes import error_name
 
@@ -27,7 +28,7 @@ def another_producer_came(cause: FoundCause, seen: Evidence) -> str:
     for row in seen.producers["transactional_ids"]:
         if row["transactional_id"] in ids and overdue(row, cause.since_ns) is not None:
             return (
-                f"transactional id '{row['transactional_id']}' was given to one producer, whose"
+                f"transactional id '{row['transactional_id']}' belongs to one producer, whose"
                 " transaction was open for longer than its timeout"
             )
     fenced = {key.txn for key, _ in seen.gathering.log.errors.items() if key.code == _PRODUCER_FENCED}
@@ -35,8 +36,8 @@ def another_producer_came(cause: FoundCause, seen: Evidence) -> str:
     for row in rows:
         if row["taken"] <= 1 and len(users(row)) <= 1 and len(rows) == len(ids):
             return (
-                f"transactional id '{row['transactional_id']}' was given to one producer:"
-                " the epoch that it sends is not the one that it received last"
+                f"transactional id '{row['transactional_id']}' belongs to one producer: the epoch that "
+                "it sends is not the one that it received last"
             )
     return ""
 
@@ -73,6 +74,19 @@ def records_have_room(cause: FoundCause, seen: Evidence) -> str:
             " was confirmed before the first attempt"
         )
     return ""
+
+
+def batches_follow(cause: FoundCause, seen: Evidence) -> str:
+    """A producer whose next batch has the next sequence left no gap: the broker lost its state."""
+    clients = named(cause, "client")
+    refused = [
+        known.fact
+        for known in seen.facts("ProducerFact.refused")
+        if known.fact.seen in SequenceGap.codes and known.client and known.client.client_id in clients
+    ]
+    if not refused or len(refused) < cause.times or any(one.detail != FOLLOWS_TAKEN for one in refused):
+        return ""
+    return f"each refused batch ({times(len(refused))}) follows one that the broker took"
 
 
 def batches_before_were_refused(cause: FoundCause, seen: Evidence) -> str:

@@ -39,8 +39,8 @@ def records_come(cause: FoundCause, seen: Evidence) -> str:
         for writer in row["writers"]
     }
     wrote_ns = [
-        tally.last_ns or 0 for key, tally in seen.tallies if key[0] == "Produce" and key[1:3] in writers
+        tally.last_ns or 0 for key, tally in seen.background if key[0] == "Produce" and key[1:3] in writers
     ]
     if wrote_ns and max(wrote_ns) <= cause.since_ns:
-        return "nobody wrote to its topics after it came"
+        return "no producer wrote to its topics after it came"
     return ""

@@ -128,7 +128,7 @@ NORMAL: tuple[Normal, ...] = (
         codes={6, 74, 75, 100}, most=10, share=0.5, goes_on=True,
     ),
     Normal(
-        _ERROR, "the leader of a partition has not taken it over yet: the client asks again",
+        _ERROR, "the leader of a partition does not lead it yet: the client asks again",
         (f"{_ERRORS}NOT_LEADER_OR_FOLLOWER",), codes={6}, most=10, span_ns=5 * _SECOND_NS, goes_on=True,
     ),
     Normal(
@@ -187,7 +187,8 @@ NORMAL: tuple[Normal, ...] = (
         ("spec/000 Network",), details={NOBODY}, longest_ns=5 * _SECOND_NS,
     ),
     Normal(
-        _UNANSWERED, "the broker serves others: the other packets of the connection may not be captured",
+        _UNANSWERED, "the broker serves other clients: the remaining packets of the connection may not "
+        "be captured",
         ("spec/000 Network",), apis=BEFORE_WORK, details={NOBODY}, most=1, goes_on=True,
     ),
     Normal(

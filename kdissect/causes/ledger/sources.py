@@ -17,7 +17,7 @@ from kdissect.schema.protocol_messages import api_name
 from kdissect.session.identities import plain_name
 from kdissect.session.problem import Reason
 from kdissect.stats.by_group.group_links import client_key_of
-from kdissect.stats.client import Client
+from kdissect.stats.client import Client, host_of
 from kdissect.stats.traffic import Tally
 from kdissect.stats.transfers import topic_key
 
@@ -161,7 +161,7 @@ def _connections(seen: Gathering, *, is_poor: bool) -> Iterator[Symptom]:
         info, reason = one.connection, one.problem.reason
         if (reason in _SENT_REQUESTS and info.unanswered) or (is_poor and reason in _WITHOUT_BYTES):
             continue
-        host = info.client_text.rpartition(":")[0]
+        host = host_of(info)
         key = info.capture_set, host, info.client_id or "", info.broker_text, reason
         names[key] = info.client_id
         at, _ = found.setdefault(key, (Seen(), one.problem.fact))
@@ -171,7 +171,7 @@ def _connections(seen: Gathering, *, is_poor: bool) -> Iterator[Symptom]:
         )
     for key, (at, fact) in found.items():
         capture_set, host, _, broker, reason = key
-        client = Client(None, names[key], None, host.strip("[]"))
+        client = Client(None, names[key], None, host)
         links = [link for of, link in seen.links.of_broker(capture_set, broker) if of.host == host]
         yield Symptom(
             SymptomKind.CONNECTION, capture_set, client, broker, at, detail=str(reason), message=fact,

@@ -54,7 +54,7 @@ class ConnectionChurn(Cause):
             at.times, at.last_ns = opened, starts[-1][0]
             exchanges = sum(link.exchanges for _, link in links)
             asked = plural(exchanges, "request", spec=",")
-            yield self.found(
+            churn = self.found(
                 f"{client_text(client)} opened {plural(opened, 'connection', spec=',')},"
                 f" {rate(opened, span_ns)}, for {asked} in all: every one begins with handshakes, versions"
                 " and metadata.",
@@ -64,6 +64,7 @@ class ConnectionChurn(Cause):
                 Cost(retries=opened),
                 "connections {files}",
             )
+            yield churn._replace(moments=tuple(start for start, _ in starts))
 
 
 def _goes_on(starts: list[int]) -> bool:

@@ -24,8 +24,8 @@ class MetadataStorm(Cause):
     title = "A client asks for metadata all the time"
     severity = Severity.WASTES
     help = (
-        "See what has it ask: metadata.max.age.ms set too low, a topic that is not there, a client made"
-        " anew for each"
+        "See what has it ask: metadata.max.age.ms set too low, a topic that is not there, a client created"
+        " for each"
         " piece of work. Answers that name all topics of a large cluster are megabytes."
     )
     cites = ("org.apache.kafka.clients.producer.ProducerConfig#METADATA_MAX_AGE_CONFIG",)

@@ -28,7 +28,7 @@ class UnknownTopic(ErrorCause):
     help = (
         "Create the topic, or correct its name in the client. A topic that was deleted while somebody uses"
         " it looks the"
-        " same; so does one that the user may not describe."
+        " same, and so does one that the user may not describe."
     )
     cites = ("org.apache.kafka.common.protocol.Errors#UNKNOWN_TOPIC_OR_PARTITION", "KIP-361 Motivation")
     explains = ("metadata-storm",)

@@ -26,7 +26,7 @@ class DuplicateWrites(Cause):
     title = "Records were written twice"
     severity = Severity.DATA
     help = (
-        "Turn on enable.idempotence, so that the broker knows a batch again; raise request.timeout.ms and"
+        "Turn on enable.idempotence, so that the broker knows a batch again. Raise request.timeout.ms and"
         " delivery.timeout.ms above what the broker takes at its slowest."
     )
     cites = (
@@ -84,9 +84,8 @@ class DuplicateWrites(Cause):
         topics = list(dict.fromkeys(each.topic for each in given_up))
         cause = self.found(
             f"{client_text(one.client)} gave up waiting {times(len(given_up))} for the answer to a batch for"
-            f" {quoted(topics)} that has no producer id: what the broker wrote all the same is written"
-            " again by a"
-            " retry.",
+            f" {quoted(topics)} that has no producer id: if the broker wrote the batch, a retry writes"
+            " it again.",
             f"readers of {quoted(topics)}",
             parties_of([one.client]) | {Party("topic", name) for name in topics},
             at,

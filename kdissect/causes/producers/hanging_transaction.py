@@ -23,8 +23,8 @@ class HangingTransaction(Cause):
     severity = Severity.STOPS
     help = (
         "See why its producer does not commit or abort. transaction.timeout.ms has the coordinator abort"
-        " it; one that no"
-        " coordinator knows any more is found and ended with kafka-transactions.sh find-hanging and abort."
+        " it. If no coordinator"
+        " knows it any more, find and end it with kafka-transactions.sh find-hanging and abort."
     )
     cites = (
         "KIP-664 Motivation",

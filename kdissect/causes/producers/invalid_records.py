@@ -20,8 +20,8 @@ class InvalidRecords(ErrorCause):
     codes = _INVALID
     apis = _PRODUCE
     help = (
-        "A compacted topic needs keys; timestamps must be near the broker's clock "
-        "(message.timestamp.before.max.ms, .after.max.ms); a checksum that is wrong is a faulty client or"
+        "A compacted topic needs keys, timestamps must be near the broker's clock "
+        "(message.timestamp.before.max.ms, .after.max.ms), and a wrong checksum comes from a faulty client or"
         " proxy."
     )
     cites = ("org.apache.kafka.common.protocol.Errors#INVALID_RECORD", "KIP-467 Motivation")

@@ -67,7 +67,7 @@ class LeaderMoved(ErrorCause):
     def sentence(self, errors: Errors) -> str:
         """Return which topics, and who noticed."""
         return (
-            f"The leaders of partitions of {quoted(errors.names('topic'))} moved:"
+            f"Partition leaders of {quoted(errors.names('topic'))} moved:"
             f" {clients_text(errors.clients)} asked the former leader {times(errors.seen.times)} and was"
             " sent away."
         )

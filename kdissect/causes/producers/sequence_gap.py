@@ -7,10 +7,9 @@ from collections.abc import Hashable
 from kdissect.causes.cause import ErrorCause, clients_text, quoted, times
 from kdissect.causes.evidence.evidence import Errors
 from kdissect.causes.evidence.exchange_log import ErrorKey
+from kdissect.history.api_keys import PRODUCE
+from kdissect.history.producing.producers import STATE_LOST
 from kdissect.model.cause import Cost, Severity
-
-_OUT_OF_ORDER_SEQUENCE_NUMBER, _UNKNOWN_PRODUCER_ID = 45, 59  # org.apache.kafka.common.protocol.Errors
-_PRODUCE = 0
 
 
 class SequenceGap(ErrorCause):
@@ -19,8 +18,8 @@ class SequenceGap(ErrorCause):
     id = "sequence-gap"
     title = "A producer's batches are out of sequence"
     severity = Severity.DATA
-    codes = frozenset({_OUT_OF_ORDER_SEQUENCE_NUMBER, _UNKNOWN_PRODUCER_ID})
-    apis = frozenset({_PRODUCE})
+    codes = STATE_LOST
+    apis = frozenset({PRODUCE})
     help = (
         "Most often a batch before was lost for good: the client gave it up (delivery.timeout.ms) or the"
         " broker lost the producer's state. Raise delivery.timeout.ms, and look for what kept the batch"

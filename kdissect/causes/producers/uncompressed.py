@@ -51,7 +51,7 @@ class Uncompressed(Cause):
             at.times, at.last_ns = max(written["batches"], 1), seen.last_ns
             yield self.found(
                 f"{clients_text(clients)} wrote {byte_count(written['bytes'])} to topic '{name}' in"
-                f" {plural(written['batches'], 'batch', 'batches', spec=',')}, none of them compressed.",
+                f" {plural(written['batches'], 'batch', 'batches', spec=',')}, all of them uncompressed.",
                 clients_text(clients),
                 parties_of(clients) | {Party("topic", name)},
                 at,

@@ -36,7 +36,7 @@ def late_by_broker(seen: Evidence) -> dict[tuple[str, str], Late]:
 
     Responses to throttled clients do not count: a broker does not read their requests meanwhile (KIP-219).
     """
-    throttled = seen.gathering.traffic.throttled
+    throttled = seen.gathering.background.throttled
     found: dict[tuple[str, str], Late] = {}
     for key, times in seen.late:
         if key.api_key in PROMPT and key.client not in throttled:

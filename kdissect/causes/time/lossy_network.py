@@ -49,7 +49,7 @@ class LossyNetwork(Cause):
             yield self.found(
                 f"Between {client_text(client)} and broker {key.broker} {plural(again, 'packet')} of"
                 f" {link.packets} had to be"
-                f" sent again; what came behind them waited {duration(link.delayed_ns)} in all.",
+                f" sent again. The packets after them waited {duration(link.delayed_ns)} in all.",
                 client_text(client),
                 parties_of([client]) | {Party("broker", key.broker)},
                 at,

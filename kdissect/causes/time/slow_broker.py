@@ -32,7 +32,7 @@ class SlowBroker(Cause):
     help = (
         "See what the broker waits for: its disks, its processors, garbage collection, other replicas"
         " (acks=all), its"
-        " request queue. The metrics RequestQueueTimeMs, LocalTimeMs and RemoteTimeMs tell them apart."
+        " request queue. The metrics RequestQueueTimeMs, LocalTimeMs and RemoteTimeMs distinguish them."
     )
     cites = (
         "org.apache.kafka.clients.producer.ProducerConfig#ACKS_CONFIG",
@@ -50,7 +50,7 @@ class SlowBroker(Cause):
             if at.times < LEAST or filled_ns < max(SUM_NS, _TIME_SHARE * span_ns):
                 continue
             if at.times < _SHARE * sum(
-                tally.exchanges for key, tally in seen.tallies if key[3] == broker and key[0] in _ASKED
+                tally.exchanges for key, tally in seen.background if key[3] == broker and key[0] in _ASKED
             ):
                 continue
             mean_ns = at.time_ns // at.times
@@ -59,7 +59,7 @@ class SlowBroker(Cause):
             yield self.found(
                 f"Broker {broker} took {duration(mean_ns)} on the mean, {duration(at.longest_ns)} at most,"
                 " for"
-                f" {plural(at.times, 'answer', spec=',')} ({names}); the network, time in line and waits for"
+                f" {plural(at.times, 'answer', spec=',')} ({names}). The network, time in line and waits for"
                 " records do not count.",
                 clients_text(late.worst_clients),
                 parties_of(late.worst_clients) | {Party("broker", broker)},

@@ -23,7 +23,7 @@ class SlowClient(Cause):
     help = (
         "The process does not take bytes off its socket: it is suspended, collects garbage, or has too"
         " little processor."
-        " See what it does at that time; a thread of its own for Kafka's client helps."
+        " See what it does at that time. A thread of its own for Kafka's client helps."
     )
     cites = ("RFC 9293 section 3.8.6",)
     claims = (Claim(SymptomKind.LATE),)

@@ -63,7 +63,7 @@ class Throttled(Cause):
                 scopes.add(scope)
         for client, (at, brokers, scopes) in found.items():
             yield self.found(
-                f"{client_text(client)} {self.what}: brokers told it {times(at.times)} to wait,"
+                f"{client_text(client)} {self.what}: brokers asked it {times(at.times)} to wait,"
                 f" {duration(at.time_ns)} in all,"
                 f" {duration(at.longest_ns)} at most.{self._which(seen, client, scopes, at.last_ns)}",
                 client_text(client),
@@ -94,7 +94,7 @@ def _is_light(seen: Evidence, client: Client) -> bool:
     """Return whether a client moves so little with each request that no quota of bytes can hold it back."""
     tallies = [
         tally
-        for key, tally in seen.tallies
+        for key, tally in seen.background
         if key[0] in ("Produce", "Fetch") and key[1:3] == (client.client_id or "", client.address)
     ]
     exchanges = sum(tally.exchanges for tally in tallies)

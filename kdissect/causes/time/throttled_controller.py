@@ -9,7 +9,7 @@ class ThrottledController(Throttled):
     """Throttle times in answers to CreateTopics, CreatePartitions and DeleteTopics."""
 
     id = "throttled-controller"
-    title = "Changes of topics are held back by a quota"
+    title = "Changes of topics wait for a quota"
     what = "creates or deletes more partitions than its quota allows"
     quota = "controller_mutation_rate"
     help = "Raise controller_mutation_rate of the user, or create and delete topics more slowly."

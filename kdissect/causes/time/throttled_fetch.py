@@ -9,7 +9,7 @@ class ThrottledFetch(Throttled):
     """Throttle times in answers to Fetch."""
 
     id = "throttled-fetch"
-    title = "A consumer is held back by a quota"
+    title = "A quota throttles a consumer"
     what = "reads more than its quota allows"
     quota = "consumer_byte_rate"
     help = (

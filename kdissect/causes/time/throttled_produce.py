@@ -9,13 +9,13 @@ class ThrottledProduce(Throttled):
     """Throttle times in answers to Produce."""
 
     id = "throttled-produce"
-    title = "A producer is held back by a quota"
+    title = "A quota throttles a producer"
     what = "writes more than its quota allows"
     quota = "producer_byte_rate"
     help = (
         "Raise producer_byte_rate of the user or client id (kafka-configs.sh --entity-type users,"
         " clients), or write less:"
-        " compress, and use larger batches. A quota of the share of request threads has the same effect."
+        " compress, and use larger batches. A quota on request thread time has the same effect."
     )
 
     def concerns(self, api_key: int) -> bool:

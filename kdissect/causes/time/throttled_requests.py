@@ -9,7 +9,7 @@ class ThrottledRequests(Throttled):
     """Throttle times in answers to anything else."""
 
     id = "throttled-requests"
-    title = "A client is held back by a quota of requests"
+    title = "A request quota throttles a client"
     what = "takes more of the broker's time than its quota allows"
     quota = "request_percentage"
     help = (

@@ -25,8 +25,8 @@ class ApiVersionsDropped(VersionNeverThere):
     """
 
     help = (
-        "Limit the client to an ApiVersions version that the broker has: franz-go: MaxVersions; librdkafka:"
-        " api.version.request=false with broker.version.fallback; Java: an older client. See also whether the"
+        "Limit the client to an ApiVersions version that the broker has: franz-go: MaxVersions, librdkafka:"
+        " api.version.request=false with broker.version.fallback, Java: an older client. See also whether the"
         " listener wants TLS (security.protocol)."
     )
     cites = ("KIP-511 Proposed Changes", "KIP-35 Motivation")
@@ -61,6 +61,6 @@ class ApiVersionsDropped(VersionNeverThere):
 def _answers(seen: Evidence, broker: str) -> bool:
     return any(
         tally.states[State.COMPLETE] > 0  # also with an error
-        for (api, _, _, to), tally in seen.tallies
+        for (api, _, _, to), tally in seen.background
         if to == broker and api == api_name(API_VERSIONS)
     )

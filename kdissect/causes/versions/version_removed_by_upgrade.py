@@ -7,12 +7,14 @@ from typing import ClassVar
 
 from kdissect.causes.cause import Cause, client_text, clients_text, times
 from kdissect.causes.evidence.evidence import Evidence, parties_of, refusals
+from kdissect.causes.evidence.old_versions import is_gone
 from kdissect.causes.ledger.symptom import BROKER, Claim, SymptomKind
 from kdissect.causes.versions.version_refused import HELP
 from kdissect.history.api_keys import PRODUCE
 from kdissect.history.fact import Fact
 from kdissect.model.cause import Cost, FoundCause, Party, Severity
 from kdissect.schema.protocol_messages import api_name
+from kdissect.session.exchange import State
 from kdissect.stats.client import Client
 
 _AGAIN = 2  # once may be a broker that stops
@@ -42,13 +44,14 @@ class VersionRemoved(Cause):
             if known.client is not None
             and known.fact.evidence.response is None
             and _has_worked(seen, known.client, known.fact.evidence.api_key or 0) is self.has_worked
+            and (is_gone(*_asked(known.fact)) or _responds(seen, known.broker))
         ]
         for found in refusals(cut_off, _asked):
             who, (api, version) = clients_text(found.clients), _asked(found.facts[0])
             yield self.found(
                 f"{who} asks {found.broker} for {api_name(api) or api} version {version}, and the broker"
                 " closes the connection"
-                f" behind it without an answer ({times(found.seen.times)} in a row or more): it does not have"
+                f" after it without an answer ({times(found.seen.times)} in a row or more): it does not have"
                 " that version.",
                 who,
                 found.parties,
@@ -78,8 +81,8 @@ class VersionNeverThere(VersionRemoved):
                 continue
             yield self.found(
                 f"{client_text(client)} asks {broker} for {what}, which Kafka 4.0 dropped, and the broker"
-                f" closes the connection behind it without an answer ({times(at.times)})"
-                f"{'; a broker that dropped it writes none of the records' if kind[0] == PRODUCE else ''}.",
+                f" closes the connection after it without an answer ({times(at.times)})"
+                f"{'. A broker that dropped it does not write the records' if kind[0] == PRODUCE else ''}.",
                 client_text(client),
                 parties_of([client]) | {Party("broker", broker)},
                 at,
@@ -98,6 +101,11 @@ def _has_worked(seen: Evidence, client: Client, api_key: int) -> bool:
     """Return whether requests of an API were answered to a client in the capture."""
     return any(
         tally.exchanges > tally.failed
-        for (api, client_id, host, _), tally in seen.tallies
+        for (api, client_id, host, _), tally in seen.background
         if (api, client_id, host) == (api_name(api_key), client.client_id or "", client.address)
     )
+
+
+def _responds(seen: Evidence, broker: str) -> bool:
+    """Return True if an end sent any response: otherwise it may be no broker."""
+    return any(key[3] == broker and tally.states[State.COMPLETE] > 0 for key, tally in seen.background)

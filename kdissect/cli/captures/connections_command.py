@@ -72,7 +72,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--problems",
         action="store_true",
-        help="only connections that came to nothing, with the reason and the packets, at the end",
+        help="only failed connections, with the reason and the packets, at the end",
     )
     parser.add_argument(
         "--one-way",

@@ -66,7 +66,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _parser() -> ArgumentParser:
     parser = command_parser(
-        "extract", "Write the packets of exchanges to a pcapng file: those of a filter, or all."
+        "extract", "Write the packets of exchanges to a pcapng file: the exchanges of a filter, or all."
     )
     add_inputs(parser)
     add_topic_ids(parser)
@@ -77,7 +77,10 @@ def _parser() -> ArgumentParser:
     add(
         "--connections",
         action="store_true",
-        help="all packets of each connection that had such an exchange, unchanged; encrypted ones stay so",
+        help=(
+            "all packets of each connection that had such an exchange, unchanged. Encrypted packets "
+            "stay encrypted"
+        ),
     )
     add(
         "--keep-secrets",
@@ -89,14 +92,14 @@ def _parser() -> ArgumentParser:
         action="store_true",
         help="comments of packets also say latency, error codes and findings of check",
     )
-    add("--decrypted", action="store_true", help="write what was said over TLS, as plain segments")
+    add("--decrypted", action="store_true", help="write the plaintext of TLS connections, as plain segments")
     add(
         "--redact",
         nargs="?",
         choices=_LEVELS,
         const="secrets",
-        help="overwrite secrets; payload: also keys, values, headers, user data; names: also names "
-        "(default: secrets; docs/extract.md)",
+        help="overwrite secrets. payload: also keys, values, headers, user data. names: also names "
+        "(default: secrets, docs/extract.md)",
     )
     return parser
 
@@ -170,7 +173,7 @@ def _notes(options: Namespace) -> Callable[[Exchange, str], str]:
 def _say_what_was_done(redactor: FrameRedactor) -> None:
     if redactor.undecoded:
         frames = plural(redactor.undecoded, "frame holds bytes", "frames hold bytes")
-        say(f"{frames} that cannot be decoded: those are blanked")
+        say(f"{frames} that cannot be decoded are blanked")
     if redactor.resized:
         frames = plural(redactor.resized, "frame has", "frames have")
         say(f"{frames} another length, because batches had to be compressed again")
@@ -178,7 +181,7 @@ def _say_what_was_done(redactor: FrameRedactor) -> None:
 
 def _say_what_is_left_out(options: Namespace, harvested: FoundFrames) -> None:
     if not harvested.exchanges:
-        say("no exchange is taken: the file holds no packets")
+        say("no exchange matches: the file holds no packets")
     if harvested.encrypted:
         how = "--decrypted writes them as plaintext"
         if options.redact:
@@ -204,11 +207,12 @@ def _write(options: Namespace, harvested: FoundFrames, dissection: Dissection) -
 
 def _comment(options: Namespace, harvested: FoundFrames) -> str:
     lines = [
-        f"{plural(harvested.exchanges, 'exchange')}. Packets of others are left out. Headers and times are "
-        "those of the capture; sequence numbers, lengths and checksums those of what is here."
+        f"{plural(harvested.exchanges, 'exchange')}. Packets of other exchanges are left out. Headers "
+        "and times come from"
+        "the capture. Sequence numbers, lengths and checksums match this file."
     ]
     if options.decrypted:
-        lines.append("What was TLS is written as plaintext.")
+        lines.append("TLS data is written as plaintext.")
     if options.redact:
         lines.append(f"Redacted ({options.redact}).")
     return "\n".join(lines)
@@ -250,7 +254,7 @@ def copy(options: Namespace, dissection: Dissection) -> int:
     if not was_read(dissection):
         return OK  # the file of an earlier run stays
     if not found.ids:
-        say("no exchange is taken: the file holds no packets")
+        say("no exchange matches: the file holds no packets")
     again = open_again(options, dissection)
     files = again.captures.files
     comment = f"{plural(len(found.ids), 'connection')} with all their packets."

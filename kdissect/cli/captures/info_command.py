@@ -35,13 +35,15 @@ _WHOLE_PACKETS = 65535
 
 def run(arguments: Sequence[str]) -> int:
     """Print the facts of the captures and return the exit code."""
-    parser = command_parser("info", "What captures hold: files, connections, APIs, gaps, anomalies.")
+    parser = command_parser(
+        "info", "List the content of captures: files, connections, APIs, gaps, anomalies."
+    )
     add_inputs(parser, live=True)
     add_filter(parser, "count only exchanges for which EXPR holds, and their connections")
     parser.add_argument(
         "--deep",
         action="store_true",
-        help="decode every body, check every batch's CRC, tell what does not fit",
+        help="decode every body, check every batch's CRC, report what does not fit",
     )
     parser.add_argument(
         "--records",
@@ -276,7 +278,7 @@ def _copies(copies: Facts) -> Iterator[str]:
 def _problems(problems: dict[str, int]) -> Iterator[str]:
     if problems:
         reasons = ", ".join(f"{count} {reason}" for reason, count in problems.items())
-        yield f"came to nothing  {sum(problems.values())}: {reasons} (kdissect connections --problems)"
+        yield f"failed connections {sum(problems.values())}: {reasons} (kdissect connections --problems)"
 
 
 def _tls(tls: Facts) -> Iterator[str]:

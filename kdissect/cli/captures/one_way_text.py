@@ -43,6 +43,6 @@ def print_one_way(dissection: Dissection, options: Namespace, output: Output) ->
     reading = read_shown(dissection, options, output, lambda: read_all(dissection, take), show)
     show(output)
     if not found.ways.clock_facts():
-        hint = "" if sets > 1 else ": name those of both places, and they are found (docs/inputs.md)"
+        hint = "" if sets > 1 else ": name the files of both places to find them (docs/inputs.md)"
         say(f"no exchange is in two captures{hint}")
     reading.over()

@@ -56,9 +56,9 @@ def print_problems(dissection: Dissection, options: Namespace, output: Output) -
     keep(diagnosis.finish())
     _write(dissection, options, output, sorted(found, key=_when))
     if more:
-        say(f"left out: {plural(more, 'more connection')} that came to nothing")
+        say(f"left out: {plural(more, 'more connection')} that failed")
     elif not found:
-        say(f"none of {plural(connections, 'connection')} came to nothing")
+        say(f"{plural(connections, 'connection')}, and no failed one")
     reading.over()
 
 

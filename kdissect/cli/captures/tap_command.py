@@ -41,7 +41,7 @@ def run(arguments: Sequence[str]) -> int:
     options.command = words[at + 1 :]
     _check(parser, options)
     if sys.platform != "linux":
-        say("tap needs Linux here; the agent alone works elsewhere (docs/tap.md)")
+        say("tap needs Linux here. The agent alone works elsewhere (docs/tap.md)")
         return UNREADABLE
     try:
         return _done(options)
@@ -60,8 +60,8 @@ def _parser() -> ArgumentParser:
         "Write what a JVM reads from and writes to Kafka connections, in plaintext, as a capture: of TLS, "
         "too, and of connections that are open. "
         "kdissect tap PID -w FILE, or kdissect tap -w FILE -- java ... "
-        "Without -w, or with -Y, it lists the exchanges, as kdissect live -i tap:PID does; "
-        "other commands take -i tap:PID, too.",
+        "Without -w, or with -Y, it lists the exchanges, as kdissect live -i tap:PID does. Other"
+        "commands accept -i tap:PID, too.",
     )
     parser.add_argument("pid", metavar="PID", nargs="?", type=int, help="the process to tap")
     parser.add_argument("-w", "--write", metavar="FILE", help="where to (pcapng); -: standard output")
@@ -70,7 +70,7 @@ def _parser() -> ArgumentParser:
         "--capture-filter",
         metavar="BPF",
         default="",
-        help="write only these packets, such as 'tcp port 9093' (pcap-filter; needs libpcap)",
+        help="write only these packets, such as 'tcp port 9093' (pcap-filter, requires libpcap)",
     )
     add_filter(parser, "list only exchanges for which EXPR holds; -w has all")
     parser.add_argument(
@@ -90,7 +90,7 @@ def _check(parser: ArgumentParser, options: Namespace) -> None:
     if options.list or options.print_agent:
         return
     if (options.pid is None) == (not options.command):
-        parser.error("name one JVM: PID, or -- and the command that starts it; --list lists those that run")
+        parser.error("name one JVM: PID, or -- and the command that starts it. --list lists running JVMs")
     if options.detach and options.command:
         parser.error("--detach needs PID")
     if options.command and _is_listing(options):

@@ -40,7 +40,7 @@ def run(arguments: Sequence[str]) -> int:
     if options.web:
         return _web(parser, options, arguments)
     if not sys.stdout.isatty() and _DRIVER not in os.environ:
-        parser.error("it needs a terminal; kdissect inspect prints")
+        parser.error("it needs a terminal: kdissect inspect prints")
     from kdissect.tui.session import Session, terminal_for_keys  # for the start-up of --help and --web
 
     order = _order(parser, options)
@@ -77,7 +77,7 @@ def _nothing_opens(paths: Sequence[str]) -> list[str]:
     files = find_inputs(paths)
     log = without_packets(files)
     if log is not None:
-        return [f"{log.path} is a request log, which the screen does not show; kdissect inspect prints it"]
+        return [f"{log.path} is a request log, which the screen does not show: kdissect inspect prints it"]
     for file in files:
         error = refusal(file)
         if error is None:

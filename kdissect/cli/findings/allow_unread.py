@@ -10,7 +10,7 @@ from kdissect.cli.diagnostics import NOTHING, OK, say
 def add_allow_unread(add: Callable[..., object]) -> None:
     """Add the option to a parser or group."""
     add("--allow-unread", action=BooleanOptionalAction, help=(
-        "exit with 0 also where TLS connections or link types could not be read; default: with 4"
+        "exit with 0 even if TLS connections or link types could not be read (default: with 4)"
     ))  # fmt: skip
 
 

@@ -147,18 +147,18 @@ def _parser() -> ArgumentParser:
         "only these: codes, beginnings of codes, or names"
     ))  # fmt: skip
     rules("--ignore", metavar="RULE,...", type=_words, action="extend", default=[], help="all but these")
-    rules("--judge", choices=("client", "broker", "both"), default="both", help="whose bytes; default: both")
+    rules("--judge", choices=("client", "broker", "both"), default="both", help="whose bytes (default: both)")
     rules("--strict", action=BooleanOptionalAction, help="a broken should is an error")
     verdict = parser.add_argument_group("what fails").add_argument
     verdict("--fail-on", choices=("error", "warning", "never"), default="error", help="default: error")
-    verdict("--exit-zero", action=BooleanOptionalAction, help="exit with 0 whatever is found")
+    verdict("--exit-zero", action=BooleanOptionalAction, help="exit with 0 even if there are findings")
     add_allow_unread(verdict)
     _add_baseline(verdict)
     _add_evidence(verdict)
     add_metrics(parser)
     report = parser.add_argument_group("the report").add_argument
     report("--report", metavar="FORMAT=FILE", type=report_option, action="append", default=[], help=(
-        "write another report to FILE, which is complete or absent; may be repeated"
+        "write another report to FILE, which is complete or absent (may be repeated)"
     ))  # fmt: skip
     report("--schema", action=PrintSchema, nargs=0, help="print the JSON Schema of the JSON report, and exit")
     report("--statistics", action=BooleanOptionalAction, help="count the findings of each rule")

@@ -54,7 +54,7 @@ def add_config(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("configuration (docs/configuration.md)")
     which = group.add_mutually_exclusive_group().add_argument
     which("--config", metavar="FILE", help=(
-        "kdissect.toml or pyproject.toml to use; default: the nearest, from here upwards"
+        "kdissect.toml or pyproject.toml to use (default: the nearest, from here upwards)"
     ))  # fmt: skip
     which("--no-config", action="store_true", help="use no configuration file")
 

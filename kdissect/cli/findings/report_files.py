@@ -17,8 +17,8 @@ from kdissect.report.json import report_schema
 from kdissect.report.verdict import Verdict
 
 HTML = "html"
-"""The format that also tells causes, for which all is looked at as `why` does."""
-# Name -> module and function. A module is imported when its format is used.
+"""The format that also contains causes, which requires the analysis of `why`."""
+# Name -> module and function. A module is imported when its format is asked for.
 _WRITERS = {
     "text": ("kdissect.report.text", "report_text"),
     "json": ("kdissect.report.json", "report_json"),
@@ -30,7 +30,7 @@ _WRITERS = {
 }
 FORMATS = tuple(_WRITERS)
 STATISTICS = "stats"
-"""Made from tables alone, beside `FORMATS`: what `stats --format json` prints."""
+"""Made from tables alone, besides `FORMATS`: what `stats --format json` prints."""
 
 
 def render(name: str, verdict: Verdict, statistics: bool = False, causes: Diagnosis | None = None) -> bytes:
@@ -49,7 +49,7 @@ def report_option(text: str) -> tuple[str, str]:
     """`FORMAT=FILE` as (format, file). Raises ArgumentTypeError."""
     name, equals, path = text.partition("=")
     if name not in FORMATS:
-        raise ArgumentTypeError(f"{name!r} is no format; there are {', '.join(FORMATS)}")
+        raise ArgumentTypeError(f"{name!r} is no format. Formats are {', '.join(FORMATS)}")
     if not equals or not path:
         raise ArgumentTypeError(f"{text!r} is no FORMAT=FILE")
     return name, path

@@ -90,7 +90,7 @@ def _parser() -> ArgumentParser:
     add_filter(parser, "judge only exchanges for which EXPR holds")
     add = parser.add_argument_group("what is judged").add_argument
     add("--target", metavar="RELEASE", type=_release, required=True, help="the release: 4.0, 3.9, 2.8.1 ...")
-    add("--fail-on", choices=tuple(_FAILING), default="breaks", help="exit with 1; default: breaks")
+    add("--fail-on", choices=tuple(_FAILING), default="breaks", help="exit with 1 (default: breaks)")
     add_allow_unread(add)
     add("--all", action="store_true", help="also what goes on working")
     add_tables(parser, "uses", "software")
@@ -182,7 +182,7 @@ def _some(names: Sequence[str], more: int = 0) -> str:
 
 def _why(row: Facts) -> Cell:
     taken = row["target_takes"]
-    takes = "the API is not taken" if taken is None else f"v{taken[0]}-{taken[1]} are taken"
+    takes = "the API is not accepted" if taken is None else f"v{taken[0]}-{taken[1]} are taken"
     takes += ", but are off by default" if row["off_by_default"] else ""
     return Cell(_WHY[row["fate"]].format(release=row["release"], takes=takes) + _limit(row))
 

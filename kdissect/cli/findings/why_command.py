@@ -78,7 +78,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> ArgumentParser:
-    parser = command_parser("why", "What is wrong in these captures, in order, with evidence.")
+    parser = command_parser("why", "List what is wrong in these captures, in order, with evidence.")
     add_inputs(parser, live=True)
     add_topic_ids(parser)
     add_filter(parser, "only what exchanges show for which EXPR holds")
@@ -89,13 +89,13 @@ def _parser() -> ArgumentParser:
             " repeated"
         ))  # fmt: skip
     about("--against", metavar="GOOD", help=(
-        "only causes that are not in this capture, or cost twice as much as there"
+        "only causes that are not in this capture, or cost at least double"
     ))  # fmt: skip
     about("--explain", metavar="ID", help=(
         "print the evidence for and against one cause as text, also if the cause is not printed"
     ))  # fmt: skip
     report = parser.add_argument_group("the page").add_argument
-    report("--all", action="store_true", help=f"all causes; default: the first {CAUSES_SHOWN}")
+    report("--all", action="store_true", help=f"all causes (default: the first {CAUSES_SHOWN})")
     report("--format", choices=FORMATS, help="default: what -o FILE ends with, else text")
     report("--json", dest="format", action="store_const", const="json", help="short for --format json")
     report("--schema", action=_PrintSchema, nargs=0, help="print the JSON Schema of the page, and exit")

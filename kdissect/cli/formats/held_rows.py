@@ -147,7 +147,7 @@ class SortedFormat:
         rows, most = self._first(), self._order.most
         if self._seen > most and not self._order.is_asked:
             left = self._seen - most
-            say(f"--sort holds {most} rows: {left} behind them are left out (--limits sorted_rows=N)")
+            say(f"--sort holds {most} rows: {left} more are left out (--limits sorted_rows=N)")
         if not self._order.is_shown:
             for row in rows:
                 row.pop(self._order.column.name)

@@ -41,7 +41,7 @@ class TableFormat:
         self._left_out: list[str] = []
         self._widths: list[int] | None = None
         self.values: list[str] | None = None
-        """The content of each column, once the widths are known."""
+        """The text of each column, once the widths are known."""
 
     def head(self) -> bytes:
         """Nothing yet: the widths are not known."""

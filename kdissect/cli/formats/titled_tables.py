@@ -39,10 +39,11 @@ def add_tables(
     add("--no-header", dest="header", action="store_false", help="no line with the names of the columns")
     if len(names) > 1:
         add(
-            "--table", choices=names, help=f"one table alone; default of tsv, csv, jsonl, parquet: {names[0]}"
+            "--table", choices=names, help=f"one table alone. Default of tsv, csv, jsonl, parquet: {names[0]}"
         )
     add("-e", dest="fields", metavar="FIELD,...", action="append", default=[], help=(
-        "columns of that table: names of its JSON by their dotted names; +FIELD: the usual ones, and this one"
+        "columns of that table: names of its JSON by their dotted names. +FIELD: the default columns, "
+        "and this one"
     ))  # fmt: skip
     action = add("--sort", metavar="FIELD", help=(
         f"{sort}: numbers the largest first, texts in their order; FIELD:asc, FIELD:desc"
@@ -106,7 +107,7 @@ class Tables:
     def left_out(self, facts: Facts) -> None:
         """Write a line if there was more than the limits allow."""
         if facts["forgotten"]:
-            self.line(f"{facts['forgotten']} more are left out: there are more than can be kept", "odd")
+            self.line(f"{facts['forgotten']} more are left out: there are more than fit", "odd")
 
     def heading(self, text: str) -> None:
         """Write the heading of what follows."""

@@ -84,7 +84,7 @@ class _NamesLater(TopicNames):
         self.mark = os.urandom(16).hex()  # not to be guessed by who writes captures
         self.question: tuple[str, str, tuple[str, ...], tuple[bytes, ...]] | None = None
         self.asked: list[bytes | None] = []
-        """Ids over records fields, one for each field; None where nobody need be asked."""
+        """Ids over records fields, one for each field; None if no filter needs them."""
 
     def begin(self) -> None:
         """Another exchange."""

@@ -149,7 +149,7 @@ class Worker:
 
 
 FILES = -1
-"""Sent beside the kinds of `worker_messages`: what is wrong with the inputs."""
+"""Sent besides the kinds of `worker_messages`: what is wrong with the inputs."""
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -34,13 +34,13 @@ def run(arguments: Sequence[str]) -> int:
     parser = command_parser(
         "segments",
         "List the batches of log segments (.log) and snapshots (.checkpoint), or their records. Checksums "
-        "and the files beside them are checked; what is corrupt is told on stderr, its first byte named. "
+        "and the files next to them are checked. Corrupt data is reported on stderr, with its first byte. "
         "Of an .index, .timeindex, .txnindex or .snapshot that is named the entries are listed.",
     )
     add = parser.add_argument
     add("paths", metavar="PATH", nargs="+", help="a segment, a snapshot, an index, or a folder of them")
     add("--records", action="store_true", help="a line for each record, not for each batch")
-    add("--topic", metavar="NAME", help="the topic, where the folder's name does not tell it")
+    add("--topic", metavar="NAME", help="the topic, if the folder's name does not contain it")
     add_printing(parser, _FORMATS)
     add_fields(parser, "columns to print")
     add_forms(parser)

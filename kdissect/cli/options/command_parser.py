@@ -159,7 +159,7 @@ def command_parser(name: str, description: str) -> ArgumentParser:
             prog=f"kdissect {name}", description=description, formatter_class=_Formatter, allow_abbrev=False
         )
     parser.add_argument(SHOW_PARSER, action=_ShowParser, nargs=0, help=SUPPRESS)
-    parser.add_argument(_PROFILE, metavar="NAME", help="options of this profile of the configuration file")
+    parser.add_argument(_PROFILE, metavar="NAME", help="options of this profile in the configuration file")
     parser.add_argument(DEBUG, action="store_true", help="show where kdissect itself fails, if it does")
     return parser
 

@@ -72,7 +72,9 @@ class Defaults:
                 raise self._file.error(where, f"unknown key {spelled!r}; {hint}")
             is_typed = key in _CHOOSING and path[0] == COMMAND and self._command in _VERDICTS
             if is_typed and is_own:
-                raise self._file.error(where, f"what {self._command} judges is typed, not said by a file")
+                raise self._file.error(
+                    where, f"what {self._command} judges comes from the command line, not from a file"
+                )
             is_of_rows = key in _OF_ROWS and self._command == _REPORT
             is_left = is_typed or (is_of_rows and path == (COMMAND, ALL))
             action = None if is_left else actions.get(KEYS[key])

@@ -21,13 +21,17 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ),
         ("from another machine", "live -"),
     ),
+    "request-log": (
+        ("log requests for ten minutes", "request-log on kafka1:9092 --command-config admin.properties"),
+        ("until when, and at which level", "request-log status kafka1:9092"),
+    ),
     "tap": (("the plaintext of a JVM, into a file", "tap 4094 -w app.pcapng"),),
     "info": (
         ("what is in these files", "info a.pcapng b.pcapng"),
         ("errors by number", "info a.pcapng --table errors --format tsv"),
     ),
     "connections": (
-        ("why nobody can connect", "connections a.pcapng --problems"),
+        ("why no client can connect", "connections a.pcapng --problems"),
         (
             "each way by itself, captured at both ends with one clock",
             "connections client.pcapng broker.pcapng --one-way --clocks-within 0ms",
@@ -69,7 +73,7 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "logins": (
         ("who cannot log in", "logins a.pcapng"),
         (
-            "each login that came to nothing",
+            "each login that failed",
             "logins a.pcapng --table logins --sort outcome:desc --format csv",
         ),
     ),
@@ -104,7 +108,7 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("all rules as rows", "rules --format csv"),
     ),
     "fields": (
-        ("fields of the bodies of requests", "fields request.acks"),
+        ("fields of request bodies", "fields request.acks"),
         ("as JSON", "fields --json"),
     ),
     "limits": (("the bounds, largest first", "limits --sort default"),),

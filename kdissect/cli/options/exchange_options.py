@@ -30,7 +30,8 @@ def inspect_options(arguments: Sequence[str]) -> tuple[ArgumentParser, Namespace
     add_inputs(parser)
     add_listing(parser)
     parser.add_argument("--jobs", metavar="N", type=_jobs, default=1, help=(
-        "share the connections out over N processes; with --format jsonl. The output is the same; default: 1"
+        "share the connections out over N processes. Requires --format jsonl. The output does not "
+        "change (default: 1)"
     ))  # fmt: skip
     options = parser.parse_args(arguments)
     check_listing(parser, options)
@@ -48,7 +49,7 @@ def add_listing(parser: ArgumentParser) -> None:
         parser, "columns to print: every name that a filter takes (kdissect fields), also inside bodies"
     )
     add("--bodies", action="store_true", help="decode the bodies and print them")
-    add("--records", action="store_true", help="the bodies with the records in them; implies --bodies")
+    add("--records", action="store_true", help="the bodies with the records in them. Implies --bodies")
     add("--show-secrets", action="store_true", help="print passwords and tokens instead of ***")
     add_limit(parser)
     add_time(parser)
@@ -65,7 +66,7 @@ def check_listing(parser: ArgumentParser, options: Namespace) -> None:
 
 def _jobs(text: str) -> int:
     if not text.isdigit() or not 0 < int(text) <= MAX_JOBS:
-        raise ArgumentTypeError(f"{text!r} is no number of processes from 1 to {MAX_JOBS}")
+        raise ArgumentTypeError(f"{text!r} is not a process count from 1 to {MAX_JOBS}")
     return int(text)
 
 

@@ -52,7 +52,12 @@ def add_times(add: Callable[..., object]) -> None:
         type=_moment,
         help="RFC 3339 (2024-05-01T10:00:00Z), time of day, epoch seconds, or since the first packet (+10s)",
     )
-    add("--until", metavar="TIME", type=_moment, help="the same; a request's time is that of its first byte")
+    add(
+        "--until",
+        metavar="TIME",
+        type=_moment,
+        help="exchanges before this time. A request's time is the time of its first byte",
+    )
 
 
 def selection_of(

@@ -61,7 +61,7 @@ def _add(parser: ArgumentParser, what: str, action: str, dest: str) -> None:
         action=action,
         dest=dest,
         type=_predicate,
-        help=f"{what}, such as 'api == Produce and latency > 50ms' (docs/filter.md; see: kdissect fields)",
+        help=f"{what}, such as 'api == Produce and latency > 50ms' (docs/filter.md, kdissect fields)",
     )
 
 

@@ -21,10 +21,10 @@ def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
         "paths",
         metavar="PATH",
         nargs="*",
-        help="capture file (pcap, pcapng; also gzip, zstd, lz4), directory, glob, or - for standard input",
+        help="capture file (pcap, pcapng, also gzip, zstd, lz4), directory, glob, or - for standard input",
     )
     parser.add_argument("-r", dest="read_files", metavar="FILE", action="append", default=[], help=(
-        "the same; may be repeated"
+        "the same (may be repeated)"
     ))  # fmt: skip
     parser.add_argument(
         "--port",
@@ -32,7 +32,7 @@ def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
         type=port,
         action="append",
         default=[],
-        help="take this port for a Kafka broker without looking at the content; may be repeated",
+        help="take this port for a Kafka broker without looking at the content (may be repeated)",
     )
     parser.add_argument(
         "--only-port",
@@ -40,7 +40,7 @@ def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
         type=port,
         action="append",
         default=[],
-        help="look only at connections from or to this port; may be repeated",
+        help="look only at connections from or to this port (may be repeated)",
     )
     parser.add_argument(
         "--keylog",
@@ -48,7 +48,7 @@ def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
         type=_key_log,
         action="append",
         default=[],
-        help="secrets of TLS sessions (SSLKEYLOGFILE), to read encrypted connections; may be repeated",
+        help="secrets of TLS sessions (SSLKEYLOGFILE), to read encrypted connections (may be repeated)",
     )
     _add_hosts(parser)
     add_limits(parser)
@@ -67,8 +67,8 @@ def _add_hosts(parser: ArgumentParser) -> None:
         metavar="FILE",
         type=_hosts,
         default=os.environ.get(HOSTS_VARIABLE),
-        help="names for addresses: lines 'ADDRESS NAME' as in /etc/hosts, CSV, or JSON of kubectl get; "
-        f"default: ${HOSTS_VARIABLE}",
+        help="names for addresses: lines 'ADDRESS NAME' as in /etc/hosts, CSV, or JSON of kubectl get "
+        f"(default: ${HOSTS_VARIABLE})",
     )
     parser.add_argument(
         "-n", dest="numeric", action="store_true", help="no names: print addresses as they are"
@@ -81,7 +81,7 @@ def add_topic_ids(parser: ArgumentParser) -> None:
         "--topic-ids",
         metavar="FILE",
         type=_topic_ids,
-        help="names of topic ids that the captures do not tell: lines 'ID NAME', JSON, or what kafka-topics "
+        help="names of topic ids that the captures do not name: lines 'ID NAME', JSON, or what kafka-topics "
         "--describe prints",
     )
 

@@ -29,7 +29,7 @@ def add_fields(parser: ArgumentParser, help_text: str) -> None:
         metavar="FIELD,...",
         action="append",
         default=[],
-        help=f"{help_text}; +FIELD: the usual ones, and this one",
+        help=f"{help_text}. +FIELD: the default columns, and this one",
     )
     parser.set_defaults(columns=(), and_usual=False)
 
@@ -76,7 +76,7 @@ def add_time(parser: ArgumentParser) -> None:
     """Add `--time`."""
     parser.add_argument("--time", choices=CLOCKS, default=CLOCKS[0], help=(
         "times in a table: of the day in UTC (default) or in the zone of this machine, with the date where "
-        "days differ; seconds since the first packet, or since the row before"
+        "days differ. Or seconds since the first packet, or since the row before"
     ))  # fmt: skip
 
 
@@ -144,16 +144,16 @@ def add_forms(parser: ArgumentParser) -> None:
         parser.add_argument(
             f"--{part}-format",
             choices=_FORMS,
-            help=f"how to print {part}s; default: text (parquet: the bytes themselves)",
+            help=f"how to print {part}s (default: text, parquet: the bytes)",
         )
 
 
 def add_limit(parser: ArgumentParser) -> None:
     """Add `--limit` and `--sort`."""
-    parser.add_argument("--limit", metavar="N", type=positive, help="stop after N lines; sorted: the first N")
+    parser.add_argument("--limit", metavar="N", type=positive, help="stop after N lines. Sorted: the first N")
     parser.add_argument("--sort", metavar="FIELD", help=(
-        "hold the lines until the end, and print those that come first: numbers the largest first, texts in "
-        "their order; FIELD:asc, FIELD:desc"
+        "sort the lines at the end: the largest number first, texts in ascending order. Or FIELD:asc, "
+        "FIELD:desc"
     ))  # fmt: skip
     parser.set_defaults(order=None)
 
@@ -188,5 +188,5 @@ def check_parquet(options: Namespace) -> None:
 def positive(text: str) -> int:
     """Return a number of lines, 1 or more, for argparse."""
     if not text.isdigit() or int(text) < 1:
-        raise ArgumentTypeError(f"{text!r} is no number of lines")
+        raise ArgumentTypeError(f"{text!r} is not a line count")
     return int(text)

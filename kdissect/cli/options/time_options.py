@@ -19,7 +19,7 @@ def parse_moment(text: str) -> Moment:
         return Moment(int(whole) * SECOND_NS + part_of(fraction, SECOND_NS), "start" if plus else "")
     found = read_moment(text)
     if found is None:
-        raise ValueError(f"{text!r} is no time; give {FORMS}, or seconds since 1970")
+        raise ValueError(f"{text!r} is no time. Use {FORMS}, or seconds since 1970")
     return found
 
 
@@ -30,5 +30,5 @@ def seconds(text: str) -> float:
     except ValueError:
         found = -1.0
     if not 0 <= found < float("inf"):
-        raise ArgumentTypeError(f"{text!r} is no number of seconds")
+        raise ArgumentTypeError(f"{text!r} is not a duration in seconds")
     return found

@@ -33,9 +33,9 @@ def run_files(arguments: Sequence[str]) -> int:
         "List the files that belong to tables, in the order of their rows (docs/tables-at-rest.md).",
     )
     _add_directory(parser)
-    parser.add_argument("--table", metavar="NAME", help="only those of one table")
+    parser.add_argument("--table", metavar="NAME", help="only the files of one table")
     parser.add_argument("--format", choices=("text", "json"), default="text", help=(
-        "text: path, rows, bytes, batch, with tabs between them; json: one document; default: text"
+        "text: path, rows, bytes, batch, with tabs between them. json: one document (default: text)"
     ))  # fmt: skip
     options = parser.parse_args(arguments)
 
@@ -138,7 +138,7 @@ def _day(text: str) -> date:
 def _count(text: str) -> int:
     # The number of days that `date` supports. A larger number means all days.
     if not (text.isascii() and text.isdigit() and 0 < int(text[:8]) < 700_000):
-        raise ArgumentTypeError(f"{text!r} is no number of days")
+        raise ArgumentTypeError(f"{text!r} is not a day count")
     return int(text)
 
 
@@ -150,7 +150,7 @@ def _add_directory(parser: ArgumentParser) -> None:
 def add_grace(parser: ArgumentParser) -> None:
     """Add `--grace`."""
     parser.add_argument("--grace", metavar="SECONDS", type=seconds, default=300.0, help=(
-        "how long files that are no longer part of the tables stay for who is reading them; default: 300"
+        "how long files that are no longer part of the tables stay for readers (default: 300)"
     ))  # fmt: skip
 
 

@@ -51,20 +51,20 @@ def _watch_parser() -> ArgumentParser:
     ))  # fmt: skip
     add("--once", action="store_true", help="catch up with what is there, and end")
     add("--interval", metavar="SECONDS", type=seconds, default=10.0, help=(
-        "how often to look for files; default: 10"
+        "how often to look for files (default: 10)"
     ))  # fmt: skip
     add("--settle", metavar="SECONDS", type=seconds, default=2.0, help=(
-        "for how long a file that nothing follows must not have grown; default: 2"
+        "for how long the last file must not have grown (default: 2)"
     ))  # fmt: skip
     add("--hold", metavar="SECONDS", type=seconds, default=0.0, help=(
-        "for how long a complete file waits for others that may come before it; default: 0"
+        "for how long a complete file waits for files that may come before it (default: 0)"
     ))  # fmt: skip
-    add("--max-files", metavar="N", type=count, default=64, help="files of a micro-batch; default: 64")
+    add("--max-files", metavar="N", type=count, default=64, help="files of a micro-batch (default: 64)")
     add("--max-bytes", metavar="SIZE", type=_size, default=256 * 10**6, help=(
-        "their bytes, as 64MB, of which there is at least one file; default: 256MB"
+        "their bytes, as 64MB, of which there is at least one file (default: 256MB)"
     ))  # fmt: skip
     add("--shards", metavar="N", type=count, help=(
-        "groups into which connections are dealt; default: as many as cores. "
+        "groups into which connections are dealt (default: the number of cores). "
         "A checkpoint keeps what it was begun with"
     ))  # fmt: skip
     add_grace(parser)
@@ -87,7 +87,7 @@ def _size(text: str) -> int:
 def add_alerts(add: Callable[..., object]) -> None:
     """Add the option to a parser or group; `options.alert` are targets as `sink.alerts.Alerts` takes them."""
     add("--alert", metavar="jsonl=FILE|webhook=URL", type=_target, action="append", default=[], help=(
-        "tell each finding once: a line of JSON in FILE, or a list of them posted to URL; may be repeated"
+        "report each finding once: a line of JSON in FILE, or a list of them posted to URL (may be repeated)"
     ))  # fmt: skip
 
 
@@ -117,7 +117,7 @@ def run(arguments: Sequence[str]) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.action != "run":
-        parser.error(f"{options.action} goes first, its options behind it")
+        parser.error(f"{options.action} goes first, its options after it")
     if not is_installed():
         say(INSTALL)
         return USAGE
@@ -145,10 +145,15 @@ def _parser() -> ArgumentParser:
     add_tables(add)
     add_spark(parser)
     add("--engine", choices=("auto", "spark", "local"), default="auto", help=(
-        "what makes the tables: Spark, or this process as 'tables' does; default: auto, this process below "
-        "200 MB of captures where nothing asks for Spark (--master, --conf, --partitions)"
+        "what makes the tables: Spark, or this process as 'tables' does (default: auto, this process below "
+        "200 MB of captures if no option requires Spark: --master, --conf, --partitions)"
     ))  # fmt: skip
-    add("--partitions", metavar="N", type=count, help="tasks, about; default: as many as cores")
+    add(
+        "--partitions",
+        metavar="N",
+        type=count,
+        help="about the number of tasks (default: the number of cores)",
+    )
     return parser
 
 
@@ -157,10 +162,10 @@ def add_spark(parser: ArgumentParser) -> None:
     """Add the options that `run` and `watch` share."""
     add = parser.add_argument
     add("--master", default="local[*]", metavar="URL", help=(
-        "Spark master, or sc://HOST:PORT for Spark Connect; default: local[*], this process"
+        "Spark master, or sc://HOST:PORT for Spark Connect (default: local[*], this process)"
     ))  # fmt: skip
     add("--conf", metavar="NAME=VALUE", type=_setting, action="append", default=[], help=(
-        "setting of Spark; may be repeated"
+        "setting of Spark (may be repeated)"
     ))  # fmt: skip
     add("--recursive", action="store_true", help="search directories below those named, too")
     add_topic_ids(parser)

@@ -17,9 +17,9 @@ from kdissect.engine.tables.all_tables import TABLES, tables_page
 from kdissect.model.extras import are_installed, how_to_install
 
 INSTALL = f"kdissect tables needs the extra arrow: {how_to_install('arrow')}"
-# Made when named. Records are as large as everything else together, and seldom wanted. Causes take half the
-# time of all tables in addition.
-_NOT_BY_DEFAULT = frozenset({"records", "causes"})
+# Made when named. Records are as large as all other tables together, and seldom needed. Causes and stalls
+# take half as much time again as all tables.
+_NOT_BY_DEFAULT = frozenset({"records", "causes", "stalls"})
 _EVERY_TABLE = "all"
 # Tables that reports read.
 NEEDED = frozenset({"files", "findings", "coverage", "latencies", "rates"})
@@ -52,7 +52,7 @@ def wanted_tables(options: Namespace) -> frozenset[str]:
 
 def _parser() -> ArgumentParser:
     parser = command_parser(
-        "tables", "Write what captures tell as Parquet tables (docs/tables.md), by one process."
+        "tables", "Write the facts of captures as Parquet tables (docs/tables.md), by one process."
     )
     add_inputs(parser)
     add_topic_ids(parser)
@@ -89,8 +89,8 @@ def add_tables(add: Callable[..., object]) -> None:
 def add_partitions(add: Callable[..., object], default: tuple[str, ...] = ()) -> None:
     """Add `--partition-by`."""
     add("--partition-by", metavar="COLUMN,...", type=_columns, default=default, help=(
-        f"columns that make directories, such as day,broker; none: no directories; "
-        f"default: {','.join(default) or 'none'}"
+        "columns that make directories, such as day,broker, or none "
+        f"(default: {','.join(default) or 'none'})"
     ))  # fmt: skip
 
 
@@ -104,7 +104,7 @@ def add_table_directory(add: Callable[..., object]) -> None:
         help="directory of the tables: a path, or s3://, hdfs:// ...",
     )
     add("--tables", metavar="NAME,...", type=_table_names, default=frozenset(TABLES) - _NOT_BY_DEFAULT, help=(
-        "tables to write, or all (default: all but records and causes)"
+        "tables to write, or all (default: all but records, causes and stalls)"
     ))  # fmt: skip
 
 

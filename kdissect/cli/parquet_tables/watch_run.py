@@ -44,7 +44,7 @@ def watch(options: Namespace) -> int:
         raise ValueError("watch follows directories and files, not standard input")
     if OF_CAUSES & options.tables:
         raise ValueError(
-            "watch has no table of causes, which need all of a capture set at once (pipeline run)"
+            "watch has no tables of causes and stalls, which need all of a capture set at once (pipeline run)"
         )
     if options.master.startswith(CONNECT):
         raise ValueError("watch commits batches in its own process: it does not run over Spark Connect")
@@ -163,7 +163,7 @@ class _WatchLine:
                 self._taps.add(name)
                 self.warn(
                     f"warning: {name} is a capture of kdissect tap: its connections count twice if another "
-                    "capture set contains them; kdissect pipeline run recognises them (docs/streaming.md)"
+                    "capture set contains them. kdissect pipeline run recognises them (docs/streaming.md)"
                 )
         self._write(_line_of(done, committing_s, time.time_ns()))
 

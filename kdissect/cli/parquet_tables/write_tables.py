@@ -55,7 +55,7 @@ def _write(dissection: Dissection, options: Namespace, wanted: frozenset[str]) -
             _produce(dissection, wanted, options, parts)
             files = parts.close()
         except KeyboardInterrupt:
-            what = f"nothing was written to {options.output}: {how_far(dissection)}"
+            what = f"kdissect wrote no tables to {options.output}: {how_far(dissection)}"
             raise KeyboardInterrupt(what) from None
         if not was_read(dissection):
             return []

@@ -32,7 +32,7 @@ complete -o bashdefault -o default -F _kdissect kdissect
 """
 _ZSH = """\
 #compdef kdissect
-# Completion of kdissect for zsh, in ~/.zshrc behind compinit: source <(kdissect completion zsh)
+# Completion of kdissect for zsh, in ~/.zshrc after compinit: source <(kdissect completion zsh)
 _kdissect() {
     local line
     local -a values meanings

@@ -76,7 +76,7 @@ def _parser() -> ArgumentParser:
 def _check(parser: ArgumentParser, options: Namespace) -> None:
     named = options.api is not None and options.api_version is not None
     if (options.response or options.body) and not named:
-        parser.error("--response and --body need --api and --api-version: the bytes do not tell them")
+        parser.error("--response and --body need --api and --api-version: the bytes do not contain them")
     if options.api is not None:
         try:
             options.api = api_key_of(options.api)

@@ -19,13 +19,15 @@ _BODIES = "Fields of bodies: kdissect fields request. and kdissect fields respon
 def run(arguments: Sequence[str]) -> int:
     """Print the fields and return the exit code."""
     parser = command_parser(
-        "fields", f"What a filter (-Y) can name; docs/filter.md explains. {_BODIES}, or longer beginnings."
+        "fields",
+        f"List the fields that a filter (-Y) can name (docs/filter.md). {_BODIES}, or longer beginnings.",
     )
     add = parser.add_argument
     add("prefix", metavar="PREFIX", nargs="?", default="", help="only names that begin so")
     add("--complete", metavar="EXPR", help=(
-        "instead: what could come behind EXPR, the beginning of a filter; lines of text, kind and help, in "
-        "place of its last word"
+        "print completions for EXPR, an incomplete filter, instead of fields: text, kind and help of "
+        "what can replace its"
+        "last word"
     ))  # fmt: skip
     add_tables(parser, "fields", text="text")
     options = parser.parse_args(arguments)

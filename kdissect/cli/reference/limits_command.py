@@ -17,8 +17,8 @@ def run(arguments: Sequence[str]) -> int:
     """Print the limits and return the exit code."""
     parser = command_parser(
         "limits",
-        "The bounds on memory and time that --limits NAME=VALUE,... sets: name, default, what it counts, "
-        "what is told when it is reached. docs/limits.md has these and all others.",
+        "List the bounds on memory and time that --limits NAME=VALUE,... sets: name, default, unit, and the"
+        "message at the limit. docs/limits.md lists all bounds.",
     )
     add_tables(parser, "limits", text="text")
     options = parser.parse_args(arguments)

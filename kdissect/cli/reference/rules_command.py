@@ -22,9 +22,9 @@ from kdissect.rules.rule import Rule
 
 def run(arguments: Sequence[str]) -> int:
     """Print the rules and return the exit code."""
-    parser = command_parser("rules", "What `kdissect check` holds traffic to.")
+    parser = command_parser("rules", "List the rules that `kdissect check` applies.")
     parser.add_argument("rule", metavar="RULE", nargs="?", help="code or name of a rule to explain")
-    parser.add_argument("--cost", metavar="FILE", help="what each rule is shown of a capture, and takes")
+    parser.add_argument("--cost", metavar="FILE", help="what each rule receives of a capture, and its cost")
     add_tables(parser, "rules", text="text")
     options = parser.parse_args(arguments)
     if options.cost is not None:

@@ -15,7 +15,7 @@ def run(arguments: Sequence[str]) -> int:
     """Print all APIs, one API's versions, or one version's grammar, and return the exit code."""
     parser = command_parser(
         "schema",
-        "Without arguments all APIs; with an API its versions and fields; with a version its grammar.",
+        "Without arguments all APIs, with an API its versions and fields, with a version its grammar.",
     )
     parser.add_argument("api", metavar="API", nargs="?", type=_api, help="name or key")
     parser.add_argument("version", metavar="VERSION", nargs="?", type=int)

@@ -22,7 +22,8 @@ def run(arguments: Sequence[str]) -> int:
     """Print the changes of the captures and return the exit code."""
     parser = command_parser(
         "changes",
-        "Who created, altered and deleted topics, configs, ACLs, quotas, users and the rest, in order.",
+        "List who created, altered and deleted topics, configs, ACLs, quotas, users and other "
+        "resources, in order.",
     )
     add_inputs(parser, live=True)
     add_filter(parser, "only changes by an exchange for which EXPR holds")
@@ -48,6 +49,6 @@ def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
     """Write a line for each change."""
     tables = Tables(options, output)
     if not facts["changes"]:
-        tables.line("nobody was seen to change anything", "dim")
+        tables.line("no change is visible", "dim")
     tables.table(change_columns(), facts["changes"])
     tables.left_out(facts)

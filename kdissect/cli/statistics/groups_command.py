@@ -97,9 +97,7 @@ def _write_tables(groups: list[Facts], forgotten: int, options: Namespace, outpu
     tables = Tables(options, output)
     tables.table(group_columns(), groups)
     if forgotten:
-        tables.line(
-            f"{plural(forgotten, 'group is', 'groups are')} left out: there are more than can be kept", "odd"
-        )
+        tables.line(f"{plural(forgotten, 'group is', 'groups are')} left out: there are more than fit", "odd")
     if options.group:
         tables.section("members", member_columns(), rows_of(groups, "members"))
     tables.section("rebalances", rebalance_columns(), rows_of(groups, "rebalances"))

@@ -21,7 +21,7 @@ from kdissect.stats.by_login.login_traffic import LoginTraffic
 def run(arguments: Sequence[str]) -> int:
     """Print the logins of the captures and return the exit code."""
     parser = command_parser(
-        "logins", "Who tried which SASL mechanism as whom, what came of it, and how long it took."
+        "logins", "List who tried which SASL mechanism as whom, the result, and its duration."
     )
     add_inputs(parser, live=True)
     add_filter(parser, "only logins with an exchange for which EXPR holds")

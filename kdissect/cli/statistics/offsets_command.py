@@ -32,7 +32,7 @@ def run(arguments: Sequence[str]) -> int:
     """Print the anomalies of offsets in the captures and return the exit code."""
     parser = command_parser(
         "offsets",
-        "Positions and commits that jump, and why; transactions that hold readers; records written twice.",
+        "Positions and commits that jump, and why, transactions that block readers, records written twice.",
     )
     add_inputs(parser, live=True)
     add_topic_ids(parser)
@@ -69,5 +69,5 @@ def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
     for title, columns, name in sections:
         tables.section(title, columns, facts[name])
     if not any(facts[name] for _, _, name in sections):
-        tables.line("nothing is odd about the offsets that were seen", "dim")
+        tables.line("the offsets show no anomaly", "dim")
     tables.left_out(facts)

@@ -91,17 +91,19 @@ def _parser() -> ArgumentParser:
     add_filter(parser, "count only exchanges for which EXPR holds", times=False)
     add = parser.add_argument_group("what to count").add_argument
     add("--by", metavar="NAME,...", type=_names, default=["api"], help=(
-        f"what rows are grouped by: {', '.join(DIMENSIONS)}; default: api"
+        f"what rows are grouped by: {', '.join(DIMENSIONS)} (default: api)"
     ))  # fmt: skip
-    add("--top", metavar="N", type=positive, help=f"as --limit; default: {DEFAULT_TOP}, in other formats all")
+    add(
+        "--top", metavar="N", type=positive, help=f"as --limit (default: {DEFAULT_TOP}, in other formats all)"
+    )
     add("--over-time", action="store_true", help="also rates in one interval after the other")
     add("--split", action="store_true", help=(
-        "also where the time went: network, retransmissions, broker, throttle, client; and stalls of brokers"
+        "also where the time went: network, retransmissions, broker, throttle, client. Also stalls of brokers"
     ))  # fmt: skip
     add_clocks(parser)
     add_metrics(parser)
     add_tables(parser, _ROWS, "errors", "over_time", *_SPLIT_TABLES, _TOLD, _STALLS, sort=(
-        f"what rows come first; short: {', '.join(ORDERS)} (broker: its p99, throttle: all of it)"
+        f"order of the rows. Short: {', '.join(ORDERS)} (broker: its p99, throttle: all of it)"
     ), orders=ORDERS, times=True)  # fmt: skip
     return parser
 
@@ -284,7 +286,7 @@ def _write_tables(facts: Facts, span_ns: int, options: Namespace, output: Output
         tables.table(error_columns(), errors)
     _write_stalls(tables, facts.get("stalls", []))
     if told := _told(facts):
-        tables.heading("told to read from another replica")
+        tables.heading("asked to read from another replica")
         tables.table(told_columns(), told)
     unknown = list(rack_lines(facts.get("racks")))
     if unknown:

@@ -49,7 +49,7 @@ _COLUMNS = (
 def run(arguments: Sequence[str]) -> int:
     """Print the topics of the captures and return the exit code."""
     parser = command_parser(
-        "topics", "Who writes and who reads each topic, how much, in what batches, and who was denied."
+        "topics", "List who writes and reads each topic, how much, in what batches, and who was denied."
     )
     add_inputs(parser, live=True)
     add_topic_ids(parser)
@@ -61,10 +61,10 @@ def run(arguments: Sequence[str]) -> int:
         "also what zstd and larger batches would save: compresses and merges a sample of what was produced"
     ))  # fmt: skip
     add("--batch-size", metavar="BYTES", type=positive, default=_BATCH_SIZE, help=(
-        f"the producers' batch.size, for --savings; default: {_BATCH_SIZE}"
+        f"the producers' batch.size, for --savings (default: {_BATCH_SIZE})"
     ))  # fmt: skip
     add("--linger", metavar="MS", type=positive, default=_LINGER_MS, help=(
-        f"the producers' linger.ms, for --savings; default: {_LINGER_MS}"
+        f"the producers' linger.ms, for --savings (default: {_LINGER_MS})"
     ))  # fmt: skip
     add_tables(parser, "topics", "users", "savings")
     options = parser.parse_args(arguments)

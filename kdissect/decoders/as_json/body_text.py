@@ -22,7 +22,7 @@ from kdissect.schema.secrets import may_hold_secrets
 from kdissect.schema.types import Message
 
 NameOfId = Callable[[bytes], str | None]
-"""The topic of an id, None if nobody knows. Raises ValueError where the general path must be taken."""
+"""The topic of an id, None if it is not known. Raises ValueError if the caller must take the general path."""
 FieldText = Callable[[bytes, int, int, str | None], bytes]
 """The text of a records field, from start to end of the data, of a topic: one that takes the slow path.
 

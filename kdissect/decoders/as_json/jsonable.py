@@ -25,7 +25,9 @@ _UUID_CACHE = 4096  # topic ids repeat in every request: a few thousand topics, 
 PAYLOAD_SUFFIX = "_decoded"
 TAGS = "_tags"  # tags that the schema does not know, by their number
 Expand = Callable[[Field, bytes, tuple[Value, ...]], dict[str, Any] | None]
-"""`(field, bytes, structs around it, outermost first)`: what the bytes hold; None where nobody knows."""
+"""`(field, bytes, structs around it, outermost first)`: the decoded content of the bytes, or None if it is
+not known.
+"""
 
 
 def to_jsonable(value: Value, show_secrets: bool = False, expand: Expand | None = None) -> dict[str, Any]:

@@ -18,13 +18,13 @@ POSITION = "position"
 _PARTITION = frozenset({"index", "partition", "partition_index"})
 
 
-"""Its name, its kind or that of its elements, its role, whether it is an array, may be null; its tag, and the
-bytes of its default in that tag (`Layout.default_bytes`).
+"""Its name, its kind or that of its elements, its role, whether it is an array, may be null. Then its tag,
+and the bytes of its default in that tag (`Layout.default_bytes`).
 """
 StructRow = tuple[bool, list[FieldRow], list[FieldRow]]
-"""Whether it holds records, its fields in the order of the wire, those that may stand among its tags."""
+"""Whether it holds records, its fields in the order of the wire, the fields that may be among its tags."""
 NativeLayout = tuple["native.Layout", list[Struct], list[list[Field]]]
-"""What the library knows; the structs in its order; of each the fields that have no tag."""
+"""The library's plan, the structs in its order, and for each the fields without a tag."""
 
 _TOPICS: dict[tuple[Primitive | Struct, str], str] = {
     (Primitive.STRING, "topicName"): "topic",

@@ -15,10 +15,10 @@ from kdissect.decoders.generated.values import CutRecords, Value, present
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 Path = tuple[str, ...]
-"""Names of fields from the root on; arrays have no step of their own."""
+"""Names of fields from the root on. Arrays have no step of their own."""
 
 Values = tuple[Sequence[Any], ...]
-"""For each slot what was found, in the order of the wire; null is None."""
+"""For each slot what was found, in the order of the wire. Null is None."""
 
 Projector = Callable[[bytes, int], Values | None]
 _ROOT = "/"

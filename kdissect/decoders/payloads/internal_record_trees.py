@@ -15,7 +15,7 @@ from kdissect.model.record_batch import CONTROL, Header, Record
 
 TopicName = Callable[[bytes], str | None]
 PartValue = Callable[[str | None, Record, bool], tuple[str, Any] | None]
-"""The schema of the value (False) or key (True) of a record of a topic, and what it holds; None without."""
+"""The schema of the value (False) or key (True) of a topic's record, and its content, or None."""
 # Types of nodes, as `records.spans` names them.
 _BATCH, _RECORD, _MESSAGE = "record batch", "record", "message"
 _INT32, _INT32_SIZE = "int32", 4  # the length of a message's parts (spec/001 "5.3.3 Old Message Format")

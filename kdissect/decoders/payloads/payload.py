@@ -157,4 +157,4 @@ class Found(Protocol):
 
 
 Finder = Callable[[bytes, int, int, Scope], Found | None]
-"""`(data, start, end, scope)`: what the bytes are; None where nobody knows. Raises nothing."""
+"""`(data, start, end, scope)`: the meaning of the bytes, or None if it is not known. Raises nothing."""

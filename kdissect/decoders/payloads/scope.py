@@ -9,7 +9,7 @@ from kdissect.schema.secrets import is_secretive
 NEAR_SECRETS = "near_secrets"
 GUESSED = "guessed"  # its value where the API is a guess
 Facts = Mapping[str, Any]
-"""The content of other frames (`Scope`)."""
+"""Facts from other frames (`Scope`)."""
 _NO_FACTS: Facts = {}
 
 

@@ -45,7 +45,7 @@ def read_records(batch: RecordBatch, limit: int | None = None, most: int | None 
         found = iter_records(batch, faults, limit)
     for record in found:
         if len(records) == most:
-            why = f"more than {most} records, the others are left out"
+            why = f"more than {most} records, further records are left out"
             note(faults, RecordFault(AnomalyKind.DECOMPRESSION_LIMIT, "records", batch.records_start, why))
             break
         records.append(record)

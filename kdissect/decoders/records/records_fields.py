@@ -37,7 +37,9 @@ class RecordsField(NamedTuple):
 
 
 RECORDS_FIELD_NAMES = {"new": tuple.__new__, "RecordsField": RecordsField}
-"""What emitted code needs to make a records field: without the call of a NamedTuple's own constructor."""
+"""Names that emitted code needs to make a records field: without the call of a NamedTuple's own
+constructor.
+"""
 _RecordsFieldFinder = Callable[[bytes, int], list[RecordsField]]
 
 

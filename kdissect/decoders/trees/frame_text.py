@@ -28,11 +28,11 @@ from kdissect.schema.secrets import is_secretive
 from kdissect.schema.types import Array, Field, Message
 
 Meanings: TypeAlias = tuple[dict[int, bytes], dict[bytes, bytes]]
-"""Names of values that are numbers, and of those that are text."""
+"""Names of values that are numbers, and names of text values."""
 Row: TypeAlias = tuple[bytes, bytes, int | None]
 """`name: type` of a field, the type of its elements, and the index of its values' meanings."""
 MessageRows: TypeAlias = "tuple[native.Layout, bytes, list[tuple[list[Row], list[Row]]]]"
-"""Layout; `name: type`; of each struct of the layout its fields and those among its tags."""
+"""Layout, `name: type`, and for each struct its fields and its tagged fields."""
 
 
 @lru_cache(maxsize=CACHE_SIZE)

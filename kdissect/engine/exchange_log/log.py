@@ -48,7 +48,7 @@ class ExchangeLog:
         # The one name that is known beforehand: what its records hold is masked by it.
         self.topic_names: dict[bytes, str] = {METADATA_TOPIC_ID: METADATA_TOPIC}
         self.schemas: Schemas | None = None
-        """The decoder of keys and values of records."""
+        """The decoder of record keys and values."""
         self.start_ns = 0
         """Time of the capture's first packet."""
         self.troubled = bytearray()

@@ -71,10 +71,10 @@ MAX_ODD = 200_000
 # Exchanges that retransmissions delayed, with the stored time: 100 bytes each.
 MAX_DELAYED = 200_000
 NOT_KNOWN = -1
-MORE = "(more names than are kept)"
+MORE = "(more names than fit)"
 
 Anomalies = tuple[Sequence[Anomaly], Sequence[Anomaly], Sequence[Anomaly]]
-"""Those of the exchange, of its request and of its response."""
+"""Columns of the exchange, its request and its response."""
 
 
 class Batch(NamedTuple):

@@ -72,7 +72,7 @@ class LoggedFrame(Frame):
         """The result of the search."""
         if self._found is None:
             store = self._store
-            self._found = Found(b"", (), "it was not kept") if store is None else store.find(self.want)
+            self._found = Found(b"", (), "it was dropped") if store is None else store.find(self.want)
         return self._found
 
     @property

@@ -36,7 +36,7 @@ Way = tuple[bool, str, "native.Layout | None"]
 WayOfRows = tuple[Way, "native.PartitionRows | None"]
 """The same, and what reads the response to records that a producer sends."""
 ExchangeRow = tuple[ConnectionInfo, int, str | None, Frame | None, int, Frame | None, int]
-"""Connection, ordinal, client id; request, response, and where the body begins in each."""
+"""Connection, ordinal, client id, request, response, and where the body begins in each."""
 
 
 class ExchangeQuestions(NamedTuple):
@@ -72,11 +72,13 @@ class BatchQuestions(NamedTuple):
     lz4: Callable[[], Callable[[bytes], bytes]]
     """Returns the library's function for frames whose content is bounded by their length."""
     zstd: Callable[[], Callable[[bytes, int, bool, bool], bytes]]
-    """Returns the library's function for frames that contain their size, or are small. Nobody else uses the
-    decompressor, because one that two threads share corrupts its output.
+    """Returns the library's function for frames that contain their size, or are small. No other caller may
+    use the decompressor: sharing it between threads corrupts its output.
     """
     decompress: Callable[[int, bytes, int], bytes | None]
-    """The records of a batch; None where they are more bytes than so many, or not what the codec writes."""
+    """The records of a batch; None if they exceed the byte limit, or if the codec does not write such
+    data.
+    """
     rest_fits: Callable[[bytes, int, int, bool], bool]
     """Whether bytes after the batches of a field are the beginning of one that may be cut."""
 
@@ -125,7 +127,7 @@ class CompiledRecords(Generic[_Made]):
         """Hold what an exchange has: TAKEN, ENOUGH or LOOK."""
         self.take_block = self._held.take_block
         """Hold what the chosen exchanges of a block have, from one on: the next one, with TAKEN, or ENOUGH
-        before it, or LOOK where it is for `take_exchange`, if it is chosen.
+        before it, or LOOK if it is for `take_exchange`, if it is chosen.
         """
         self._assigned = AssignedOffsets()
         self._take = take

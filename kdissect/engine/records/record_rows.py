@@ -70,7 +70,7 @@ RecordTest = Callable[[str | None, Record], bool]
 """Whether a record of a topic is wanted."""
 
 TopicNames = Callable[[RecordSet], str | None]
-"""The name of the topic of a records field that has only its id on the wire; None where nobody knows."""
+"""The topic name of a records field that has only an id on the wire, or None if it is not known."""
 
 
 class RecordRows:

@@ -26,7 +26,7 @@ class SegmentPlaces:
         self.base_offset = base_offset
         self.last_offset = base_offset - 1
         self.aborted: dict[int, AbortedTransaction] = {}
-        """By the offset of the marker; the first `MAX_ABORTED` of them."""
+        """By the offset of the marker. Only the first `MAX_ABORTED`."""
         self._positions = array("q")
         self._first_offsets = array("q")
         self._last_offsets = array("q")

@@ -12,14 +12,14 @@ from kdissect.model.wording import plural
 Values = tuple[Any, ...]
 
 ENTRY_PLACE = (
-    RowField("number", "int64", "1-based number of the row in this output; presentation only"),
+    RowField("number", "int64", "1-based number of the row in this output, for presentation only"),
     RowField("file", "string", "the file"),
     RowField("topic", "string", "topic by the name of the file's folder, or as `--topic` says"),
     RowField("partition", "int32", "partition by the name of the file's folder"),
     RowField("entry", "int32", "index of the entry in the file"),
 )
 ENTRY_FAULTS = RowField(
-    "faults", "list<string>", "what is wrong with it, by itself or against the segment beside the file"
+    "faults", "list<string>", "what is wrong with it, in it or compared with the segment next to the file"
 )
 
 
@@ -43,7 +43,7 @@ class IndexFile(ABC):
     """
 
     name: ClassVar[str]
-    """What people call such a file."""
+    """The usual name of such a file."""
     layout: ClassVar[Struct]
     """One entry."""
     own_fields: ClassVar[tuple[RowField, ...]]
@@ -57,7 +57,7 @@ class IndexFile(ABC):
         rest = (len(data) - self.start) % self.layout.size
         self.end = len(data) - rest
         if rest > 0:
-            self.faults.append(f"{plural(rest, 'byte')} behind the last entry at byte {self.end}")
+            self.faults.append(f"{plural(rest, 'byte')} after the last entry at byte {self.end}")
 
     @classmethod
     def fields(cls) -> tuple[RowField, ...]:

@@ -57,8 +57,8 @@ class TimeIndex(AllocatedIndex):
     layout = Struct(">qi")
     own_fields = (
         RowField("timestamp", "string", "largest timestamp of the segment so far, RFC 3339"),
-        RowField("timestamp_ms", "int64", "the same in milliseconds since 1970 UTC"),
-        RowField("offset", "int64", "offset of a record of the batch with that timestamp"),
+        RowField("timestamp_ms", "int64", "this time in milliseconds since 1970 UTC"),
+        RowField("offset", "int64", "offset of a record with that timestamp in the batch"),
     )
 
     def _row(self, values: Values) -> Row:
@@ -136,7 +136,7 @@ class TransactionIndex(IndexFile):
         if aborted is None and len(places.aborted) >= MAX_ABORTED:
             return
         if aborted is None or aborted.producer_id != producer:
-            yield f"no abort marker of producer {producer} stands at offset {marker}"
+            yield f"no abort marker of producer {producer} is at offset {marker}"
         elif aborted.first_offset not in (None, first):
             yield f"the transaction began at offset {aborted.first_offset}, not at {first}"
 

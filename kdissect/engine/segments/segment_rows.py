@@ -21,7 +21,7 @@ from kdissect.model.record_batch import (
 from kdissect.schema.logs import METADATA_TOPIC
 
 _PLACE = (
-    RowField("number", "int64", "1-based number of the row in this output; presentation only"),
+    RowField("number", "int64", "1-based number of the row in this output, for presentation only"),
     RowField("file", "string", "the segment or snapshot"),
     RowField("topic", "string", "topic by the name of the file's folder, or as `--topic` says"),
     RowField("partition", "int32", "partition by the name of the file's folder"),
@@ -32,27 +32,27 @@ SEGMENT_BATCH_FIELDS = (
     RowField("bytes", "int64", "size of the batch with its offset and length"),
     RowField("batch", "int32", "index of the batch in the file"),
     RowField(
-        "base_offset", "int64", "offset of its first record; of compressed messages of magic 0 and 1 the last"
+        "base_offset", "int64", "offset of its first record. For compressed messages (magic 0 and 1) the last"
     ),
     RowField("last_offset", "int64", "offset of the last record it ever had"),
     RowField(
-        "count", "int32", "number of records it says it has; null for compressed messages of magic 0 and 1"
+        "count", "int32", "number of records it says it has. Null for compressed messages of magic 0 and 1"
     ),
     RowField("records", "int32", "number of records that can be read"),
     RowField("magic", "int8", "format: 0, 1 or 2"),
     RowField("codec", "string", "compression: `none`, `gzip`, `snappy`, `lz4`, `zstd`"),
     RowField("timestamp_type", "string", "`create_time` or `log_append_time`; null for magic 0"),
-    RowField("base_timestamp_ms", "int64", "timestamp its records count from; null for none"),
+    RowField("base_timestamp_ms", "int64", "timestamp its records count from. Null for none"),
     RowField("max_timestamp", "string", "largest timestamp, RFC 3339; null for none"),
-    RowField("max_timestamp_ms", "int64", "the same in milliseconds since 1970 UTC"),
+    RowField("max_timestamp_ms", "int64", "this time in milliseconds since 1970 UTC"),
     RowField(
-        "delete_horizon_ms", "int64", "when compaction may delete its tombstones; null if that is not set"
+        "delete_horizon_ms", "int64", "when compaction may delete its tombstones. Null if that is not set"
     ),
     RowField("producer_id", "int64", "id of an idempotent producer, else null"),
     RowField("producer_epoch", "int16", "its epoch"),
-    RowField("base_sequence", "int32", "sequence number of the first record; null without one"),
-    RowField("last_sequence", "int32", "sequence number of the last record; null without one"),
-    RowField("leader_epoch", "int32", "leader epoch the batch was appended in; null for magic 0 and 1"),
+    RowField("base_sequence", "int32", "sequence number of the first record. Null without one"),
+    RowField("last_sequence", "int32", "sequence number of the last record. Null without one"),
+    RowField("leader_epoch", "int32", "leader epoch the batch was appended in. Null for magic 0 and 1"),
     RowField("transactional", "bool", "whether its records belong to a transaction"),
     RowField("control", "bool", "whether its records are control records"),
     RowField("crc", "int64", "its checksum: CRC-32C, for magic 0 and 1 CRC-32"),

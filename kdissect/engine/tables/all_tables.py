@@ -1,7 +1,7 @@
 """All tables by name, and as Markdown: the generated part of `docs/tables.md`."""
 
 from kdissect.engine.tables.capture_tables import ANOMALIES, CONNECTIONS, FILES
-from kdissect.engine.tables.cause_tables import CAUSES
+from kdissect.engine.tables.cause_tables import CAUSES, STALLS
 from kdissect.engine.tables.exchange_tables import BATCHES, EXCHANGES, RECORDS, TOPIC_PARTITIONS
 from kdissect.engine.tables.judgement_tables import COVERAGE, FINDINGS
 from kdissect.engine.tables.state_tables import GROUPS, PRODUCERS, TOPICS, TRANSACTIONS
@@ -18,7 +18,7 @@ TABLES: dict[str, Table] = {
     table.name: table
     for table in (
         FILES, CONNECTIONS, EXCHANGES, TOPIC_PARTITIONS, BATCHES, RECORDS, ANOMALIES, FINDINGS, COVERAGE,
-        LATENCIES, RATES, TOPICS, GROUPS, PRODUCERS, TRANSACTIONS, CAUSES,
+        LATENCIES, RATES, TOPICS, GROUPS, PRODUCERS, TRANSACTIONS, CAUSES, STALLS,
     )
 }  # fmt: skip
 

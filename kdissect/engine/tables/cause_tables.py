@@ -1,12 +1,13 @@
-"""The table with the causes from `why`."""
+"""Tables of the results of `why`: causes, and the intervals in which brokers stood still."""
 
 from kdissect.engine.exchange_rows import RowField
-from kdissect.engine.tables.shared_columns import CAPTURE_SET, DAY
+from kdissect.engine.tables.shared_columns import CAPTURE_SET, CLIENT, CONNECTION, DAY, EXCHANGE
 from kdissect.engine.tables.table import Table, within
 
 CAUSES = Table(
     "causes",
-    "One row for each cause of trouble that `why` tells of a capture set. Made when named: it looks at every "
+    "One row for each cause of trouble that `why` reports for a capture set. Made when named: it looks "
+    "at every "
     "exchange as `why` does.",
     (
         CAPTURE_SET,
@@ -26,10 +27,10 @@ CAUSES = Table(
             ),
         ),
         RowField("since", "timestamp", "when it was first seen"),
-        RowField("since_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+        RowField("since_ns", "int64", "this time in nanoseconds since 1970 UTC"),
         DAY,
         RowField("until", "timestamp", "when it, or what follows from it, was last seen"),
-        RowField("until_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+        RowField("until_ns", "int64", "this time in nanoseconds since 1970 UTC"),
         RowField("times", "int64", "how often"),
         *within(
             "cost",
@@ -44,7 +45,7 @@ CAUSES = Table(
             ),
         ),
         RowField("certainty", "string", "`sure`, `likely` or `possible`"),
-        RowField("why_not_surer", "string", "what else it could be; null where it is sure"),
+        RowField("why_not_surer", "string", "what else it could be. Null if it is sure"),
         *within(
             "evidence",
             "list<struct>",
@@ -52,10 +53,10 @@ CAUSES = Table(
             (
                 RowField("what", "string", "API and version, or what it is"),
                 RowField("connection", "string", "connection"),
-                RowField("exchange", "int64", "ordinal of the exchange; null: the connection as a whole"),
+                RowField("exchange", "int64", "ordinal of the exchange. Null: the connection as a whole"),
                 RowField("time", "timestamp", "when"),
-                RowField("time_ns", "int64", "the same in nanoseconds since 1970 UTC"),
-                RowField("file", "string", "capture file; null where packets cannot be named"),
+                RowField("time_ns", "int64", "this time in nanoseconds since 1970 UTC"),
+                RowField("file", "string", "capture file. Null if packets cannot be named"),
                 RowField("first_packet", "int64", "first packet, 1-based within its file"),
                 RowField("last_packet", "int64", "last packet"),
             ),
@@ -76,4 +77,31 @@ CAUSES = Table(
     ),
     ("capture_set", "rank"),
     ("capture_set", "rank"),
+)
+
+STALLS = Table(
+    "stalls",
+    "One row for each interval in which a broker, or several brokers of a capture set at one time, sent no "
+    "response while requests waited: the intervals of `stats --table stalls`. Made when named.",
+    (
+        CAPTURE_SET,
+        RowField("since", "timestamp", "when the first of the requests was at the broker"),
+        RowField("since_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+        DAY,
+        RowField("until", "timestamp", "time of the next response"),
+        RowField("until_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+        RowField("took_ns", "int64", "length of the interval"),
+        RowField("share", "double", "of the time from the first response of the brokers to the last"),
+        RowField("brokers", "list<string>", "addresses and ports of the brokers"),
+        RowField("waited_by", "string", "`several brokers`, `all clients`, `one client` or `one connection`"),
+        *within("clients", "list<struct>", "clients whose requests waited", CLIENT),
+        RowField("requests", "int64", "requests that waited"),
+        RowField("apis", "map<string,int64>", "these requests by API"),
+        RowField("waited_ns", "int64", "time that they waited, added up"),
+        RowField("others_sent", "bool", "whether another end sent packets meanwhile"),
+        CONNECTION._replace(doc="connection of the first request that waited"),
+        EXCHANGE._replace(doc="ordinal of that request within its connection"),
+    ),
+    ("connection", "exchange"),
+    ("capture_set", "since_ns", "connection", "exchange"),
 )

@@ -35,7 +35,7 @@ def breaches(released: str, present: str) -> list[str]:
     found: list[str] = []
     for name, lines in _tables(released).items():
         if name not in now:
-            found.append(f"{name}: the table is gone")
+            found.append(f"{name}: the table does not exist any more")
             continue
         found += [f"{name}: no longer has '{key}: {value}'" for key, value in lines.items()
                   if now[name].get(key) != value]  # fmt: skip

@@ -45,14 +45,14 @@ _HEAD = (
     EXCHANGE,
     RowField("direction", "string", "`produce`, `fetch`, `share_fetch` or `fetch_snapshot`"),
     *ENDS,
-    RowField("client_id", "string", "client id of the request header; null where there is none"),
-    RowField("file", "string", "capture file of the first byte of the frame with the records"),
+    RowField("client_id", "string", "client id of the request header. Null if there is none"),
+    RowField("file", "string", "capture file that has the first byte of the frame with the records"),
     RowField("packet", "int64", "packet with that byte, 1-based within its file"),
     *TIME,
-    RowField("topic", "string", "name of the topic, also of its id where the capture tells it"),
-    RowField("topic_id", "string", "id of the topic; null where the wire has its name"),
+    RowField("topic", "string", "name of the topic, also for its id, if the capture names it"),
+    RowField("topic_id", "string", "id of the topic. Null if the wire has its name"),
     RowField("partition", "int32", "partition of the topic"),
-    RowField("section", "int32", "index of the partition's records among those of the exchange, from 0"),
+    RowField("section", "int32", "position of the partition's records in the exchange, from 0"),
 )
 _PLACE = ("connection", "exchange", "section")
 
@@ -61,12 +61,12 @@ TOPIC_PARTITIONS = Table(
     "One row for each partition whose records an exchange carries, empty ones too.",
     (
         *_HEAD,
-        RowField("error", "string", "error code of the partition in the response; null for none"),
+        RowField("error", "string", "error code of the partition in the response. Null for none"),
         RowField("batches", "int32", "record batches, or messages of old message sets"),
         RowField("records", "int64", "records they say they have"),
         RowField("bytes", "int64", "bytes of the records field, as captured"),
-        RowField("first_offset", "int64", "base offset of the first batch; null without one"),
-        RowField("last_offset", "int64", "last offset of the last batch; null without one"),
+        RowField("first_offset", "int64", "base offset of the first batch. Null without one"),
+        RowField("last_offset", "int64", "last offset of the last batch. Null without one"),
         ORDER,
     ),
     _PLACE,
@@ -76,7 +76,8 @@ TOPIC_PARTITIONS = Table(
 _OF_SEGMENTS = ("number", "file", "topic", "partition", "position", "records")
 BATCHES = Table(
     "batches",
-    "One row for each record batch, or message of an old message set. Nothing is decompressed for them.",
+    "One row for each record batch, or message of an old message set. kdissect decompresses no batches "
+    "for them.",
     (
         *_HEAD,
         *with_times(
@@ -96,10 +97,10 @@ _RECORD_TYPES = {
     "decoded": "string",
 }  # fmt: skip
 _RECORD_DOCS = {
-    "key": "the key's bytes; null for null",
-    "value": "the value's bytes; null for null",
-    "headers.value": "its value; null for null",
-    "timestamp": "the record's timestamp; null where it has none, or one that is no date",
+    "key": "the key's bytes. Null for null",
+    "value": "the value's bytes. Null for null",
+    "headers.value": "its value. Null for null",
+    "timestamp": "the record's timestamp. Null if it has none, or if it is no date",
     "decoded": "JSON: what a record of Kafka's own topics, a control record, or with --schemas any holds",
 }
 _OF_RECORDS = without(RECORD_FIELDS, *_SHARED, "decoded.key", "decoded.value", types=_RECORD_TYPES)

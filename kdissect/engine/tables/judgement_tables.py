@@ -6,7 +6,7 @@ from kdissect.engine.tables.table import Table, within
 
 FINDINGS = Table(
     "findings",
-    "One row for each finding of `check`; equal ones are one row with a count.",
+    "One row for each finding of `check`; equal findings are one row with a count.",
     (
         RowField("code", "string", "code of the rule"),
         RowField("name", "string", "name of the rule"),
@@ -20,10 +20,10 @@ FINDINGS = Table(
         RowField("client_id", "string", "client id of the connection"),
         RowField("label", "string", "what the user calls the end"),
         RowField("count", "int64", "how many equal findings it stands for"),
-        CAPTURE_SET._replace(doc="the set of files of the first of them"),
-        CONNECTION._replace(doc="connection of the first of them"),
-        RowField("exchange", "int64", "ordinal of its exchange; null: the connection as a whole"),
-        RowField("api_key", "int16", "API key; null where there is none"),
+        CAPTURE_SET._replace(doc="capture set with the first finding"),
+        CONNECTION._replace(doc="connection with the first finding"),
+        RowField("exchange", "int64", "ordinal of its exchange. Null: the connection as a whole"),
+        RowField("api_key", "int16", "API key. Null if there is none"),
         RowField("api", "string", "name of the API"),
         RowField("api_version", "int16", "version of the API"),
         RowField("side", "string", "`request` or `response`; null: neither"),
@@ -31,26 +31,28 @@ FINDINGS = Table(
         RowField("first_packet", "int64", "packet with that byte, 1-based within its file"),
         RowField("last_packet", "int64", "packet with the frame's last byte"),
         RowField("time", "timestamp", "time of the first byte"),
-        RowField("time_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+        RowField("time_ns", "int64", "this time in nanoseconds since 1970 UTC"),
         DAY,
-        RowField("path", "string", "the field, as decoders name it; null: the whole frame"),
-        RowField("bytes_start", "int64", "offset of the first byte behind the frame's size; null: the frame"),
-        RowField("bytes_end", "int64", "offset behind the last byte"),
-        RowField("bytes_seen", "binary", "the first of these bytes; none where they may hold a secret"),
+        RowField("path", "string", "the field, as decoders name it. Null: the whole frame"),
+        RowField("bytes_start", "int64", "offset of the first byte after the frame's size. Null: the frame"),
+        RowField("bytes_end", "int64", "offset after the last byte"),
+        RowField("bytes_seen", "binary", "the first of these bytes. None if they may hold a secret"),
         RowField("expected", "string", "what the rule expects"),
         RowField("seen", "string", "what was there"),
-        RowField("consequence", "string", "what the other end was seen to do; null: nothing"),
+        RowField(
+            "consequence", "string", "what the other end did, if the capture shows it. Null: no reaction"
+        ),
         *within(
             "earlier",
             "struct",
-            "the exchange that the expectation comes from; null: the same",
+            "the exchange that the expectation comes from. Null: the exchange of the finding",
             (
                 RowField("connection", "string", "its connection"),
                 RowField("exchange", "int64", "its ordinal"),
             ),
         ),
         RowField("last_time", "timestamp", "time of the last equal finding"),
-        RowField("last_time_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+        RowField("last_time_ns", "int64", "this time in nanoseconds since 1970 UTC"),
         RowField("fingerprint", "string", "what is the same for this fault in different runs"),
     ),
     ("connection", "exchange", "code", "side", "path", "bytes_start", "expected", "seen"),
@@ -59,10 +61,10 @@ FINDINGS = Table(
 
 COVERAGE = Table(
     "coverage",
-    "What was looked at: the figures of a report beside its findings, one row each.",
+    "Figures of a report besides its findings, one row each.",
     (
         RowField("what", "string", "what is counted: see the page"),
-        RowField("names", "list<string>", "of what: see the page; null where there is no such name"),
+        RowField("names", "list<string>", "of what: see the page. Null if there is no such name"),
         RowField("numbers", "list<int64>", "of what, where that is a number"),
         RowField("count", "int64", "how many"),
     ),

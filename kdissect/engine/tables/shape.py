@@ -50,5 +50,5 @@ def _shape(field: RowField, name: str, below: list[RowField]) -> Shape:
             raise ValueError(f"the struct {name} has no fields")
         return Shape(name, kind, is_list, inner, field.doc)
     if kind not in SCALARS:
-        raise ValueError(f"{name} has the type {field.type}, which is none of tables")
+        raise ValueError(f"{name} has the type {field.type}, which tables do not support")
     return Shape(name, kind, is_list, (), field.doc)

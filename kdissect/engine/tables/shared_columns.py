@@ -4,13 +4,15 @@ from kdissect.engine.exchange_rows import RowField
 
 DAY = RowField("day", "date", "day of that time in UTC: for partitions")
 CAPTURE_SET = RowField(
-    "capture_set", "string", "the set of files, which is the place where it was captured; sets stay apart"
+    "capture_set",
+    "string",
+    "the set of files, which is the place where it was captured. kdissect keeps sets separate",
 )
 CONNECTION = RowField("connection", "string", "identity of the connection: 16 hex digits")
 EXCHANGE = RowField(
     "exchange",
     "int64",
-    "ordinal of the request within its connection; orphan responses from 1000000000 on",
+    "ordinal of the request within its connection. Orphan responses from 1000000000 on",
 )
 SAME_AS = RowField(
     "same_as",
@@ -26,7 +28,7 @@ BROKER = RowField("broker", "string", "address and port of the broker")
 ENDS = (RowField("client", "string", "address and port of the client"), BROKER)
 TIME = (
     RowField("time", "timestamp", "time of the first byte, in microseconds; `time_ns` has all of it"),
-    RowField("time_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+    RowField("time_ns", "int64", "this time in nanoseconds since 1970 UTC"),
     DAY,
 )
 USE = (
@@ -37,7 +39,7 @@ USE = (
     RowField("unconfirmed", "int64", "records of requests without an answer"),
     RowField("refused", "int64", "records the broker refused"),
     RowField("uncounted", "int64", "batches that do not say how many records they have"),
-    RowField("acquired", "int64", "records that members of share groups acquired; null where none reads"),
+    RowField("acquired", "int64", "records that members of share groups acquired. Null if no member reads"),
     RowField(
         "acquired_unknown", "int64", "records of which the capture does not show whether they were acquired"
     ),
@@ -72,7 +74,7 @@ def sketch(name: str, doc: str) -> tuple[RowField, ...]:
     return (
         *distribution(name, doc),
         RowField(f"{name}.zeros", "int64", "values that are 0: the sketch has no bin for them"),
-        RowField(f"{name}.bins", "list<struct>", "bins that are not empty; adding them up merges sketches"),
+        RowField(f"{name}.bins", "list<struct>", "bins that are not empty. Adding them up merges sketches"),
         RowField(f"{name}.bins.index", "int32", "bin of the DDSketch (relative error 0.01, no offset)"),
         RowField(f"{name}.bins.count", "int64", "values in it"),
     )

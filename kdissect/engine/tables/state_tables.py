@@ -10,7 +10,7 @@ _USER = (
     RowField("groups", "list<string>", "groups that the client speaks for"),
     *USE,
 )
-_CLUSTER = RowField("cluster", "string", "id of its cluster; null if the capture set has one cluster alone")
+_CLUSTER = RowField("cluster", "string", "id of its cluster. Null if the capture set has one cluster alone")
 _DENIED = (
     *CLIENT,
     RowField("api", "string", "name of the API"),
@@ -22,11 +22,11 @@ TOPICS = Table(
     "One row for each topic of a capture set: who writes, who reads, how much, in what batches.",
     (
         CAPTURE_SET,
-        RowField("topic", "string", "name; null where only the id is known"),
+        RowField("topic", "string", "name. Null if only the id is known"),
         RowField("topic_id", "string", "its id, where it was named by that"),
         RowField("partitions", "list<int32>", "partitions seen"),
         RowField(
-            "partition_count", "int32", "how many the topic has, by Metadata; null if that was not seen"
+            "partition_count", "int32", "how many the topic has, by Metadata. Null if that was not seen"
         ),
         RowField("leaders_not_captured", "int32", "partitions whose leader has no connection in the capture"),
         *within("written", "struct", "what was written to it", USE),
@@ -49,7 +49,7 @@ _MEMBER = (
     RowField("member_id", "string", "member id"),
     *CLIENT,
     RowField("instance_id", "string", "id of a static member"),
-    RowField("joined", "timestamp", "when it joined; null if that was not seen"),
+    RowField("joined", "timestamp", "when it joined. Null if that was not seen"),
     RowField("gone", "string", "`left`, `lost`, `fenced`, `replaced` or `refused`; null while it is there"),
     RowField("gone_at", "timestamp", "when it went"),
     RowField("reason", "string", "the reason it gave"),
@@ -61,7 +61,7 @@ _RHYTHM = (
     RowField("count", "int64", "how many"),
     RowField("first", "timestamp", "when the first was sent"),
     RowField("last", "timestamp", "when the last was sent"),
-    RowField("every_ns", "int64", "mean time from one to the next; null for a single one"),
+    RowField("every_ns", "int64", "mean time from one to the next. Null for a single one"),
 )
 _FAILURE = (
     RowField("api", "string", "name of the API"),
@@ -72,7 +72,7 @@ _FAILURE = (
 _REJOIN = (
     *CLIENT,
     RowField("after", "string", "how it went before: `left`, `fenced`, `replaced` or `lost`"),
-    RowField("reason", "string", "what it said then; null for nothing"),
+    RowField("reason", "string", "the message of that response. Null: none"),
     *_RHYTHM,
 )
 _LAG = (
@@ -83,7 +83,7 @@ _LAG = (
     RowField("high_watermark", "int64", "where the partition ends"),
     RowField("lag", "int64", "records between the two"),
     RowField("committed", "int64", "offset the group committed last"),
-    RowField("committed_lag", "int64", "records behind it"),
+    RowField("committed_lag", "int64", "records after it"),
 )
 _CAUSES = within(
     "causes",
@@ -99,7 +99,7 @@ _CAUSES = within(
 _REBALANCE = (
     RowField("generation", "int64", "generation, or epoch, that it led to"),
     RowField("time", "timestamp", "when it began"),
-    RowField("took_ns", "int64", "until all members had their assignment; null if that was not seen"),
+    RowField("took_ns", "int64", "until all members had their assignment. Null if that was not seen"),
     RowField("members", "int32", "members of the generation"),
     *_CAUSES,
     *within(
@@ -111,7 +111,7 @@ _REBALANCE = (
 )
 _EVENT = (
     RowField("time", "timestamp", "when"),
-    RowField("time_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+    RowField("time_ns", "int64", "this time in nanoseconds since 1970 UTC"),
     RowField("what", "string", "what happened"),
     RowField("where", "string", "topic and partition"),
     RowField("expected", "string", "what the state led to expect"),
@@ -120,7 +120,7 @@ _EVENT = (
     RowField("exchange", "string", "connection and ordinal, as `inspect --exchange` takes them"),
 )
 _UNDER_WAY = (
-    RowField("generation", "int64", "generation whose assignments are outstanding; null while members join"),
+    RowField("generation", "int64", "generation whose assignments are outstanding. Null while members join"),
     RowField("time", "timestamp", "when it began"),
     *_CAUSES,
     RowField("joined", "list<string>", "members that asked to join, or sent their SyncGroup, and wait"),
@@ -146,14 +146,14 @@ GROUPS = Table(
         CAPTURE_SET,
         RowField("group", "string", "group id"),
         RowField("kind", "string", "`classic`, `consumer`, `share` or `streams`; null: no member was seen"),
-        RowField("protocol", "string", "type and name of the protocol of a classic group"),
-        RowField("state", "string", "state at the end, or why nothing is known"),
+        RowField("protocol", "string", "protocol type and name of a classic group"),
+        RowField("state", "string", "state at the end, or why it is not known"),
         RowField("generation", "int64", "generation or epoch at the end"),
-        RowField("coordinator", "string", "address that FindCoordinator told"),
-        *within("members", "list<struct>", "members, those that are gone too", _MEMBER),
+        RowField("coordinator", "string", "address in the FindCoordinator response"),
+        *within("members", "list<struct>", "members, including former members", _MEMBER),
         *within("partitions", "list<struct>", "what is assigned or committed", _LAG),
         RowField("lag", "int64", "lag of all partitions"),
-        RowField("rebalance_count", "int64", "rebalances; the last of them are in `rebalances`"),
+        RowField("rebalance_count", "int64", "rebalances. The last are in `rebalances`"),
         *within("rebalances", "list<struct>", "rebalances and why", _REBALANCE),
         *within(
             "named_by",
@@ -168,8 +168,8 @@ GROUPS = Table(
         RowField("errors", "map<string,int64>", "error codes by name"),
         *within("denied", "list<struct>", "clients that were refused for want of permission", _DENIED),
         *within("failures", "list<struct>", "requests of members that were refused, by kind", _FAILURE),
-        *within("rejoins", "list<struct>", "clients that were members and joined anew", _REJOIN),
-        *within("rebalancing", "struct", "the rebalance that is not over; null for none", _UNDER_WAY),
+        *within("rejoins", "list<struct>", "clients that were members and joined again", _REJOIN),
+        *within("rebalancing", "struct", "the rebalance that is not over. Null for none", _UNDER_WAY),
         _CLUSTER,
     ),
     ("capture_set", "group", "kind"),
@@ -186,12 +186,14 @@ PRODUCERS = Table(
     "One row for each producer id of a capture set, and for each client that writes without one.",
     (
         CAPTURE_SET,
-        RowField("producer_id", "int64", "producer id; null for batches without one"),
+        RowField("producer_id", "int64", "producer id. Null for batches without one"),
         RowField("epoch", "int32", "its epoch at the end"),
-        RowField("transactional_id", "string", "the transactional id it belongs to; null for none"),
+        RowField("transactional_id", "string", "the transactional id it belongs to. Null for none"),
         RowField("client_ids", "list<string>", "clients that used it"),
-        RowField("given_in_capture", "bool", "whether it was seen to be given"),
-        RowField("in_two_clusters", "bool", "whether two clusters gave it: then nothing is expected of it"),
+        RowField("given_in_capture", "bool", "whether the capture contains its InitProducerId response"),
+        RowField(
+            "in_two_clusters", "bool", "whether two clusters assigned it: kdissect then expects no order"
+        ),
         RowField("batches", "int64", "batches that the broker took, or did not answer"),
         RowField("records", "int64", "records they say they have"),
         RowField("retries", "int64", "batches sent again"),
@@ -238,8 +240,8 @@ TRANSACTIONS = Table(
             (
                 RowField("producer_id", "int64", "producer id"),
                 RowField("epoch", "int32", "epoch"),
-                RowField("began", "timestamp", "when; null if that was not seen"),
-                RowField("ended", "timestamp", "when; null if that was not seen"),
+                RowField("began", "timestamp", "when. Null if that was not seen"),
+                RowField("ended", "timestamp", "when. Null if that was not seen"),
                 RowField("took_ns", "int64", "between the two"),
                 RowField("outcome", "string", "`open`, `committed`, `aborted`, `fenced` ..."),
                 RowField("batches", "int64", "batches"),
@@ -247,7 +249,7 @@ TRANSACTIONS = Table(
                 RowField("partitions", "list<string>", "partitions"),
                 RowField("groups", "list<string>", "groups whose offsets it commits"),
                 RowField("offsets", "int64", "offsets it commits"),
-                RowField("markers", "int64", "markers that brokers were told to write"),
+                RowField("markers", "int64", "markers that requests ask brokers to write"),
                 RowField("marked", "string", "`commit` or `abort`; null if that was not seen"),
             ),
         ),

@@ -66,7 +66,7 @@ def with_times(fields: Iterable[RowField], *names: str) -> tuple[RowField, ...]:
         if field.name in names:
             made.append(RowField(field.name[: -len("_ns")], "timestamp", field.doc))
             unit = "nanoseconds" if field.name.endswith("_ns") else "milliseconds"
-            made.append(field._replace(doc=f"the same in {unit} since 1970 UTC"))
+            made.append(field._replace(doc=f"this time in {unit} since 1970 UTC"))
         else:
             made.append(field)
     return tuple(made)

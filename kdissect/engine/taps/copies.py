@@ -243,7 +243,7 @@ def _stream(info: ConnectionInfo) -> str:
 
 _Pairs = dict[tuple[int, int], Match]
 _Network = tuple[frozenset[str], str, str]
-"""Two capture sets; a client's host and a broker's host."""
+"""Two capture sets, a client's host and a broker's host."""
 
 
 class _Candidate(NamedTuple):

@@ -19,6 +19,7 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact
 from kdissect.history.state_table import Table
 from kdissect.model.endpoint import Endpoint
+from kdissect.model.packets.segment import canonical_host
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.info import ConnectionInfo, ConnectionKind
@@ -43,10 +44,10 @@ _ASKING = frozenset(
         apis.DESCRIBE_CLUSTER, apis.INIT_PRODUCER_ID, apis.GET_TELEMETRY_SUBSCRIPTIONS, apis.PUSH_TELEMETRY,
     }
 )  # fmt: skip
-"""What clients ask of any node, before they go where the work is."""
+"""APIs that clients send to any node before they connect to the responsible node."""
 _LOCAL = "localhost"
 ANNOUNCING = frozenset({apis.METADATA, apis.FIND_COORDINATOR, apis.DESCRIBE_CLUSTER})
-"""APIs whose answers contain addresses."""
+"""APIs whose responses contain addresses."""
 
 
 class Advertised(NamedTuple):
@@ -59,13 +60,13 @@ class Advertised(NamedTuple):
     broker: str
 
     def __str__(self) -> str:
-        return f"{self.host}:{self.port}"
+        return str(Endpoint(self.host, self.port))
 
     @property
     def sentence(self) -> str:
         """The response that named the address, in words."""
         api = api_name(self.by.api_key or 0)
-        return f"{self.broker} told the client in {api} that node {self.node} is at {self}"
+        return f"{self.broker} said to the client in {api} that node {self.node} is at {self}"
 
 
 class ConnectionProblem(NamedTuple):
@@ -139,7 +140,7 @@ class ConnectionProblems:
         self._tried: Table[Client, Set[int]] = Table(CLIENTS_KEPT)
         """Ports that a client connected to, other than to ask where the brokers are."""
         self._alone: dict[int, frozenset[int]] = {}
-        """Each of them as the only one: most clients have one, and most have the same."""
+        """Each alone in a tuple: most clients have one, and mostly an equal one."""
         self._asking: Table[str, _Asking] = Table(ASKING_KEPT)
         self._asked: Table[str, tuple[ConnectionInfo, _Asking]] = Table(ASKING_KEPT)
         self._kafka: Table[End, None] = Table(ENDS_KEPT)
@@ -309,7 +310,7 @@ class ConnectionProblems:
             if not given or any(one.port in tried or _may_be(one, info) for one in given):
                 continue
             where = ", ".join(map(str, given))
-            fact = f"the client was told of {where}, and connected to none of them; {given[0].sentence}"
+            fact = f"the client received {where}, and did not connect to any of them: {given[0].sentence}"
             problem = Problem(Reason.ADVERTISED_UNTRIED, fact, info.end_ns - info.start_ns)
             yield ConnectionProblem(info, problem, True, given[0])
 
@@ -331,10 +332,10 @@ def _addresses(key: int, answer: Any) -> Iterator[Address]:
     if key == apis.FIND_COORDINATOR:
         found = getattr(answer, "coordinators", None)
         nodes = [answer] if found is None else found
-        return ((one.node_id, str(one.host), one.port) for one in nodes if not one.error_code)
+        return ((one.node_id, canonical_host(str(one.host)), one.port) for one in nodes if not one.error_code)
     if key == apis.METADATA:
-        return ((one.node_id, str(one.host), one.port) for one in answer.brokers)
-    return ((one.broker_id, str(one.host), one.port) for one in answer.brokers)
+        return ((one.node_id, canonical_host(str(one.host)), one.port) for one in answer.brokers)
+    return ((one.broker_id, canonical_host(str(one.host)), one.port) for one in answer.brokers)
 
 
 def names_of_end(info: ConnectionInfo) -> Iterator[str]:

@@ -5,7 +5,6 @@ connection, so that not asking is a fact and no difference.
 """
 
 from collections.abc import Iterable, Mapping
-from copy import copy
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -20,7 +19,6 @@ from kdissect.session.exchange import Exchange, ExchangeKind, State
 
 CONNECTIONS_KEPT = 20_000  # about 1 KB each, with a broker's 90 ranges (7 KB) shared
 _RANGES_SHARED = 256  # of one answer; Kafka has 90 APIs
-USES_KEPT = 512  # pairs of key and version a connection may use; Kafka has 368
 # A broker from 4.0 on offers Produce from version 0 for old clients' sake, but takes it from version 3 on
 # (org.apache.kafka.common.protocol.ApiKeys, KIP-896): it offers version 12 or later.
 _PRODUCE_SHAM_MIN, _PRODUCE_REAL_MIN, _PRODUCE_OF_40 = 0, 3, 12
@@ -30,12 +28,8 @@ Range = tuple[int, int]
 _KAFKA, _ORPHAN_RESPONSE = ExchangeKind.KAFKA, State.ORPHAN_RESPONSE
 
 
-Pairs = frozenset[tuple[int, int]]
-_NO_PAIRS: Pairs = frozenset()
 _NO_FEATURES: Mapping[str, int] = {}
-# Sets of pairs, each stored once: thousands of connections of one client use few different sets.
-_shared: dict[Pairs, Pairs] = {}
-SHARED_KEPT = 1000
+_NO_RANGE = 0, -1
 
 
 class VersionFact(StrEnum):
@@ -53,13 +47,11 @@ class VersionFact(StrEnum):
 class Negotiation:
     """State of one connection.
 
-    `offered` is None until the broker names its versions. `fallback` is the range of ApiVersions named in a
-    refusal. `used` are the pairs of API key and version that its requests had.
+    `offered` is None until the broker named its versions: then nothing is known of them. `fallback` is the
+    range of ApiVersions named in a refusal.
     """
 
-    __slots__ = (
-        "asked_in", "fallback", "features", "offered", "offered_by", "refused", "settled", "software", "used",
-    )  # fmt: skip
+    __slots__ = ("asked_in", "fallback", "features", "offered", "offered_by", "refused", "software")
 
     def __init__(self) -> None:
         self.offered: dict[int, Range] | None = None
@@ -70,28 +62,22 @@ class Negotiation:
         self.software: tuple[str, str] | None = None
         self.features: Mapping[str, int] = _NO_FEATURES
         """Finalized features and their levels, `transaction.version` among them (KIP-584)."""
-        self.used: Pairs = _NO_PAIRS
-        self.settled: Pairs = _NO_PAIRS
-        """Of these pairs those used as offered, so that they need not be compared again."""
+
+    def allows(self, api_key: int, api_version: int) -> bool:
+        """Return whether a request in a version is no difference from what the broker offered."""
+        if self.offered is None:
+            return True
+        low, high = self.offered.get(api_key, _NO_RANGE)
+        return low <= api_version <= high
 
     def at_rest(self) -> "Negotiation":
-        """State to keep of a silent connection: one object for all connections that used the same versions
-        and never asked for others.
-
-        It is not to be changed.
+        """Return what is stored for a silent connection, which must not be changed: one object for all
+        connections that never asked for versions.
         """
-        if self.asked_in:
-            return self
-        pairs = self.used, self.settled
-        known = _at_rest.get(pairs)
-        if known is None:
-            if len(_at_rest) >= SHARED_KEPT:
-                _at_rest.clear()
-            known = _at_rest[pairs] = copy(self)
-        return known
+        return self if self.asked_in else _NEVER_ASKED
 
 
-_at_rest: dict[tuple[Pairs, Pairs], Negotiation] = {}
+_NEVER_ASKED = Negotiation()
 
 
 class NegotiatedVersions:
@@ -108,23 +94,11 @@ class NegotiatedVersions:
         if exchange.kind is not _KAFKA or exchange.state is _ORPHAN_RESPONSE or view.key < 0:
             return []
         known = self.connections.get(view.info.id)
-        pair = view.key, view.version
-        if known is not None and pair in known.settled:
-            return []
         facts: list[Fact] = []
         if known is None:
             known = self.connections.put(view.info.id, Negotiation())
             facts += self._first(view)
-        different = []
-        if view.key == apis.API_VERSIONS:
-            facts += self._asked(view, known)
-        else:
-            different = _used(view, known)
-        if len(known.used) < USES_KEPT or pair in known.used:
-            known.used = _with(known.used, pair)
-            if view.key != apis.API_VERSIONS and not different:
-                known.settled = _with(known.settled, pair)
-        return facts + different
+        return facts + (self._asked(view, known) if view.key == apis.API_VERSIONS else _used(view, known))
 
     def offer_again(self, exchange: Exchange) -> None:
         """Take the exchange whose response named the versions once more, as `feed` does."""
@@ -159,17 +133,7 @@ class NegotiatedVersions:
         return [*facts, _answered(view, known, answer)]
 
 
-def _with(pairs: Pairs, pair: tuple[int, int]) -> Pairs:
-    if pair in pairs:
-        return pairs
-    if len(_shared) >= SHARED_KEPT:
-        _shared.clear()
-    more = pairs | {pair}
-    return _shared.setdefault(more, more)
-
-
 def _answered(view: ExchangeView, known: Negotiation, answer: Any) -> Fact:
-    known.settled = _NO_PAIRS
     ranges = ranges_of(answer)
     if answer.error_code == codes.NONE:
         known.offered = honest(ranges)
@@ -218,7 +182,7 @@ def honest(ranges: dict[int, Range]) -> dict[int, Range]:
 
 
 def _used(view: ExchangeView, known: Negotiation) -> list[Fact]:
-    if known.offered is None:
+    if known.offered is None or known.allows(view.key, view.version):
         return []
     key = (view.info.id,)
     offered = known.offered.get(view.key)
@@ -229,8 +193,6 @@ def _used(view: ExchangeView, known: Negotiation) -> list[Fact]:
                 known.offered_by,
             )
         ]  # fmt: skip
-    if offered[0] <= view.version <= offered[1]:
-        return []
     return [
         Fact(
             VersionFact.OUTSIDE, key, view.evidence, "request", "request_api_version", offered, view.version,

@@ -72,11 +72,11 @@ class _Report(NamedTuple):
 
 
 _WITH_LEADER = frozenset({apis.FETCH, apis.PRODUCE, apis.SHARE_FETCH})
-"""APIs whose answers may contain the leader of a partition."""
+"""APIs whose answers may name the leader of a partition."""
 
 PartitionKey = tuple[str, str | bytes, int]
 Standing = tuple[PartitionKey, bytes | None, int, int]
-"""A partition, its topic's id, its leader and the epoch, as in an answer."""
+"""A partition, its topic's id, its leader and the epoch, in a response."""
 Stated = tuple[str | None, list[Standing]]
 """The id of the cluster, if the answer has one, and the leaders."""
 

@@ -78,10 +78,10 @@ class ClassicMember:
         self.leads = False
         """Whether its JoinGroup's answer made it the leader, by name or with the list of members."""
         self.protocol: tuple[str | None, str | None] = None, None
-        """Type and name, as in that answer."""
+        """Type and name, in that response."""
         self.protocols: tuple[str, ...] = ()
         self.metadata: bytes = b""
-        """Its subscription, under the protocol the group chose; else under its first."""
+        """Its subscription under the protocol that the group chose, or under its first protocol."""
         self.assignment: bytes | None = None
         self.last_ns = NEVER_NS
         self.refusals = 0

@@ -58,7 +58,7 @@ class ClassicGroups:
 
     def __init__(self) -> None:
         self.have_back: Callable[[], None] = nothing_lent
-        """Take back members that are lent (`lent_members`), before they are looked at."""
+        """Take back members from the native engine (`lent_members`) before they are read."""
         self.groups: Table[GroupKey, ClassicGroup] = Table(GROUPS_KEPT)
         self._given: Table[tuple[str, str], str] = Table(GIVEN_KEPT)
         self._attempts = Attempts()

@@ -15,7 +15,7 @@ from kdissect.session.exchange import Exchange
 _MAGIC = 2  # of batches with producers
 
 BatchHeader = tuple[PartitionKey, int, int, int, int, int, int]
-"""The partition; attributes, last offset delta, producer id and epoch, base sequence, count."""
+"""The partition, attributes, last offset delta, producer id and epoch, base sequence, count."""
 PRODUCER_ID = 3  # its place among these
 Results = list[tuple[str | bytes, list[tuple[int, int, int]]]]
 """Topics by name or id, each with partitions, their error codes and base offsets."""

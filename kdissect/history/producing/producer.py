@@ -1,5 +1,6 @@
 """State of one producer id, and of its sequences in one partition."""
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from kdissect.history.exchange_view import PartitionKey
@@ -57,7 +58,7 @@ class PartitionSequence:
         self.losses = 0
         self.brokers_next: int | None = None
         self.next_offset = 0
-        """The least that the next new batch can be given: after the last one that was taken."""
+        """The smallest offset that the next new batch can receive: after the last accepted batch."""
         self.recent: list[Sent] = []  # a deque takes 700 bytes for the few
 
     @property
@@ -113,6 +114,27 @@ class PartitionSequence:
             return False
         self.next_offset = base_offset + max(0, last_offset_delta) + 1
         return True
+
+    def follows_taken(self, sequence: int, lost: Collection[int]) -> bool:
+        """Return True if a sequence comes directly after a batch that the broker took.
+
+        Batches in between count if the broker refused them with one of the error codes `lost`.
+        """
+        for _ in self.recent:
+            before = next(
+                (
+                    sent
+                    for sent in self.recent
+                    if next_sequence(sent.base_sequence, sent.last_offset_delta) == sequence
+                ),
+                None,
+            )
+            if before is None or (before.error != 0 and before.error not in lost):
+                return False
+            if before.error == 0:
+                return True
+            sequence = before.base_sequence
+        return False
 
     def took_before(self, now: Evidence) -> bool:
         """Return whether a broker accepted a batch of this epoch, and did so before a request."""

@@ -23,6 +23,9 @@ from kdissect.session.exchange import Exchange
 
 PRODUCERS_KEPT = 50_000  # a state is 1 KB and 500 bytes a partition
 CONNECTIONS_KEPT = 20_000  # that gave producer ids, or had damaged batches; 100 bytes each
+STATE_LOST = frozenset({codes.OUT_OF_ORDER_SEQUENCE_NUMBER, codes.UNKNOWN_PRODUCER_ID})
+"""Errors of a broker that does not have the batches before, or nothing of the producer."""
+FOLLOWS_TAKEN = "follows a batch that the broker took"
 ALL_IN_SYNC = -1  # acks that idempotence asks for (KIP-98, org.apache.kafka.clients.producer.ProducerConfig)
 
 _SPECIAL = TRANSACTIONAL | CONTROL
@@ -48,9 +51,9 @@ class ProducerFact(StrEnum):
         "epoch_not_from_zero"  # a partition's first batch in a new epoch, where the log has an older epoch
     )
     EPOCH_BACK = "epoch_back"  # a lower epoch than the partition had before
-    OFFSET_BACK = "offset_back"  # a new batch received offsets that the producer received before
-    OLD_EPOCH_TAKEN = "old_epoch_taken"  # OLD_EPOCH, by a broker that took a batch of the higher one before
-    REFUSED = "refused"  # the broker did not append the batch (seen: the error code)
+    OFFSET_BACK = "offset_back"  # a new batch was given offsets that the producer was given before
+    OLD_EPOCH_TAKEN = "old_epoch_taken"  # the same, by a broker that took a batch of the higher one before
+    REFUSED = "refused"  # the broker did not append the batch; seen: the error code, `detail`: FOLLOWS_TAKEN
     DUPLICATE = "duplicate"  # the broker had the batch already (DUPLICATE_SEQUENCE_NUMBER)
     TOO_MANY_IN_FLIGHT = "too_many_in_flight"  # more than a broker remembers, of one partition
     WEAK_ACKS = "weak_acks"  # idempotence without acks=all
@@ -66,12 +69,14 @@ class Producers:
 
     def __init__(self) -> None:
         self.have_back: Callable[[], None] = nothing_lent
-        """Take back sequences that are lent (`lent_sequences`), before they are looked at."""
+        """Take back sequences from the native engine (`lent_sequences`) before they are read."""
         self.producers: Table[ProducerKey, Producer] = Table(PRODUCERS_KEPT)
         self._given_on: Table[str, int] = Table(CONNECTIONS_KEPT)
         """The producer id that a connection gave last."""
         self._damaged: Table[str, int] = Table(CONNECTIONS_KEPT)
-        """Requests of a connection that were cut, and batches with a wrong checksum: nobody knows whose."""
+        """Requests of a connection that were cut, and batches with a wrong checksum: their producers are
+        not known.
+        """
 
     def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next Produce, InitProducerId or EndTxn."""
@@ -372,8 +377,15 @@ def _verdict(batch: _Batch, known: Producer) -> list[Fact]:
     else:
         known.refusals += 1
         kind = ProducerFact.REFUSED
-    fact = batch.fact(kind, "base_sequence", expected=0, seen=batch.error, sure=True)
+    detail = FOLLOWS_TAKEN if batch.error in STATE_LOST and _follows_taken(batch, known) else ""
+    fact = batch.fact(kind, "base_sequence", expected=0, seen=batch.error, sure=True, detail=detail)
     return [fact._replace(side="response", path="responses.partition_responses.error_code")]
+
+
+def _follows_taken(batch: _Batch, known: Producer) -> bool:
+    here = known.partition_of(batch.view.info, batch.partition)
+    is_now = here.epoch == batch.header.producer_epoch
+    return is_now and here.follows_taken(batch.header.base_sequence, STATE_LOST)
 
 
 def _results(view: ExchangeView) -> dict[PartitionKey, Result]:

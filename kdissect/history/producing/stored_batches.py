@@ -32,7 +32,7 @@ _HEADER = slice(21, HEADER_V2.size)  # spec/001 "5.3.1 Record Batch": from the a
 
 
 Place = tuple[str, str | bytes, int, int]
-"""Capture set and address of the broker, as one text; topic by name or id; partition; base offset."""
+"""Capture set and address of the broker, as one text, topic by name or id, partition, base offset."""
 
 
 class StoredFact(StrEnum):

@@ -14,7 +14,7 @@ from kdissect.history.exchange_view import PartitionKey, partition_of
 from kdissect.session.exchange import Exchange
 
 Told = tuple[int, int, int, int]
-"""The values of a partition in an answer: its number, error code, high watermark, log start."""
+"""Values of a partition in a response: its number, error code, high watermark, log start."""
 StatedTopics = list[tuple[str | bytes, list[Told]]]
 AskedTopics = list[tuple[str | bytes, list[tuple[int, int]]]]
 """Topics of a request, each with its partitions and the leader epochs that it names for them."""

@@ -42,7 +42,7 @@ _MAX_EPOCH = 0x7FFFFFFF  # after it comes 1, not 0 (FetchMetadata#nextEpoch)
 
 Partition = tuple[str | bytes, int]
 Offsets = tuple[int, int, Evidence | None]
-"""High watermark and log start, 0 where none was told, and where."""
+"""High watermark and log start, 0 if unknown, and their positions."""
 _UNTOLD: Offsets = 0, 0, None
 
 
@@ -207,7 +207,7 @@ class FetchSessions:
     def __init__(self, increments: bool = True) -> None:
         self.tells_increments = increments
         self.have_back: Callable[[], None] = nothing_lent
-        """Take back sessions that are lent (`lent_sessions`), before they are looked at."""
+        """Take back sessions from the native engine (`lent_sessions`) before they are read."""
         self.sessions: Table[SessionKey, FetchSession] = Table(SESSIONS_KEPT)
         self.without_session = 0
         """Full fetches that neither had nor got a session."""

@@ -77,9 +77,11 @@ class TopicNames:
         self._names: dict[bytes, _Names] = dict(_RESERVED)
         self._most = in_force().topic_names  # of about 300 bytes each
         self.dropped = 0
-        """Names that answers contained and that are not kept: there were too many."""
+        """Names that were dropped: there were too many."""
         self.changes = 0
-        """How often something came that a name may depend on: until then what `name` says stays the same."""
+        """How often something came that a name may depend on: until then the result of `name` does not
+        change.
+        """
         self._clusters: dict[_Place, str] = {}
         self._answers: dict[object, tuple[str, ...]] = {}
         self._stated: set[int] = set()

@@ -91,6 +91,21 @@ def flow_destination(flow: bytes) -> Endpoint:
     return Endpoint(_host(flow[half : 2 * half]), int.from_bytes(flow[2 * half + 2 :]))
 
 
+def address_text(host: str, port: int) -> str:
+    """Return an address that a body names in the form that addresses of connections have."""
+    return str(Endpoint(canonical_host(host), port))
+
+
+def canonical_host(host: str) -> str:
+    """Return a host in the form that the ends of connections have: an IPv6 address as RFC 5952 writes it."""
+    if ":" not in host:
+        return host
+    try:
+        return _host(_address(host.strip("[]")))
+    except (OSError, ValueError):  # not an address
+        return host
+
+
 def _host(address: bytes) -> str:
     if len(address) == 4:
         first, second, third, fourth = address

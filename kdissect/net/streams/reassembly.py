@@ -24,7 +24,7 @@ from kdissect.net.streams.recent import (
     is_copy,
 )
 from kdissect.net.streams.round_trips import AckState, AckTimes, Delay
-from kdissect.net.streams.sequence import MASK, add
+from kdissect.net.streams.sequence import MASK, add, distance
 
 # OutOfOrderSegment segments compared with a new one for the same place: one is usual, a few differ in length.
 OUT_OF_ORDER_COPIES = 4
@@ -193,11 +193,14 @@ class Reassembly:
         return max(0, self.odd.acked - self.captured_end)
 
     def acknowledge_end(self, ack: int, time_ns: int) -> None:
-        """Note the number up to which a RST acknowledges, if that is the FIN, which was not captured."""
+        """Note what a RST acknowledges beyond the captured bytes: the FIN alone, or bytes that may include
+        it.
+        """
         end = self.captured_end
-        if self.start_seq >= 0 and not self.ended and ack == add(self.start_seq, end + 1):
+        beyond = distance(ack, add(self.start_seq, end))
+        if self.start_seq >= 0 and not self.ended and 0 < beyond < PLAUSIBLE_AHEAD:
             odd = self.oddities()
-            odd.note_acked(end + 1, time_ns)
+            odd.note_acked(end + beyond, time_ns)
             odd.waived = max(odd.waived, odd.acked)  # the connection is over: nothing waits for the FIN
 
     def start(self, seq: int) -> None:
@@ -406,7 +409,7 @@ class Reassembly:
         return bool(torn)
 
     def _note_late(self, count: int, ref: int, time_ns: int) -> None:
-        detail = f"{plural(count, 'byte')} came after the gap was given up"
+        detail = f"{plural(count, 'byte')} came after the gap was closed"
         self._log.note(AnomalyKind.LATE_SEGMENT, detail, ref, time_ns)
 
     def _collect(self, gap: Gap, part: LatePart) -> bool:
@@ -442,7 +445,7 @@ class Reassembly:
         self.store.torn_bytes -= length
         self._log.retract(gap.noted)
         *_, (_, _, ref, time_ns) = gap.parts
-        detail = f"{plural(length, 'byte')} came after the gap was given up, and were put back"
+        detail = f"{plural(length, 'byte')} came after the gap was closed, and were put back"
         self._log.note(AnomalyKind.LATE_SEGMENT, detail, ref, time_ns)
 
     def _close_gap(self, gap: Gap) -> None:

@@ -175,7 +175,7 @@ class _Mail:
         if not self._is_away:
             warn(f"alerts: {self.target.name}: {why}; {len(self._waiting):,} wait for the next batch")
         if too_many:
-            warn(f"alerts: {self.target.name}: {len(too_many):,} are not kept, as too many wait")
+            warn(f"alerts: {self.target.name}: {len(too_many):,} are dropped, because too many wait")
         self._is_away = True
 
 

@@ -20,7 +20,7 @@ _PLACE = (
     RowField("file", "string", "path of the file"),
     RowField("packet", "int64", "number of the packet within its file, from 1"),
     RowField("time", "timestamp", "time of the packet, in microseconds; `time_ns` has all of it"),
-    RowField("time_ns", "int64", "the same in nanoseconds since 1970 UTC"),
+    RowField("time_ns", "int64", "this time in nanoseconds since 1970 UTC"),
 )
 
 PACKETS = Table(

@@ -16,7 +16,7 @@ from kdissect.pipeline.table_files.whole_object import read_whole, write_whole
 
 _NAME = "stream.json"
 # Of what is pickled in checkpoints: another number cannot be read.
-_STATE = 7
+_STATE = 8
 
 
 class PledgeError(ValueError):

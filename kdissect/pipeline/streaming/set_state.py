@@ -28,7 +28,7 @@ from kdissect.stages.replay import Replay
 from kdissect.stages.rows.file_rows import EMPTY, FileRows
 
 _BEHIND_ALL = b"\xff" * 32
-"""An order after those of all events."""
+"""An order after that of every event."""
 
 
 class _FileTurns:

@@ -33,7 +33,7 @@ class SilentConnections:
         self._files: dict[int, tuple[str, int]] = {}
         """By number: path, and how many connections it was written with."""
         self._in: dict[str, int] = {}
-        """The number of the file of each connection."""
+        """The file number of each connection."""
         self._opened: dict[int, dict[str, bytes]] = {}
         self._woken: list[Silent] = []
 

@@ -67,7 +67,7 @@ def chosen_fields(names: Sequence[str]) -> list[Chosen]:
 
 def _choose(name: str) -> Chosen:
     if name == _NUMBER:
-        raise ValueError("numbers of rows are in no table: they are those of one process")
+        raise ValueError("numbers of rows are in no table: they count the rows of one process")
     column = Column(*printed_field(name, _TYPES, Behind.EXCHANGE))
     if column.place in _TIMES:
         return Chosen(column, "timestamp", _text)

@@ -66,7 +66,7 @@ ENTITIES = {
         ),
         EntityField(
             "producer_id",
-            "producer ids in request and response, not those in record batches",
+            "producer ids in request and response, not the ids in record batches",
             lambda f: f.field.entity == "producerId",
         ),
         EntityField(
@@ -83,7 +83,7 @@ ENTITIES = {
         ),
         EntityField(
             "rack",
-            "rack that who asks names as its own (Fetch, heartbeats); empty where it names none",
+            "rack that the requester names as its own (Fetch, heartbeats). Empty if it names none",
             lambda f: f.side == REQUEST and f.path in (("rack",), ("rack_id",)),
             is_one=True,
         ),
@@ -119,9 +119,9 @@ def look_up(name: str, apis: Apis = None) -> Source:
     if of_records is not None:
         return of_records
     if name.count(".") >= MAX_PARTS:
-        raise UnknownFieldError(f"{name!r} is no name of a field", "")
+        raise UnknownFieldError(f"{name!r} is no field name", "")
     if _NAME.fullmatch(name) is None:
-        raise UnknownFieldError(f"{name!r} is no name of a field", _suggest_field(name, apis))
+        raise UnknownFieldError(f"{name!r} is no field name", _suggest_field(name, apis))
     side, _, rest = name.partition(".")
     if side not in SIDES or not rest:
         raise UnknownFieldError(f"no field {name!r}", _suggest_field(name, apis))

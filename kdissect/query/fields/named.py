@@ -47,7 +47,7 @@ class ErrorName(ValueKind):
     """Error codes."""
 
     name = "error"
-    doc = "an error by its name in any case, or by its code: NOT_LEADER_OR_FOLLOWER, 6; NONE is no error"
+    doc = "an error by its name in any case, or by its code: NOT_LEADER_OR_FOLLOWER, 6. NONE means no error"
     example = "NOT_LEADER_OR_FOLLOWER"
     textual = True
 

@@ -27,13 +27,13 @@ RECORD_FILTER_FIELDS = (
     RowField(
         _VALUE, "string", "values of records as text; `value.NAME` is a field of a value that is decoded"
     ),
-    RowField(_HEADER, "string", 'keys of the headers of records; `header["NAME"]` is the value of a header'),
+    RowField(_HEADER, "string", 'keys of record headers; `header["NAME"]` is the value of a header'),
     *SCHEMA_FIELDS,
 )
 """Names that filters know besides names with a path."""
 
 _Values = Callable[[Binding, str | None, Record], Iterable[Any]]
-"""The values of a field of a record of a topic."""
+"""The values of a field in a topic's record."""
 
 
 class RecordSource(Source):

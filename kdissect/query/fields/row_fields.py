@@ -50,13 +50,13 @@ _FIELDS: tuple[tuple[str, ValueKind, str, _Get], ...] = (
     (
         ".max_timestamp_ms",
         TIME_MS,
-        "largest timestamp in a batch; null for none",
+        "largest timestamp in a batch. Null for none",
         lambda b: None if b.max_timestamp == NO_TIMESTAMP else b.max_timestamp,
     ),
     (
         ".producer_id",
         NUMBER,
-        "id of an idempotent producer; null without one",
+        "id of an idempotent producer. Null without one",
         lambda b: None if b.producer_id == NO_PRODUCER_ID else b.producer_id,
     ),
     (
@@ -68,7 +68,7 @@ _FIELDS: tuple[tuple[str, ValueKind, str, _Get], ...] = (
     (
         ".base_sequence",
         NUMBER,
-        "sequence number of a batch's first record; null without one",
+        "sequence number of a batch's first record. Null without one",
         lambda b: None if b.base_sequence == NO_SEQUENCE else b.base_sequence,
     ),
     (".transactional", FLAG, "whether a batch belongs to a transaction", lambda b: b.is_transactional),
@@ -136,7 +136,7 @@ def _renamed(alias: str, source: RowSource) -> RowSource:
 _PHASES = {
     "queue": "time until a thread of the broker took the request",
     "local": "time in which the broker worked on the request itself",
-    "remote": "time in which the broker waited for others: followers, members of a group, new records",
+    "remote": "time in which the broker waited for followers, group members or new records",
     "throttle": "time for which the broker throttled the client",
     "response_queue": "time until a thread of the broker took the response",
     "send": "time to send the response",
@@ -145,14 +145,14 @@ _OF_LOG = "; only of a request log"
 
 _DOCS = {
     **{f"broker.{name}": f"{what}{_OF_LOG}" for name, what in _PHASES.items()},
-    "listener": f"name of the listener of the connection{_OF_LOG}",
+    "listener": f"the connection's listener name{_OF_LOG}",
     "security_protocol": f"security protocol of the listener: `SASL_SSL` ...{_OF_LOG}",
     **{
         f"{role}.{name}": f"{what} at the {role}'s end, where the capture says it"
         for role in ("client", "broker")
         for name, what in values.PROCESS_PARTS.items()
     },
-    "time": "time of the request's first byte, of the response's where there is no request",
+    "time": "time of the request's first byte, of the response's if there is no request",
     "client.ip": "address of the client",
     "client.port": "port of the client",
     "client.proxied": "the client that a proxy connected for, by its PROXY protocol header",

@@ -189,7 +189,7 @@ class In(Operator):
     """Operator `in`."""
 
     symbols = ("in",)
-    help = "is one of the values; ranges like 3..7 have both ends"
+    help = "is one of the values. Ranges like 3..7 have both ends"
     example = "api in (Produce, Fetch)"
 
     def refuses(self, kind: ValueKind) -> str:
@@ -209,7 +209,7 @@ class NotIn(In):
     """Operator `not in`."""
 
     symbols = ("not in",)
-    help = "is none of the values"
+    help = "is not one of the values"
     example = "client_id not in (admin, monitor)"
     negative = True
 

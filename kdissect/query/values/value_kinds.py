@@ -90,7 +90,7 @@ class Flag(ValueKind):
     """Truth values."""
 
     name = "bool"
-    doc = "true or false; the field alone means that it is true"
+    doc = "true or false. The field alone means that it is true"
     example = "true"
 
     def parse(self, literal: Literal) -> bool:
@@ -159,7 +159,7 @@ class Uuid(ValueKind):
         except (Error, ValueError):
             found = b""
         if len(found) != 16 or len(text) != 22:
-            raise ValueError(f"{text!r} is no id of 22 characters")
+            raise ValueError(f"{text!r} is no 22-character id")
         return found
 
     def text(self, raw: bytes) -> str:

@@ -26,7 +26,7 @@ def headline(diagnosis: Diagnosis) -> str:
     if not count and names:
         return f"no cause of trouble in what could be read: {names} could not be read to the end"
     if not count:
-        return f"nothing is worse than in {than}" if than else "nothing wrong was found"
+        return f"no cause is worse than in {than}" if than else "nothing wrong was found"
     new = f" that {'is' if count == 1 else 'are'} new or worse than in {than}" if than else ""
     return f"{plural(count, 'cause')} of trouble{new}, the worst first"
 

@@ -47,13 +47,13 @@ def clock_lines(clocks: Sequence[Facts]) -> Iterator[str]:
     for row in clocks:
         near, far = printable(row["near_client"]), printable(row["near_broker"])
         least, most = row["ahead_least_ns"], row["ahead_most_ns"]
-        ahead = f"clocks: that of {far} is ahead of that of {near} by"
+        ahead = f"clocks: {far}'s clock is ahead of {near}'s clock by"
         if row["drift"]:
-            yield f"clocks: those of {near} and {far} drift apart: one way alone is not known"
+            yield f"clocks of {near} and {far} drift apart: one way alone is not known"
         elif row["contradicted"]:
-            yield f"{ahead} {duration(least)} to {duration(most)}, more than they were said to differ"
+            yield f"{ahead} {duration(least)} to {duration(most)}, more than the option allows"
         elif least == most == 0:
-            yield f"clocks: one made {near} and {far}, as was said"
+            yield f"clocks: {near} and {far} have one clock, as the option says"
         else:
             yield f"{ahead} {duration(least)} to {duration(most)}, by the shortest ways{_hint(row)}"
 

@@ -16,7 +16,7 @@ _NEAR = {
     "broker": "near the broker",
     "between": "between both",
     "both": "where both ends are one host",
-    "not_known": "nobody can tell where",
+    "not_known": "not attributable",
 }
 _TRIPS = {
     "handshake": "known from the handshake",

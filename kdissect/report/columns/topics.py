@@ -17,7 +17,7 @@ from kdissect.report.quantities import byte_count
 
 Facts = dict[str, Any]
 NOT_KNOWN = "?"
-"""In place of counts of records that a request log does not have."""
+"""In place of record counts that a request log does not have."""
 _VERBS = {"write": "writes", "read": "reads", "share": "reads (share)", "follow": "replicates"}
 
 

@@ -67,7 +67,7 @@ def rack_lines(racks: Facts | None) -> Iterator[str]:
         return
     clients, brokers = (racks["without_rack"][name] for name in ("client_rack", "broker_rack"))
     if clients:
-        yield f"  {plural(len(clients), 'client')} told none (producers never do): {_some(clients)}"
+        yield f"  {plural(len(clients), 'client')} sent no group (producers never do): {_some(clients)}"
     if brokers:
         yield f"  {plural(len(brokers), 'broker')} without one in what was captured: {_some(brokers)}"
 

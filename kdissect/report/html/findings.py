@@ -39,7 +39,7 @@ def findings_section(verdict: Verdict) -> Markup:
     for fold in shown:
         groups.setdefault(fold.first.code, []).append(fold)
     left = sum(1 + len(fold.others) for fold in verdict.folds[MAX_SHOWN:]) + verdict.dropped
-    not_shown = f"{plural(left, 'more finding', spec=',')} not shown here."
+    not_shown = f"{plural(left, 'more finding', spec=',')} omitted here."
     more = [element("p", not_shown, class_="empty")] if left else []
     rows = [_rule(found, verdict, first=number == 0) for number, found in enumerate(groups.values())]
     return section("findings", "Findings", _filters([fold.first for fold in shown]), *rows, *more)
@@ -48,7 +48,7 @@ def findings_section(verdict: Verdict) -> Markup:
 def _nothing(verdict: Verdict) -> str:
     if not verdict.exchanges:
         return "No Kafka traffic was found that could be judged."
-    return "No findings: nothing that was judged breaks a rule."
+    return "No findings: the judged traffic breaks no rule."
 
 
 def _filters(findings: Sequence[Finding]) -> Markup:
@@ -150,10 +150,10 @@ def _bytes(finding: Finding) -> Markup:
     place, seen = finding.place, finding.place.bytes_seen
     about = f"{place.start} to {place.end} of the frame's content"
     if not seen:
-        return text(f"{about}, not shown: they may hold a secret")
+        return text(f"{about}, hidden: they may contain a secret")
     more = place.end - place.start - len(seen)
     if more:
-        about += f", {more} more not shown"
+        about += f", {more} more omitted"
     rows = [seen[at : at + _HEX_COLUMNS] for at in range(0, len(seen), _HEX_COLUMNS)]
     wide = len(rows[0].hex(" "))
     lines = [

@@ -80,7 +80,7 @@ def software_section(verdict: Verdict) -> Markup:
     grid = scrolled("Software", table(heads, rows, "Software and hosts", "plain-table"))
     left = len(peers) - len(busiest)
     more = element("p", f"{plural(left, 'more end', spec=',')} not shown.", class_="note") if left else ""
-    note = "Clients name themselves in ApiVersions; brokers do not say what they are."
+    note = "Clients name themselves in ApiVersions. Brokers do not say what they are."
     return section("software", "Software", grid, more, note=note)
 
 

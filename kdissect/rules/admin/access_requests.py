@@ -71,7 +71,7 @@ class BadQuotaMatch(BodyRule):
 class WeakScram(BodyRule):
     """SCRAM credentials must have 4096 to 16384 iterations, a salt and a password.
 
-    Apache Kafka answers UNACCEPTABLE_CREDENTIAL; wrong is a broker that accepts others.
+    Apache Kafka answers UNACCEPTABLE_CREDENTIAL. A broker that accepts a different number is wrong.
 
     Example: 100 iterations, answered with error 0.
 

@@ -18,15 +18,15 @@ _FIRST_WITH_IDS = 7  # of CreateTopics (KIP-516)
 
 
 class CreatedOtherwise(BodyRule):
-    """A topic must be created as it was asked for.
+    """A topic must be created as the request asks.
 
-    The answer repeats the numbers of partitions and replicas, and lists all configs of the topic, those that
-    were asked for among them. -1 asks for the default of the broker, and stands in the answer where the
+    The answer repeats the numbers of partitions and replicas, and lists all configs of the topic,
+    including the requested configs. -1 asks for the default of the broker, and appears in the response if the
     client may not see it.
 
     Example: 3 partitions asked for, 7 answered.
 
-    What to do: answer with what was made.
+    What to do: answer with the created values.
     """
 
     code = "ADM017"
@@ -105,7 +105,7 @@ class CreatedWithoutId(ExchangeRule):
 class CreatedTwice(BodyRule):
     """A topic that stands twice in a request must not be created.
 
-    Nobody knows which of the two is meant. Apache Kafka answers INVALID_REQUEST for the topic.
+    It is not known which of the two is meant. Apache Kafka answers INVALID_REQUEST for the topic.
 
     Example: `a` twice in CreateTopics, answered with error 0.
 
@@ -131,7 +131,7 @@ class CreatedTwice(BodyRule):
 
 
 class NoPartitionsAdded(BodyRule):
-    """The number of partitions of a topic must not be set to 0 or less.
+    """A topic's number of partitions must not be set to 0 or less.
 
     Apache Kafka answers INVALID_PARTITIONS. The client passes on what its application asked for: wrong is a
     broker that accepts it.
@@ -219,7 +219,7 @@ class OffsetOfEarlierTime(BodyRule):
 
     Example: 1700000000000 asked for, a record of 1600000000000 answered.
 
-    What to do: look up the time again; indexes of times may be damaged.
+    What to do: look up the time again. Indexes of times may be damaged.
     """
 
     code = "ADM022"

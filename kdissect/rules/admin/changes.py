@@ -72,7 +72,7 @@ class OddDeleteOffset(BodyRule):
 class BadElection(BodyRule):
     """The type of an election must be 0 or 1.
 
-    Preferred or unclean; brokers refuse others.
+    Preferred or unclean. Brokers refuse other types.
 
     Example: election_type 2.
 

@@ -44,8 +44,8 @@ class NoPartitions(BodyRule):
     """A topic must not be created with no partitions or no replicas.
 
     Apache Kafka answers INVALID_PARTITIONS or INVALID_REPLICATION_FACTOR. -1 asks for the broker's default,
-    and stands beside assignments. The client passes on what its application asked for: wrong is a broker
-    that accepts it.
+    and appears together with assignments. The client passes on what its application asked for: wrong is a
+    broker that accepts it.
 
     Example: num_partitions 0, answered with error 0.
 

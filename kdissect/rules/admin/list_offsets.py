@@ -17,8 +17,9 @@ class UnknownSpecialTime(BodyRule):
     """A special timestamp should be known in the version of ListOffsets.
 
     -1 latest, -2 earliest, -3 maximum from v7, -4 earliest local from v8, -5 latest tiered from v9, -6
-    earliest pending upload from v11. Brokers that know the number answer UNSUPPORTED_VERSION; others take it
-    for a time before all records, and give the first offset: the caller believes it to be another.
+    earliest pending upload from v11. Brokers that know the number answer UNSUPPORTED_VERSION. Other
+    brokers take it for a time before all records, and give the first offset: the caller takes it for a
+    different one.
 
     Example: -3 in v6.
 

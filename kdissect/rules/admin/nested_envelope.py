@@ -13,7 +13,8 @@ _ENVELOPE = 58
 class NestedEnvelope(BodyRule):
     """An envelope must not hold an envelope.
 
-    Brokers forward requests of clients to the controller in envelopes; the controller refuses nested ones.
+    Brokers forward requests of clients to the controller in envelopes. The controller refuses nested
+    envelopes.
 
     Example: request_data that begins with API key 58.
 

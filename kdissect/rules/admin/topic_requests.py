@@ -35,7 +35,7 @@ class CountAndAssignment(BodyRule):
             if topic.assignments and (topic.num_partitions != -1 or topic.replication_factor != -1):
                 asked = plural(topic.num_partitions, "partition")
                 seen = f"{asked}, {plural(topic.replication_factor, 'replica')}, accepted"
-                yield body.violation(f"topics[{index}]", "-1 and -1 beside assignments", seen)
+                yield body.violation(f"topics[{index}]", "-1 and -1 with assignments", seen)
 
 
 class DefaultCountTooEarly(BodyRule):
@@ -70,7 +70,7 @@ class DefaultCountTooEarly(BodyRule):
 class BadAssignment(BodyRule):
     """Assignments must number partitions from 0 on and name each broker once.
 
-    Every partition has as many replicas as the others. Apache Kafka answers INVALID_REPLICA_ASSIGNMENT; wrong
+    Every partition has an equal number of replicas. Apache Kafka answers INVALID_REPLICA_ASSIGNMENT; wrong
     is a broker that accepts it.
 
     Example: assignments for partitions 0 and 2.
@@ -103,7 +103,9 @@ class BadAssignment(BodyRule):
             ):
                 seen = f"partitions {numbers}, replicas {brokers}, accepted"
                 yield body.violation(
-                    f"topics[{index}].assignments", "partitions from 0, as many different brokers each", seen
+                    f"topics[{index}].assignments",
+                    "partitions from 0, each with an equal number of different brokers",
+                    seen,
                 )
 
 

@@ -16,7 +16,8 @@ _RESERVED = (0xF8, 0xF0, 0xFF80)
 class UnknownCodec(BatchRule):
     """The codec of a batch must be one that its magic has.
 
-    0 none, 1 gzip, 2 snappy, 3 lz4, and from magic 2 on 4 zstd. Brokers and consumers fail to read others.
+    0 none, 1 gzip, 2 snappy, 3 lz4, and from magic 2 on 4 zstd. Brokers and consumers cannot read other
+    values.
 
     Example: codec 6.
 

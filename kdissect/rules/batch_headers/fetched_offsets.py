@@ -12,7 +12,7 @@ from kdissect.rules.views.batch_view import Batch, is_beyond
 class OffsetsGoBack(BatchRule):
     """Offsets must rise from batch to batch of a partition.
 
-    Consumers go on behind the last offset they read: what comes later with a lower one is read twice or
+    Consumers go on after the last offset they read: what comes later with a lower one is read twice or
     never.
 
     Example: a batch from 10 to 14, then one from 12 on.
@@ -34,7 +34,7 @@ class OffsetsGoBack(BatchRule):
             return
         if found.base_offset <= before.last_offset:
             seen = f"{found.base_offset} behind {before.last_offset}"
-            yield batch.violation("base_offset", "offsets above those of the batch before", seen)
+            yield batch.violation("base_offset", "offsets above the previous batch's", seen)
 
 
 class EpochsGoBack(BatchRule):
@@ -68,10 +68,10 @@ class EpochsGoBack(BatchRule):
 
 
 class BeforeFetchOffset(BatchRule):
-    """The first batch of a Fetch must reach the offset that was asked for.
+    """The first batch of a Fetch must reach the offset that the request names.
 
-    It may begin before it, because a batch is given whole. One that ends before it was not asked for, and a
-    client that does not look drops nothing and reads old records again.
+    It may begin before it, because brokers return whole batches. The request does not ask for a batch that
+    ends before it. A client that does not look drops nothing and reads old records again.
 
     Example: offset 100 asked for, a batch from 90 to 99 given.
 
@@ -106,7 +106,7 @@ class EpochBeyondLeader(BatchRule):
     A leader refuses a Fetch that names another epoch than its own (FENCED_LEADER_EPOCH,
     UNKNOWN_LEADER_EPOCH). So the epoch that the request names is that of the leader which answers, and no
     leader before it wrote with a higher one. A client that learns a higher epoch from a batch asks with it,
-    and is refused. FET030 says the same of partitions that the request leaves to its fetch session.
+    and is refused. FET030 applies this check to partitions that the request leaves to its fetch session.
 
     Example: epoch 2 asked for, no error, and a batch of epoch 9.
 
@@ -131,4 +131,4 @@ class EpochBeyondLeader(BatchRule):
         asked = records.carrier.asked(records.topic, records.partition.partition_index)
         epoch = batch.batch.leader_epoch
         if asked is not None and is_beyond(epoch, asked):
-            yield batch.violation("leader_epoch", f"{asked[1]} or less, the epoch that was asked for", epoch)
+            yield batch.violation("leader_epoch", f"{asked[1]} or less, the requested epoch", epoch)

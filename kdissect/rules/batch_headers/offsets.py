@@ -12,7 +12,7 @@ from kdissect.rules.views.batch_view import Batch
 class OtherLastOffset(BatchRule):
     """The last offset delta of a batch must agree with its count of records.
 
-    In a Produce it is the count less one, and there is a record; brokers answer INVALID_RECORD. In the log
+    In a Produce it is the count less one, and there is a record. Brokers answer INVALID_RECORD. In the log
     compaction takes records away: then it is that or more, and the count may be 0.
 
     Example: count 3 with last offset delta 5 in a Produce.
@@ -54,7 +54,7 @@ class BaseOffset(BatchRule):
 
     Example: base offset 1000 in a Produce.
 
-    What to do: nothing, unless the offset was meant to be kept: it is not.
+    What to do: nothing, unless you meant brokers to keep the offset: they do not.
     """
 
     code = "REC022"

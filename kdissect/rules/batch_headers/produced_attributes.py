@@ -102,8 +102,8 @@ class ProducedDeleteHorizon(BatchRule):
 class TransactionalWithoutProducer(BatchRule):
     """A transactional batch must have a producer id, and its request a transactional id.
 
-    Without them nothing can end the transaction. Brokers answer TRANSACTIONAL_ID_AUTHORIZATION_FAILED to a
-    request without a transactional id.
+    Without them the producer cannot end the transaction. Brokers answer
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED to a request without a transactional id.
 
     Example: attributes 0x0010 with producer id -1.
 

@@ -51,7 +51,7 @@ class NewMagicProduced(BatchRule):
     """Produce v0 and v1 should carry magic 0, v2 no more than magic 1.
 
     Version 2 came with magic 1 and version 3 with magic 2, so that brokers know what clients can read.
-    Apache Kafka takes and converts them; other and older brokers may not know the format.
+    Apache Kafka takes and converts them. Other and older brokers may not know the format.
 
     Example: a batch of magic 2 in Produce v2.
 
@@ -107,7 +107,7 @@ class NewMagicFetched(BatchRule):
 class SeveralBatches(BatchRule):
     """A partition in Produce v3 and later must hold one record batch only.
 
-    Brokers answer INVALID_RECORD. Sequence numbers and offsets are given for one batch.
+    Brokers answer INVALID_RECORD. Sequence numbers and offsets apply to one batch.
 
     Example: two batches, one behind the other.
 
@@ -161,7 +161,7 @@ class ZstdFetchedTooEarly(BatchRule):
     """Fetch before v10 should not be answered with zstd.
 
     Clients of these versions may not know it. Brokers from 2.1 to 3.9 answer UNSUPPORTED_COMPRESSION_TYPE
-    instead; those since 4.0 give it from v4 on, as all their clients know it.
+    instead. Brokers since 4.0 give it from v4 on, as all their clients know it.
 
     Example: codec 4 in Fetch v9.
 

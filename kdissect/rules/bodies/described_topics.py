@@ -57,8 +57,8 @@ class ImpossibleTopicName(BodyRule):
 class DescribedWithoutId(BodyRule):
     """A broker must describe a topic with its id.
 
-    The APIs of this rule came after topic ids. Zero stands beside an error of the topic or of one of its
-    partitions.
+    The APIs of this rule came after topic ids. Zero is legal if the topic or one of its partitions has an
+    error.
 
     Example: ConsumerGroupDescribe with an assignment of the zero id.
 

@@ -1,4 +1,4 @@
-"""BDY007: A varint should take the fewest possible bytes."""
+"""BDY007: A varint should take the smallest possible number of bytes."""
 
 from collections.abc import Iterator
 
@@ -12,9 +12,9 @@ from kdissect.rules.views.body_view import Body
 
 
 class LongVarint(NodeRule):
-    """A varint should take as few bytes as it can.
+    """A varint should take the smallest possible number of bytes.
 
-    A longer form has the same value; every reader accepts it.
+    A longer form has the same value. Every reader accepts it.
 
     Example: `81 00` for 1.
 

@@ -14,7 +14,7 @@ from kdissect.rules.views.body_view import Body
 class MessageWithoutError(BodyRule):
     """error_message should be null where error_code is 0.
 
-    The message explains an error; some clients take any message for one.
+    The message explains an error. Some clients take any message for one.
 
     Example: error code 0 with the message "ok".
 
@@ -42,13 +42,13 @@ class MessageWithoutError(BodyRule):
     def check(self, body: Body) -> Iterator[Violation]:
         """Yield pairs of code and message at the top and one level below."""
         if _is_odd(body.value):
-            yield body.violation("error_message", "null beside error code 0", repr(body.value.error_message))
+            yield body.violation("error_message", "null with error code 0", repr(body.value.error_message))
         for name, item in items(body.value):
             for index, element in enumerate(item if isinstance(item, list) else ()):
                 if isinstance(element, Value) and _is_odd(element):
                     yield body.violation(
                         f"{name}[{index}].error_message",
-                        "null beside error code 0",
+                        "null with error code 0",
                         repr(element.error_message),
                     )
 

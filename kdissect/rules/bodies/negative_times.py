@@ -18,7 +18,7 @@ class NegativeThrottle(NodeRule):
 
     Example: throttle_time_ms -1.
 
-    What to do: send 0 where nothing is throttled.
+    What to do: send 0 if the client is not throttled.
     """
 
     code = "BDY023"
@@ -37,7 +37,7 @@ class NegativeThrottle(NodeRule):
 class NegativeTimeout(DomainRule):
     """A timeout should not be negative.
 
-    What a broker makes of it depends on the API: CreateTopics and DeleteTopics do not wait, JoinGroup is
+    The effect on a broker depends on the API: CreateTopics and DeleteTopics do not wait, JoinGroup is
     refused with INVALID_SESSION_TIMEOUT. Fields where -1 means "unchanged" or "default" are left out.
 
     Example: Produce with timeout_ms -1.

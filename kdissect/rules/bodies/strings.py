@@ -16,7 +16,7 @@ _LIMIT = 0x7FFF  # the length of a classic string is an int16
 class NotUtf8(NodeRule):
     """A string must be valid UTF-8.
 
-    Java readers put replacement characters, so that a name is another one afterwards; others refuse.
+    Java readers put replacement characters, so that a name is different afterwards. Other readers refuse.
 
     Example: a topic name with the byte `ff`.
 

@@ -22,7 +22,7 @@ class TagOrder(NodeRule):
 
     Example: tag 1 before tag 0.
 
-    What to do: sort tags when writing, unknown ones included.
+    What to do: sort tags when writing, including unknown tags.
     """
 
     code = "BDY008"
@@ -77,7 +77,7 @@ class UnknownTag(NodeRule):
 
     Example: tag 10001 of a vendor.
 
-    What to do: nothing; update kdissect if the traffic is newer than its schema.
+    What to do: update kdissect if the traffic is newer than its schema.
     """
 
     code = "BDY010"
@@ -146,7 +146,7 @@ class TagOfOtherVersion(NodeRule):
 class TaggedDefault(NodeRule):
     """A tagged field that holds its default need not be sent.
 
-    A missing tag means the default; sending it costs bytes only.
+    A missing tag means the default. Sending it costs bytes only.
 
     Example: tag 0 (cluster_id) with null in a Fetch request.
 

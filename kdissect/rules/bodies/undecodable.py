@@ -67,7 +67,7 @@ def _first_field(body: Body, array: Node) -> str:
 class LengthBeyondFrame(UndecodableRule):
     """A length or count must not exceed the bytes left.
 
-    A string, bytes field or array says it is longer than the rest of the frame. Readers that allocate first
+    A string, bytes field or array says it is longer than the remaining frame. Readers that allocate first
     and read later run out of memory; Apache Kafka refuses.
 
     Example: a count of 1,000,000 in a frame with 40 bytes left.
@@ -145,7 +145,7 @@ class VarintTooLong(UndecodableRule):
 class TagSizeMismatch(UndecodableRule):
     """A tagged field must take exactly the bytes its size says.
 
-    The size lets readers skip tags they do not know; one that is wrong moves everything behind it.
+    The size lets readers skip tags they do not know. A wrong size moves everything after it.
 
     Example: a tagged int32 with size 5.
 

@@ -17,7 +17,7 @@ from kdissect.schema.error_codes import error
 class OddBoolean(NodeRule):
     """A boolean should be 0 or 1.
 
-    Readers take any other byte for true; writers that copy memory show it.
+    Readers take any other byte for true. Writers that copy memory show it.
 
     Example: `02` in a boolean.
 

@@ -15,8 +15,8 @@ class TlsToPlaintext(ProblemRule):
 
     The first bytes of the client are a TLS ClientHello, the broker closes without a byte, and other
     connections to the same address and port speak Kafka without TLS. A broker reads the hello as a frame of
-    some 350 MB (`InvalidReceiveException: Invalid receive (size = 369295616)`). Which of the two settings is
-    wrong the bytes do not tell.
+    some 350 MB (`InvalidReceiveException: Invalid receive (size = 369295616)`). The bytes do not show which
+    of the two settings is wrong.
 
     Example: `16 03 01`, and FIN 2 ms later, on port 9092.
 
@@ -37,9 +37,9 @@ class TlsToPlaintext(ProblemRule):
 class PlaintextToTls(ProblemRule):
     """A client that speaks plaintext to a TLS listener.
 
-    The client sends requests of Kafka, and the first bytes of the answer are a TLS alert: nothing but TLS is
-    spoken there. Clients read the alert as the size of a frame, 352518912. Which of the two settings is wrong
-    the bytes do not tell.
+    The client sends requests of Kafka, and the first bytes of the answer are a TLS alert: the listener
+    speaks TLS. Clients read the alert as the size of a frame, 352518912. The bytes do not show which of
+    the two settings is wrong.
 
     Example: ApiVersions v3, answered by `15 03 03 00 02 02 50`, the alert internal_error.
 
@@ -84,7 +84,7 @@ class TlsRefused(ProblemRule):
     """A TLS handshake that one end breaks off.
 
     By an alert, whose name says why its sender would not go on, or by closing. The end is known to speak
-    Kafka. The finding names who ended it; whose fault that is the alert does not tell.
+    Kafka. The finding names the end that sent the alert. The alert does not show whose fault it is.
 
     Example: the client sends unknown_ca: it does not trust who signed the broker's certificate.
 
@@ -132,7 +132,7 @@ class ClosedAtOnce(ProblemRule):
     """A broker that closes before any byte.
 
     It does so for hosts that have too many connections (max.connections.per.ip), and while it shuts down. The
-    bytes do not tell which. Where it closes behind a request, PAI005, VER013, VER014 and VER017 speak.
+    bytes do not show which. If it closes after a request, PAI005, VER013, VER014 and VER017 speak.
 
     Example: SYN, SYN and ACK, ACK, and FIN of the broker 7 ms later.
 

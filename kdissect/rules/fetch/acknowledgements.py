@@ -80,5 +80,5 @@ class RenewTooEarly(BodyRule):
             for index, batch in enumerate(partition.acknowledgement_batches):
                 if _RENEW in batch.acknowledge_types:
                     yield body.violation(
-                        f"{path}.acknowledgement_batches[{index}]", "is_renew_ack beside type 4", "type 4"
+                        f"{path}.acknowledgement_batches[{index}]", "is_renew_ack with type 4", "type 4"
                     )

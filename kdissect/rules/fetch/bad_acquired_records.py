@@ -44,9 +44,8 @@ class BadAcquiredRecords(BodyRule):
 class AcquiredNotCarried(BodyRule):
     """Acquired records should be in the answer.
 
-    A member is given what the answer carries. What it is not sent it cannot process, and it is held for the
-    member until its lock ends. Offsets that are gone by compaction may lie between the records, not behind
-    them.
+    A member receives the records in the response. It cannot process missing records, and their lock blocks
+    other members until it ends. Offsets that compaction removed may lie between the records, not after them.
 
     Example: offsets 0 to 9 acquired, and records up to 4.
 

@@ -14,7 +14,7 @@ from kdissect.schema.types import NO_UPPER_BOUND, Versions
 class IncrementWithoutSession(BodyRule):
     """An incremental fetch must name a session.
 
-    Epochs above 0 continue a session; session id 0 means there is none. Brokers answer
+    Epochs above 0 continue a session. Session id 0 means there is none. Brokers answer
     FETCH_SESSION_ID_NOT_FOUND or INVALID_FETCH_SESSION_EPOCH.
 
     Example: session_id 0 and session_epoch 3.

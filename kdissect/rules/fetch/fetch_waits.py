@@ -18,11 +18,12 @@ _HAS_ERROR_CODE = 7  # the Fetch version that brought an error code for the whol
 class LateFetch(BodyRule):
     """A fetch should be answered within max_wait_ms.
 
-    The broker waits for min_bytes at most that long. A second of slack is given for the network and quotas.
+    The broker waits for min_bytes at most that long. The rule allows a second of slack for the network and
+    quotas.
 
     Example: max_wait_ms 500, answered after 3 s.
 
-    What to do: look at the broker's load; clients may time out.
+    What to do: look at the broker's load. Clients may time out.
     """
 
     code = "FET007"
@@ -53,8 +54,8 @@ class EarlyFetch(BodyRule):
 
     Clients that ask again at once make such a broker busy for nothing: often enough, that is a warning. An
     error, a preferred replica, a diverging epoch, a session being closed or partitions of an incremental
-    session are reasons to answer at once; so is an answer without any partition up to v6, which has no other
-    way to tell an error of all.
+    session are reasons to answer at once. So is an answer without any partition up to v6, which has no other
+    way to report an error for all partitions.
 
     Example: min_bytes 1, max_wait_ms 500, an empty answer after 1 ms.
 

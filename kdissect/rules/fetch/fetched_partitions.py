@@ -69,14 +69,14 @@ class NoLockTime(BodyRule):
 
 
 class OnlyPartOfMessage(BodyRule):
-    """A fetch up to v2 should ask for at least as many bytes as the largest message or batch has.
+    """A fetch up to v2 should ask for at least the bytes of the largest message or batch.
 
     Brokers cut the records at the size asked for. From v3 on they send the first batch whole. A client that
     gets a part alone can read nothing: it fails, asks for the same again, or for more. What Apache Kafka
     sends behind records that an old format has no place for, such as ends of transactions, is left out: it
     has offset -1, and is longer than the answer on purpose.
 
-    Example: max_bytes 1024, and 1024 bytes of a batch of 8 kB.
+    Example: max_bytes 1024, and 1024 bytes from a batch of 8 kB.
 
     What to do: raise the limit of the partition (fetch.message.max.bytes), or use v3 or later.
     """
@@ -106,7 +106,7 @@ class OnlyPartOfMessage(BodyRule):
 class RecordsWithoutHighWatermark(BodyRule):
     """Records must come with the high watermark of their partition.
 
-    -1 stands beside an error, where the broker does not know it. A consumer counts its lag by it. Fetches of
+    -1 is legal with an error, if the broker does not know it. A consumer counts its lag by it. Fetches of
     replicas are left out: the leader of a quorum does not know it at first.
 
     Example: error code 0, records, and high_watermark -1.
@@ -133,4 +133,4 @@ class RecordsWithoutHighWatermark(BodyRule):
         for _, partition, at in body.partitions("responses"):
             high = partition.high_watermark
             if high < 0 and partition.records and not partition.error_code:
-                yield body.violation(f"{at}.high_watermark", "0 or more beside records", str(high))
+                yield body.violation(f"{at}.high_watermark", "0 or more with records", str(high))

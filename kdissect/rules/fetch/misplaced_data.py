@@ -18,9 +18,9 @@ _RECORDS = Longer(("records",), 0)
 class ErrorWithData(BodyRule):
     """A fetch that failed as a whole should bring no data.
 
-    An error code for the whole answer (v7 and later) says that nothing was read: clients drop what stands
-    beside it, and end their session. Partitions that have the error too are what brokers of v12 and before
-    write.
+    An error code for the whole answer (v7 and later) says that the broker read no records: clients drop
+    the data next to it, and end their session. Partitions that have the error too come from brokers of v12
+    and before.
 
     Example: FETCH_SESSION_ID_NOT_FOUND, and a partition without an error.
 
@@ -54,7 +54,7 @@ class ErrorWithData(BodyRule):
 class RecordsWithError(BodyRule):
     """A partition that could not be read should bring no records.
 
-    Clients go by the error and drop what stands beside it. Errors of the whole answer are FET018.
+    Clients use the error and drop the data next to it. Errors of the whole answer are FET018.
 
     Example: NOT_LEADER_OR_FOLLOWER, and 70 bytes of records.
 
@@ -83,7 +83,7 @@ class RecordsWithError(BodyRule):
 class PreferredReplicaWithRecords(BodyRule):
     """A broker that sends a consumer to another replica should give no records.
 
-    The consumer asks the other one for the same offset, and reads what it was given twice if it keeps it.
+    The consumer asks the preferred replica for this offset, and reads the records twice if it keeps them.
 
     Example: preferred_read_replica 2, and 70 bytes of records.
 
@@ -103,15 +103,15 @@ class PreferredReplicaWithRecords(BodyRule):
         """Yield the records of each partition with a preferred replica."""
         for _, row, at in body.partitions("responses"):
             if getattr(row, "preferred_read_replica", -1) >= 0 and row.records:
-                seen = f"{plural(len(row.records), 'byte')} beside replica {row.preferred_read_replica}"
+                seen = f"{plural(len(row.records), 'byte')} with replica {row.preferred_read_replica}"
                 yield body.violation(f"{at}.records", "no records", seen)
 
 
 class AbortedUnasked(BodyRule):
     """Aborted transactions should be listed for who reads committed records alone.
 
-    isolation_level says so in the request. Others take aborted records for good, and a client that goes by
-    the list leaves out records that it asked for.
+    isolation_level says so in the request. Others take aborted records for good, and a client that uses the
+    list drops records that it requested.
 
     Example: isolation_level 0, and one aborted transaction.
 

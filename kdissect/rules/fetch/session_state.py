@@ -14,7 +14,7 @@ class WrongSessionEpoch(FactRule):
 
     Example: epoch 3 after epoch 1.
 
-    What to do: count each answered fetch; begin a new session after a lost one.
+    What to do: count each answered fetch. Begin a new session after a lost one.
     """
 
     code = "FET012"
@@ -33,7 +33,7 @@ class UnknownSession(FactRule):
 
     Brokers answer FETCH_SESSION_ID_NOT_FOUND. Sessions from before the capture are left out.
 
-    Example: session 9 where 7 was given.
+    Example: session 9 after session id 7.
 
     What to do: begin with session 0 and epoch 0.
     """
@@ -52,7 +52,7 @@ class UnknownSession(FactRule):
 class PartitionOutsideSession(FactRule):
     """A fetch session must answer for its own partitions.
 
-    Clients drop the records of others, or fail.
+    Clients drop the records of other partitions, or fail.
 
     Example: partition 6 answered where the session holds partition 5.
 
@@ -94,8 +94,8 @@ class NamesAndIdsMixed(FactRule):
 class OtherSession(FactRule):
     """An incremental fetch must be answered in its session.
 
-    The answer names the session of the request, or 0 where the broker ended it. Clients take another id for
-    an answer to somebody else, and begin anew.
+    The answer names the session of the request, or 0 where the broker ended it. Clients take a different id
+    for a response to another client, and begin again.
 
     Example: a fetch in session 7, and an answer that names session 9.
 
@@ -114,9 +114,9 @@ class OtherSession(FactRule):
 class OffsetsBack(FactRule):
     """The high watermark and the log start of a partition should not go back.
 
-    Told in one fetch session, by one broker. Records that were readable before are lost, or come back. Legal
-    after an unclean election. Inconclusive up to v12: a topic that was deleted and created again under its
-    name has a new log.
+    The rule compares within one fetch session of one broker. Records that were readable before are lost,
+    or come back. Legal after an unclean election. Inconclusive up to v12: a topic that was deleted and
+    created again under its name has a new log.
 
     Example: high watermark 500, then 6.
 
@@ -131,7 +131,7 @@ class OffsetsBack(FactRule):
     cites = ("KIP-227 FetchRequest Metadata meaning", "KIP-320 Proposed Changes")
     facts = (FetchFact.OFFSET_BACK,)
     ids_from = 13  # KIP-516
-    expects = "{} or more, as told before"
+    expects = "{} or more, as reported before"
     sees = "{}"
 
 
@@ -140,7 +140,7 @@ class EpochBeyondSession(FactRule):
 
     A session keeps the epoch that a request named for a partition. The leader refuses the partition if its
     own epoch is another one (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH). So no leader before it wrote with a
-    higher epoch. REC044 says the same of partitions that the request names.
+    higher epoch. REC044 applies this check to partitions that the request names.
 
     Example: a session that asks for epoch 2, no error, and a batch of epoch 9.
 
@@ -169,7 +169,7 @@ class WrongShareEpoch(FactRule):
 
     Example: epoch 3 after epoch 1.
 
-    What to do: count each answered request; begin anew after a lost one.
+    What to do: count each answered request. Begin again after a lost one.
     """
 
     code = "FET016"
@@ -183,7 +183,7 @@ class WrongShareEpoch(FactRule):
 class AcknowledgedAtOpening(FactRule):
     """A share session must not open with acknowledgements.
 
-    Nothing was acquired in it yet. Brokers answer INVALID_REQUEST.
+    The member has acquired no records in it yet. Brokers answer INVALID_REQUEST.
 
     Example: share_session_epoch 0 with acknowledgement batches.
 
@@ -201,10 +201,10 @@ class AcknowledgedAtOpening(FactRule):
 
 
 class NeverAcquired(FactRule):
-    """A member should acknowledge what it was given, and nothing else.
+    """A member should acknowledge only records that it acquired.
 
-    A broker gives a member records with ShareFetch, and takes an acknowledgement for these. Brokers answer
-    INVALID_RECORD_STATE, or take no notice of offsets that they are done with.
+    A member acquires records with ShareFetch, and the broker accepts acknowledgements for them. Brokers
+    answer INVALID_RECORD_STATE, or take no notice of offsets that they are done with.
 
     Example: offsets 0 to 4 acquired, 5 to 9 acknowledged.
 
@@ -218,5 +218,5 @@ class NeverAcquired(FactRule):
     who = Who.CLIENT
     cites = ("KIP-932 Proposed Changes",)
     facts = (ShareFact.NEVER_ACQUIRED,)
-    expects = "offsets that the member was given"
+    expects = "offsets that the member acquired"
     sees = "{}"

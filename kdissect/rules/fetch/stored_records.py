@@ -13,8 +13,8 @@ class OtherRecords(FactRule):
     """A broker must give out the records that it took.
 
     Producer id, epoch and sequence name a batch (KIP-98), and a broker stores its records as they were sent.
-    The rule compares a batch that the broker acknowledged with the batch that the same broker gives out at
-    the same offset, if producer, sequence, times and count are the same. Both checksums are right, so that
+    The rule compares a batch that the broker acknowledged with the batch that this broker returns at this
+    offset, if producer, sequence, times and count are equal. Both checksums are right, so that
     the network path changed no bit. The rule does not compare batches without a producer id, compressed
     batches, which a broker may compress again, or batches that compaction or the broker's own time changed.
 

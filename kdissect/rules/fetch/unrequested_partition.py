@@ -18,7 +18,7 @@ class UnrequestedPartition(BodyRule):
 
     Example: partition 0 asked for, partition 1 answered.
 
-    What to do: answer what was asked.
+    What to do: return the requested partitions.
     """
 
     code = "FET004"

@@ -128,12 +128,12 @@ class FrameTooShort(ExchangeRule):
     """A frame must hold at least the smallest header.
 
     A request begins with API key, version and correlation id (8 bytes), a response with a correlation id (4
-    bytes). Raw SASL tokens are exempt: they may be empty. spec/004 gives 4 bytes for both; shipped Kafka
+    bytes). Raw SASL tokens are exempt: they may be empty. spec/004 gives 4 bytes for both. Shipped Kafka
     needs 8 for requests.
 
     Example: a request of 3 bytes.
 
-    What to do: check where the size is computed; it counts the bytes behind itself.
+    What to do: check where the size is computed. It counts the bytes after itself.
     """
 
     code = "FRM004"
@@ -168,7 +168,7 @@ class FrameCutByClose(ConnectionRule):
 
     The end that sent the frame closed before the frame was complete, and no byte is missing from the
     capture: the receiver waits for bytes that never come, and drops what it has. Silent after a frame that
-    does not fit, which has its own finding: nobody knows that a frame begins there.
+    does not fit, which has its own finding: it is not certain that a frame begins there.
 
     Example: a size of 200, 90 bytes, FIN.
 
@@ -227,7 +227,7 @@ class SizeCountsItself(UndecodableRule):
     """A frame's size must not count itself.
 
     The int32 before each frame says how many bytes follow it. Here the body is whole, and the 4 bytes behind
-    it are the size of the next frame. From here on the receiver reads frames where none begin.
+    it are the size of the next frame. From here on the receiver reads frames at wrong positions.
 
     Example: a size of 34 before a request of 30 bytes.
 
@@ -251,7 +251,7 @@ class SizeCountsItself(UndecodableRule):
         if end - body.end == SIZE_PREFIX and least <= following <= _REQUEST_MOST:
             yield Violation(
                 f"a size of {body.end}",
-                f"{end}, 4 more: behind the body stands the size of the next frame, {following}",
+                f"{end}, 4 more: the size of the next frame follows the body, {following}",
                 start=body.end, end=end, side=body.side,
             )  # fmt: skip
 
@@ -259,9 +259,9 @@ class SizeCountsItself(UndecodableRule):
 class SizeOffByOne(ConnectionRule):
     """A frame's size must not be off by one.
 
-    The int32 before each frame says how many bytes follow it. Here one byte stands behind the body, or the
+    The int32 before each frame says how many bytes follow it. Here one byte follows the body, or the
     body lacks its last one, and what follows is no frame. With that byte moved to where it belongs the body
-    is whole, and a frame begins behind it. From here on the receiver reads one byte off: it waits for a
+    is whole, and a frame begins after it. From here on the receiver reads one byte off: it waits for a
     large frame that never comes, or closes the connection.
 
     Example: a size of 31 before a request of 30 bytes.

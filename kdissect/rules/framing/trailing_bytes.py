@@ -12,11 +12,11 @@ from kdissect.rules.views.body_view import Body
 class TrailingBytes(UndecodableRule):
     """A frame must end where its body ends.
 
-    The body decodes, and bytes are left over. Java readers ignore them, others refuse the frame; either way
+    The body decodes, and bytes are left over. Java readers ignore them, others refuse the frame. Either way
     the sender and the schema disagree about what the body is. Often an array was written as if the version
     were another one.
 
-    Example: librdkafka 2.16.0 asks for all topics with Metadata v12 and leaves 3 bytes behind the body.
+    Example: librdkafka 2.16.0 asks for all topics with Metadata v12 and leaves 3 bytes after the body.
 
     What to do: compare the fields written with the fields of that version (`kdissect schema NAME VERSION`).
     """

@@ -52,10 +52,10 @@ class SharedPartition(FactRule):
 
 
 class UnreadableAssignment(FactRule):
-    """What the leader of a group of consumers assigns must be an assignment.
+    """The leader of a consumer group must send valid assignments.
 
-    Members of protocol type `consumer` read topics and partitions behind a version. No bytes at all assign
-    nothing; bytes behind the fields are legal in newer versions.
+    Members of protocol type `consumer` read topics and partitions after a version. No bytes at all assign
+    nothing. Bytes after the fields are legal in newer versions.
 
     Example: three bytes, or a count of topics that do not follow.
 
@@ -75,9 +75,9 @@ class UnreadableAssignment(FactRule):
 class UnsubscribedTopic(FactRule):
     """A leader should assign topics that the member subscribed to.
 
-    A member says in JoinGroup which topics it reads. It refuses others, or nobody reads them. With range,
-    roundrobin, sticky and cooperative-sticky the leader takes topics from there; assignors with other names
-    may mean it.
+    A member says in JoinGroup which topics it reads. It refuses other partitions, or no member reads them.
+    With range, roundrobin, sticky and cooperative-sticky the leader takes topics from there. Assignors
+    with other names may mean it.
 
     Example: `a` joins for topic `t`, and is assigned a partition of `u`.
 

@@ -16,10 +16,10 @@ _SUBSCRIPTION = "ConsumerProtocolSubscription"
 class BadSubscription(BodyRule):
     """The metadata of a consumer must be a subscription.
 
-    Members of protocol type `consumer` send topics behind a version. The leader reads it to assign
-    partitions. Other types may send what they like; bytes behind the fields are legal in newer versions.
+    Members of protocol type `consumer` send topics after a version. The leader reads it to assign
+    partitions. Other types may send what they like. Bytes after the fields are legal in newer versions.
 
-    Example: a version of 1 and nothing behind it.
+    Example: a version of 1 and no data after it.
 
     What to do: write version, topics and user data.
     """

@@ -13,10 +13,10 @@ from kdissect.rules.views.body_view import Body
 
 
 class GenerationBack(FactRule):
-    """The generation or epoch that a coordinator tells should not go back.
+    """The generation or epoch in a coordinator's responses should not go back.
 
-    Generations of a classic group count up; epochs of members (KIP-848 and its kin) do so from 1 on. A group
-    that was empty may begin anew. What members of that generation or epoch send is not judged.
+    Generations of a classic group count up. Epochs of members (KIP-848 and its kin) do so from 1 on. A group
+    that was empty may begin again. What members of that generation or epoch send is not judged.
 
     Example: JoinGroup is answered with generation 3 after 5, or a heartbeat with epoch 0.
 
@@ -40,8 +40,8 @@ class GenerationBack(FactRule):
 class LeaderNotMember(BodyRule):
     """The leader of a generation must be one of its members.
 
-    The answer that lists the members goes to the leader, and names it. With another name nobody assigns
-    partitions, or the wrong member does.
+    The answer that lists the members goes to the leader, and names it. With another name no member
+    assigns partitions, or the wrong member does.
 
     Example: leader `x`, members `a` and `b`.
 
@@ -66,12 +66,12 @@ class LeaderNotMember(BodyRule):
 
 
 class TwoProtocols(FactRule):
-    """All members of a generation must be told the same protocol.
+    """All members of a generation must receive the same protocol.
 
     The leader assigns by one protocol, and members read what it assigns by theirs. Members count whose
     JoinGroup requests waited at the same time: one that joins later may meet another cluster.
 
-    Example: generation 5 with `range` for one member and `sticky` for another.
+    Example: generation 5 with `range` for one member and `sticky` for a second member.
 
     What to do: choose once for each generation.
     """
@@ -84,18 +84,18 @@ class TwoProtocols(FactRule):
         "org.apache.kafka.coordinator.group.classic.ClassicGroup#selectProtocol",
     )
     facts = (ClassicFact.TWO_PROTOCOLS,)
-    expects = "{}, as another member was told"
+    expects = "{}, as another member received"
     sees = "{}"
 
 
 class TwoLeadersOfGeneration(FactRule):
-    """All members of a generation must be told the same leader.
+    """All members of a generation must receive the same leader.
 
-    Who is told that it leads assigns partitions, and of two the coordinator takes one. Static members are
-    left out: one that comes back has another id. Members count whose JoinGroup requests waited at the same
-    time: one that joins later may meet another cluster at the same address.
+    The member that receives itself as leader assigns partitions. Of two leaders the coordinator takes one.
+    Static members are left out: one that comes back has another id. Members count whose JoinGroup requests
+    waited at the same time: one that joins later may meet another cluster at the same address.
 
-    Example: generation 5 led by `a` for one member and by `b` for another.
+    Example: generation 5 led by `a` for one member and by `b` for a second member.
 
     What to do: look for two coordinators of one group.
     """
@@ -108,16 +108,16 @@ class TwoLeadersOfGeneration(FactRule):
         "org.apache.kafka.coordinator.group.GroupMetadataManager#completeClassicGroupJoin",
     )
     facts = (ClassicFact.TWO_LEADERS,)
-    expects = "{}, as another member was told"
+    expects = "{}, as another member received"
     sees = "{}"
 
 
 class OtherMetadata(FactRule):
-    """The leader of a generation must be told what its members sent.
+    """The leader of a generation must receive the metadata that its members sent.
 
     It assigns by their metadata: of others it gives members partitions of topics they do not read.
 
-    Example: a member subscribes to `t`, and the leader is told `u`.
+    Example: a member subscribes to `t`, and the leader receives `u`.
 
     What to do: look at what stands between members and coordinator.
     """
@@ -137,8 +137,8 @@ class OtherMetadata(FactRule):
 class AnsweredAfterLeave(FactRule):
     """A member that left must not be answered as if it were there.
 
-    Brokers answer UNKNOWN_MEMBER_ID. A client that is told otherwise goes on, and reads partitions that
-    belong to others by now.
+    Brokers answer UNKNOWN_MEMBER_ID. A client that receives a different answer goes on, and reads partitions
+    that now belong to other members.
 
     Example: LeaveGroup is answered, and a later Heartbeat of the same member id gets no error.
 
@@ -161,10 +161,11 @@ class AnsweredAfterLeave(FactRule):
 
 
 class AnsweredToStranger(FactRule):
-    """A coordinator must not answer a heartbeat of one that is no member of the generation.
+    """A coordinator must not answer a heartbeat from outside the generation without an error.
 
     The leader of a generation receives the list of all its members. Brokers answer UNKNOWN_MEMBER_ID to
-    others. Groups with static members are left out: one that comes back has another id than in that list.
+    such a heartbeat. Groups with static members are left out: one that comes back has another id than in
+    that list.
 
     Example: the list of the leader has `a` and `b`, and a Heartbeat of `x` gets no error.
 
@@ -188,12 +189,12 @@ class AnsweredToStranger(FactRule):
 class HeldByTwo(FactRule):
     """A coordinator must not give away what a member still holds.
 
-    A partition, or an active task, goes to another member when its holder was told to give it up and has done
-    so (KIP-848, KIP-1071).
+    A partition, or an active task, goes to another member when its holder was asked to release it and has
+    done so (KIP-848, KIP-1071).
 
-    Example: `a` and `b` heartbeat, and both were told that they hold partition 0.
+    Example: `a` and `b` heartbeat, and responses assign both partition 0.
 
-    What to do: look at the coordinator; both members read and commit.
+    What to do: look at the coordinator. Both members read and commit.
     """
 
     code = "GRP028"
@@ -203,14 +204,15 @@ class HeldByTwo(FactRule):
     who = Who.BROKER
     cites = ("KIP-848 Proposed Changes", "org.apache.kafka.coordinator.group.modern.MemberState")
     facts = (ModernFact.HELD_BY_TWO,)
-    expects = "a new assignment: another member was given it"
-    sees = "{}, and nothing new"
+    expects = "a new assignment: another member received it"
+    sees = "{}, and no new data"
 
 
 class OddJoinAnswer(BodyRule):
-    """A member that joined must be told its id, and one that did not must not be told of members.
+    """A member that joined must receive its id, and a member that did not must not receive a member list.
 
-    Without an id it cannot heartbeat or commit. A leader is told of members when it joined, and only then.
+    Without an id it cannot heartbeat or commit. A leader receives members only in the response to its
+    JoinGroup.
 
     Example: no error and an empty member_id.
 
@@ -237,6 +239,4 @@ class OddJoinAnswer(BodyRule):
         if not answer.error_code and not answer.member_id:
             yield body.violation("member_id", "the id of the member", "none, and no error")
         if answer.error_code and answer.members:
-            yield body.violation(
-                "members", "no member beside an error", plural(len(answer.members), "member")
-            )
+            yield body.violation("members", "no member with an error", plural(len(answer.members), "member"))

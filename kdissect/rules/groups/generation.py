@@ -12,7 +12,7 @@ class WrongGeneration(FactRule):
 
     Example: generation 3 after joining generation 2.
 
-    What to do: keep the generation of the answer; join again after an error.
+    What to do: keep the generation of the answer. Join again after an error.
     """
 
     code = "GRP010"
@@ -28,9 +28,9 @@ class WrongGeneration(FactRule):
 
 
 class GivenIdUnused(FactRule):
-    """A member must join again with the id it was given.
+    """A member must join again with the id from the response.
 
-    MEMBER_ID_REQUIRED gives an id, so that a member that comes back is known. Brokers answer
+    MEMBER_ID_REQUIRED assigns an id, so that a member that comes back is known. Brokers answer
     UNKNOWN_MEMBER_ID.
 
     Example: id `a` given, id `b` used.
@@ -53,7 +53,7 @@ class GivenIdUnused(FactRule):
 class AssignmentsOfFollower(FactRule):
     """Only the leader of a group may send assignments.
 
-    Brokers ignore those of others.
+    Brokers ignore assignments from other members.
 
     Example: SyncGroup with assignments from a member that does not lead.
 
@@ -75,7 +75,7 @@ class AssignmentsOfFollower(FactRule):
 class AssignmentToStranger(FactRule):
     """The leader must assign to members of the generation only.
 
-    Partitions assigned to others are read by nobody.
+    No member reads partitions assigned to outsiders.
 
     Example: an assignment for `x` where `a` and `b` are members.
 

@@ -16,7 +16,7 @@ _FENCED_MEMBER_EPOCH = 110  # org.apache.kafka.common.protocol.Errors
 
 
 class NoHeartbeatInterval(BodyRule):
-    """A member must be told how often to heartbeat.
+    """A member must receive a heartbeat interval.
 
     It waits heartbeat_interval_ms before the next heartbeat. With 0 it asks without a pause. The answer to
     one that leaves has none.
@@ -45,7 +45,7 @@ class NoHeartbeatInterval(BodyRule):
 class FencedAtJoin(BodyRule):
     """A member that joins must not be fenced.
 
-    A member that was fenced gives up its partitions, and joins again with epoch 0 and its id. If the
+    A member that was fenced releases its partitions, and joins again with epoch 0 and its id. If the
     coordinator still has it in a later epoch, and compares the two, the member cannot join before its session
     times out. Apache Kafka 4.0 does so; 4.4 takes epoch 0.
 
@@ -85,7 +85,7 @@ class FencedAtJoin(BodyRule):
 class ZeroIdAssigned(BodyRule):
     """A member must be assigned partitions of topics that exist.
 
-    The zero id names none. The member cannot fetch, and nobody reads the partitions.
+    The zero id names none. The member cannot fetch, and no member reads the partitions.
 
     Example: sixteen zero bytes as the topic id of an assignment.
 

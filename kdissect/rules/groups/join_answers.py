@@ -42,7 +42,7 @@ class MemberIdRequiredTooEarly(BodyRule):
 class OtherMemberJoined(BodyRule):
     """A member that joins with its member id must be answered with that id.
 
-    The coordinator draws an id for a member that has none. It never gives a member that has one another: it
+    The coordinator draws an id for a member that has none. It never replaces the id of a member: it
     answers UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID.
 
     Example: member `m` asks, member `x` is answered without an error.
@@ -75,7 +75,7 @@ class OtherProtocolSynced(BodyRule):
     """A SyncGroup must be answered with the protocol that it names.
 
     Members name the protocol of their generation from v5 on. The coordinator answers
-    INCONSISTENT_GROUP_PROTOCOL to another.
+    INCONSISTENT_GROUP_PROTOCOL to different protocols.
 
     Example: `range` in the request, `sticky` in the answer, and no error.
 

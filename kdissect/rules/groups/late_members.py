@@ -31,11 +31,11 @@ class SilentMember(FactRule):
 
 
 class RebalanceIgnored(FactRule):
-    """A member that is told of a rebalance should join again within the rebalance timeout.
+    """A member that learns of a rebalance should join again within the rebalance timeout.
 
     Heartbeats are answered with REBALANCE_IN_PROGRESS until it does, and it loses its partitions. A
-    consumer that is busy between two polls has max.poll.interval.ms for it, which is what it sends as
-    rebalance timeout.
+    consumer that is busy between two polls has max.poll.interval.ms for it, and sends it as rebalance
+    timeout.
 
     Example: rebalance timeout 60 s, still heartbeats after 70 s.
 

@@ -6,11 +6,11 @@ from kdissect.rules.kinds import FactRule
 
 
 class WrongMemberEpoch(FactRule):
-    """A member must heartbeat with the epoch it was told.
+    """A member must heartbeat with the epoch that it received.
 
     The last one or the one before, 0 to join, -1 or -2 to leave. Brokers answer FENCED_MEMBER_EPOCH.
 
-    Example: epoch 7 after epoch 2 was told.
+    Example: epoch 7 after epoch 2 was assigned.
 
     What to do: take the epoch of each answer.
     """
@@ -29,8 +29,9 @@ class WrongMemberEpoch(FactRule):
 class OwnsUnassigned(FactRule):
     """A member must not say that it holds partitions that it was not assigned.
 
-    Heartbeats of KIP-848 list what the member holds. The coordinator gives a partition to another member when
-    its holder no longer lists it. The rule compares the list with all assignments since the member joined.
+    Heartbeats of KIP-848 list what the member holds. The coordinator assigns a partition to another member
+    when its holder no longer lists it. The rule compares the list with all assignments since the member
+    joined.
 
     Example: partitions 0 and 1 were assigned, and the member owns 0 and 77.
 
@@ -50,7 +51,7 @@ class OwnsUnassigned(FactRule):
 class OtherMemberId(FactRule):
     """A heartbeat must be answered for its own member.
 
-    The member would take the assignment of another.
+    The member would take another member's assignment.
 
     Example: member `m` asks, member `x` is answered.
 

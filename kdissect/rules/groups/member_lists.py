@@ -10,9 +10,9 @@ from kdissect.rules.views.body_view import Body
 
 
 class LeaderWithoutMembers(BodyRule):
-    """The leader of a generation must be told its members.
+    """The leader of a generation must receive its members.
 
-    It assigns partitions to them, and is a member itself. Without a list nobody reads.
+    It assigns partitions to them, and is a member itself. Without a list no member reads.
 
     Example: the member is the leader, and the list is empty.
 
@@ -41,7 +41,7 @@ class LeaderWithoutMembers(BodyRule):
 class MemberAssignedTwice(BodyRule):
     """A leader must assign to each member once.
 
-    The coordinator keeps one of two assignments of a member.
+    The coordinator keeps one of a member's two assignments.
 
     Example: SyncGroup with `a` twice.
 

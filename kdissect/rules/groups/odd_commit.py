@@ -17,7 +17,7 @@ class OddCommit(BodyRule):
     """A committed offset should be -1 or more, its metadata at most 4096 bytes.
 
     Apache Kafka stores lower offsets as they are, and no log has them. It answers OFFSET_METADATA_TOO_LARGE
-    to longer metadata; the limit is its configuration.
+    to longer metadata. The limit is its configuration.
 
     Example: committed_offset -5.
 

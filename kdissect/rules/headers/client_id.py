@@ -15,7 +15,7 @@ from kdissect.session.exchange import Exchange
 class ClientIdMissing(ExchangeRule):
     """A client should name itself in client_id.
 
-    Quotas, logs and metrics of a broker tell clients apart by it. Null and empty are legal.
+    Quotas, logs and metrics of a broker distinguish clients by it. Null and empty are legal.
 
     Example: a client id of length 0.
 
@@ -49,7 +49,7 @@ class ClientIdMissing(ExchangeRule):
 class ClientIdChanges(ExchangeRule):
     """client_id should not change within a connection.
 
-    Quotas and logs go by it. Proxies that carry several clients over one connection do this.
+    Quotas and logs use it. Proxies that carry several clients over one connection do this.
 
     Example: `app-1` in one request, `app-2` in the next one of the same connection.
 
@@ -78,7 +78,7 @@ class ClientIdChanges(ExchangeRule):
 
 
 class ClientIdNotUtf8(ExchangeRule):
-    """client_id must be valid UTF-8 behind a length of two bytes.
+    """client_id must be valid UTF-8 after a length of two bytes.
 
     It is a classic string even in header v2, so that a broker can read who sends a version it does not know.
 

@@ -18,7 +18,7 @@ class ReusedCorrelationId(ExchangeRule):
     """A correlation id must be unique among the requests in flight.
 
     Two requests of one connection wait for an answer under the same id. The answers come in order, so that
-    clients that count may live with it; those that look answers up by id mix them up.
+    clients that count may live with it. Clients that look up responses by id mix them up.
 
     Example: two requests with correlation id 7 before the first is answered.
 
@@ -50,9 +50,9 @@ class ReusedCorrelationId(ExchangeRule):
 class CorrelationIdOrder(ExchangeRule):
     """Correlation ids should increase.
 
-    Answers are matched by id, in any order of ids; counting up makes logs and captures readable. The Java
-    client numbers a request when it is made and may send it after a later one: of it, and of clients that do
-    not say what they are, only the same id twice in a row is told.
+    Answers are matched by id, in any order of ids. Counting up makes logs and captures readable. The Java
+    client numbers a request when it is made and may send it after a later one: for it, and for clients
+    without a software name, the rule reports only one id twice in a row.
 
     Example: id 0 after id 0 on one connection.
 

@@ -32,12 +32,12 @@ class MalformedHeader(ExchangeRule):
     """A header must have the form of its version.
 
     A request header is API key, version, correlation id, client id as a classic nullable string, and a tag
-    section where the API version is flexible; a response header is a correlation id and, where flexible,
-    a tag section. Nothing behind a header that does not fit can be read.
+    section where the API version is flexible. A response header is a correlation id and, where flexible,
+    a tag section. kdissect cannot read the bytes after a header that does not fit.
 
     Example: a client id of length -5, or one longer than the frame.
 
-    What to do: write the header the API version asks for; the client id is never compact.
+    What to do: write the header the API version asks for. The client id is never compact.
     """
 
     code = "HDR001"
@@ -127,9 +127,10 @@ def _shift(body: Body) -> int:
 class WrongHeaderVersion(UndecodableRule):
     """The header version must be the one of API and version.
 
-    A flexible version has a request header v2 and a response header v1, both with a tag section; others have
-    none. ApiVersions responses never have one. Here the body does not fit where it should begin, and fits
-    exactly without a tag section, or one byte behind: the section is missing, or it is one too many.
+    A flexible version has a request header v2 and a response header v1, both with a tag section. Other
+    versions have no tag section. ApiVersions responses never have one. Here the body does not fit where it
+    should begin, and fits exactly without a tag section, or one byte behind: the section is missing, or it
+    is one too many.
 
     Example: an ApiVersions v3 response with a zero byte between correlation id and error code.
 

@@ -62,7 +62,7 @@ _LOGS = frozenset(log.name for log in all_logs())
 LOG_TOPICS = [name.encode() for name in _LOGS]
 """Topics whose records have formats."""
 CarriageRow = tuple[bool, bool, int, Callable[[int], int]]
-"""Whether batches are produced, or fetched by offset; facts that mark one for a rule; those of attributes."""
+"""Whether batches are produced, or fetched by offset, facts that mark one for a rule, facts of attributes."""
 
 
 def carries_batches(api: str, side: str) -> bool:
@@ -356,7 +356,7 @@ def _is_short(batch: Batch, fault: RecordFault) -> bool:
 
 def _short_length(batch: Batch) -> RecordFault:
     found = batch.batch
-    why = f"length {found.size - OVERHEAD} ends where no batch begins"
+    why = f"length {found.size - OVERHEAD} does not end at the start of a batch"
     return RecordFault(AnomalyKind.BAD_BATCH_LENGTH, "length", found.start + LENGTH_AT, why)
 
 

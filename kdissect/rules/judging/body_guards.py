@@ -72,10 +72,10 @@ class FieldRow(NamedTuple):
 
 NativeRow = tuple[int, int, str, list[int], list[bytes], int]
 LateRow = tuple[str, list[int], int]
-"""What is asked when both bodies are known, with its numbers, and the condition it is for."""
+"""Questions once both bodies are known, with numbers, and the condition that needs them."""
 TermRow = tuple[int, int, int, bool, bool]
-"""The number of a guard, the conditions it needs (bits), those that must not hold, whether it is about the
-response, and asks something of the request.
+"""The number of a guard, the conditions it needs (bits), the conditions that must not hold, whether it is
+about the response, and asks something of the request.
 """
 
 
@@ -459,7 +459,7 @@ _Key = bytes | int | str | None
 _LIST = "list"
 """Among keys: a list begins whose entries have numbers."""
 _Keys = tuple[list[_Key], list[_Key]]
-"""The keys that a body names, in the order of the wire: those that are compared, those that stand once."""
+"""The keys that a body names, in the order of the wire: keys that are compared, and keys that occur once."""
 
 
 def _has_repeats(keys: list[_Key]) -> bool:

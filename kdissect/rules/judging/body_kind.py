@@ -8,10 +8,12 @@ from kdissect.rules.run_coverage.traffic_counts import MOST_WAITING, Traffic
 from kdissect.session.exchange import Exchange
 
 KindKey = tuple[int | None, str, int, int]
-"""API key, side and version; the marks of rules that never speak of such bodies (`ShownBodies.silent`)."""
+"""API key, side and version, and the marks of rules that never speak of such bodies
+(`ShownBodies.silent`).
+"""
 _LATE = 1 << 64  # later than any time in nanoseconds
 Earliest = tuple[int, str, int]
-"""The place of an exchange on the wire: time, connection, ordinal."""
+"""The position of an exchange on the wire: time, connection, ordinal."""
 
 
 def _earliest_of(exchange: Exchange) -> Earliest:

@@ -37,7 +37,7 @@ class Subjects:
         self.node_rules: NodeRules = {}
         """Those that have a guard."""
         self.open_node_rules: NodeRules = {}
-        """All others: they look at every body."""
+        """All other rules: they read every body."""
         self._shown: dict[tuple[int, int, int], ShownExchange] = {}
         self.fact_rules: dict[tuple[type, StrEnum], list[FactRule]] = {}
         self.problem_rules: dict[Reason, list[ProblemRule]] = {}

@@ -43,7 +43,7 @@ class ShownBodies:
         of them in what is counted (`BodyKind`).
         """
         self.is_guarded = all(rule.guard is not None for rule, _ in self._body_rules)
-        """Whether no rule about such bodies as a whole is shown all of them."""
+        """Whether no rule about whole bodies receives all of them."""
         self._shown: dict[int, tuple[tuple[BodyRule, ...], NodeRules]] = {}
 
     def shown(self, marks: int) -> tuple[tuple[BodyRule, ...], NodeRules]:

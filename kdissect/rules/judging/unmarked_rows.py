@@ -8,7 +8,6 @@ are for `Judge.add`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from collections.abc import Set as AbstractSet
 
 from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.native_plan import native_layout
@@ -45,11 +44,11 @@ from kdissect.session.info import ConnectionInfo
 from kdissect.sketches.distribution import DistributionRow, bin_multiplier
 
 _MOST_LENT = 1 << 12
-"""Sequences, sessions and their partitions, or members, that are held at most after a block: some MB."""
+"""Sequences, sessions and their partitions, or members, that may wait after a block: some MB."""
 _TRANSFERS = (0, 1)  # Produce and Fetch (org.apache.kafka.common.protocol.ApiKeys)
 LentRow = tuple[
     JudgedConnection, Exercise, str | None, int, int, list[tuple[Earlier, int]],
-    dict[int, tuple[int, int]] | None, frozenset[str], int, int, AbstractSet[tuple[int, int]] | None,
+    dict[int, tuple[int, int]] | None, frozenset[str], int, int, dict[int, tuple[int, int]] | None,
 ]  # fmt: skip
 """A connection, what counts for its software, what `ConnectionView.lend` and `History.lend` give."""
 _Asks = tuple[

@@ -24,7 +24,7 @@ class BadAddress(BodyRule):
     """An address of a broker must be one that a client can connect to.
 
     That is a host, a port from 1 to 65535, and a node id of 0 or more. A coordinator that is not found has an
-    error beside it, and no address. The same holds for the addresses of new leaders that come with an error
+    error and no address. The same holds for the addresses of new leaders that come with an error
     (NodeEndpoints, CurrentLeader) and for the listeners of controllers.
 
     Example: port 70000, an empty host, or node -1 without an error.

@@ -1,4 +1,4 @@
-"""MET007: An address that a broker names to its clients, and that does not answer."""
+"""MET007: A broker names an address to its clients at which no process listens."""
 
 from collections.abc import Iterator
 
@@ -10,13 +10,13 @@ from kdissect.session.problem import Reason
 
 
 class AdvertisedUnreached(ProblemRule):
-    """An address that a broker tells its clients, and where nobody is.
+    """A broker names an address to its clients at which no process listens.
 
-    Metadata, FindCoordinator or DescribeCluster told the client of it; its SYN to that address is answered
-    with RST, or sent again without an answer, and nobody ever sent a byte from there. A node that is down all
-    the time looks the same. Judged is the address: the client did what it was told.
+    Metadata, FindCoordinator or DescribeCluster named the address to the client. Its SYN to that address
+    is answered with RST, or sent again without an answer, and no byte ever came from there. A node that is
+    down all the time has this effect, too. The rule judges the address: the client used what it received.
 
-    Example: advertised.listeners is PLAINTEXT://127.0.0.1:9093, where nothing listens.
+    Example: advertised.listeners is PLAINTEXT://127.0.0.1:9093, without a listener.
 
     What to do: set advertised.listeners to an address that clients can reach, for each listener.
     """

@@ -40,11 +40,11 @@ class TopicIdTooEarly(BodyRule):
 class UnknownLeader(BodyRule):
     """The leader of a partition should be among the brokers of the same answer.
 
-    A client cannot connect to a leader whose address it was not told.
+    A client cannot connect to a leader whose address it did not receive.
 
     Example: leader 3 where only brokers 1 and 2 are listed.
 
-    What to do: list every live broker; send -1 and LEADER_NOT_AVAILABLE without one.
+    What to do: list every live broker. Send -1 and LEADER_NOT_AVAILABLE without one.
     """
 
     code = "MET002"
@@ -95,8 +95,8 @@ class IsrNotReplicas(BodyRule):
 class MissingTopicId(BodyRule):
     """Metadata v10 and later should give the id of a topic.
 
-    Clients go over to ids as soon as the version has them; with the zero id they cannot fetch. Apache Kafka
-    does this only where topics were made under an inter-broker protocol before 2.8.
+    Clients go over to ids as soon as the version has them. With the zero id they cannot fetch. Apache Kafka
+    does this only for topics created under an inter-broker protocol before 2.8.
 
     Example: error 0 and sixteen zero bytes.
 
@@ -123,7 +123,7 @@ class MissingTopicId(BodyRule):
 class EpochWentBack(FactRule):
     """The leader epoch of a partition should not go back.
 
-    The same broker told a higher one before, of the same topic id. Clients that keep epochs ignore the
+    The same broker sent a higher one before, for the same topic id. Clients that keep epochs ignore the
     older.
 
     Example: epoch 4, then epoch 2.
@@ -162,8 +162,8 @@ class TwoLeaders(FactRule):
 class OtherCluster(FactRule):
     """A broker must not change its cluster.
 
-    The id of a cluster is drawn once, and every broker of it tells the same. Two ids on one connection are of
-    two clusters, or one of them is made up.
+    The id of a cluster is drawn once, and every broker of it sends this id. Two ids on one connection are of
+    two clusters, or one of them is invented.
 
     Example: Metadata with cluster id `A`, then on the same connection with `B`.
 

@@ -13,7 +13,7 @@ _SETS = ("replica_nodes", "isr_nodes", "offline_replicas")
 class OddReplicas(BodyRule):
     """A partition must name each replica once, and offline ones must be replicas.
 
-    A broker holds one copy of a partition. In-sync replicas and offline ones are some of the replicas.
+    A broker holds one copy of a partition. In-sync replicas and offline replicas are some of the replicas.
 
     Example: replicas 1, 2, 2; offline replica 7 where the replicas are 1 and 2.
 

@@ -73,10 +73,10 @@ class LeaderBesideError(BodyRule):
 class PartitionsMissing(BodyRule):
     """Metadata should list all partitions of a topic, from 0 on.
 
-    Partitions are numbered without a gap. A client that is told of four with the numbers 0, 1, 2 and 903
+    Partitions are numbered without a gap. A client that receives four with the numbers 0, 1, 2 and 903
     counts four of them, and sends records to one that does not exist. A topic without any partition cannot be
-    written. Apache Kafka with ZooKeeper leaves out a partition none of whose replicas was up since the topic
-    was created.
+    written. Apache Kafka with ZooKeeper leaves out a partition whose replicas were all down since the
+    topic was created.
 
     Example: partitions 0, 1 and 7.
 
@@ -105,7 +105,7 @@ class PartitionsMissing(BodyRule):
 class OneIdForTwoTopics(BodyRule):
     """Two topics must not have one id.
 
-    Clients that go by ids take the records of one topic for those of the other.
+    Clients that use ids take the records of one topic for records of the other topic.
 
     Example: `a` and `b`, both with the same sixteen bytes.
 

@@ -31,7 +31,7 @@ class OtherBrokerEpoch(FactRule):
 class BrokerEpochBack(FactRule):
     """The epoch of a registration must be higher than that of the one before.
 
-    It is the offset of the registration in the metadata log, and tells which process of a broker is the
+    It is the offset of the registration in the metadata log, and shows which process of a broker is the
     newest.
 
     Example: epoch 12, then 9.
@@ -69,17 +69,17 @@ class QuorumEpochBack(FactRule):
 
 
 class CountedBack(FactRule):
-    """What a broker or controller counts up must not go back on a connection.
+    """A counter of a broker or controller must not go back on a connection.
 
     A controller closes its connections when it resigns, so that the controller_epoch of a connection stays or
     rises. A broker applies the metadata log in its order, and names in current_metadata_offset how far it is.
     The controller raises leader_epoch and partition_epoch of a partition with each change. Compared on one
-    connection only, because its two ends are two processes that did not start again; partitions by the id of
+    connection only, because its two ends are two processes that did not start again. Partitions by the id of
     their topic, because a topic that was deleted and created again has a new id.
 
     Example: BrokerHeartbeat with current_metadata_offset 120, then with 90.
 
-    What to do: look for a message that was held back and sent later, or for two senders behind one proxy.
+    What to do: look for a message that was delayed, or for two senders behind one proxy.
     """
 
     code = "KRF006"
@@ -99,7 +99,7 @@ class CountedBack(FactRule):
 class SnapshotPosition(FactRule):
     """The pieces of a snapshot must follow each other.
 
-    FetchSnapshot asks for the bytes behind those received, or begins anew at 0; the answer has the position
+    FetchSnapshot asks for the bytes behind those received, or begins again at 0; the answer has the position
     asked for, and a size that stays. Otherwise the snapshot is not the one the leader has.
 
     Example: 100 bytes received, position 150 asked for.

@@ -19,11 +19,11 @@ _BY_ENTRY = tuple(
 
 
 class OtherPartitions(BodyRule):
-    """A response must speak of the partitions of its request, of each once.
+    """A response must contain each partition of its request once.
 
-    Clients look the result of each partition up; one that is missing is retried or lost, one too many is an
-    error to some, and of two for one partition either may count. Which lists hold them, and where Apache
-    Kafka leaves some out, stands in docs/rules/answers.md. Fetch has FET004.
+    Clients look the result of each partition up. One that is missing is retried or lost, one too many is an
+    error to some, and of two for one partition either may count. For the lists, and for entries that
+    Apache Kafka leaves out, see docs/rules/answers.md. Fetch has FET004.
 
     Example: Produce for partition 0, answered for partition 1.
 
@@ -57,11 +57,11 @@ def _text(keys: Collection[Key], what: str) -> str:
 class OtherCount(BodyRule):
     """A batch must be answered with one result for each entry, and no other.
 
-    Entries are topics, groups, members, transactions, resources or keys of coordinators; clients look the
-    result of each of them up. What belongs to what, and where Apache Kafka leaves some out, stands in
+    Entries are topics, groups, members, transactions, resources or keys of coordinators. Clients look up
+    the result for each entry. For matching entries, and for entries that Apache Kafka leaves out, see
     docs/rules/answers.md.
 
-    Example: DescribeGroups for two groups, one described; or for one group, and another described.
+    Example: DescribeGroups for two groups, one described. Or for one group, and a different group described.
 
     What to do: answer each entry once, with an error code if need be.
     """
@@ -101,8 +101,8 @@ class OtherCount(BodyRule):
 class EntryTwice(BodyRule):
     """A list of a response must not have an entry twice.
 
-    These are lists that nobody asked for entry by entry: brokers, members, the partitions of a topic or of an
-    assignment, those of a Fetch. Clients put them into maps, so that one of the two is lost, or read records
+    These are lists that requests do not name entry by entry: brokers, members, partitions of topics,
+    assignments and Fetches. Clients put them into maps, so that one of the two is lost, or read records
     twice. docs/rules/answers.md names the lists and the keys of their entries.
 
     Example: Metadata with broker 1 at two addresses.

@@ -15,13 +15,13 @@ from kdissect.session.exchange import Exchange, State
 class UnsolicitedResponse(ExchangeRule):
     """Every response must answer a request of its connection, with that request's correlation id.
 
-    The client starts every exchange; the broker echoes the correlation id. This response has an id that no
+    The client starts every exchange. The broker echoes the correlation id. This response has an id that no
     request of the connection had. The rule is silent if a request that does not fit, or is not whole yet, may
     be the one that it answers, and after a response that does not fit.
 
-    Example: ids 1 and 2 are asked for, 1 and 77 answered.
+    Example: requests have ids 1 and 2, responses 1 and 77.
 
-    What to do: look at how the broker or proxy keeps the id; clients close the connection on a mismatch.
+    What to do: look at how the broker or proxy keeps the id. Clients close the connection on a mismatch.
     """
 
     code = "PAI001"
@@ -60,7 +60,7 @@ class OutOfOrderResponse(ExchangeRule):
     A broker handles the requests of a connection one after the other and answers in that order. Clients
     rely on it: the Java client fails when the oldest request is not the one answered.
 
-    A request that is not answered at all puts none of the others out of order: it is PAI015.
+    A request without any response does not change the order of other requests: see PAI015.
 
     Example: requests 1, 2, 3; responses 1, 3, 2.
 
@@ -136,11 +136,11 @@ class DuplicateResponse(ExchangeRule):
 class Acks0Response(ExchangeRule):
     """A Produce request with acks=0 must not be answered.
 
-    The client does not wait for an answer; one that comes is taken for that of the next request.
+    The client does not wait for an answer. A client that counts takes such an answer for the next request's.
 
     Example: a Produce response to a request with acks 0.
 
-    What to do: send nothing; on an error Apache Kafka closes the connection instead.
+    What to do: send no response. On an error Apache Kafka closes the connection instead.
     """
 
     code = "PAI004"
@@ -162,8 +162,8 @@ class UnansweredRequest(ExchangeRule):
 
     Brokers do this when they shut down, when a client fails to authenticate, and for requests they cannot
     read. Worth a look, no judgement. Of a Produce with acks=0, which has no answer, the last one before a
-    close within a second is told: Apache Kafka closes so where it cannot store the records, and the client
-    takes them for sent.
+    close within a second is reported: Apache Kafka closes so where it cannot store the records, and the
+    client takes them for sent.
 
     Example: a Metadata request, then FIN from the broker.
 

@@ -1,4 +1,4 @@
-"""PAI015: A request must be answered before later ones."""
+"""PAI015: A request must be answered before the requests after it."""
 
 from collections.abc import Iterator
 
@@ -13,17 +13,18 @@ from kdissect.session.exchange import Exchange
 
 
 class PassedOver(ExchangeRule):
-    """A request must be answered before those behind it.
+    """A request must be answered before the requests after it.
 
     This one was not answered to the end of the connection, or of the capture, and a later one was. A broker
     handles the requests of a connection one after the other, so that nothing comes any more. The client waits
-    until its timeout and closes; one that counts takes the next answer for that of this request. Silent where
-    a response came under a correlation id that nobody waits for (PAI001, PAI003): it may be the answer.
+    until its timeout and closes. A client that counts takes the next answer for this request's answer.
+    Silent where a response came under a correlation id without a waiting request (PAI001, PAI003): it may
+    be the answer.
 
     Example: requests 1, 2, 3; responses 1 and 3.
 
-    What to do: look at what the broker or proxy does with this request; answer with an error code what cannot
-    be answered otherwise. Only Produce with acks=0 has no answer.
+    What to do: look at what the broker or proxy does with this request. Answer with an error code if it
+    cannot respond differently. Only Produce with acks=0 has no answer.
     """
 
     code = "PAI015"

@@ -30,8 +30,8 @@ class ThrottleIsWait(FactRule):
     """The throttle time of a Fetch should not be the time that it waited for records.
 
     Clients stay silent for as long again (KIP-219), and read half as often or later. Brokers answer a fetch
-    without records after max_wait_ms, with throttle_time_ms 0 unless a quota is exceeded. Told from the third
-    such answer in a row.
+    without records after max_wait_ms, with throttle_time_ms 0 unless a quota is exceeded. Reported from
+    the third such response in a row.
 
     Example: an empty answer after 500 ms, with throttle_time_ms 500, three times.
 
@@ -46,5 +46,5 @@ class ThrottleIsWait(FactRule):
     cites = ("KIP-219 Proposed Changes",)
     once = Once.PARTY
     facts = (ThrottleFact.IS_WAIT,)
-    expects = "0 without a quota; the answer took {} ms"
+    expects = "0 without a quota. The answer took {} ms"
     sees = "{} ms, in three answers"

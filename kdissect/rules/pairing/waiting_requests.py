@@ -19,12 +19,12 @@ _WAITING = frozenset({1, 11, 14, 78, 59})
 class DeepPipeline(ExchangeRule):
     """More Produce requests in flight than Java's default of 5.
 
-    Legal: the number is the client's configuration; librdkafka allows a million. With retries and without
+    Legal: the number is the client's configuration. librdkafka allows a million. With retries and without
     idempotence records may change their order.
 
     Example: a sixth Produce request before the first is answered.
 
-    What to do: know that order is not kept on retries; set `max.in.flight.requests.per.connection`.
+    What to do: know that retries change the order. Set `max.in.flight.requests.per.connection`.
     """
 
     code = "PAI006"

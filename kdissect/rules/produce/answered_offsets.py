@@ -11,7 +11,7 @@ from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
 
 class AppendedBelowStart(BodyRule):
-    """What was appended should stand at or above the start of the log.
+    """An appended batch should be at or above the start of the log.
 
     The leader reads both offsets when it appends. Only a batch that it had already, whose records were
     deleted since, may stand below.

@@ -41,7 +41,7 @@ class SequenceGap(FactRule):
 
     Example: sequence 5 after a batch that ended with 2.
 
-    What to do: number records for each partition; raise the epoch after an error.
+    What to do: number records for each partition. Raise the epoch after an error.
     """
 
     code = "PRD004"
@@ -63,8 +63,8 @@ class EpochNotFromZero(FactRule):
 
     Brokers answer OUT_OF_ORDER_SEQUENCE_NUMBER where the log of the partition has an older epoch of the
     producer. A log without one, such as that of a topic that was deleted and created again, takes any
-    sequence. So the rule needs a batch of an older epoch that was taken under the same topic id, or the
-    broker's refusal.
+    sequence. So the rule needs a batch of an older epoch that a broker accepted under the same topic id,
+    or the broker's refusal.
 
     Example: epoch 1 just given after batches of epoch 0, and sequence 3.
 
@@ -103,7 +103,7 @@ class MixedProducerFields(FactRule):
 
 
 class OtherTransactionalId(FactRule):
-    """A producer id must stay with the transactional id it was given for.
+    """A producer id must stay with the transactional id that received it.
 
     Brokers answer INVALID_PRODUCER_ID_MAPPING.
 
@@ -151,12 +151,12 @@ class TooManyInFlight(FactRule):
 class IdNeverGiven(FactRule):
     """A producer should use the id that InitProducerId gave it.
 
-    Told only where the connection itself gave another id: the answer with an id may have come on a
+    Reported only if the connection itself returned a different id: the answer with an id may have come on a
     connection that was not captured.
 
     Example: id 5 given, id 6 used.
 
-    What to do: use the id of the last answer; do not share ids between producers.
+    What to do: use the id of the last answer. Do not share ids between producers.
     """
 
     code = "PRD009"
@@ -175,9 +175,9 @@ class OldEpochAppended(FactRule):
     """A leader must refuse batches of an older epoch than it has appended.
 
     The epoch of a producer id fences who had it before. Brokers answer INVALID_PRODUCER_EPOCH. That a
-    producer still has its old epoch is no fault. A topic that was deleted and created again begins anew.
+    producer still has its old epoch is no fault. A topic that was deleted and created again begins again.
 
-    Example: a batch of epoch 4 is taken, and later one of epoch 3.
+    Example: a batch of epoch 4 is accepted, and later one of epoch 3.
 
     What to do: look at the broker's state of producers.
     """
@@ -192,7 +192,7 @@ class OldEpochAppended(FactRule):
         "org.apache.kafka.storage.internals.log.ProducerAppendInfo#checkProducerEpoch",
     )
     facts = (ProducerFact.OLD_EPOCH_TAKEN,)
-    expects = "an error code: epoch {} was taken"
+    expects = "an error code: epoch {} was accepted"
     sees = "epoch {}, taken"
 
     def check(self, fact: Fact) -> Iterable[Violation]:
@@ -201,11 +201,11 @@ class OldEpochAppended(FactRule):
 
 
 class OffsetGivenBefore(FactRule):
-    """A new batch of a producer should be given offsets above those of its earlier batches.
+    """A new batch of a producer should receive offsets above its earlier batches'.
 
-    Both were taken with acks=all: consumers read one of them, and the other is lost. A batch that is sent
-    again is given the offset it has. Inconclusive up to v12: a topic that was deleted and created again under
-    its name has a new log.
+    Brokers accepted both with acks=all: consumers read one of them, and the other is lost. A batch that is
+    sent again receives its previous offset. Inconclusive up to v12: a topic that was deleted and created
+    again under its name has a new log.
 
     Example: base_offset 500 for a batch of two, and 500 again for the next one.
 
@@ -219,7 +219,7 @@ class OffsetGivenBefore(FactRule):
     who = Who.BROKER
     cites = ("KIP-98 Proposed Changes", "spec/001 Writes")
     facts = (ProducerFact.OFFSET_BACK,)
-    expects = "{} or more, behind the batch before"
+    expects = "{} or more, after the previous batch"
     ids_from = 13  # KIP-516
     sees = "base offset {}"
 
@@ -227,11 +227,11 @@ class OffsetGivenBefore(FactRule):
 class GivenTwice(FactRule):
     """A broker must not give a producer id twice.
 
-    InitProducerId gives each producer an id that nobody had, in epoch 0; who asks again for its own gets a
-    higher epoch. Two producers with one id and epoch overtake each other: leaders take the batches of one for
-    retries of the other, and drop them. A cluster that was made anew at the same address begins anew. The
-    same request on another connection, with its correlation id and client id, may be the same packets
-    captured by another tap: it is left out.
+    InitProducerId gives each producer an id that no producer had, in epoch 0. A producer that asks again
+    for its own id gets a higher epoch. Two producers with one id and epoch overtake each other: leaders
+    take the batches of one for retries of the other, and drop them. A cluster that was created again at this
+    address begins again. The same request on another connection, with its correlation id and client id,
+    may be the same packets captured by another tap: it is left out.
 
     Example: producer id 4000 in epoch 0 for two clients.
 
@@ -248,7 +248,7 @@ class GivenTwice(FactRule):
         "org.apache.kafka.coordinator.transaction.ProducerIdManager#generateProducerId",
     )
     facts = (ProducerFact.GIVEN_TWICE,)
-    expects = "an id that was not given before{}"
+    expects = "an id that was not assigned before{}"
     sees = "producer id {} in epoch 0 again"
 
 

@@ -13,7 +13,7 @@ from kdissect.schema.types import NO_UPPER_BOUND, Versions
 class InvalidAcks(BodyRule):
     """acks must be -1, 0 or 1.
 
-    All in-sync replicas, none, or the leader. Kafka 0.8 took a number of replicas; brokers since 0.9 answer
+    All in-sync replicas, none, or the leader. Kafka 0.8 took a number of replicas. Brokers since 0.9 answer
     INVALID_REQUIRED_ACKS.
 
     Example: acks 2.

@@ -21,7 +21,7 @@ class Lz4Checksum(RecordRule):
 
     Example: a right checksum in magic 0.
 
-    What to do: nothing; it is read.
+    What to do: nothing. kdissect reads it.
     """
 
     code = "REC037"

@@ -14,7 +14,7 @@ class BadBatchLength(RecordFaultRule):
     """The length of a record batch must lead to its end.
 
     It counts what follows it: at least 49 bytes in a batch, 14 in a message of magic 0 and 22 of magic 1.
-    Readers have nothing else to find the next batch by. That a length is too large shows where the next
+    Readers cannot find the next batch without it. That a length is too large shows where the next
     batch, known by its checksum, lies before its end.
 
     Example: batch length 20.
@@ -37,8 +37,8 @@ class BadBatchLength(RecordFaultRule):
 class CutBatch(RecordFaultRule):
     """Records to be stored must end with a whole batch.
 
-    In a Fetch response the last batch may be cut, and readers ask for it again; in a Produce request
-    nothing would bring the rest. Brokers refuse it.
+    In a Fetch response the last batch may be cut, and readers ask for it again. In a Produce request
+    no later request brings the remaining bytes. Brokers refuse it.
 
     Example: a batch of 300 bytes, of which 200 are there.
 
@@ -61,7 +61,7 @@ class CutBatch(RecordFaultRule):
 class UnknownMagic(RecordFaultRule):
     """The magic of a record batch must be 0, 1 or 2.
 
-    It says which format the other bytes have; it stands at byte 16 in each of them.
+    It says which format the other bytes have. It is at byte 16 in each format.
 
     Example: magic 3.
 
@@ -79,11 +79,11 @@ class BadChecksum(RecordFaultRule):
     """The checksum of a record batch must be that of its bytes.
 
     CRC-32C from the attributes to the end in magic 2, CRC-32 from the magic byte on in magic 0 and 1.
-    Brokers answer CORRUPT_MESSAGE, consumers stop. Nothing else in such a batch is judged: any byte may be
+    Brokers answer CORRUPT_MESSAGE, consumers stop. The rules skip such a batch: any byte may be
     wrong.
 
-    Bytes that a capture changed look the same; the checksum of TCP, where the network card did not compute
-    it later, tells them apart.
+    Bytes that a capture changed look similar. The checksum of TCP, where the network card did not compute
+    it later, distinguishes them.
 
     Example: a batch whose CRC says 0x12345678 where the bytes give 0x9abcdef0.
 
@@ -113,7 +113,7 @@ class NotDecompressing(RecordFaultRule):
 
     Example: codec zstd, and bytes that are no zstd frame.
 
-    What to do: set the codec that was used; finish the stream before its size is written.
+    What to do: set the codec that was used. Finish the stream before its size is written.
     """
 
     code = "REC005"
@@ -137,7 +137,7 @@ class NotDecompressing(RecordFaultRule):
 class NestedCompression(RecordFaultRule):
     """A message inside a compressed message must not be compressed.
 
-    Kafka 0.7 nested them; brokers and consumers since then refuse it.
+    Kafka 0.7 nested them. Brokers and consumers since then refuse it.
 
     Example: a gzip message inside a gzip message.
 
@@ -185,7 +185,7 @@ class EmptyWrapper(RecordFaultRule):
 
     Example: a gzip message whose value is null.
 
-    What to do: send no message where there is nothing to send.
+    What to do: send no message if there is no record to send.
     """
 
     code = "REC008"
@@ -206,7 +206,7 @@ class HeaderWithoutKey(RecordFaultRule):
 
     Example: a header with key length -1.
 
-    What to do: give every header a key; an empty one is legal.
+    What to do: give every header a key. An empty one is legal.
     """
 
     code = "REC009"
@@ -220,7 +220,7 @@ class HeaderWithoutKey(RecordFaultRule):
 class NegativePart(RecordFaultRule):
     """Lengths in records must not be below -1.
 
-    -1 stands for null. Java takes any negative length of a key or value for null; others fail.
+    -1 means null. Java takes any negative length of a key or value for null. Other clients fail.
 
     Example: a value of length -5.
 
@@ -256,7 +256,7 @@ class MalformedRecord(RecordFaultRule):
 
 
 class OtherRecordCount(RecordFaultRule):
-    """As many records as a batch says must fill it to its last byte.
+    """The number of records that a batch declares must fill it to its last byte.
 
     Readers count them and look for bytes left over: brokers answer INVALID_RECORD or CORRUPT_MESSAGE,
     consumers stop.

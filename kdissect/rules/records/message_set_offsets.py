@@ -12,8 +12,8 @@ from kdissect.rules.views.batch_view import Batch
 class WrapperOffset(RecordRule):
     """The offset of a compressed message must be that of the last message inside.
 
-    Magic 0 has absolute offsets inside; magic 1 has relative ones, which count back from it. What producers
-    write there means nothing, so that only fetched messages are judged.
+    Magic 0 has absolute offsets inside. Magic 1 has relative offsets, which count back from it. What
+    producers write there means nothing, so that only fetched messages are judged.
 
     Example: offset 10 around 20 messages.
 

@@ -22,7 +22,7 @@ class MalformedOwnRecord(RecordRule):
     `__cluster_metadata`, which stand in a frame of version 1 (0 in Kafka 2.8), and control records. Nothing
     may be left over.
 
-    Example: a TopicRecord with 3 bytes behind it.
+    Example: a TopicRecord with 3 bytes after it.
 
     What to do: write the fields of the version that the record says.
     """
@@ -47,13 +47,13 @@ class MalformedOwnRecord(RecordRule):
 
 
 class UnknownOwnRecord(RecordRule):
-    """A record in one of Kafka's own topics of a type or version this schema does not know.
+    """A record in an internal topic has a type or version that the schema does not know.
 
-    Newer brokers write newer ones, which readers skip; or a vendor has its own.
+    Newer brokers write newer types, which readers skip. Or a vendor has its own.
 
     Example: type 99 in `__consumer_offsets`.
 
-    What to do: nothing; update kdissect if the traffic is newer than its schema.
+    What to do: update kdissect if the traffic is newer than its schema.
     """
 
     code = "REC042"

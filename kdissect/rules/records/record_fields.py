@@ -42,7 +42,7 @@ class WrapperKey(BatchRule):
 class RecordAttributes(RecordRule):
     """The attributes of a record must be 0.
 
-    None of their bits means anything; a later format may give them a meaning. Apache Kafka ignores them.
+    Their bits have no meaning. A later format may give them a meaning. Apache Kafka ignores them.
 
     Example: attributes 1 in a record.
 
@@ -101,8 +101,8 @@ class OffsetDeltas(RecordRule):
 class HeaderKeyNotUtf8(RecordRule):
     """The key of a record header must be valid UTF-8.
 
-    Java puts replacement characters, so that the key is another one afterwards; others refuse. Brokers do
-    not look, and pass on what producers wrote.
+    Java puts replacement characters, so that the key is different afterwards. Other readers refuse.
+    Brokers do not look, and pass on what producers wrote.
 
     Example: a key with the byte `ff`.
 

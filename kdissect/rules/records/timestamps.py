@@ -12,7 +12,7 @@ from kdissect.rules.views.batch_view import Batch
 class OtherMaxTimestamp(RecordRule):
     """The maximum timestamp of a batch must be that of its latest record.
 
-    Brokers find offsets by time and delete old segments by it. Apache Kafka computes it anew when it
+    Brokers find offsets by time and delete old segments by it. Apache Kafka computes it again when it
     appends. With log append time it stands for all records.
 
     Example: maximum 1000, and a record of 2000.
@@ -49,7 +49,7 @@ class OtherBaseTimestamp(RecordRule):
 
     Example: base timestamp 1000, and a first delta of 5.
 
-    What to do: nothing; smaller deltas take fewer bytes.
+    What to do: nothing. Smaller deltas take fewer bytes.
     """
 
     code = "REC034"

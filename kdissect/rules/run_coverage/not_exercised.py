@@ -72,8 +72,8 @@ def why_not_exercised(rule: Rule, coverage: Coverage) -> str:
     if isinstance(rule, NodeRule):
         return f"no {_any(_PIECES.get(sort, sort) for sort in rule.nodes)} in a body"
     if isinstance(rule, ProblemRule):
-        return "no connection that came to nothing"
-    return "nothing of its kind"
+        return "no failed connection"
+    return "no traffic of this kind"
 
 
 def _no_body(rule: BodyRule, coverage: Coverage, seen: Collection[str]) -> str:

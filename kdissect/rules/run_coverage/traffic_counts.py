@@ -77,7 +77,7 @@ class Traffic:
         self._times = TimeLine()
         self._waiting: dict[Kind, list[int]] = {}
         self.open_times: list[int] = []
-        """Times of exchanges that have the answers they should have, to be counted; see `wait`."""
+        """Times of exchanges that have the answers they should have, to be counted (see `wait`)."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state after `settle`: waiting numbers would be most of a connection's state."""

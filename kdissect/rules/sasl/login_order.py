@@ -32,7 +32,7 @@ class RequestBeforeAuthentication(FactRule):
 class HandshakeAgain(FactRule):
     """A second handshake must wait for the end of the first authentication.
 
-    Once authenticated, a client may begin again (KIP-368); in between it may not.
+    Once authenticated, a client may begin again (KIP-368). In between it may not.
 
     Example: two SaslHandshake requests in a row.
 
@@ -78,7 +78,7 @@ class NoHandshake(FactRule):
 class AuthenticateAfterV0(FactRule):
     """SaslAuthenticate must not follow SaslHandshake v0.
 
-    After version 0 tokens travel in raw frames; the broker takes the request for a token.
+    After version 0 tokens travel in raw frames. The broker takes the request for a token.
 
     Example: SaslHandshake v0, then SaslAuthenticate.
 
@@ -122,7 +122,7 @@ class MechanismChanged(FactRule):
 class SessionExpired(FactRule):
     """A client must authenticate again before its session ends.
 
-    The broker gave the session a lifetime, and closes the connection at the first request behind it.
+    The broker gave the session a lifetime, and closes the connection at the first request after it.
 
     Example: a lifetime of one minute, and Metadata two minutes later.
 
@@ -141,11 +141,11 @@ class SessionExpired(FactRule):
 class UsedAfterFailure(FactRule):
     """A connection must end when authentication fails.
 
-    Brokers close it after a delay; nothing sent in between is answered.
+    Brokers close it after a delay, and does not answer requests in between.
 
     Example: SASL_AUTHENTICATION_FAILED, then Metadata.
 
-    What to do: close the connection and begin anew.
+    What to do: close the connection and begin again.
     """
 
     code = "SAS008"

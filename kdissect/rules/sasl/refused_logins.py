@@ -18,7 +18,7 @@ _NAME = re.compile(r"[A-Z0-9_-]{1,20}")  # of a mechanism: RFC 4422 section 3.1
 class MechanismNotOffered(FactRule):
     """A SASL mechanism that the broker does not have.
 
-    The answer to SaslHandshake refuses it, and lists those that the listener has.
+    The answer to SaslHandshake refuses it, and lists the mechanisms of the listener.
 
     Example: SCRAM-SHA-256, where PLAIN and SCRAM-SHA-512 are enabled.
 
@@ -79,7 +79,7 @@ class LoginRefused(FactRule):
     """A login that the broker refuses.
 
     The answer to SaslAuthenticate has an error code. Who tried is named where the mechanism sends the name in
-    clear, as PLAIN and SCRAM do. A fault of a password, a user or a token is none of the protocol.
+    clear, as PLAIN and SCRAM do. A wrong password, user or token is not a fault in the protocol.
 
     Example: PLAIN as bob, answered with SASL_AUTHENTICATION_FAILED.
 
@@ -110,8 +110,8 @@ class LoginRefused(FactRule):
 class MechanismNotListed(BodyRule):
     """A mechanism that a broker accepts must be among those it lists.
 
-    SaslHandshake is answered with the mechanisms that are enabled. Where the one that was asked for is not
-    among them the error is UNSUPPORTED_SASL_MECHANISM.
+    SaslHandshake is answered with the mechanisms that are enabled. If the requested mechanism is not among
+    them, the error is UNSUPPORTED_SASL_MECHANISM.
 
     Example: SCRAM-SHA-256 asked for, error 0, and PLAIN alone in the list.
 

@@ -12,7 +12,7 @@ from kdissect.rules.rule import Violation
 class BadPlainToken(FactRule):
     """A PLAIN token must be an authorization identity, a user and a password with NULs between them.
 
-    Two NULs, the user and the password not empty; the identity mostly is. Brokers answer
+    Two NULs, the user and the password not empty. The identity mostly is. Brokers answer
     SASL_AUTHENTICATION_FAILED. Findings show no byte of it.
 
     Example: a token with one NUL.
@@ -46,7 +46,7 @@ class BadScramToken(FactRule):
 
     Example: a server nonce that does not begin with the client's.
 
-    What to do: use a library for it; check what the other end sends.
+    What to do: use a library for it. Check what the other end sends.
     """
 
     code = "SAS011"

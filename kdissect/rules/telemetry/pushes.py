@@ -14,7 +14,7 @@ from kdissect.rules.views.body_view import Body
 class MetricsTooLarge(FactRule):
     """Metrics must not be larger than telemetry_max_bytes.
 
-    The subscription names it; brokers answer TELEMETRY_TOO_LARGE.
+    The subscription names it. Brokers answer TELEMETRY_TOO_LARGE.
 
     Example: 1,100,000 bytes with a maximum of 1,048,576.
 
@@ -54,8 +54,8 @@ class OtherSubscription(FactRule):
 class PushedTooEarly(FactRule):
     """Metrics must not be pushed before push_interval_ms is over.
 
-    Brokers answer THROTTLING_QUOTA_EXCEEDED. The last push of a client that ends may come at any time. Told
-    where less than half the interval went by.
+    Brokers answer THROTTLING_QUOTA_EXCEEDED. The last push of a client that ends may come at any time.
+    Reported if the push comes before half the interval.
 
     Example: interval 300 s, a push after 100 s.
 
@@ -76,7 +76,7 @@ class PushedTooEarly(FactRule):
 class CodecNotAccepted(FactRule):
     """Metrics must be compressed with an accepted codec, or not at all.
 
-    The subscription lists them; brokers answer UNSUPPORTED_COMPRESSION_TYPE.
+    The subscription lists them. Brokers answer UNSUPPORTED_COMPRESSION_TYPE.
 
     Example: gzip where zstd alone is accepted.
 
@@ -96,7 +96,7 @@ class CodecNotAccepted(FactRule):
 class PushedAfterEnd(FactRule):
     """Nothing must be pushed after a push with terminating set.
 
-    It says that the client ends; brokers answer INVALID_REQUEST to another.
+    It says that the client ends. Brokers answer INVALID_REQUEST to a further push.
 
     Example: terminating, and a push a second later.
 

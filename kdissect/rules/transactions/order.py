@@ -152,7 +152,7 @@ class OffsetsBeforeAdded(FactRule):
     """A group must be added to a transaction before its offsets are committed in it.
 
     Up to TxnOffsetCommit v4; later versions add it by themselves (KIP-890). The coordinator of the group
-    keeps the offsets, and nobody tells it how the transaction ended: they stay pending.
+    keeps the offsets, and no request reports the end of the transaction to it: they stay pending.
 
     Example: TxnOffsetCommit v3 without AddOffsetsToTxn.
 
@@ -202,7 +202,7 @@ class OtherMarker(FactRule):
 
     Example: EndTxn to commit, and markers that abort.
 
-    What to do: look at the coordinator; readers of the topics saw another end than the producer.
+    What to do: look at the coordinator. Readers of the topics and the producer saw different ends.
     """
 
     code = "TXN009"

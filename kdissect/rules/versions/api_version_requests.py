@@ -128,9 +128,9 @@ class FallbackInRequestVersion(BodyRule):
 class IgnoredFallback(ExchangeRule):
     """After UNSUPPORTED_VERSION a client must ask ApiVersions again in a listed version.
 
-    The refused answer lists the ApiVersions versions the broker takes; that of a broker before 2.4 lists
-    nothing, and version 0 is right (KIP-511). A client that goes on with another request guesses what the
-    broker speaks. Only what was sent after the refusal came is judged.
+    The refused answer lists the ApiVersions versions the broker takes. The response of a broker before 2.4
+    lists no versions, and version 0 is right (KIP-511). A client that goes on with another request guesses
+    what the broker speaks. Only what was sent after the refusal came is judged.
 
     Example: ApiVersions v4 refused with range 0-3, then ApiVersions v4 again, or Metadata.
 

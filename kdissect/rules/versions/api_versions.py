@@ -22,7 +22,7 @@ _NAME = re.compile(
 class BadRanges(BodyRule):
     """Each API must be advertised once, with min_version no more than max_version and none negative.
 
-    Clients take the highest version within the range; there is none in an empty range.
+    Clients take the highest version within the range. There is none in an empty range.
 
     Example: Fetch with min 5 and max 4, or Fetch twice.
 
@@ -59,7 +59,7 @@ def _bad_entries(answer: Any) -> list[tuple[str, str, str]]:
 class ApiVersionsNotListed(BodyRule):
     """ApiVersions must list itself.
 
-    Without its own entry a client cannot tell which version of ApiVersions to use.
+    Without its own entry a client cannot determine which version of ApiVersions to use.
 
     Example: an answer with error 0 and no API key 18.
 
@@ -86,7 +86,7 @@ class ClientSoftware(BodyRule):
     """Client software name and version must be plain words.
 
     That is letters, digits, dots and dashes, with a letter or digit at each end. Brokers use them as names of
-    metrics, and refuse others with INVALID_REQUEST.
+    metrics, and refuse other names with INVALID_REQUEST.
 
     Example: `my client` (a space), or an empty name.
 
@@ -112,10 +112,10 @@ class ClientSoftware(BodyRule):
 class ApiVersionsBody(ExchangeRule):
     """An ApiVersions v0-2 request has no body.
 
-    The array of KIP-35's draft never shipped. librdkafka before KIP-511 sent it empty; brokers ignore the 4
+    The array of KIP-35's draft never shipped. librdkafka before KIP-511 sent it empty. Brokers ignore the 4
     bytes.
 
-    Example: `00 00 00 00` behind the header of ApiVersions v0.
+    Example: `00 00 00 00` after the header of ApiVersions v0.
 
     What to do: leave the bytes out.
     """

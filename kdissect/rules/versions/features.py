@@ -12,11 +12,11 @@ from kdissect.schema.types import NO_UPPER_BOUND, Versions
 class BadFeatureRange(BodyRule):
     """A feature must have a range of levels that is not empty.
 
-    The least level is at most the greatest, and none is negative.
+    The least level is at most the greatest, and neither is negative.
 
     Example: `transaction.version` from 2 to 1.
 
-    What to do: send the levels that the broker supports, and those that are finalized.
+    What to do: send the levels that the broker supports, and the finalized levels.
     """
 
     code = "VER021"

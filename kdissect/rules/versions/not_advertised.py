@@ -24,7 +24,7 @@ class NotAdvertised(ExchangeRule):
 
     Example: Fetch v17 to a broker that advertises 4-16.
 
-    What to do: take the highest version both ends know, for each connection anew.
+    What to do: take the highest version both ends know, for each new connection.
     """
 
     code = "VER001"

@@ -58,7 +58,7 @@ def _newer(answer: Any) -> list[str]:
 class DroppedVersion(ExchangeRule):
     """A version that Kafka has dropped since.
 
-    It works with this broker; brokers from the release named on close the connection. APIs that brokers with
+    It works with this broker. Brokers from the release named on close the connection. APIs that brokers with
     ZooKeeper use among themselves are left out.
 
     Example: Fetch v3, gone in 4.0.

@@ -25,10 +25,10 @@ def _other_version(body: Body, side: str) -> Iterator[Violation]:
 class ResponseInOtherVersion(UndecodableRule):
     """A response must be in the version of its request.
 
-    The body does not fit the version asked for, and fits others of the API to its last byte, behind their
-    header or behind that of the request's version. Where several fit they have one layout mostly.
+    The body does not fit the version asked for, and fits other versions of the API to its last byte, after
+    their header or after the header of the request's version. Where several fit they have one layout mostly.
 
-    Example: Metadata v9 is asked for, and a body of v8 comes.
+    Example: a request for Metadata v9, and a response body of v8.
 
     What to do: answer in the version of the request header.
     """
@@ -47,12 +47,13 @@ class ResponseInOtherVersion(UndecodableRule):
 class RequestInOtherVersion(UndecodableRule):
     """A request must be in the version that its header names.
 
-    The body does not fit that version, and fits others of the API to its last byte, behind their header or
-    behind that of the version named. Brokers read it as the version says, and close the connection.
+    The body does not fit that version, and fits other versions of the API to its last byte, after their
+    header or after the header of the named version. Brokers read it as the version says, and close the
+    connection.
 
     Example: the header says OffsetCommit v8, and the body is one of v7.
 
-    What to do: write the body in the version of the header; both come from one place best.
+    What to do: write the body in the version of the header. Both come from one place best.
     """
 
     code = "VER018"

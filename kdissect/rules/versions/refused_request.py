@@ -35,8 +35,8 @@ class OldProduceRefused(ExchangeRule):
 
     Kafka 4 names Produce from v0 on for the sake of librdkafka, takes v3 and later, and closes the connection
     on others (KAFKA-18659). A client that trusts what was advertised loses its connection, and with acks=0
-    its records, without a word. Told only of a request in such a version that was refused or followed by a
-    close of the broker within a second.
+    its records, without a word. Reported only for a request in such a version that the broker refused, or
+    after which it closed within a second.
 
     Example: Produce 0-13 is advertised; Produce v2 is followed by FIN.
 
@@ -70,7 +70,9 @@ class OldProduceRefused(ExchangeRule):
         refusal = _refusal(exchange)
         if refusal:
             what = f"Produce v{version} is advertised ({found[0]} to {found[1]})"
-            yield Violation("what is advertised is taken", f"{what}; {refusal}", start=2, end=4, side=REQUEST)
+            yield Violation(
+                "advertised versions are accepted", f"{what}; {refusal}", start=2, end=4, side=REQUEST
+            )
 
 
 def _refusal(exchange: Exchange) -> str:
@@ -88,11 +90,11 @@ class AdvertisedButDropped(FactRule):
     closed the connection without an answer: three times or more in a row, each on a connection of its own.
     KIP-35: what is advertised must not cost the client its connection. One close proves nothing: brokers
     crash, and what stands between resets connections. So a version that was answered before on the connection
-    is left out. So are requests behind another one that waits or wants no answer, SaslAuthenticate,
-    envelopes, APIs that wait on purpose, and a client that may lack a login, because nothing but ApiVersions
-    was answered: VER019 counts them.
+    is left out. So are requests after a request that waits or wants no answer, SaslAuthenticate,
+    envelopes, APIs that wait on purpose, and a client that may lack a login, because the broker answered
+    only ApiVersions: VER019 counts them.
 
-    Example: DescribeLogDirs v4 is advertised; each time the request is followed by FIN.
+    Example: DescribeLogDirs v4 is advertised. Each time the request is followed by FIN.
 
     What to do: answer with an error code, or do not advertise the version.
     """
@@ -112,16 +114,16 @@ class AdvertisedButDropped(FactRule):
 class RefusedByClose(ExchangeRule):
     """The broker closed right after a request in a version that Kafka dropped.
 
-    No ApiVersions answer on this connection tells what the broker takes. Kafka 4 does not answer such
+    No ApiVersions answer on this connection lists what the broker accepts. Kafka 4 does not answer such
     requests: it closes the connection (spec/004 says UNSUPPORTED_VERSION, which is true of ApiVersions only).
-    With acks=0 the records are lost without a word. The bytes do not tell who is at fault: the client is too
-    old for a broker of Kafka 4; another broker may advertise the version and not serve it. A version that may
-    have been answered before on the connection is left out.
+    With acks=0 the records are lost without a word. The bytes do not show which end is at fault: the
+    client is too old for a broker of Kafka 4, or another broker may advertise the version and not serve
+    it. A version that may have been answered before on the connection is left out.
 
     Example: Produce v2, and FIN 2 ms later.
 
     What to do: ask the broker for ApiVersions with any client. Update the client if the version is not
-    listed; otherwise the broker drops what it advertises.
+    listed. If it is, the broker drops what it advertises.
     """
 
     code = "VER014"
@@ -165,15 +167,15 @@ class ClosedAgain(FactRule):
 
     A client asked, the broker closed within a second and did not answer, the client came back within a
     minute, and so on, three times or more: whatever the API, the version and the broker are. One close
-    proves little, for brokers shut down; this one is there, and takes new connections. What may have been
-    answered before on the same connection is left out. The bytes do not tell who is at fault. A broker that
-    does not know the version closes, and so does a listener with SASL at what comes before a login. Apache
-    Kafka closes behind a Produce with acks=0 that it cannot store: the records are lost, and the client takes
-    them for sent.
+    proves little, for brokers shut down. This broker runs, and accepts new connections. What may have been
+    answered before on the same connection is left out. The bytes do not show which end is at fault. A
+    broker that does not know the version closes, and so does a listener with SASL at what comes before a
+    login. Apache Kafka closes after a Produce with acks=0 that it cannot store: the records are lost, and
+    the client takes them for sent.
 
     Example: FindCoordinator v1 to a broker of Kafka 0.10.2, and FIN, 11 times.
 
-    What to do: read the broker's log; ask the broker with any client for ApiVersions, and compare.
+    What to do: read the broker's log. Ask the broker with any client for ApiVersions, and compare.
     """
 
     code = "VER019"
@@ -191,13 +193,13 @@ class ClosedAgain(FactRule):
 
 
 class RefusedVersionAgain(FactRule):
-    """A client that was told UNSUPPORTED_VERSION should not ask in that version once more.
+    """A client should not repeat a version that the broker answered with UNSUPPORTED_VERSION.
 
-    Each time on a new connection ApiVersions is asked for in a version that the broker refuses, three times
+    Each time on a new connection ApiVersions is requested in a version that the broker refuses, three times
     or more, and in none that it takes: the client never learns what the broker speaks. Brokers before 2.4
-    name no version when they refuse; then version 0 is right (KIP-511).
+    name no version when they refuse. Then version 0 is right (KIP-511).
 
-    Example: ApiVersions v3 to a broker of Kafka 1.0, 125 times, and nothing else.
+    Example: ApiVersions v3 to a broker of Kafka 1.0, 125 times, and no other request.
 
     What to do: ask in the highest version that the refusal lists, else in version 0.
     """

@@ -1,4 +1,4 @@
-"""VER011: A version that brokers offer only after a switch is set."""
+"""VER011: A version that brokers offer only if unstable versions are enabled."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from kdissect.session.exchange import Exchange
 
 
 class UnstableVersion(ExchangeRule):
-    """A version that is only offered behind a switch.
+    """A version that brokers offer only if unstable versions are enabled.
 
     Apache Kafka marks it unstable: its layout may change without a new number.
 

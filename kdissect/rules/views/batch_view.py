@@ -82,7 +82,7 @@ class Records:
         self.topic, self.partition, self.path = place
         self.name = name
         self.is_produce = self.body.exchange.api_key == PRODUCE
-        """Whether a client sends them to be stored; else a broker gives what is stored."""
+        """Whether a client sends them to be stored. If not, a broker returns stored batches."""
 
     def violation(self, fault: RecordFault, expected: str) -> Violation:
         """Return the fault of bytes between the batches."""
@@ -112,7 +112,7 @@ class Batch:
         self.batch: RecordBatch = batches[index]
         self.before: RecordBatch | None = batches[index - 1] if index else None
         self.faults: list[RecordFault] = list(self.batch.faults)
-        """The faults of the batch. Reading the records adds the faults inside."""
+        """Defects of the batch. Reading the records adds defects inside."""
         self._records: list[Record] | None = None
         self._payloads: list[RecordPayloads] | None = None
 

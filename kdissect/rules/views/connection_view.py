@@ -131,7 +131,7 @@ class ConnectionView:
         self.cut: tuple[Exchange, str] | None = None
         """The last exchange with a frame inside of which its stream ended, and the side."""
         self.doubt: Doubt | None = None
-        """The last doubt about where frames begin; what follows a frame that is wrong may be none."""
+        """The last doubt about where frames begin. Data that follows a frame that is wrong may be none."""
         self.misplaced_end: MisplacedEnd | None = None
         """The first frame whose size seems to be off by one, as long as that is not refuted."""
         self.spoken = _NOTHING_SPOKEN

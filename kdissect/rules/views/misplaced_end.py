@@ -65,7 +65,7 @@ class MisplacedEnd:
         behind = self._following[1:]
         is_shifted = self._is_frame(behind) or not any(self._following)
         if is_shifted and self._fits(self._data + self._following[:1]):
-            self._tell(self._size + 1, "the byte behind the frame ends its body")
+            self._tell(self._size + 1, "the byte after the frame ends its body")
 
     def _tell(self, right: int, why: str) -> None:
         self.stated = f"{self._what} has the size {self._size} instead of {right}: {why}"

@@ -57,10 +57,10 @@ class CompiledRows:
         wants, told = (exchanges, partitions, batches, looks), None if names is None else names.told_before
         self._tables = native.ExchangeTables(asked, wants, told)
         self.add = self._tables.add
-        """Add the rows of an exchange; False, and nothing is added, of one that is unusual."""
+        """Add the rows of an exchange; Return False and add no row if it is unusual."""
         self.add_block = self._tables.add_block
-        """Add the rows of a block's exchanges from one on, with the number of its file, until there are so
-        many. Returns the next one that is Python's, or the number of them all."""
+        """Add the rows of a block's exchanges from one on, with the number of its file, up to a limit.
+        Return the next exchange for Python, or the number of exchanges."""
         self.rows = self._tables.rows
         """How many rows there are of a table."""
 

@@ -12,6 +12,7 @@ from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.sketches.distribution import Distribution
 from kdissect.stages.rows.table_rows import DAY_NS, counts, when
+from kdissect.stats.client import host_of
 from kdissect.stats.counted_blocks import BlockCounter
 from kdissect.stats.times.series import Series
 from kdissect.stats.traffic import DISTRIBUTIONS, Tally, Traffic, time_of
@@ -86,7 +87,7 @@ def _key(exchange: Exchange) -> Key:
     info = exchange.connection
     key = exchange.api_key
     return (
-        time_of(exchange) // DAY_NS, info.broker_text, info.client_text.rpartition(":")[0],
+        time_of(exchange) // DAY_NS, info.broker_text, host_of(info),
         exchange.client_id, info.software, info.principal,
         str(exchange.kind) if key is None else api_name(key) or f"key {key}", exchange.api_version,
     )  # fmt: skip
@@ -118,7 +119,7 @@ def traffic_of(latencies: Iterable[Mapping[str, Any]], rates: Iterable[Row], by:
     """
     missing = [name for name in by if name not in DIMENSIONS]
     if missing:
-        raise ValueError(f"tables do not tell {missing[0]!r}; they have {', '.join(DIMENSIONS)}")
+        raise ValueError(f"tables do not contain {missing[0]!r}. They have {', '.join(DIMENSIONS)}")
     traffic = Traffic(lambda view: ())
     for row in latencies:
         tally = _tally(row)

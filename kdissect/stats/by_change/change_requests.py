@@ -15,7 +15,7 @@ from kdissect.engine.times import millis_text
 from kdissect.model.wording import plural
 from kdissect.schema.enums import enum_name
 from kdissect.schema.secrets import MASK, is_sensitive
-from kdissect.stats.client import is_commit_from_outside, text_of
+from kdissect.stats.client import advertised, is_commit_from_outside, text_of
 
 ENVELOPE = 58  # org.apache.kafka.common.protocol.ApiKeys
 _UPGRADE = 1  # FeatureUpdate.UpgradeType
@@ -318,7 +318,7 @@ def _unregister_broker(request: Any, answer: Any) -> Iterator[Item]:
 
 
 def _add_voter(request: Any, answer: Any) -> Iterator[Item]:
-    detail = ", ".join(f"{text_of(where.host)}:{where.port}" for where in request.listeners)
+    detail = ", ".join(advertised(where) for where in request.listeners)
     yield Item("voter", str(request.voter_id), "added", detail, **_said(answer))
 
 

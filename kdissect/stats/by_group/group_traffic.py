@@ -36,7 +36,7 @@ from kdissect.stats.by_group.group_links import (
 from kdissect.stats.by_group.group_log import GroupLog
 from kdissect.stats.by_group.lent_logs import MOST_LENT, LentLogs
 from kdissect.stats.by_group.positions import GoesBack, Positions, name_of
-from kdissect.stats.client import client_of, text_of
+from kdissect.stats.client import advertised, client_of, text_of
 from kdissect.stats.leaders import Leaders
 from kdissect.stats.transfers import Way, way_past
 
@@ -203,7 +203,7 @@ class GroupTraffic:
         for row in rows or ():
             if not row.error_code:
                 group = text_of(sent(row, "key", None) or request.key)
-                self._log(view, group).coordinator = f"{text_of(row.host)}:{row.port}"
+                self._log(view, group).coordinator = advertised(row)
 
     def _beat(self, view: ExchangeView) -> None:
         member_id = text_of(view.request.member_id or sent(view.response, "member_id", None) or "")

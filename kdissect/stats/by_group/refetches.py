@@ -19,8 +19,8 @@ from kdissect.session.info import ConnectionInfo
 from kdissect.stats.watermarks import refused_partitions, topic_of
 
 STUCK_FROM = 3
-"""Number of Fetches of one offset again, each after a response with records. A seek, or a partition that is
-paused while a response is in transit, repeats one or two.
+"""Number of repeated Fetches at one offset, each after a response with records. A seek, or a partition
+that is paused while a response is in transit, repeats one or two.
 """
 _KEPT = 50_000  # connections times partitions with records; 500 bytes each
 # Responses that are stored for the reason, and bytes of each.

@@ -60,7 +60,7 @@ _WATCHED = frozenset(
 _TIMES = {EARLIEST: "the earliest offset", LATEST: "the latest offset"}
 
 
-FORMER = "of a deleted topic of this name"
+FORMER = "from a deleted topic of this name"
 FROM_OUTSIDE = "by a client that is no member"
 
 
@@ -112,7 +112,7 @@ class OffsetTraffic:
         self.twice: deque[Twice] = deque(maxlen=ROWS_KEPT)
         self.gaps: Table[tuple[Place, int, int], Gap] = Table(ROWS_KEPT)
         self.count = 0
-        """The number of all rows but gaps, including dropped ones."""
+        """The number of all rows but gaps, including dropped rows."""
         self._names = names
         self._positions = PositionJumps()
         self._offsets = HeldOffsets()

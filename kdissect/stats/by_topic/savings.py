@@ -65,7 +65,7 @@ class TopicSavings:
 
     def __init__(self) -> None:
         self.seen = 0
-        """Batches, including those that are not in the sample."""
+        """Batches, including batches outside the sample."""
         self.raw = self.records = 0
         self.as_sent, self.zstd, self.larger, self.larger_zstd = Sizes(), Sizes(), Sizes(), Sizes()
         self.ratios: dict[int, float] = {}

@@ -9,6 +9,7 @@ from kdissect.history.state_table import Table
 from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
+from kdissect.stats.client import host_of
 
 SILENT_NS = 1_000_000_000
 """Less is no silence."""
@@ -183,7 +184,7 @@ class Silences:
 
 def route_of(info: ConnectionInfo) -> Route:
     """Return the route of a connection."""
-    return info.capture_set, info.client_text.rpartition(":")[0], info.broker_text
+    return info.capture_set, host_of(info), info.broker_text
 
 
 def place_of(info: ConnectionInfo) -> Place:

@@ -128,8 +128,8 @@ class Stalls:
     Bounded: the last `WAITS_KEPT` waits of a second or more.
     """
 
-    def __init__(self, clients: Clients | None = None) -> None:
-        self.silences = Silences()
+    def __init__(self, clients: Clients | None = None, silences: Silences | None = None) -> None:
+        self.silences = silences or Silences()
         self.waits: deque[Wait] = deque(maxlen=WAITS_KEPT)
         self.away: deque[tuple[Place, int]] = deque(maxlen=_AWAY_KEPT)
         """Times at which brokers were absent: they ended connections, or connections to them failed."""
@@ -225,9 +225,7 @@ class Stalls:
                 is_new = is_new and not before_ns
         if not heads:
             return None
-        if is_new and any(
-            who == place and silence.from_ns <= at <= silence.until_ns for who, at in self.away
-        ):
+        if is_new and self._was_away(place, silence):
             return None  # it starts
         is_one = _is_one_connection(heads)
         if is_one and any(one.api_key in _ORDERS for one in is_open):
@@ -296,7 +294,9 @@ class Stalls:
             "capture_set": places[0][0],
             "brokers": [broker for _, broker in places],
             "from": rfc3339(from_ns),
+            "from_ns": from_ns,
             "until": rfc3339(until_ns),
+            "until_ns": until_ns,
             "took_ns": until_ns - from_ns,
             "share": round((until_ns - from_ns) / span_ns, 4) if span_ns else None,
             "waited_by": _scope(places, clients, heads),
@@ -306,6 +306,7 @@ class Stalls:
             "waited_ns": sum(one.waited_ns for one in moment),
             "others_sent": any(one.is_seen for one in moment),
             "connection": first.connection,
+            "exchange": first.evidence.ordinal,
             "packet": None if request is None else ref_number(request[0]),
         }
 

@@ -50,7 +50,7 @@ class Frames:
 
     def _find(self, want: Want) -> Found:
         if want.is_kept:
-            return Found(b"", (), "it was not kept") if self._spool is None else self._spool.get(want.mark)
+            return Found(b"", (), "it was dropped") if self._spool is None else self._spool.get(want.mark)
         refinder = Refinder(want)
         try:
             for packets in self._packets(want):

@@ -18,8 +18,9 @@ from kdissect.model.wording import plural
 from kdissect.tui.processes.worker_messages import Saved, SaveOrder, receive, send
 
 _COMMENT = (
-    "{}. Packets of others are left out. Headers and times are those of the capture; sequence "
-    "numbers, lengths and checksums those of what is here."
+    "{}. Packets of other exchanges are left out. Headers and times come from the capture. Sequence "
+    "numbers, lengths"
+    "and checksums match this file."
 )
 
 

@@ -20,8 +20,8 @@ _MAX_FRAME = 64 << 20
 _HEAD = Struct("<II")  # number of the frame's first block, bytes of its content
 _NUMBERS = 1 << 32
 
-GONE = "its bytes are not kept any more: the temporary file holds the latest"
-TOO_LARGE = "its bytes were not kept: it is too large"
+GONE = "its bytes are no longer stored: the temporary file holds the latest"
+TOO_LARGE = "its bytes were dropped: it is too large"
 _UNKEPT = _NUMBERS - 1
 
 

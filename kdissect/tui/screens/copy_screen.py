@@ -83,7 +83,7 @@ def decode_command(exchange: Exchange, side: str, show_secrets: bool = False) ->
     if side == "response":
         key, version = exchange.api_key, exchange.api_version
         if key is None or version is None:
-            raise NothingToCopyError("nobody knows what this response answers")
+            raise NothingToCopyError("the request of this response is not known")
         command += ["--response", "--api", api_name(key) or str(key), "--api-version", str(version)]
     return _with_hex(command, frame_bytes(exchange, side, show_secrets))
 
@@ -101,7 +101,7 @@ def _frame(exchange: Exchange, side: str) -> Frame:
     if frame is None:
         raise NothingToCopyError(f"no {side} was captured")
     if not frame.data:
-        raise NothingToCopyError(f"the bytes of the {side} cannot be had any more")
+        raise NothingToCopyError(f"the bytes of the {side} are no longer available")
     return frame
 
 
@@ -155,7 +155,7 @@ class CopyScreen(ModalScreen[None]):
         try:
             copied = choice.make()
         except NothingToCopyError as error:
-            hand_over(self, self._done, "", Notice(f"nothing was copied: {error}", "warning"))
+            hand_over(self, self._done, "", Notice(f"the copy failed: {error}", "warning"))
             return
         notice = Notice(f"copied {plural(len(copied), 'character')}: {choice.title}")
         if len(copied) > _MOST_CHARACTERS:

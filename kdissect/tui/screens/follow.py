@@ -101,7 +101,7 @@ def _content(log: ExchangeLog, message: StreamMessage, form: str) -> Iterator[Li
     exchange = log.exchange(message.row)
     frame = exchange.request if message.side == "request" else exchange.response
     if frame is None or not frame.data:
-        yield (("    its bytes cannot be had any more", "bad"),)
+        yield (("    its bytes are no longer available", "bad"),)
         return
     if form == "hex":
         data = patched(frame.data, secret_patches(exchange, message.side), 0, _HEX_BYTES)

@@ -111,7 +111,7 @@ class SaveScreen(ModalScreen[None]):
             saved_text = f"saved {count} to {saved.path}"
             message = Notice(f"{saved_text}; {saved.trouble}" if saved.trouble else saved_text)
         else:
-            message = Notice(f"nothing was saved to {saved.path}: {saved.trouble}", "error")
+            message = Notice(f"cannot save to {saved.path}: {saved.trouble}", "error")
         self.app.post_message(message)
         hand_over(self, self.dismiss, None)
 
@@ -135,8 +135,8 @@ def _is_same(target: Path, name: str) -> bool:
 
 
 _STREAM_COMMENT = (
-    "{} of a stream. The packets are new: IP and TCP as they may have been; frames and times are "
-    "those of the capture."
+    "{} of a stream. The packets are new: IP and TCP as they may have been. Frames and times come from"
+    "the capture."
 )
 
 
@@ -164,7 +164,7 @@ def _save_frames(exchanges: list[Exchange], path: str) -> Saved:
     except OSError as error:
         return Saved(0, path, error.strerror or str(error))
     lost = len(exchanges) - len(written)
-    return Saved(len(written), path, f"the bytes of {lost} are not kept any more" if lost else "")
+    return Saved(len(written), path, f"the bytes of {lost} are no longer stored" if lost else "")
 
 
 def run_saver(order: SaveOrder) -> Saved:

@@ -77,7 +77,7 @@ class ConnectionsView(TablesView):
         for row in facts["connections"]:
             kinds[row["kind"]] = kinds.get(row["kind"], 0) + 1
         by_kind = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
-        left_out = f"; {facts['forgotten']} earlier ones are left out" if facts["forgotten"] else ""
+        left_out = f"; {facts['forgotten']} earlier connections are left out" if facts["forgotten"] else ""
         failed = sum(bool(row["reason"]) for row in facts["connections"])
         what = "p: all connections" if self._only_problems else "p: only these"
         nothing = f"; {failed} failed ({what})" if failed or self._only_problems else ""
@@ -98,7 +98,7 @@ class ConnectionsView(TablesView):
         if at is not None:
             self.table.go_to(at)
         elif self.study in self.session.final:
-            self.post_message(Notice("the filter takes nothing of that connection"))
+            self.post_message(Notice("the filter matches no exchange of that connection"))
         else:
             return
         self._wanted = ""

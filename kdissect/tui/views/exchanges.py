@@ -126,7 +126,8 @@ class ExchangesView(View):
             return "none yet ..."
         if count:
             return (
-                f"the filter takes none of {plural(count, 'exchange')}: / changes it, Backspace takes it away"
+                f"the filter matches no exchange ({plural(count, 'exchange')} in all): / changes it, "
+                "Backspace takes it away"
             )
         why = "; ".join((*session.troubles, *session.unread))
         return (
@@ -300,7 +301,9 @@ class ExchangesView(View):
         """Show only exchanges with the value of the chosen column, or exclude them."""
         column, row = self.rows.chosen_column, self.rows.row
         if column is None or row is None or column.value is None:
-            self.post_message(Notice("this column cannot be filtered by: choose another with left and right"))
+            self.post_message(
+                Notice("this column cannot be filtered by: choose a column with left and right")
+            )
             return
         value = column.value(self.session.log, row)
         if value is None:

@@ -31,7 +31,7 @@ class FindingsView(LinesBelowView):
     """Enter goes to the field that a finding speaks of, in the tree and in the bytes of its exchange."""
 
     study = "findings"
-    nothing = "the rules have nothing to say"
+    nothing = "the rules report no findings"
     below_title = "the finding, its bytes, its rule"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Its field", tooltip="The field in the tree, its bytes marked"),

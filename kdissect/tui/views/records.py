@@ -142,7 +142,7 @@ class RecordsView(LinesBelowView):
         self.table.show(record_columns(with_schemas=True), self._records, empty)
         count = plural(len(self._records), "record") + ("" if is_over else " so far: more as you scroll")
         if reader is not None and reader.is_full:
-            count = f"the first {MAX_RECORDS} records; a filter finds later ones"
+            count = f"the first {MAX_RECORDS} records: a filter finds later ones"
         if self.session.filter_text:
             count += "; of the exchanges that the filter takes"
         self.query_one(".summary", Static).update(Text(count, no_wrap=True, overflow="ellipsis", end=""))

@@ -289,7 +289,7 @@ class TablesView(View):
         expression = None if maker is None or row is None else maker(row)
         if expression is None:
             what = "" if column is None else f" of the column {column.title}"
-            self.post_message(Notice(f"a cell{what} is nothing that exchanges can be filtered by"))
+            self.post_message(Notice(f"a cell{what} is no value that exchanges can be filtered by"))
             return
         self.post_message(UseFilter(expression if takes else negated(expression), extend=True))
 

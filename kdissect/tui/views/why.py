@@ -27,7 +27,7 @@ _FIELDS = {
     "group": "group", "id": "transactional_id", "topic": "topic", "client": "client_id", "host": "host",
 }  # fmt: skip
 _NAME = 9  # cells before a part of the text
-_NO_PACKETS = "no exchange shows this cause, and packets of a stream are not kept"
+_NO_PACKETS = "no exchange shows this cause, and packets of a stream are not stored"
 
 
 class WhyView(LinesBelowView):

@@ -9,6 +9,7 @@ use pyo3::types::{PyDict, PyFrozenSet, PyString};
 
 use crate::engine::completed::{Request, Row};
 use crate::engine::exchange_block::BlockRow;
+use crate::engine::kind::Kind;
 use crate::engine::shared::Engine;
 
 /// Members of `rules.guards.ExchangeFact`.
@@ -56,7 +57,7 @@ pub const BOUNDS: [i64; 12] = [
 
 /// View, what counts for its software, client id before, highest correlation id, when the last answer came, who waits
 /// and when that is answered, versions advertised, codes that spoke, the last turn in which it spoke, the next ordinal,
-/// kinds of which machines that watch everything learn nothing (None: there are no such machines).
+/// versions of which machines that watch everything learn nothing (None: all of them).
 pub type Lent = (
     Py<PyAny>,
     Py<PyAny>,
@@ -68,7 +69,7 @@ pub type Lent = (
     Py<PyFrozenSet>,
     i64,
     i64,
-    Option<Py<PyFrozenSet>>,
+    Option<Py<PyDict>>,
 );
 
 /// An earlier exchange: an object from the handover, a row of the block, or a row of a block
@@ -135,8 +136,8 @@ pub struct Connection {
     /// Whether exchanges from before the handover are to be dropped.
     is_cut: bool,
     pub next: i64,
-    settled: Option<Py<PyFrozenSet>>,
-    /// Kinds among these that were checked.
+    settled: Option<Py<PyDict>>,
+    /// Those kinds of exchanges that are in `settled`.
     kinds: Vec<u32>,
     last: Option<Earlier>,
     recent: Vec<Earlier>,
@@ -207,7 +208,7 @@ impl Connection {
         if self.kinds.contains(&number) {
             return Ok(true);
         }
-        let found = settled.bind(py).contains((kind.api_key, kind.version))?;
+        let found = is_within(settled.bind(py), kind)?;
         if found {
             self.kinds.push(number);
         }
@@ -227,11 +228,7 @@ impl Connection {
             facts |= MANY_IN_FLIGHT;
         }
         if let Some(advertised) = &self.advertised {
-            let kind = &row.request.kind;
-            let range =
-                advertised.bind(py).get_item(kind.api_key)?.map(|range| range.extract::<(i64, i64)>());
-            let version = i64::from(kind.version);
-            if !range.transpose()?.is_some_and(|(low, high)| (low..=high).contains(&version)) {
+            if !is_within(advertised.bind(py), &row.request.kind)? {
                 facts |= NOT_ADVERTISED;
             }
         }
@@ -399,6 +396,12 @@ impl AtRest {
         let numbers = (self.ordinal, self.api_key, self.id, &self.client_id, self.answered);
         resting.of_numbers.bind(py).call1(numbers)
     }
+}
+
+/// Whether version ranges by API key contain a kind of exchange.
+fn is_within(ranges: &Bound<'_, PyDict>, kind: &Kind) -> PyResult<bool> {
+    let range = ranges.get_item(kind.api_key)?.map(|range| range.extract::<(i64, i64)>()).transpose()?;
+    Ok(range.is_some_and(|(low, high)| (low..=high).contains(&i64::from(kind.version))))
 }
 
 fn facts_of_frames(py: Python<'_>, row: &Row, latency: i64) -> u32 {

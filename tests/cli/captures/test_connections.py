@@ -102,7 +102,7 @@ def test_nothing_to_show_is_said(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["connections", TXN, "--problems", "--format", "jsonl"]) == 0
     said = capfd.readouterr()
     assert not said.out
-    assert said.err.splitlines()[-1] == "kdissect: none of 16 connections came to nothing"
+    assert said.err.splitlines()[-1] == "kdissect: 16 connections, and no failed one"
 
 
 def test_what_cannot_be_read_again_has_no_packets() -> None:
@@ -120,7 +120,7 @@ def test_info_counts_them(capfd: pytest.CaptureFixture[str]) -> None:
     rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     assert counted == dict(Counter(row["reason"] for row in rows))
     assert main(["info", TXN]) == 0
-    assert "came to nothing" not in capfd.readouterr().out
+    assert "failed connections" not in capfd.readouterr().out
 
 
 def test_packets_of_problems_are_found_however_many_flows_there_are(
@@ -150,4 +150,4 @@ def test_problems_beyond_the_bound_are_counted(
     assert main(["connections", str(CAPTURES / "kafka44_connect_tls.pcapng"), "--problems"]) == 0
     said = capfd.readouterr()
     assert len(said.out.splitlines()) == 1 + 5
-    assert re.search(r"^kdissect: left out: \d+ more connections that came to nothing$", said.err, re.M)
+    assert re.search(r"^kdissect: left out: \d+ more connections that failed$", said.err, re.M)

@@ -142,9 +142,7 @@ def test_an_odd_name_in_json_is_skipped_with_a_warning(
     assert parse_hosts(path.read_text()) == OF_PODS
     assert main(["connections", TXN, "--hosts", str(path)]) == 0
     warned = capfd.readouterr().err
-    assert (
-        "10.9.0.1: 'data/a:b' is no name of a host: the address has no name (2 addresses skipped)" in warned
-    )
+    assert "10.9.0.1: 'data/a:b' is no host name: the address has no name (2 addresses skipped)" in warned
 
 
 @pytest.mark.parametrize("value", [None, 7, "x", [7], {"x": 7}])

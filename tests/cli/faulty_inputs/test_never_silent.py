@@ -128,7 +128,7 @@ MADE: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: pcap_bytes(wrapped()),
         "3 of 3 packets are in an encapsulation that is not read: 3 esp",
     ),
-    "no TCP": (lambda: pcap_bytes(datagrams()), "none of 1 packet carries TCP: 1 udp"),
+    "no TCP": (lambda: pcap_bytes(datagrams()), "1 packet without TCP: 1 udp"),
 }
 
 
@@ -144,7 +144,7 @@ def test_what_is_in_the_packets(name: str, command: str, tmp_path: Path, said: S
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_tls_without_keys(command: str, said: Said) -> None:
-    told = KEYLESS.format("15 of 30 connections are", "no key log was given")
+    told = KEYLESS.format("15 of 30 connections are", "no key log")
     assert said(command, TLS) == [warning(told)]
 
 
@@ -155,7 +155,9 @@ def test_a_key_log_that_opens_nothing(command: str, said: Said) -> None:
     lines = said(command, TLS, "--keylog", str(OTHER_KEYS), "--keylog", str(CHECKOUT / "LICENSE"))
     assert lines == [
         warning(KEYLESS.format("15 of 30 connections are", lacks)),
-        warning(f"key log {OTHER_KEYS} opened nothing: the captures have none of the 30 sessions in it"),
+        warning(
+            f"key log {OTHER_KEYS} decrypted no connection: the captures do not contain the 30 sessions in it"
+        ),
         warning(f"key log {CHECKOUT / 'LICENSE'} opened nothing: no secret is in it"),
     ]
 
@@ -319,7 +321,7 @@ def test_findings_come_before_what_was_not_read() -> None:
         ("inspect", "what is printed is partial"), ("upgrade --target 4.0", "what is printed is partial"),
         ("connections", "what is printed is partial"), ("records", "what is printed is partial"),
         ("check --format json", "what is printed is partial"),
-        ("tables --output {}/tables", "nothing was written to {}/tables"),
+        ("tables --output {}/tables", "kdissect wrote no tables to {}/tables"),
         ("extract -o {}/x", "{}/x is not written"),
     ],
 )  # fmt: skip
@@ -355,5 +357,5 @@ def test_the_library_warns() -> None:
     lacks = "the key log has no secrets for the connection's client random"
     assert [str(one.message) for one in caught] == [
         KEYLESS.format("15 of 30 connections are", lacks),
-        f"key log {OTHER_KEYS} opened nothing: the captures have none of the 30 sessions in it",
+        f"key log {OTHER_KEYS} decrypted no connection: the captures do not contain the 30 sessions in it",
     ]

@@ -272,7 +272,17 @@ def test_the_last_of_several_options_adds_to_the_others() -> None:
 
 
 def test_every_command_that_reads_captures_has_them() -> None:
-    without = {"tap", "rules", "fields", "limits", "decode", "schema", "wireshark-plugin", "completion"}
+    without = {
+        "tap",
+        "request-log",
+        "rules",
+        "fields",
+        "limits",
+        "decode",
+        "schema",
+        "wireshark-plugin",
+        "completion",
+    }
     for name in COMMANDS.keys() - without:
         assert "--limits" in parser_of(name)._option_string_actions, name
 

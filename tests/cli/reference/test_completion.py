@@ -71,7 +71,7 @@ def test_short_options_stand_beside_long_ones() -> None:
 
 def test_meanings_are_told_in_a_line() -> None:
     found = dict(completions("fish", ["info", "--"]))
-    assert found["--deep"] == "decode every body, check every batch's CRC, tell what does not fit"
+    assert found["--deep"] == "decode every body, check every batch's CRC, report what does not fit"
     assert not any("\n" in meaning or "\t" in meaning for meaning in found.values())
 
 

@@ -149,8 +149,8 @@ def test_aborted_transactions_are_those_of_the_segment(monkeypatch: pytest.Monke
     wrong = index("txnindex", (0, 7, 102, 105, 0), (0, 7, 107, 109, 0), (0, 7, 107, 111, 0))
     assert [fault.partition(": ")[2] for fault in faults(wrong, places)] == [
         "the transaction began at offset 101, not at 102",
-        "no abort marker of producer 7 stands at offset 109",
-        "no abort marker of producer 7 stands at offset 111",
+        "no abort marker of producer 7 is at offset 109",
+        "no abort marker of producer 7 is at offset 111",
     ]
     monkeypatch.setattr(index_kinds, "MAX_ABORTED", 3)
     assert len(faults(wrong, places)) == 3
@@ -187,7 +187,7 @@ def test_a_snapshot_says_how_many_entries_it_has(says: int, rest: int) -> None:
     file = KINDS[".snapshot"](pack(">hI", 1, crc32c(body)) + body, BASE)
     assert len(list(file.entries(None))) == 2
     count = f"count at byte 6: {says} {'entry' if says == 1 else 'entries'}, room is for 2"
-    behind = f"{rest} byte{'s' if rest > 1 else ''} behind the last entry at byte 102"
+    behind = f"{rest} byte{'s' if rest > 1 else ''} after the last entry at byte 102"
     assert file.faults == [count] * (says != 2) + [behind] * (rest > 0)
 
 

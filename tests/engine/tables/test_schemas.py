@@ -64,7 +64,7 @@ def test_every_column_has_a_meaning_and_a_plain_name(table: Table) -> None:
 def test_a_struct_without_fields_or_an_unknown_type_is_refused() -> None:
     with pytest.raises(ValueError, match="no fields"):
         shapes_of([RowField("a", "struct", "")])
-    with pytest.raises(ValueError, match="none of tables"):
+    with pytest.raises(ValueError, match="tables do not support"):
         shapes_of([RowField("a", "uint8", "")])
 
 

@@ -33,7 +33,7 @@ def test_use_within_and_outside_the_offer() -> None:
     assert facts[2].seen == 10
     (known,) = machine.connections
     assert known.software == ("test", "1.0")
-    assert (METADATA, 13) in known.used
+    assert known.allows(METADATA, 13)
 
 
 def test_fallback_offers_nothing_but_what_to_ask_in() -> None:

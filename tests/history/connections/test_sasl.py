@@ -4,6 +4,7 @@ import pytest
 
 from kdissect.history.connections.sasl_login import SaslFact, SaslHistory, SaslPhase
 from kdissect.history.connections.token_faults import plain_fault
+from kdissect.history.history import History
 from kdissect.session.exchange import Exchange
 from tests.history.talk import Talk, brief, feed, kinds
 
@@ -40,6 +41,18 @@ def test_plain_authenticates_in_one_round_and_again() -> None:
     (known,) = machine.connections
     assert (known.phase, known.principal, known.authentications) == (SaslPhase.AUTHENTICATED, "alice", 2)
     assert b"secret" not in known.first_token
+
+
+def test_a_login_in_offered_versions_is_taken_by_the_history() -> None:
+    talk, history = Talk(), History()
+    keys = (API_VERSIONS, HANDSHAKE, AUTHENTICATE, METADATA)
+    rows = [{"api_key": key, "min_version": 0, "max_version": 9} for key in keys]
+    offer = talk.ask(API_VERSIONS, 3, {}, {"error_code": 0, "api_keys": rows})
+    each = [offer, other(talk), handshake(talk), authenticate(talk), other(talk)]
+    for exchange in each:
+        exchange.bodies()  # exchanges of settled kinds are recognised by their decoded bodies
+    facts = [fact for exchange in each for fact in history.add(exchange)]
+    assert kinds(facts) == ["offered", "handshake", "authenticated"]
 
 
 def test_scram_takes_two_rounds() -> None:

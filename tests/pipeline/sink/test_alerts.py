@@ -270,7 +270,7 @@ def test_what_waits_and_what_is_remembered_is_bounded(
     said = Said()
     told = alerting(directory, quick(hook), said=said)
     told.send(0, different(5))
-    assert said[1] == "alerts: http://127.0.0.1: 2 are not kept, as too many wait"
+    assert said[1] == "alerts: http://127.0.0.1: 2 are dropped, because too many wait"
     told.send(1, different(8)[5:])
     assert len(hook.requests[-1].alerts) == 6
     state = json.loads((Path(directory.root) / STATE).read_text())

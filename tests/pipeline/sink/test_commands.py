@@ -83,12 +83,12 @@ def test_what_is_wrong_with_a_directory_is_one_line(
     ("arguments", "why"),
     [
         (["retain", "x"], "one of the arguments --days --before is required"),
-        (["retain", "x", "--days", "0"], "'0' is no number of days"),
-        (["retain", "x", "--days", "9999999999"], "is no number of days"),
+        (["retain", "x", "--days", "0"], "'0' is not a day count"),
+        (["retain", "x", "--days", "9999999999"], "is not a day count"),
         (["retain", "x", "--before", "soon"], "'soon' is no day such as 2026-05-01"),
-        (["compact", "x", "--grace", "-1"], "'-1' is no number of seconds"),
-        (["compact", "x", "--grace", "nan"], "'nan' is no number of seconds"),
-        (["--output", "x", "compact", "y"], "compact goes first, its options behind it"),
+        (["compact", "x", "--grace", "-1"], "'-1' is not a duration in seconds"),
+        (["compact", "x", "--grace", "nan"], "'nan' is not a duration in seconds"),
+        (["--output", "x", "compact", "y"], "compact goes first, its options after it"),
     ],
 )
 def test_options_that_make_no_sense(arguments: list[str], why: str, capfd: Capture) -> None:

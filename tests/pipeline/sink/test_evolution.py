@@ -70,7 +70,7 @@ def renamed(name: str, to: str) -> Callable[[Table], Table]:
 @pytest.mark.parametrize(
     ("edit", "told"),
     [
-        (lambda table: None, "rates: the table is gone"),
+        (lambda table: None, "rates: the table does not exist any more"),
         (retyped("errors", "int32"), "rates: no longer has 'errors: int64'"),
         (renamed("errors", "faults"), "rates: no longer has 'errors: int64'"),
         (lambda table: table._replace(fields=table.fields[:-1]), "rates: no longer has 'errors: int64'"),

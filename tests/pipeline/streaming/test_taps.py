@@ -112,5 +112,5 @@ def test_a_batch_names_a_capture_of_kdissect_tap(tmp_path: Path, capfd: pytest.C
     said = [text for text in capfd.readouterr().err.splitlines() if "kdissect tap" in text]
     assert said == [
         "kdissect: warning: client is a capture of kdissect tap: its connections count twice if another "
-        "capture set contains them; kdissect pipeline run recognises them (docs/streaming.md)"
+        "capture set contains them. kdissect pipeline run recognises them (docs/streaming.md)"
     ]

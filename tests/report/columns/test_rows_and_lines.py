@@ -67,7 +67,7 @@ def test_heartbeats_that_ask_to_join_are_no_failures() -> None:
     assert [(row["api"], row["error"]) for row in found] == causes[1:]
 
 
-AHEAD = "clocks: that of b is ahead of that of a by"
+AHEAD = "clocks: b's clock is ahead of a's clock by"
 HINT = ": one way alone is not known; --clocks-within TIME says more (0ms: one clock made both)"
 
 
@@ -75,11 +75,11 @@ HINT = ": one way alone is not known; --clocks-within TIME says more (0ms: one c
     ("changed", "line"),
     [
         ({"drift": True, "contradicted": True},
-         "clocks: those of a and b drift apart: one way alone is not known"),
-        ({"contradicted": True}, f"{AHEAD} 1.00 ms to 2.00 ms, more than they were said to differ"),
+         "clocks of a and b drift apart: one way alone is not known"),
+        ({"contradicted": True}, f"{AHEAD} 1.00 ms to 2.00 ms, more than the option allows"),
         ({"told": True}, f"{AHEAD} 1.00 ms to 2.00 ms, by the shortest ways"),
         ({}, f"{AHEAD} 1.00 ms to 2.00 ms, by the shortest ways{HINT}"),
-        ({"ahead_least_ns": 0, "ahead_most_ns": 0}, "clocks: one made a and b, as was said"),
+        ({"ahead_least_ns": 0, "ahead_most_ns": 0}, "clocks: a and b have one clock, as the option says"),
         ({"ahead_least_ns": 0, "ahead_most_ns": MS, "told": True},
          f"{AHEAD} 0 us to 1.00 ms, by the shortest ways"),
         ({"ahead_most_ns": MS, "told": True}, f"{AHEAD} 1.00 ms to 1.00 ms, by the shortest ways"),
@@ -96,11 +96,11 @@ def test_racks_that_are_not_known() -> None:
 
     assert list(rack_lines(None)) == lines([], []) == []
     assert lines(["a"], ["b", "c", "d\x1b"]) == [
-        "  1 client told none (producers never do): a",
+        "  1 client sent no group (producers never do): a",
         "  3 brokers without one in what was captured: b, c, d\\x1b",
     ]
     assert lines(["a", "b", "c", "d", "e"], []) == [
-        "  5 clients told none (producers never do): a, b, c, 2 more"
+        "  5 clients sent no group (producers never do): a, b, c, 2 more"
     ]
 
 

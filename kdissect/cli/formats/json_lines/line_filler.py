@@ -30,7 +30,7 @@ _KAFKA, _COMPLETE, _SILENT = ExchangeKind.KAFKA, State.COMPLETE, State.NO_RESPON
 
 # Values that a template leaves open (`native/src/template.rs`): by names of `EXCHANGE_FIELDS`, and these.
 CLOCK = "request.clock"
-"""The time of day of a request, in microseconds."""
+"""A request's time of day, in microseconds."""
 DURATION = "latency"
 """A response time as people read it."""
 OF_CONNECTION, OF_BODIES = "of connection", "of bodies"

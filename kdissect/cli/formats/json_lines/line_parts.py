@@ -24,8 +24,8 @@ _CACHE_ENTRIES = 4096
 _FRACTION = len("000000000Z")  # what follows the decimal point of a time
 
 Second = tuple[int, int, bytes]
-"""The first nanosecond of a second, the first behind it, and its text up to the decimal point, if it has one
-that others share.
+"""The first nanosecond of a second, the first after it, and its text up to the decimal point, if it has one
+that several requests share.
 """
 NO_SECOND: Second = (0, 0, b"")
 

@@ -34,23 +34,28 @@ def add_live(parser: ArgumentParser) -> None:
     """Add `-i`, `-f`, `-w`, `-D` and what goes with them."""
     add = parser.add_argument_group("live capture (docs/live.md)").add_argument
     add("-i", "--interface", dest="interfaces", metavar="IFACE", action="append", default=[], help=(
-        "capture on this interface; may be repeated; any: on all of them"
+        "capture on this interface (may be repeated). any: on all interfaces"
     ))  # fmt: skip
     add("-D", "--list-interfaces", action=_ListInterfaces, nargs=0, help="list the interfaces, and exit")
     add("-f", "--capture-filter", metavar="BPF", default="", help=(
         "capture only these packets, such as 'tcp port 9092' (pcap-filter)"
     ))  # fmt: skip
     add("-w", "--write", metavar="FILE", help="write the packets to FILE (pcapng) before they are looked at")
-    add("--source", choices=SOURCES, default="auto", help="what captures; default: auto, what works best")
+    add(
+        "--source",
+        choices=SOURCES,
+        default="auto",
+        help="the program or API that captures (default: auto, the best that works)",
+    )
     add("--promiscuous", action="store_true", help="also packets for other machines")
     add("--snaplen", metavar="N", type=_count, default=SNAPLEN, help="bytes to capture of a packet")
     add("--buffer-size", metavar="MIB", type=_buffer, default=BUFFER_MIB, help=(
-        f"buffer of the kernel; default: {BUFFER_MIB} MiB"
+        f"buffer of the kernel (default: {BUFFER_MIB} MiB)"
     ))  # fmt: skip
     add("--duration", metavar="TIME", type=time_span, default=0.0, help="end after 90s, 10m, 1h ...")
     add("--rotate-size", metavar="SIZE", type=_size, default=0, help="with -w: next file after 100MB ...")
     add("--rotate-time", metavar="TIME", type=time_span, default=0.0, help="with -w: next file after 10m ...")
-    add("--keep", metavar="N", type=_count, default=0, help="with those: remove all but the last N files")
+    add("--keep", metavar="N", type=_count, default=0, help="with both: remove all but the last N files")
 
 
 def settings_of(parser: ArgumentParser | None, options: Namespace) -> LiveSettings:

@@ -20,15 +20,15 @@ def add_metrics(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("metrics")
     add = group.add_argument
     add("--metrics", metavar="[HOST]:PORT", type=_address, help=(
-        "serve metrics to Prometheus while reading; without HOST: on 127.0.0.1"
+        "serve metrics to Prometheus while reading. Without HOST: on 127.0.0.1"
     ))  # fmt: skip
     access = group.add_mutually_exclusive_group().add_argument
     access("--metrics-token", metavar="FILE", help=(
-        "require the token in FILE, which is created if missing; default: a random one, on stderr"
+        "require the token in FILE, which is created if missing (default: a random token, printed on stderr)"
     ))  # fmt: skip
     access("--metrics-open", action="store_true", help="serve metrics without a token")
     add("--metrics-series", metavar="N", type=_limit, help=(
-        "label sets of each metric; what comes later counts as other; default: 1000"
+        "label sets of each metric. Later label sets count as other (default: 1000)"
     ))  # fmt: skip
 
 
@@ -64,5 +64,5 @@ def _address(text: str) -> Address:
 
 def _limit(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
-        raise ArgumentTypeError(f"{text!r} is no number of label sets")
+        raise ArgumentTypeError(f"{text!r} is not a label set count")
     return int(text)

@@ -76,7 +76,7 @@ class Head(NamedTuple):
     open_: str | None = None
     settled: Index = Index()
     syns: tuple[tuple[Any, ...], ...] = ()
-    """SYNs of the borders of files whose other side may come yet, or waits to be analysed."""
+    """SYNs at file borders whose other side may come yet, or waits to be analysed."""
 
 
 class Report(NamedTuple):
