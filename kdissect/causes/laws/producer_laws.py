@@ -77,7 +77,7 @@ def records_have_room(cause: FoundCause, seen: Evidence) -> str:
 
 
 def batches_follow(cause: FoundCause, seen: Evidence) -> str:
-    """A producer whose next batch has the next sequence left no gap: the broker lost its state."""
+    """Object if the next batch has the next sequence: the producer left no gap, the broker lost its state."""
     clients = named(cause, "client")
     refused = [
         known.fact
