@@ -68,7 +68,7 @@ def main(arguments: list[str]) -> int:
 
 
 def build() -> bytes:
-    """The bytes of the jar. Raises SystemExit where the compiler is missing or another."""
+    """Return the bytes of the jar. Raises SystemExit where the compiler is missing or another."""
     asm = _asm()
     files = {"META-INF/MANIFEST.MF": _MANIFEST.encode()}
     files["META-INF/LICENSE-ASM.txt"] = (_HERE / "LICENSE-ASM.txt").read_bytes()
@@ -87,12 +87,12 @@ def build() -> bytes:
 
 
 def relocated(code: bytes) -> bytes:
-    """A class file whose texts name ASM by its new package."""
+    """Return a class file whose texts name ASM by its new package."""
     return renamed(code, _moved)
 
 
 def renamed(code: bytes, new: Callable[[bytes], bytes]) -> bytes:
-    """A class file whose texts are what `new` makes of them."""
+    """Return a class file whose texts are what `new` makes of them."""
     count = struct.unpack_from(">H", code, 8)[0]
     parts = [code[:10]]
     at, number = 10, 1

@@ -46,7 +46,7 @@ def corpus(paths: Iterable[str]) -> dict[Kind, list[bytes]]:
 
 
 def bodies_of(exchange: Exchange) -> Iterable[tuple[Kind, bytes]]:
-    """The bodies of an exchange that fit the schema to their last byte."""
+    """Yield the bodies of an exchange that fit the schema to their last byte."""
     key = exchange.api_key
     for is_response, decoded in enumerate(exchange.bodies()):
         if key is None or decoded is None or not decoded.fits:
@@ -142,13 +142,13 @@ class Row:
         self.against[library] = before[0] + mine, before[1] + theirs
 
     def ratio(self, library: str) -> float | None:
-        """How many times as long as we the library takes."""
+        """Return how many times as long as we the library takes."""
         mine, theirs = self.against.get(library, (0.0, 0.0))
         return theirs / mine if mine else None
 
 
 def measure(found: dict[Kind, list[bytes]]) -> dict[str, Row]:
-    """A row for each API."""
+    """Return a row for each API."""
     rows: dict[str, Row] = defaultdict(Row)
     for kind, bodies in found.items():
         key = kind[0].api_key
@@ -165,7 +165,7 @@ def measure(found: dict[Kind, list[bytes]]) -> dict[str, Row]:
 
 
 def takes(decode: Decode, bodies: list[bytes]) -> bool:
-    """Whether a library decodes all of these without an error."""
+    """Return whether a library decodes all of these without an error."""
     try:
         run(decode, bodies)
     except Exception:  # theirs may raise anything
@@ -174,7 +174,7 @@ def takes(decode: Decode, bodies: list[bytes]) -> bool:
 
 
 def table(rows: dict[str, Row]) -> str:
-    """The Markdown table, those where we gain least first, with the sums."""
+    """Return the Markdown table, those where we gain least first, with the sums."""
     lines = [
         f"| API | kinds | bodies | us a body | {KAFKA_PYTHON} / kdissect | {KIO} / kdissect |",
         "|---|---:|---:|---:|---:|---:|",
@@ -192,7 +192,7 @@ def table(rows: dict[str, Row]) -> str:
 
 
 def line(name: str, row: Row) -> str:
-    """One line of the table; `-` where a library knows nothing of the API."""
+    """Return one line of the table; `-` where a library knows nothing of the API."""
     ratios = (row.ratio(KAFKA_PYTHON), row.ratio(KIO))
     shown = " | ".join("-" if ratio is None else f"{ratio:.2f}" for ratio in ratios)
     return f"| {name} | {row.kinds} | {row.bodies} | {row.seconds / row.bodies * 1e6:.2f} | {shown} |"

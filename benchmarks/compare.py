@@ -83,7 +83,7 @@ class Peers(NamedTuple):
 
 
 def command_of(text: str, capture: Capture) -> tuple[str, ...]:
-    """The words of a command of `TASKS` for a capture."""
+    """Return the words of a command of `TASKS` for a capture."""
     decode = [f"-d tcp.port=={port},kafka" for port in capture.ports]
     decode += [f"-d tls.port=={port},kafka" for port in capture.tls_ports]
     place = shlex.quote(str(capture.path))
@@ -91,7 +91,7 @@ def command_of(text: str, capture: Capture) -> tuple[str, ...]:
 
 
 def contests(name: str, capture: Capture, commands: list[str], peers: Peers) -> list[Contest]:
-    """What is measured on a capture: one contest for each command."""
+    """Return what is measured on a capture: one contest for each command."""
     found = []
     for command in commands:
         work = command_of(TASKS[command].work, capture)
@@ -109,7 +109,9 @@ def contests(name: str, capture: Capture, commands: list[str], peers: Peers) -> 
 
 
 def build_go(folder: Path) -> Path | None:
-    """The reader in Go, built into a folder; None, with a line on stderr, where that cannot be done."""
+    """Return the reader in Go, built into a folder; None, with a line on stderr, where that cannot
+    be done.
+    """
     program = folder / "golist"
     path = os.pathsep.join((os.environ.get("PATH", ""), "/usr/local/go/bin"))
     compiler = shutil.which("go", path=path)
@@ -131,7 +133,7 @@ def build_go(folder: Path) -> Path | None:
 
 
 def build_of(checkout: Path) -> str:
-    """The commit of a checkout, and whether its native engine is compiled."""
+    """Return the commit of a checkout, and whether its native engine is compiled."""
     shown = subprocess.run(
         ["git", "-C", str(checkout), "describe", "--always", "--dirty", "--abbrev=10"],
         capture_output=True,
@@ -160,7 +162,7 @@ class Session:
             self.content = before
 
     def missing(self, key: str, commands: list[str]) -> list[str]:
-        """The commands that are not measured yet on a capture."""
+        """Return the commands that are not measured yet on a capture."""
         known = self.content["captures"].get(key, {"commands": {}})["commands"]
         return [command for command in commands if command not in known]
 
@@ -179,7 +181,7 @@ class Session:
 
 
 def _text(content: dict[str, Any]) -> str:
-    """JSON with a line for each command."""
+    """Return JSON with a line for each command."""
     head = {name: value for name, value in content.items() if name != "captures"}
     lines = [f" {json.dumps(name)}: {json.dumps(value)}," for name, value in head.items()]
     captures = []
@@ -193,7 +195,7 @@ def _text(content: dict[str, Any]) -> str:
 
 
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
-    """The command line; exits with 2 on a mistake."""
+    """Return the command line; exits with 2 on a mistake."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

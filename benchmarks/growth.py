@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> int:
 
 
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
-    """The command line; exits with 2 on a mistake."""
+    """Return the command line; exits with 2 on a mistake."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     add = parser.add_argument
@@ -128,7 +128,9 @@ def _run(work: str, path: Path, count: str) -> tuple[float, float]:
 
 
 def _instructions(command: tuple[str, ...]) -> int:
-    """What a process takes, start-up included; not what the first one takes to compile Python's modules."""
+    """Return what a process takes, start-up included; not what the first one takes to compile Python's
+    modules.
+    """
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     counted = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
     done = subprocess.run(counted, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)

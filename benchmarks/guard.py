@@ -82,7 +82,7 @@ def write(counts: Sequence[Count]) -> None:
 
 
 def beyond(counts: Sequence[Count], known: dict[str, int]) -> list[str]:
-    """What takes more than the bound allows, in words."""
+    """Return what takes more than the bound allows, in words."""
     found = []
     for work, capture, now in counts:
         before = known.get(f"{work} {capture}")
@@ -92,7 +92,7 @@ def beyond(counts: Sequence[Count], known: dict[str, int]) -> list[str]:
 
 
 def count_all() -> list[Count]:
-    """Every work on every capture."""
+    """Return every work on every capture."""
     counts = []
     for capture in CAPTURES:
         path = str(ROOT / "captures" / capture)
@@ -103,7 +103,7 @@ def count_all() -> list[Count]:
 
 
 def bytecodes(work: Callable[[], Any]) -> int:
-    """The bytecodes that a call executes in Python code."""
+    """Return the bytecodes that a call executes in Python code."""
     counted = 0
 
     def count(frame: FrameType, event: str, _argument: Any) -> Any:
@@ -131,7 +131,7 @@ def listed(path: str) -> int:
 
 
 def decoded(path: str) -> int:
-    """Both bodies, and every record."""
+    """Return both bodies, and every record."""
     number = 0
     for exchange in Dissection(path):
         number += 1
@@ -144,7 +144,7 @@ def decoded(path: str) -> int:
 
 
 def judged(path: str) -> int:
-    """All rules."""
+    """Return all rules."""
     judge = Judge()
     for event in Dissection(path).events():
         judge.add(event)

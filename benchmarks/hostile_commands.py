@@ -34,7 +34,7 @@ MOST_SECONDS = 120
 
 
 def _wire(dice: Random, number: int = 0) -> Wire:
-    """One whose sequence numbers are random, as those of real stacks are."""
+    """Return one whose sequence numbers are random, as those of real stacks are."""
     wire = Wire(number)
     wire.seq = [dice.randrange(1 << 17, 1 << 32), dice.randrange(1 << 17, 1 << 32)]
     return wire
@@ -173,7 +173,7 @@ class Cost(NamedTuple):
 
 
 def run(words: Sequence[str]) -> Cost:
-    """A command of kdissect in a process of its own, stopped after `MOST_SECONDS` of CPU."""
+    """Return a command of kdissect in a process of its own, stopped after `MOST_SECONDS` of CPU."""
     process = subprocess.Popen(
         [sys.executable, "-m", "kdissect", *words],
         stdout=subprocess.DEVNULL,

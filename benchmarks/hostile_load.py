@@ -31,12 +31,12 @@ _REQUEST = struct.pack(">ihhih", 18, 3, 1, 0, 4) + b"test" + b"\xff\xff\xff\xff"
 
 
 def request(number: int) -> bytes:
-    """A Metadata request of all topics."""
+    """Return a Metadata request of all topics."""
     return _REQUEST[:8] + struct.pack(">i", number) + _REQUEST[12:]
 
 
 def response(number: int) -> bytes:
-    """An answer of no brokers and no topics."""
+    """Return an answer of no brokers and no topics."""
     return struct.pack(">iiiii", 16, number, 0, 0, 0)
 
 
@@ -51,7 +51,7 @@ class Wire:
         self.ident = 0
 
     def say(self, side: int, data: bytes, flags: int = PSH | ACK) -> bytes:
-        """The packet."""
+        """Return the packet."""
         self.ident = self.ident + 1 & 0xFFFF
         ports = (40000, 9092) if not side else (9092, 40000)
         tcp = struct.pack(
@@ -68,7 +68,7 @@ class Wire:
         return b"\x02" * 12 + b"\x08\0" + head + self.ends[side] + self.ends[1 - side] + tcp + data
 
     def open(self) -> Iterator[bytes]:
-        """The handshake."""
+        """Yield the handshake."""
         yield self.say(0, b"", SYN)
         yield self.say(1, b"", SYN | ACK)
         yield self.say(0, b"", ACK)
@@ -97,7 +97,7 @@ def in_flight(count: int = 1_000_000) -> Iterator[bytes]:
 
 
 def in_flight_of_one(count: int = 1_000_000) -> Iterator[bytes]:
-    """The same on one connection."""
+    """Yield the same on one connection."""
     wire = Wire(1)
     yield from wire.open()
     for number in range(0, count, 50):
@@ -105,8 +105,9 @@ def in_flight_of_one(count: int = 1_000_000) -> Iterator[bytes]:
 
 
 def wraps() -> Iterator[bytes]:
-    """One connection through its sequence space five times, by gaps of 256 MB; an exchange between two of
-    them."""
+    """Yield one connection through its sequence space five times, by gaps of 256 MB; an exchange between two
+    of them.
+    """
     wire = Wire(1)
     yield from wire.open()
     for number in range(5 * 16):
@@ -136,7 +137,7 @@ def half_lost(count: int = 2000) -> Iterator[bytes]:
 
 
 def twice_and_reordered(count: int = 1000) -> Iterator[bytes]:
-    """Every packet twice, and all of them moved by up to 40 places."""
+    """Yield every packet twice, and all of them moved by up to 40 places."""
     dice = Random(6)
     waiting: list[tuple[float, int, bytes]] = []
     place = 0
@@ -152,7 +153,7 @@ def twice_and_reordered(count: int = 1000) -> Iterator[bytes]:
 
 
 def syn_flood(count: int = 1_000_000) -> Iterator[bytes]:
-    """SYNs from so many addresses, nothing else."""
+    """Yield SYNs from so many addresses, nothing else."""
     for number in range(count):
         yield Wire(number).say(0, b"", SYN)
 

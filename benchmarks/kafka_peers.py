@@ -24,19 +24,19 @@ TIMEOUT_SECONDS = 30
 
 
 def text(value: bytes) -> bytes:
-    """A STRING: int16 length and bytes."""
+    """Return a STRING: int16 length and bytes."""
     return struct.pack(">h", len(value)) + value
 
 
 def framed(content: bytes) -> bytes:
-    """A frame: int32 size and content."""
+    """Return a frame: int32 size and content."""
     return struct.pack(">i", len(content)) + content
 
 
 def request(
     key: int, version: int, correlation_id: int, body: bytes = b"", client_id: bytes = CLIENT_ID
 ) -> bytes:
-    """A request frame with header v1."""
+    """Return a request frame with header v1."""
     return framed(struct.pack(">hhi", key, version, correlation_id) + text(client_id) + body)
 
 
@@ -48,7 +48,7 @@ def produce(correlation_id: int, records: bytes, client_id: bytes = CLIENT_ID) -
 
 
 def answer(content: bytes) -> bytes:
-    """The response frame to the content of a request frame."""
+    """Return the response frame to the content of a request frame."""
     key, _, correlation_id = struct.unpack_from(">hhi", content)
     if key == API_VERSIONS:  # v0: error code, array of (key, lowest, highest)
         apis = ((PRODUCE, 3, PRODUCE_VERSION), (API_VERSIONS, 0, 0))
@@ -71,7 +71,7 @@ def receive(peer: socket.socket, size: int) -> bytes:
 
 
 def receive_frame(peer: socket.socket) -> bytes:
-    """The content of the next frame."""
+    """Return the content of the next frame."""
     return receive(peer, struct.unpack(">i", receive(peer, 4))[0])
 
 

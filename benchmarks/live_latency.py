@@ -56,7 +56,7 @@ def _measure(live: subprocess.Popen[bytes], port: int) -> list[float]:
 
 
 def _pairs(frames: Frames) -> list[int]:
-    """Where a request is followed by its response, in connections that have nothing else."""
+    """Return where a request is followed by its response, in connections that have nothing else."""
     order = [by_client for by_client, _ in frames]
     pairs = list(range(0, len(order) - 1, 2))
     return pairs if all(order[at] and not order[at + 1] for at in pairs) else []

@@ -111,7 +111,7 @@ def produce(bootstrap: str, rate: float, seconds: float) -> float:
 
 
 def measure(captor: Captor, cluster: Cluster, rate: float, seconds: float, folder: Path) -> Measured:
-    """One run of the producer beside one program."""
+    """Return one run of the producer beside one program."""
     port = int(cluster.bootstrap.rpartition(":")[2])
     file, words = folder / "load.pcapng", folder / "words"
     with words.open("w") as said:
@@ -147,7 +147,7 @@ def wait_for(words: Path, mark: str) -> None:
 
 
 def row(rate: float, name: str, run: Measured) -> str:
-    """One line of the table."""
+    """Return one line of the table."""
     seen = run.packets + run.dropped
     share = f"{run.dropped / seen:.2%}" if seen else "-"
     return (
@@ -157,7 +157,7 @@ def row(rate: float, name: str, run: Measured) -> str:
 
 
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
-    """The command line; exits with 2 on a mistake."""
+    """Return the command line; exits with 2 on a mistake."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

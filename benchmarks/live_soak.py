@@ -177,7 +177,7 @@ def report(live: Live, said: str, samples: list[tuple[float, float]], chosen: ar
 
 
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
-    """The command line; exits with 2 on a mistake."""
+    """Return the command line; exits with 2 on a mistake."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

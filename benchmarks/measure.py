@@ -122,7 +122,7 @@ def in_scratch(side: Side, output: Path | None = None) -> Run:
 
 
 def median(runs: Iterable[Run]) -> Run:
-    """Each number's median; the worst exit status."""
+    """Return each number's median; the worst exit status."""
     cpu, wall, rss, statuses = zip(*runs, strict=True)
     return Run(
         statistics.median(cpu),
@@ -142,7 +142,7 @@ def cpu_model() -> str:
 
 
 def machine() -> str:
-    """One line on where this was measured."""
+    """Return one line on where this was measured."""
     tshark = shutil.which("tshark")
     version = "no tshark"
     if tshark:

@@ -141,7 +141,9 @@ def read(paths: Sequence[Path]) -> Recording:
 
 
 def _headers(packet: Packet) -> _Headers | None:
-    """The headers of a packet of TCP over IPv4 or IPv6 without extension headers; None for any other."""
+    """Return the headers of a packet of TCP over IPv4 or IPv6 without extension headers; None for
+    any other.
+    """
     data = packet.data
     if packet.link_type in _TYPES:
         type_at, at = _TYPES[packet.link_type]
@@ -179,8 +181,10 @@ def _listening(packets: list[tuple[bytes, _Headers]]) -> set[End]:
 
 
 def _sides(head: _Headers, listening: set[End]) -> tuple[End, End]:
-    """Client and broker. Without a handshake the broker has a port that another connection was opened to, or
-    the lower one."""
+    """Return the client and broker.
+
+    Without a handshake the broker has a port that another connection was opened to, or the lower one.
+    """
     ports = {port for _, port in listening}
 
     def likely(end: End) -> tuple[bool, bool, int]:
@@ -260,7 +264,8 @@ def _copy(segment: Segment, client: _Client) -> bytes:
 
 
 def copies(recording: Recording, count: int, side_by_side: bool = False) -> Iterator[tuple[int, bytes, int]]:
-    """Time in nanoseconds since 1970, bytes and wire length of every packet of so many copies, in order.
+    """Yield the time in nanoseconds since 1970, bytes and wire length of every packet of so many copies, in
+    order.
 
     Copies follow each other, or run `side_by_side`: each packet of the recording comes once for every copy.
     """
@@ -315,7 +320,7 @@ def multiply(
 
 
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
-    """The command line; exits with 2 on a mistake."""
+    """Return the command line; exits with 2 on a mistake."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     add = parser.add_argument

@@ -43,7 +43,7 @@ class Store(NamedTuple):
     port: int
 
     def url(self, path: str) -> str:
-        """What pyarrow and kdissect call a folder: `BUCKET/path`."""
+        """Return what pyarrow and kdissect call a folder: `BUCKET/path`."""
         return f"s3://{path}/?region=us-east-1&scheme=http&endpoint_override={_HOST}:{self.port}"
 
     def counts(self) -> Counts:
@@ -84,7 +84,7 @@ class _Server(ThreadingHTTPServer):
             self._counted = self._counted[0] + 1, self._counted[1] + size
 
     def take_counts(self) -> Counts:
-        """What was counted since."""
+        """Return what was counted since."""
         with self._lock:
             found, self._counted = self._counted, (0, 0)
         return Counts(*found, time.process_time())
@@ -128,7 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def _listing(self, prefix: str, delimiter: str) -> bytes:
-        """All that is below a prefix; with a delimiter that stops at the next one."""
+        """Return all that is below a prefix; with a delimiter that stops at the next one."""
         bucket = self.server.folder / self._name()
         files, folders = [], set()
         for path in sorted(path for path in bucket.rglob("*") if path.is_file()):

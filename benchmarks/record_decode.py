@@ -78,7 +78,7 @@ def aiokafka(data: bytes) -> int:
 
 
 def compiled(requests: list[Exchange]) -> int:
-    """All columns of the table, compiled."""
+    """Return all columns of the table, compiled."""
     from kdissect.engine.records.compiled_records import ENOUGH, CompiledRecords
 
     def taken() -> Iterator[int]:
@@ -101,7 +101,7 @@ def compiled(requests: list[Exchange]) -> int:
 
 
 def produce_request(batch: bytes) -> Exchange:
-    """A Produce request of version 3: transactional id, acks, timeout, one topic, one partition."""
+    """Return a Produce request of version 3: transactional id, acks, timeout, one topic, one partition."""
     from kdissect.model.endpoint import Endpoint
     from kdissect.model.frame import Frame
     from kdissect.session.info import ConnectionInfo
@@ -124,14 +124,14 @@ def seconds(work: Callable[[], int]) -> float:
 
 
 def aiokafka_is_installed() -> bool:
-    """Whether there is one to compare with."""
+    """Return whether there is one to compare with."""
     from importlib.util import find_spec
 
     return find_spec("aiokafka") is not None
 
 
 def ours(names: list[str]) -> list[str]:
-    """Those of the readers that are kdissect's."""
+    """Return those of the readers that are kdissect's."""
     return [name for name in names if name in ("objects", "compiled")]
 
 

@@ -25,8 +25,8 @@ _LITTLE = (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1")
 
 
 def packets(capture: BinaryIO, order: str, network: int) -> Iterator[bytes]:
-    """Packets with their headers, from where the capture stands; with other addresses where `network` is not
-    0.
+    """Yield packets with their headers, from where the capture stands; with other addresses where `network`
+    is not 0.
     """
     while len(header := capture.read(PACKET_HEADER)) == PACKET_HEADER:
         packet = header + capture.read(struct.unpack_from(f"{order}I", header, 8)[0])

@@ -144,7 +144,7 @@ def main(arguments: list[str]) -> int:
 
 
 def shapes(chosen: argparse.Namespace) -> Iterator[Shape]:
-    """All captures that are asked for."""
+    """Yield all captures that are asked for."""
     for size in chosen.sizes.split(","):
         for text in chosen.shapes.split(","):
             files, sets = map(int, text.split("x"))
@@ -155,7 +155,9 @@ def shapes(chosen: argparse.Namespace) -> Iterator[Shape]:
 def compare(
     chosen: argparse.Namespace, shape: Shape, starts: dict[str, Cost], store: Store | None
 ) -> Iterator[Run]:
-    """One process, and Spark on as many cores as are asked for; over the store, too, where there is one."""
+    """Yield one process, and Spark on as many cores as are asked for; over the store, too, where there is
+    one.
+    """
     captures = capture(chosen, shape)
     place = ["--output", str(chosen.work / "tables"), "--overwrite", *tables(chosen)]
     alone = measured([*KDISSECT, "tables", *folders(captures), *place])
@@ -198,7 +200,7 @@ def over_store(
 
 
 def by_connections(runs: Sequence[Run]) -> Iterator[str]:
-    """How much longer captures take that differ in their number of connections alone."""
+    """Yield how much longer captures take that differ in their number of connections alone."""
     alike: dict[tuple[str, Shape], list[Run]] = {}
     for run in runs:
         alike.setdefault((run.cores, run.shape._replace(connections=0)), []).append(run)
@@ -213,13 +215,13 @@ def by_connections(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def bars(runs: Sequence[Run], first_task: Mapping[str, float]) -> Iterator[Bar]:
-    """What must hold of runs of one capture set, by what was measured."""
+    """Yield what must hold of runs of one capture set, by what was measured."""
 
     def most(values: Iterable[float]) -> float | None:
         return max(values, default=None)
 
     def beyond(values: Iterable[float]) -> float | None:
-        """Where a run took less than the start had, the machine was busy: that measures nothing."""
+        """Return where a run took less than the start had, the machine was busy: that measures nothing."""
         found = list(values)
         return None if any(value <= 0 for value in found) else most(found)
 
@@ -236,8 +238,8 @@ def bars(runs: Sequence[Run], first_task: Mapping[str, float]) -> Iterator[Bar]:
 
 
 def growth(runs: Sequence[Run]) -> float | None:
-    """How many times the seconds for a byte of one size are those of any smaller one with as many files and
-    connections, at most; None for one size.
+    """Return how many times the seconds for a byte of one size are those of any smaller one with as many
+    files and connections, at most; None for one size.
     """
     alike: dict[Shape, list[tuple[int, float]]] = {}
     for run in runs:
@@ -258,7 +260,7 @@ def show_bar(bar: Bar) -> None:
 def spark(
     chosen: argparse.Namespace, shape: Shape, cores: str, store: Store | None = None
 ) -> tuple[Cost, Told]:
-    """What a run on so many cores took, and what its log says; over files, or out of a store."""
+    """Return what a run on so many cores took, and what its log says; over files, or out of a store."""
     log = chosen.work / "log"
     shutil.rmtree(log, ignore_errors=True)
     log.mkdir()
@@ -271,12 +273,12 @@ def spark(
 
 
 def tables(chosen: argparse.Namespace) -> list[str]:
-    """The options of what tables are made."""
+    """Return the options of what tables are made."""
     return ["--tables", chosen.tables] if chosen.tables else []
 
 
 def capture(chosen: argparse.Namespace, shape: Shape) -> Path:
-    """The folder of a capture, made when it is not there."""
+    """Return the folder of a capture, made when it is not there."""
     folder: Path = chosen.work / f"{chosen.profile} {shape}".replace(" ", "-")
     if not folder.is_dir():
         size = parse_size(shape.size) // shape.sets
@@ -311,7 +313,7 @@ def folders(captures: Path) -> list[str]:
 
 
 def pipeline(captures: list[str], output: Path, cores: str, log: Path) -> list[str]:
-    """The command of a run on so many cores."""
+    """Return the command of a run on so many cores."""
     conf = {
         "spark.eventLog.enabled": "true",
         "spark.eventLog.compress": "false",

@@ -77,7 +77,7 @@ class Outcome(NamedTuple):
 
 
 def inputs_of(plan: Plan) -> Inputs:
-    """The files of all hosts."""
+    """Return the files of all hosts."""
     count = max(1, round(plan.size / plan.file_size / plan.hosts))
     size = plan.size // (count * plan.hosts)
     files = [
@@ -89,7 +89,7 @@ def inputs_of(plan: Plan) -> Inputs:
 
 
 def simulated(plan: Plan, figures: Figures) -> Outcome:
-    """A run: the pass that compares capture sets, where there are several, and then the tasks."""
+    """Return a run: the pass that compares capture sets, where there are several, and then the tasks."""
     inputs = inputs_of(plan)
     sizes = [0] * plan.hosts
     for file in inputs.files:
@@ -122,7 +122,7 @@ def _cost_of_share(share: Share, size: int, figures: Figures) -> tuple[float, in
 
 
 def _wall(tasks: Iterable[float], cores: int) -> float:
-    """When the last of some tasks ends, which are begun in this order."""
+    """Return when the last of some tasks ends, which are begun in this order."""
     free = [0.0] * cores
     for seconds in tasks:
         heapq.heapreplace(free, free[0] + seconds)

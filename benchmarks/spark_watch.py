@@ -136,7 +136,7 @@ class Ticks:
 
 
 def emptied(folder: Path) -> Path:
-    """A folder with nothing in it."""
+    """Return a folder with nothing in it."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     return folder
@@ -180,14 +180,14 @@ def batches_here(chosen: argparse.Namespace, captures: Path) -> float:
 
 
 def in_batches(captures: Path, size: int) -> Iterator[list[Path]]:
-    """The files as they arrive: so many at a time."""
+    """Yield the files as they arrive: so many at a time."""
     paths = sorted(captures.iterdir(), key=lambda path: int(path.suffix.removeprefix(".pcap") or 0))
     for first in range(0, len(paths), size):
         yield paths[first : first + size]
 
 
 def steady(seconds: list[float]) -> list[float]:
-    """Those of the second half: connections are open, caches are warm."""
+    """Return those of the second half: connections are open, caches are warm."""
     return seconds[len(seconds) // 2 :]
 
 
@@ -213,7 +213,7 @@ def counted_files(checkpoint: str) -> Iterator[Counter[str]]:
 
 
 def rotated(chosen: argparse.Namespace, silent: int) -> Path:
-    """The folder of files, made when it is not there."""
+    """Return the folder of files, made when it is not there."""
     folder: Path = chosen.work / f"{chosen.profile}-{chosen.size}-{chosen.files}-{silent}"
     if not folder.is_dir():
         chosen.work.mkdir(parents=True, exist_ok=True)
@@ -247,7 +247,7 @@ def generate(*options: str, output: Path) -> None:
 
 
 def command(chosen: argparse.Namespace, captures: Path, log: Path) -> list[str]:
-    """The command of a stream that catches up."""
+    """Return the command of a stream that catches up."""
     places = ["--output", str(chosen.work / "tables"), "--checkpoint", str(chosen.work / "checkpoint")]
     pace = ["--max-files", str(chosen.batch), "--settle", "0.1", "--progress-log", str(log)]
     pace += ["--interval", "1"] if chosen.arriving else ["--once"]
@@ -267,7 +267,7 @@ def watched(command: list[str]) -> tuple[float, float, int]:
 
 
 def line_of(batch: dict[str, Any]) -> str:
-    """A batch as Spark told it."""
+    """Return a batch as Spark told it."""
     times = batch["durationMs"]
     state = batch["stateOperators"][0]
     stored = state["customMetrics"].get("rocksdbSstFileSize", 0)

@@ -39,7 +39,7 @@ class Measured(NamedTuple):
 
     @classmethod
     def of(cls, content: Content, key: str, command: str) -> Measured:
-        """One that the results of a run contain."""
+        """Return one that the results of a run contain."""
         sides = content["captures"][key]["commands"][command]
         return cls(key, command, {name: [Run(*run) for run in runs] for name, runs in sides.items()})
 
@@ -59,7 +59,7 @@ def _rows(content: Content, commands: Iterable[str]) -> dict[str, dict[str, Meas
 
 
 def _used(content: Content) -> list[str]:
-    """The commands that any capture has, in the order of the columns."""
+    """Return the commands that any capture has, in the order of the columns."""
     found = {name: None for one in content["captures"].values() for name in one["commands"]}
     return [name for name in HEADS if name in found] + [name for name in found if name not in HEADS]
 
@@ -70,7 +70,7 @@ def _matrix(
     heads: list[str],
     cells: Callable[[dict[str, Measured]], list[float | None]],
 ) -> str:
-    """A row for each capture; the largest value of each column is bold."""
+    """Return a row for each capture; the largest value of each column is bold."""
     lines = [
         f"| traffic | MB | exchanges | {' | '.join(heads)} |",
         f"|---|--:|--:|{'--:|' * len(heads)}",
@@ -142,7 +142,7 @@ def changes(content: Content, commands: list[str]) -> str:
 
 
 def detail(rows: list[Measured]) -> str:
-    """A line for each side: medians, with exit codes other than 0, and the ratio to the first side."""
+    """Return a line for each side: medians, with exit codes other than 0, and the ratio to the first side."""
     lines = ["| work | command | CPU s | of it | wall s | peak MB |", "|---|---|---:|---:|---:|---:|"]
     for row in rows:
         name = f"{row.capture} {row.command}".strip()
@@ -158,14 +158,14 @@ def detail(rows: list[Measured]) -> str:
 
 
 def footer(content: Content) -> str:
-    """Where and how it was measured."""
+    """Return where and how it was measured."""
     rounds = f"Medians of {content['rounds']} interleaved rounds"
     found = f"{rounds}, {content['date']}, commit {content['build']}; {content['machine']}."
     return f"{found} {content['note']}".strip()
 
 
 def tables(content: Content) -> str:
-    """All tables of a run."""
+    """Return all tables of a run."""
     commands = _used(content)
     parts = [f"CPU time as a part of tshark's:\n\n{ratios(content, commands)}"]
     if content["against"]:
@@ -208,7 +208,7 @@ def peaks(content: Content, commands: list[str]) -> str:
 
 
 def replaced(text: str, name: str, table: str) -> str:
-    """A page with the table of a mark replaced. ValueError where the page has no such mark."""
+    """Return a page with the table of a mark replaced. ValueError where the page has no such mark."""
     begin, end = (mark.format(name=name) for mark in _MARKS)
     found = re.subn(
         f"(?s){re.escape(begin)}.*?{re.escape(end)}", lambda _: f"{begin}\n{table}\n\n{end}", text

@@ -71,14 +71,14 @@ def main() -> int:
 
 
 def cell(found: list[float], unit: str) -> str:
-    """The median, the lowest and the highest."""
+    """Return the median, the lowest and the highest."""
     return f"{median(found):.0f}{unit} ({min(found):.0f} to {max(found):.0f})"
 
 
 def turn(
     where: str, properties: dict[str, str], topic: str, options: argparse.Namespace
 ) -> dict[str, tuple[float, float]]:
-    """What each phase was in a JVM of its own: `ROWS`."""
+    """Return what each phase was in a JVM of its own: `ROWS`."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "compilation")
         jvm = [*options.jvm, f"-Xlog:jit+compilation=debug:file={log}:none:filecount=0"]

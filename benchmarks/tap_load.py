@@ -71,7 +71,7 @@ def main() -> int:
 def spells(
     where: str, tls: dict[str, str], topic: str, rate: int, options: argparse.Namespace
 ) -> list[Spell]:
-    """The application in turns, untapped and tapped."""
+    """Return the application in turns, untapped and tapped."""
     words = kafka.line(VERSION, where, "Paced", tls, topic=topic, rate=rate * 1_000_000 // SIZE, size=SIZE)
     words.remove("-XX:TieredStopAtLevel=1")  # compiled as in production
     application = kafka.Client(words, lambda _event: None)
@@ -94,7 +94,7 @@ def spells(
 
 
 def spell(application: kafka.Client, name: str, seconds: int) -> Spell:
-    """One turn."""
+    """Return one turn."""
     before = sum(event.get("event") == "spell" for event in application.events)
     time.sleep(SETTLE_SECONDS)
     application.tell("settled")

@@ -158,7 +158,7 @@ def peak(who: int) -> float:
 
 
 def in_thread() -> Any:
-    """What stands in for `WorkerProcess` with a thread in it."""
+    """Return what stands in for `WorkerProcess` with a thread in it."""
     import threading
 
     from kdissect.tui.processes.screen_worker import Worker

@@ -121,7 +121,7 @@ def _all(names: list[str], options: argparse.Namespace) -> int:
 
 
 def _table(reports: list[Path]) -> list[str]:
-    """The runs of each target added up, as Markdown."""
+    """Return the runs of each target added up, as Markdown."""
     sums: dict[str, dict[str, float]] = {}
     for line in "".join(report.read_text() for report in reports).splitlines():
         row = json.loads(line)

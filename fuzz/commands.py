@@ -70,7 +70,7 @@ def run(given: str, out: str, words: Sequence[str], clear: bool = False) -> Ran:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """The files below a folder by their paths in it."""
+    """Return the files below a folder by their paths in it."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 

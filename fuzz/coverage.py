@@ -31,7 +31,7 @@ class Coverage:
         sys.settrace(None)
 
     def take_new(self) -> bool:
-        """Whether a line was reached for the first time since the last call."""
+        """Return whether a line was reached for the first time since the last call."""
         was, self._is_new = self._is_new, False
         return was
 

@@ -45,7 +45,7 @@ MOST_STEPS = 4
 
 
 def number(dice: Random) -> bytes:
-    """A number in one of the forms that wires and files have."""
+    """Return a number in one of the forms that wires and files have."""
     value = dice.choice(NUMBERS)
     if dice.random() < 0.2:
         return varint(value)
@@ -54,7 +54,7 @@ def number(dice: Random) -> bytes:
 
 
 def varint(value: int) -> bytes:
-    """An unsigned varint."""
+    """Return an unsigned varint."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -63,7 +63,7 @@ def varint(value: int) -> bytes:
 
 
 def mutate_bytes(data: bytes, dice: Random, other: bytes) -> bytes:
-    """One to four changes anywhere in `data`."""
+    """Return one to four changes anywhere in `data`."""
     out = bytearray(data)
     for _ in range(1 + int(dice.random() ** 2 * MOST_STEPS)):
         _STEPS[int(dice.random() * len(_STEPS))](out, dice, other)

@@ -23,7 +23,7 @@ class Bug(NamedTuple):
 
 
 def bug_of(error: BaseException, data: bytes) -> Bug:
-    """A bug by the exception it raised: its type, and the two innermost places."""
+    """Return a bug by the exception it raised: its type, and the two innermost places."""
     frames = traceback.extract_tb(error.__traceback__)
     inner = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames[-2:]]
     key = f"{type(error).__name__} at {' < '.join(reversed(inner))}"

@@ -76,7 +76,7 @@ class Runner:
         return self.outcome(time.process_time() - start)
 
     def outcome(self, seconds: float) -> Outcome:
-        """The figures so far."""
+        """Return the figures so far."""
         reached, lines = self._coverage.of(self._target.modules)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         return Outcome(

@@ -24,7 +24,7 @@ Pieces = list[tuple[int, bytes]]
 
 
 def build(flags: int, pieces: Pieces) -> bytes:
-    """An input of pieces."""
+    """Return an input of pieces."""
     return bytes((flags,)) + b"".join(_PIECE.pack(side, len(data) & 0xFFFF) + data for side, data in pieces)
 
 
@@ -45,7 +45,7 @@ def parse(data: bytes, most: int = MOST_CHANGED) -> tuple[int, Pieces]:
 
 
 def packets(data: bytes, mss: int = 1460) -> list[Packet]:
-    """The pieces as packets of one connection."""
+    """Return the pieces as packets of one connection."""
     flags, pieces = parse(data, len(data))
     talk = Conversation()
     if flags & HANDSHAKE:
@@ -58,18 +58,18 @@ def packets(data: bytes, mss: int = 1460) -> list[Packet]:
 
 
 def grow(parts: list[bytes]) -> bytes:
-    """All that is said in the parts, on one connection."""
+    """Return all that is said in the parts, on one connection."""
     pieces = [piece for part in parts for piece in parse(part)[1]]
     return build(parts[0][0] if parts[0] else HANDSHAKE, pieces)
 
 
 def wire_bytes(packets: list[Packet]) -> int:
-    """What a capture of the packets holds."""
+    """Return what a capture of the packets holds."""
     return sum(len(packet.data) for packet in packets)
 
 
 def mutate(data: bytes, dice: Random, other: bytes) -> bytes:
-    """Bytes of a piece, mostly with the size put right; pieces doubled, dropped, swapped, taken from
+    """Return bytes of a piece, mostly with the size put right; pieces doubled, dropped, swapped, taken from
     others."""
     if dice.random() < 0.15:
         return mutate_bytes(data, dice, other)
@@ -102,7 +102,9 @@ def mutate(data: bytes, dice: Random, other: bytes) -> bytes:
 
 @cache
 def seeds(longest: int, every: bool = False) -> tuple[bytes, ...]:
-    """Exchanges of all APIs (`every` version, or the first and last), with SASL, records, and what is odd."""
+    """Return exchanges of all APIs (`every` version, or the first and last), with SASL, records, and what is
+    odd.
+    """
     made = []
     for api in protocol_messages.all_apis():
         versions = range(api.versions.first, api.versions.last + 1)

@@ -35,11 +35,11 @@ class Target(ABC):
         """Valid inputs to begin with. Called once."""
 
     def mutate(self, data: bytes, dice: Random, other: bytes) -> bytes:
-        """A mutant of `data`; `other` is another input of the corpus."""
+        """Return a mutant of `data`; `other` is another input of the corpus."""
         return mutate_bytes(data, dice, other)
 
     def grow(self, parts: list[bytes]) -> bytes:
-        """One long input of several short ones, in which each still means what it does alone."""
+        """Return one long input of several short ones, in which each still means what it does alone."""
         return b"".join(parts)
 
     @abstractmethod

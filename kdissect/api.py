@@ -31,11 +31,11 @@ Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 
 
 class Dissection:
-    """The exchanges of one or more captures, read as they are asked for.
+    """The exchanges of one or more captures, read on demand.
 
-    Iterating gives `Exchange` objects in the order of their completion. Inputs that cannot be read do not
-    raise: they stand in `captures.errors` once the iteration is over, and are warned of then where `warns` is
-    set. Iterate once; open again to read again.
+    Iteration yields `Exchange` objects in the order of their completion. Inputs that cannot be read do not
+    raise: they are in `captures.errors` once the iteration is over, with a warning each if `warns` is set.
+    Iterate once. Open again to read again.
     `topic_ids` and `hosts` are names of topic ids and of addresses (`model.hosts`).
     `only_ports`: connections without one of these are left out.
     `limits` bound what is held of connections (docs/limits.md); None: those of the process (`model.limits`).

@@ -118,7 +118,7 @@ class Table(Sequence[Row]):
 class Dissection:
     """The exchanges of one or more captures, read as they are asked for, and tables of their contents.
 
-    Iterating gives `Exchange` objects in the order of their completion; it works once. Each table reads the
+    Iteration yields `Exchange` objects in the order of their completion; it works once. Each table reads the
     captures again, so tables are for files: of a stream there is one, or the exchanges.
     """
 

@@ -81,7 +81,7 @@ def _text(lines: Iterator[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text for roff: backslashes and hyphens as they are, no line that begins like a request."""
+    """Return text for roff: backslashes and hyphens as they are, no line that begins like a request."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped
 

@@ -62,7 +62,7 @@ def _raise(error: Exception) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def faults_fail_the_test(request: pytest.FixtureRequest) -> Iterator[None]:
-    """What the command line would bound and tell, a fault of kdissect's own, comes out of `main`.
+    """Yield what the command line would bound and tell, a fault of kdissect's own, comes out of `main`.
 
     But in modules that say `FAULTS_ARE_TOLD`.
     """
@@ -80,7 +80,10 @@ def a_run_of_its_own() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def engine(request: pytest.FixtureRequest) -> str:
-    """The engine of this process. Tests in the folders of `both_engines.BOTH` are parametrised with it."""
+    """Return the engine of this process.
+
+    Tests in the folders of `both_engines.BOTH` are parametrised with it.
+    """
     return getattr(request, "param", THIS_ENGINE)
 
 
@@ -97,7 +100,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def reference() -> Path:
-    """The reference material beside the checkout, or where `KDISSECT_REFERENCE` says; skips without it."""
+    """Return the reference material beside the checkout, or where `KDISSECT_REFERENCE` says; skips without
+    it.
+    """
     path = Path(os.environ.get("KDISSECT_REFERENCE", CHECKOUT.parent / "shared"))
     if not (path / "protocol" / "messages").is_dir():
         pytest.skip("no reference material: set KDISSECT_REFERENCE to a folder that holds protocol/messages")
@@ -105,7 +110,7 @@ def reference() -> Path:
 
 
 def _is_by_name(config: pytest.Config) -> bool:
-    """Whether tests are asked for one by one (`pytest tests/x.py::y`)."""
+    """Return whether tests are asked for one by one (`pytest tests/x.py::y`)."""
     return all("::" in argument for argument in config.args)
 
 

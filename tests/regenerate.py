@@ -228,7 +228,7 @@ def regenerate(part: Part) -> bool:
 
 
 def _state(part: Part) -> dict[str, bytes]:
-    """A digest of each file that a part may write, by its path."""
+    """Return a digest of each file that a part may write, by its path."""
     roots = [CHECKOUT / name for name in part.written]
     files = [path for root in roots for path in (root.rglob("*") if root.is_dir() else [root])]
     return {

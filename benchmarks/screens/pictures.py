@@ -29,7 +29,7 @@ _FONT = re.compile(r"font-family: Fira Code[^;]*;")
 
 
 async def picture(capture: str, keys: tuple[str | float, ...]) -> str:
-    """One screen as SVG."""
+    """Return one screen as SVG."""
     session = Session(Order((capture,)))
     session.start()
     app = KdissectApp(session)

@@ -51,7 +51,7 @@ class Terminal:
         self._tmux("send-keys", key)
 
     def pane_process(self) -> str:
-        """The id of the process in the window."""
+        """Return the id of the process in the window."""
         return self._tmux("display-message", "-p", "#{pane_pid}").strip()
 
     def type(self, text: str) -> None:
@@ -59,7 +59,7 @@ class Terminal:
         self._tmux("send-keys", "-l", text)
 
     def screen(self) -> str:
-        """What stands on it."""
+        """Return what stands on it."""
         return self._tmux("capture-pane", "-p")
 
     def until(self, *texts: str) -> str:
@@ -74,7 +74,7 @@ class Terminal:
             time.sleep(LOOK_S)
 
     def is_over(self) -> bool:
-        """Whether the program ended, and the server with it."""
+        """Return whether the program ended, and the server with it."""
         ran = subprocess.run(["tmux", "-S", self._socket, "has-session"], capture_output=True, check=False)
         return ran.returncode != 0
 
@@ -88,7 +88,7 @@ class Terminal:
 
 
 def walk(columns: int, lines: int, saved: Path) -> dict[str, str]:
-    """The whole way; gives the screens by the name of the step."""
+    """Return the whole way; gives the screens by the name of the step."""
     config = Path(tempfile.mkdtemp())
     command = [sys.executable, "-m", "kdissect", "tui", *map(str, WALKED)]
     screens: dict[str, str] = {}

@@ -62,7 +62,7 @@ class Screen:
         self._config.cleanup()
 
     def screens(self) -> Iterator[list[str]]:
-        """The lines on screen, over and over. Raises TimeoutError."""
+        """Yield the lines on screen, over and over. Raises TimeoutError."""
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
             yield self.terminal.screen().splitlines()
@@ -72,7 +72,7 @@ class Screen:
         raise TimeoutError("\n".join(self.terminal.screen().splitlines()))
 
     def first_rows(self) -> float:
-        """Seconds from the start to exchanges in the list."""
+        """Return seconds from the start to exchanges in the list."""
         for lines in self.screens():
             if any(LIST.search(line) for line in lines[SUMMARY:]):
                 break
@@ -126,7 +126,7 @@ class Screen:
 
 
 def views() -> Iterator[tuple[str, list[str], str]]:
-    """Each view with the keys that lead to it, and what its summary then has."""
+    """Yield each view with the keys that lead to it, and what its summary then has."""
     for name, (key, wanted) in VIEWS.items():
         yield name, [key], wanted
     for number, by in enumerate(STATISTICS):

@@ -59,7 +59,7 @@ class Browser:
             await self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     async def picture(self) -> bytes:
-        """The page as PNG."""
+        """Return the page as PNG."""
         return b64decode((await self.call("Page.captureScreenshot", format="png"))["data"])
 
     async def call(self, method: str, **parameters: Any) -> Any:

@@ -48,7 +48,7 @@ class Stamp(NamedTuple):
 
 
 def _value(random: Random, size: int) -> bytes:
-    """A JSON document of about `size` bytes: repeated names, changing numbers, some noise."""
+    """Return a JSON document of about `size` bytes: repeated names, changing numbers, some noise."""
     number = random.getrandbits(40)
     amount = number % 100000 / 100
     text = f'{{"order":{number},"customer":"c-{number % 9973:05d}","amount":{amount},"status":"PAID"'
@@ -75,7 +75,9 @@ def _records(random: Random, profile: Profile, target: float) -> tuple[bytes, in
 
 
 def build_batch(random: Random, profile: Profile, codec: str) -> Batch:
-    """A batch of the profile's size, compressed; its records are encoded by kafka-python, not by us."""
+    """Return a batch of the profile's size, compressed; its records are encoded by kafka-python,
+    not by us.
+    """
     low, high = profile.batch_bytes
     target = random.uniform(low, high) * (EXPECTED_RATIO[codec] if high > 1000 else 1)
     plain, count, span = _records(random, profile, min(target, PLAIN_LIMIT))

@@ -68,27 +68,29 @@ class Client:
         self.client_id = client_id
 
     def version(self, api: str) -> int:
-        """What client and cluster agree on: the highest version both releases have (kafka-python's table)."""
+        """Return what client and cluster agree on: the highest version both releases have (kafka-python's
+        table).
+        """
         key = MESSAGES[api][0].API_KEY
         ours = BROKER_API_VERSIONS[self.release][key][1]
         return int(min(ours, BROKER_API_VERSIONS[self.cluster.release][key][1]))
 
     def request(self, api: str, values: Fields, version: int | None = None) -> Template:
-        """One encoded request."""
+        """Return one encoded request."""
         return build(
             MESSAGES[api][0], self.version(api) if version is None else version, values, self.client_id
         )
 
     def response(self, api: str, values: Fields, version: int | None = None) -> Template:
-        """One encoded response."""
+        """Return one encoded response."""
         return build(MESSAGES[api][1], self.version(api) if version is None else version, values)
 
     def pair(self, api: str, request: Fields, response: Fields) -> Pair:
-        """Both sides of an exchange."""
+        """Return both sides of an exchange."""
         return self.request(api, request), self.response(api, {"throttle_time_ms": 0, **response})
 
     def api_versions(self) -> list[Pair]:
-        """The first exchange of a connection; two when the client is newer than the broker.
+        """Return the first exchange of a connection; two when the client is newer than the broker.
 
         The refusal is a v0 body with error 35 (KIP-511), the second try uses the version the refusal names.
         """

@@ -69,17 +69,17 @@ class Cluster:
         return topic
 
     def led_by(self, broker: Broker, topics: list[Topic]) -> list[Partition]:
-        """Partitions of these topics that a client finds on this broker."""
+        """Return partitions of these topics that a client finds on this broker."""
         return [p for topic in topics for p in topic.partitions if p.leader == broker.node]
 
 
 def broker_values(cluster: Cluster) -> list[dict[str, object]]:
-    """The brokers as Metadata lists them."""
+    """Return the brokers as Metadata lists them."""
     return [{"node_id": b.node, "host": b.host, "port": PORT, "rack": None} for b in cluster.brokers]
 
 
 def by_topic(partitions: list[Partition]) -> list[tuple[Topic, list[Partition]]]:
-    """Partitions grouped as requests name them, order kept."""
+    """Return partitions grouped as requests name them, order kept."""
     groups: list[tuple[Topic, list[Partition]]] = []
     for partition in partitions:
         if not groups or groups[-1][0] is not partition.topic:
@@ -89,7 +89,7 @@ def by_topic(partitions: list[Partition]) -> list[tuple[Topic, list[Partition]]]
 
 
 def metadata_values(cluster: Cluster, topics: list[Topic]) -> dict[str, object]:
-    """Fields of a MetadataResponse for these topics."""
+    """Return fields of a MetadataResponse for these topics."""
     nodes = [b.node for b in cluster.brokers]
     return {
         "brokers": broker_values(cluster),

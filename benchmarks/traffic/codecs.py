@@ -45,6 +45,6 @@ COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def codec_of(wanted: str, turn: int, direction: str, version: int) -> str:
-    """The codec of the `turn`-th program: `wanted`, or each in turn; lz4 where zstd is not allowed."""
+    """Return the codec of the `turn`-th program: `wanted`, or each in turn; lz4 where zstd is not allowed."""
     name = list(CODEC_BITS)[turn % len(CODEC_BITS)] if wanted == "mixed" else wanted
     return "lz4" if name == "zstd" and version < ZSTD_SINCE[direction] else name

@@ -191,13 +191,13 @@ class Consumer(Role):
         self._until_metadata = random.randint(1, program.metadata_every)
 
     def next_epoch(self) -> int:
-        """Epoch of the next request: 0 opens the session, then it counts up."""
+        """Return the epoch of the next request: 0 opens the session, then it counts up."""
         epoch = self._epoch
         self._epoch += 1
         return epoch
 
     def watermark(self, index: int) -> int:
-        """The partition's high watermark: never falls, and never below what was read."""
+        """Return the partition's high watermark: never falls, and never below what was read."""
         offset = self.offsets[index]
         if self._watermarks[index] < offset:
             self._watermarks[index] = offset + offset % LAG

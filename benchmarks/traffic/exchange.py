@@ -20,10 +20,10 @@ class Exchange:
         self.response_whole = True
 
     def request_frame(self, correlation_id: int, now_ms: int) -> bytearray:
-        """The request's bytes, size prefix included."""
+        """Return the request's bytes, size prefix included."""
         return self.request.take(correlation_id)
 
     def response_frame(self, correlation_id: int, now_ms: int) -> bytearray:
-        """The response's bytes; only called when `response` is one."""
+        """Return the response's bytes; only called when `response` is one."""
         assert self.response is not None
         return self.response.take(correlation_id)

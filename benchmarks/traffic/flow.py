@@ -72,7 +72,7 @@ class Half:
         """Segments received and not acknowledged."""
 
     def tick(self, now_ns: int) -> int:
-        """The timestamp option's value: milliseconds of this host's own clock."""
+        """Return the timestamp option's value: milliseconds of this host's own clock."""
         self.stamp = (self._clock_ms + now_ns // 1_000_000) & MASK
         return self.stamp
 

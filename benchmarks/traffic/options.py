@@ -178,6 +178,6 @@ def parse_rate(text: str) -> float:
 
 
 def default_connections(size: int) -> int:
-    """Connections open at the same time for a capture of `size` bytes."""
+    """Return connections open at the same time for a capture of `size` bytes."""
     low, high = CONNECTIONS_RANGE
     return max(low, min(high, size // BYTES_PER_CONNECTION))

@@ -73,7 +73,9 @@ class ProducerProgram:
         return template
 
     def _answer(self, partitions: list[Partition], failed: int) -> Template:
-        """The response; the first `failed` partitions have moved (with the new leader from v10, KIP-951)."""
+        """Return the response; the first `failed` partitions have moved (with the new leader from v10,
+        KIP-951).
+        """
         marks = iter(range(len(partitions)))
         topics = [
             {

@@ -23,7 +23,7 @@ class Role:
         raise NotImplementedError
 
     def plan(self) -> list[Exchange]:
-        """The next exchanges, to be pipelined; at least one."""
+        """Return the next exchanges, to be pipelined; at least one."""
         raise NotImplementedError
 
     def closing(self) -> list[Exchange]:
@@ -31,9 +31,9 @@ class Role:
         return []
 
     def service(self, mean_ns: int) -> int:
-        """A broker's time for one request: a floor and an exponential tail."""
+        """Return a broker's time for one request: a floor and an exponential tail."""
         return SERVICE_FLOOR_NS + int(self.random.expovariate(1.0) * mean_ns)
 
     def plain(self, pair: Pair) -> Exchange:
-        """An exchange sent as it was encoded."""
+        """Return an exchange sent as it was encoded."""
         return Exchange(pair[0], pair[1], self.service(PLAIN_MEAN_NS))

@@ -26,7 +26,7 @@ _VXLAN_SUM = 0x4500 + 0x4000 + 0x4011 + sum(struct.unpack(">4H", _SWITCHES))
 
 
 def in_vxlan(size: int) -> bytes:
-    """The headers around an Ethernet frame of so many bytes, down to an outer Ethernet header.
+    """Return the headers around an Ethernet frame of so many bytes, down to an outer Ethernet header.
 
     The UDP checksum is 0, as RFC 7348 section 5 advises.
     """

@@ -36,7 +36,9 @@ def _literal(out: bytearray, data: bytes) -> None:
 
 
 def _match_length(data: bytes, here: int, there: int) -> int:
-    """How far both places agree, at most MAX_COPY: found by halves, as comparing slices is one C call."""
+    """Return how far both places agree, at most MAX_COPY: found by halves, as comparing slices is
+    one C call.
+    """
     length = MIN_MATCH
     for step in (32, 16, 8, 4, 2, 1):
         if length + step <= MAX_COPY:
@@ -72,7 +74,7 @@ def compress(data: bytes) -> bytes:
 
 
 def compress_xerial(data: bytes) -> bytes:
-    """The framed stream of snappy-java: header, then (int32 length, raw snappy) blocks."""
+    """Return the framed stream of snappy-java: header, then (int32 length, raw snappy) blocks."""
     out = [XERIAL_HEADER]
     for start in range(0, len(data), XERIAL_BLOCK):
         block = compress(data[start : start + XERIAL_BLOCK])

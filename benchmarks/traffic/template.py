@@ -52,7 +52,7 @@ class Template:
             position = end
 
     def take(self, correlation_id: int) -> bytearray:
-        """A fresh copy with this correlation id."""
+        """Return a fresh copy with this correlation id."""
         frame = bytearray(self.data)
         _correlation.pack_into(frame, self._correlation_at, correlation_id)
         return frame

@@ -52,7 +52,7 @@ class Truth:
             self.whole["paired"] += exchange.request_whole and exchange.response_whole
 
     def as_json(self) -> dict[str, Any]:
-        """The side file, all but the numbers only the capture point knows.
+        """Return the side file, all but the numbers only the capture point knows.
 
         `requests`, `responses`, `paired` and `api` (requests by "key v version") count what was sent; `whole`
         counts those of which no byte is missing from the capture: the same numbers when nothing was lost.

@@ -55,12 +55,12 @@ _FIRST_ROLE = 10  # behind those of `captures.record.spec`
 
 
 def role(client: str) -> int:
-    """The role of the port that one client library has for itself."""
+    """Return the role of the port that one client library has for itself."""
     return _FIRST_ROLE + list(CLIENTS).index(client)
 
 
 def clients_of(release: str) -> list[str]:
-    """The client libraries that take a release."""
+    """Return the client libraries that take a release."""
     return [name for name, client in CLIENTS.items() if client.oldest <= release]
 
 
@@ -70,7 +70,7 @@ def capture_of(release: str, client: str) -> str:
 
 
 def cluster(release: str) -> Spec:
-    """One broker, with its defaults, and with a listener for each client library."""
+    """Return one broker, with its defaults, and with a listener for each client library."""
     listeners = tuple(Listener(f"C{role(each)}", "PLAINTEXT", role(each)) for each in CLIENTS)
     stable = {"unstable.api.versions.enable": "false"} if release.startswith("4.") else {}
     return Spec(

@@ -28,12 +28,12 @@ def verdict(release: str, client: str) -> Verdict:
 
 
 def verdicts() -> Iterator[Verdict]:
-    """All pairs, release after release."""
+    """Return all pairs, release after release."""
     return (verdict(release, client) for release in RELEASES for client in clients_of(release))
 
 
 def table(found: list[Verdict]) -> str:
-    """A row for each release, and a column for each client library: exchanges, and the codes."""
+    """Return a row for each release, and a column for each client library: exchanges, and the codes."""
     cells = {(one.release, one.client): " ".join([str(one.exchanges), *one.codes]) for one in found}
     lines = [f"| Apache Kafka | {' | '.join(CLIENTS)} |", f"|---|{'---|' * len(CLIENTS)}"]
     for release in RELEASES:

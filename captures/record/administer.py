@@ -8,7 +8,9 @@ _JAAS = "org.apache.kafka.common.security.{kind}.{name}LoginModule required {opt
 
 
 def login(mechanism: str, user: str) -> dict[str, str]:
-    """A client's properties to authenticate by PLAIN, SCRAM-SHA-256/512 or OAUTHBEARER (unsecured JWS)."""
+    """Return a client's properties to authenticate by PLAIN, SCRAM-SHA-256/512 or OAUTHBEARER (unsecured
+    JWS).
+    """
     if mechanism == "OAUTHBEARER":
         options = f'unsecuredLoginStringClaim_sub="{user}"'
         jaas = _JAAS.format(kind="oauthbearer", name="OAuthBearer", options=options)

@@ -50,11 +50,11 @@ class Cluster:
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
 
     def listener(self, role: int) -> str:
-        """The bootstrap servers of one listener."""
+        """Return the bootstrap servers of one listener."""
         return ",".join(f"{HOST}:{node.port(role)}" for node in self.nodes)
 
     def ports(self, sniff: str) -> list[int]:
-        """The ports to capture: those for clients, or all."""
+        """Return the ports to capture: those for clients, or all."""
         roles = [PLAIN, SASL, SPARE, TLS12, TLS13, TLS12_PLAIN, TLS13_PLAIN]
         if sniff == "all":
             roles += [INTERNAL, CONTROLLER]
@@ -66,7 +66,7 @@ class Cluster:
         return self.work / "tls.keys"
 
     def request_log(self, node: int) -> Path:
-        """The request log of a node, if the Spec asked for one."""
+        """Return the request log of a node, if the Spec asked for one."""
         return self.work / f"node{node}" / "kafka-request.log"
 
     def start(self) -> None:

@@ -18,5 +18,5 @@ def catalogue() -> dict[str, ModuleType]:
 
 
 def story(module: ModuleType) -> str:
-    """What a scenario says of itself, as one line."""
+    """Return what a scenario says of itself, as one line."""
     return " ".join((module.__doc__ or "").split())

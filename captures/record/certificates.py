@@ -10,7 +10,9 @@ NAMED = "named", "kafka-1.example", "DNS:kafka-1.example"
 
 
 def certificate(file: str = _PROXY[0], name: str = _PROXY[1], alternatives: str = _PROXY[2]) -> Path:
-    """A self-signed certificate with its key in one file of the workshop, made by openssl on first use."""
+    """Return a self-signed certificate with its key in one file of the workshop, made by openssl on first
+    use.
+    """
     target = workshop.folder("tls") / f"{file}.pem"
     if not target.exists():
         openssl = workshop.program("openssl", "make a certificate")
@@ -25,5 +27,5 @@ def certificate(file: str = _PROXY[0], name: str = _PROXY[1], alternatives: str 
 
 
 def trust(*which: str) -> Path:
-    """The certificate alone: what clients trust."""
+    """Return the certificate alone: what clients trust."""
     return certificate(*which).with_suffix(".crt")

@@ -69,7 +69,10 @@ class Worker:
         raise RuntimeError("the Connect worker does not answer")
 
     def call(self, path: str, body: object | None = None) -> object:
-        """A request of the REST interface; POST when there is a body. Raises OSError when it is refused."""
+        """Return a request of the REST interface; POST when there is a body.
+
+        Raises OSError when it is refused.
+        """
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{self._rest}/{path}", data, {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=20) as answer:

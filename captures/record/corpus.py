@@ -43,7 +43,9 @@ class Capture(NamedTuple):
         return bool(self.truth.get("raw"))
 
     def sender(self, exchange: Exchange) -> str:
-        """Who asked: the client known by this client id, or by its beginning; otherwise a broker asked."""
+        """Return who asked: the client known by this client id, or by its beginning; otherwise a broker
+        asked.
+        """
         asked = exchange.client_id or ""
         for each in sorted(self.truth["clients"], key=lambda each: -len(each["client_id"])):
             if each["client_id"] in ("*", asked) or asked.startswith(f"{each['client_id']}-"):
@@ -51,7 +53,7 @@ class Capture(NamedTuple):
         return f"{self.broker} (broker)"
 
     def exchanges(self) -> list[Exchange]:
-        """Every exchange, in the order of their completion."""
+        """Return every exchange, in the order of their completion."""
         return list(Dissection(str(self.path)))
 
 
@@ -64,7 +66,7 @@ class Use(NamedTuple):
 
 
 def captures(folder: Path = CAPTURES) -> list[Capture]:
-    """The captures that have a truth, by name."""
+    """Return the captures that have a truth, by name."""
     found = []
     for truth in sorted(folder.glob("*.truth.json")):
         stem = truth.name.removesuffix(".truth.json")
@@ -74,12 +76,12 @@ def captures(folder: Path = CAPTURES) -> list[Capture]:
 
 
 def is_whole(exchange: Exchange) -> bool:
-    """Whether both sides of an exchange are there, as far as it has two."""
+    """Return whether both sides of an exchange are there, as far as it has two."""
     return exchange.state in (State.COMPLETE, State.NO_RESPONSE_EXPECTED) and exchange.api_key is not None
 
 
 def uses(found: list[Capture]) -> dict[ApiVersion, Use]:
-    """What the corpus has of each API version that occurs in it."""
+    """Return what the corpus has of each API version that occurs in it."""
     counts: Counter[ApiVersion] = Counter()
     senders: dict[ApiVersion, set[str]] = {}
     raw: dict[ApiVersion, set[str]] = {}
@@ -97,7 +99,7 @@ def uses(found: list[Capture]) -> dict[ApiVersion, Use]:
 
 
 def every_api_version() -> Iterator[ApiVersion]:
-    """All API versions that ever shipped."""
+    """Yield all API versions that ever shipped."""
     for api in protocol_messages.all_apis():
         for version in range(api.versions.first, api.versions.last + 1):
             yield api.key, version

@@ -47,7 +47,7 @@ class Way(NamedTuple):
 
 
 def far(driver: Driver) -> Driver:
-    """The driver on the other side of the way."""
+    """Return the driver on the other side of the way."""
     return driver._replace(command=["ip", "netns", "exec", _NAMESPACE, *driver.command])
 
 

@@ -12,19 +12,21 @@ _STEADY = ("connect.go", "steady.go", "steady_main.go")
 
 
 def franz(release: str = "") -> Driver:
-    """The driver of franz-go, its admin client and kmsg; of another `release`: what goes on without end."""
+    """Return the driver of franz-go, its admin client and kmsg; of another `release`: what goes on without
+    end.
+    """
     if release:
         return Driver("franz-go", release, [_build_steady(release)])
     return _driver("franz-go", "franz", _FRANZ)
 
 
 def sarama() -> Driver:
-    """The driver of sarama."""
+    """Return the driver of sarama."""
     return _driver("sarama", "sarama", "github.com/IBM/sarama")
 
 
 def segmentio() -> Driver:
-    """The driver of segmentio's kafka-go."""
+    """Return the driver of segmentio's kafka-go."""
     return _driver("segmentio kafka-go", "segmentio", "github.com/segmentio/kafka-go")
 
 

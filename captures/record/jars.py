@@ -49,7 +49,7 @@ SETS: dict[str, list[str]] = {
 
 
 def folder(name: str) -> Path:
-    """The folder with the jars of a set; `client-VERSION` stands for kafka-clients of that version."""
+    """Return the folder with the jars of a set; `client-VERSION` stands for kafka-clients of that version."""
     artifacts = SETS.get(name) or [f"{KAFKA}:kafka-clients:{name.removeprefix('client-')}", _JSON, _SILENT]
     target = workshop.folder("jars", name)
     done = target / ".complete"
@@ -61,7 +61,7 @@ def folder(name: str) -> Path:
 
 
 def classpath(name: str, *more: Path) -> str:
-    """The class path of a set of jars, further folders first."""
+    """Return the class path of a set of jars, further folders first."""
     return os.pathsep.join([*map(str, more), f"{folder(name)}/*"])
 
 

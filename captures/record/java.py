@@ -22,18 +22,18 @@ _OPENED = ["--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/
 
 
 def java(version: str = "4.4.0") -> Driver:
-    """The driver of one version of the Java client."""
+    """Return the driver of one version of the Java client."""
     return _driver("kafka-clients (Java)", version, f"client-{version}", _tiers(version))
 
 
 def streams(version: str = "4.3.1") -> Driver:
-    """The driver of Kafka Streams."""
+    """Return the driver of Kafka Streams."""
     last = "streams010" if version.startswith("0.10") else "streams"
     return _driver("Kafka Streams (Java)", version, f"streams-{version}", ["oldest", "basic", last])
 
 
 def tools(version: str) -> Driver:
-    """The driver of the command line tools of an old broker version."""
+    """Return the driver of the command line tools of an old broker version."""
     folder = "tools08" if version.startswith("0.8") else "tools"
     return _driver("kafka tools", version, f"tools-{version}", ["oldest", folder])
 
@@ -44,7 +44,7 @@ def extensions() -> Path:
 
 
 def configs(library: str) -> list[str]:
-    """The command that tells what a set of jars, named behind it, calls its configs."""
+    """Return the command that tells what a set of jars, named behind it, calls its configs."""
     classes = _compile(library, ["configs"])
     return [
         workshop.program("java", "ask for configs"),

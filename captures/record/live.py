@@ -156,8 +156,8 @@ def _how_printed(printed: bytes, later: bytes) -> str:
 
 
 def _are_named_later(printed: bytes, later: bytes) -> bool:
-    """Whether the only difference is the one that docs/live.md tells of: names of topics that the wire told
-    by id when the line was printed, and by name afterwards.
+    """Return whether the only difference is the one that docs/live.md tells of: names of topics that the wire
+    told by id when the line was printed, and by name afterwards.
     """
     pairs = _different(printed, later)
     return all(b"nothing" not in pair and _named(*map(json.loads, pair)) for pair in pairs)
@@ -191,7 +191,9 @@ def _run(module: ModuleType, options: argparse.Namespace, folder: Path) -> BothS
 
 
 def _key_log(module: ModuleType, folder: Path) -> list[str]:
-    """The option for the secrets of TLS, whose file the proxy of the scenario fills while `live` runs."""
+    """Return the option for the secrets of TLS, whose file the proxy of the scenario fills while
+    `live` runs.
+    """
     if not module.BROKER.tls:
         return []
     path = folder / f"{module.NAME}.keys"
@@ -209,7 +211,7 @@ def _rows(lines: bytes) -> list[Row]:
 
 
 def _difference(ours: list[Row], theirs: list[Row]) -> tuple[Counter[Facts], Counter[Facts]]:
-    """Exchanges of dumpcap that we lack, and ours in its window that it lacks."""
+    """Return exchanges of dumpcap that we lack, and ours in its window that it lacks."""
     times = [time for row in theirs for time in _times(row)]
     window = min(times), max(times)
     mine = {(side, _frame(row, side)): row for row in ours for side in _SIDES if row[side] is not None}
@@ -219,7 +221,8 @@ def _difference(ours: list[Row], theirs: list[Row]) -> tuple[Counter[Facts], Cou
 
 
 def _is_cut(row: Row, mine: dict[Frame, Row], window: tuple[int, int]) -> bool:
-    """Whether half of an exchange lies outside what dumpcap captured, so that it is not in the common window.
+    """Return whether half of an exchange lies outside what dumpcap captured, so that it is not in the common
+    window.
 
     dumpcap begins after us and ends before us. An orphan response of its file is allowed where the same
     response is here with a request from before its begin, an unanswered request where the same request is

@@ -43,7 +43,7 @@ def write(home: Path, spec: Spec) -> None:
 
 
 def options(home: Path, spec: Spec) -> list[str]:
-    """The options of java that make the server use it."""
+    """Return the options of java that make the server use it."""
     key = "log4j2.configurationFile" if spec.modern else "log4j.configuration"
     return [f"-D{key}=file:{home / _name(spec)}"]
 

@@ -27,7 +27,7 @@ _LOCAL = "echo 1 > /proc/sys/net/ipv4/conf/{}/route_localnet"
 
 
 def behind_nat(driver: Driver) -> Driver:
-    """The driver on the other side of the NAT."""
+    """Return the driver on the other side of the NAT."""
     return driver._replace(command=["ip", "netns", "exec", _CLIENTS, *driver.command])
 
 

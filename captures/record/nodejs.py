@@ -10,12 +10,12 @@ _SOURCES = workshop.RECORD / "clients" / "node"
 
 
 def kafkajs() -> Driver:
-    """The driver of kafkajs."""
+    """Return the driver of kafkajs."""
     return _driver("kafkajs", "kafkajs")
 
 
 def platformatic() -> Driver:
-    """The driver of @platformatic/kafka."""
+    """Return the driver of @platformatic/kafka."""
     return _driver("@platformatic/kafka", "platformatic")
 
 

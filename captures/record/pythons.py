@@ -11,7 +11,7 @@ _SOURCES = workshop.RECORD / "clients" / "python"
 
 
 def librdkafka(release: str = "") -> Driver:
-    """The driver of librdkafka, through confluent-kafka; its version is that of the library inside.
+    """Return the driver of librdkafka, through confluent-kafka; its version is that of the library inside.
 
     Of another `release` it knows the actions that go on without end, as that of kafka-python.
     """
@@ -23,7 +23,7 @@ def librdkafka(release: str = "") -> Driver:
 
 
 def kafka_python(release: str = "") -> Driver:
-    """The driver of kafka-python."""
+    """Return the driver of kafka-python."""
     if not release:
         return _driver("kafka-python", "kafka_python")
     python = _environment("kafka_python", f"kafka-python=={release}")
@@ -31,7 +31,7 @@ def kafka_python(release: str = "") -> Driver:
 
 
 def aiokafka() -> Driver:
-    """The driver of aiokafka."""
+    """Return the driver of aiokafka."""
     return _driver("aiokafka", "aiokafka")
 
 
@@ -44,7 +44,9 @@ _EVERY = {
 
 
 def release(client: str, version: str) -> Driver:
-    """The driver of one release of a client, which knows `writes` and `reads`; librdkafka's also `serves`."""
+    """Return the driver of one release of a client, which knows `writes` and `reads`; librdkafka's also
+    `serves`.
+    """
     name, *wanted = _EVERY[client]
     python = _made(f"{client}-{version}", "\n".join(wanted).format(version))
     return Driver(name, version, _run_by(python, "every_release", f"{client}.py"))
@@ -61,7 +63,9 @@ def _run_by(python: Path, folder: str, program: str) -> list[str]:
 
 
 def _environment(folder: str, instead: str = "") -> Path:
-    """The environment of a driver, or that with another requirement `instead` of the one of the library."""
+    """Return the environment of a driver, or that with another requirement `instead` of the one of the
+    library.
+    """
     wanted = (_SOURCES / folder / "requirements.txt").read_text()
     if not instead:
         return _made(folder, wanted)
@@ -71,7 +75,7 @@ def _environment(folder: str, instead: str = "") -> Path:
 
 
 def _made(name: str, wanted: str) -> Path:
-    """The interpreter of a client's virtual environment, made anew when its requirements changed."""
+    """Return the interpreter of a client's virtual environment, made anew when its requirements changed."""
     home = workshop.folder("python", name)
     python, done = home / "bin" / "python", home / ".requirements"
     if not done.exists() or done.read_text() != wanted:

@@ -22,14 +22,14 @@ def main() -> None:
 
 
 def readme(path: Path, found: list[Capture]) -> str:
-    """The text of `captures/README.md` with its table made anew."""
+    """Return the text of `captures/README.md` with its table made anew."""
     before, rest = path.read_text().split(BEGIN)
     _, after = rest.split(END)
     return f"{before}{BEGIN}\n\n{capture_table(found)}\n{END}{after}"
 
 
 def capture_table(found: list[Capture]) -> str:
-    """One row a capture."""
+    """Return one row a capture."""
     lines = [
         "| file | broker | clients | exchanges | API versions | story |",
         "|---|---|---|---:|---:|---|",
@@ -50,7 +50,7 @@ def capture_table(found: list[Capture]) -> str:
 
 
 def _clients(capture: Capture) -> str:
-    """Each client once, its versions behind it."""
+    """Return each client once, its versions behind it."""
     versions: dict[str, list[str]] = {}
     for each in capture.truth["clients"]:
         known = versions.setdefault(each["name"], [])
@@ -60,7 +60,7 @@ def _clients(capture: Capture) -> str:
 
 
 def coverage(found: list[Capture]) -> str:
-    """The text of `captures/coverage.md`."""
+    """Return the text of `captures/coverage.md`."""
     table = uses(found)
     every = list(every_api_version())
     seen = [at for at in every if at in table]

@@ -13,7 +13,7 @@ _TLS_KEY_LOG = 0x544C534B  # section 4.7: TLSK
 
 
 def scrub(data: bytes) -> bytes:
-    """The same capture with a bare section header, bare interfaces and the packets as they are."""
+    """Return the same capture with a bare section header, bare interfaces and the packets as they are."""
     out = bytearray()
     for kind, body in blocks(data):
         if kind == _SECTION:
@@ -29,7 +29,7 @@ def scrub(data: bytes) -> bytes:
 
 
 def with_secrets(data: bytes, keys: bytes) -> bytes:
-    """The capture with a TLS key log inside, before its packets.
+    """Return the capture with a TLS key log inside, before its packets.
 
     Source: draft-ietf-opsawg-pcapng section 4.7 (Decryption Secrets Block).
     """
@@ -42,7 +42,7 @@ def with_secrets(data: bytes, keys: bytes) -> bytes:
 
 
 def blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The type and body of each block. Raises ValueError for a damaged one."""
+    """Yield the type and body of each block. Raises ValueError for a damaged one."""
     position = 0
     while position + 12 <= len(data):
         kind, length = struct.unpack_from("<II", data, position)
@@ -53,7 +53,7 @@ def blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def one_block(kind: int, body: bytes) -> bytes:
-    """A block with this body."""
+    """Return a block with this body."""
     body += bytes(-len(body) % 4)
     length = struct.pack("<I", len(body) + 12)
     return struct.pack("<I", kind) + length + body + length

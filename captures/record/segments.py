@@ -44,13 +44,17 @@ def _keep_partition(lab: Lab, folder: Path, what: str, topic: str) -> None:
 
 
 def _beside(folder: Path) -> list[Path]:
-    """Indexes and producer snapshots that hold something; a stopped broker has cut the others to nothing."""
+    """Return indexes and producer snapshots that hold something; a stopped broker has cut the others to
+    nothing.
+    """
     files = [path for suffix in _BESIDE for path in sorted(folder.glob(f"*{suffix}"))]
     return [path for path in files if path.stat().st_size]
 
 
 def _without_room(path: Path) -> bytes:
-    """What a file holds; of the 10 MB of zeros that are allocated behind an open index only a little."""
+    """Return what a file holds; of the 10 MB of zeros that are allocated behind an open index only
+    a little.
+    """
     data = path.read_bytes()
     if path.suffix not in _ALLOCATED:
         return data

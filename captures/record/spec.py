@@ -77,7 +77,7 @@ class Node:
     base: int
 
     def port(self, role: int) -> int:
-        """A port of this node; the roles are the constants below."""
+        """Return a port of this node; the roles are the constants below."""
         return self.base + 10 * self.id + role
 
     @property
@@ -93,7 +93,7 @@ _BEHIND = {"BEHIND12": (TLS12_PLAIN, TLS12), "BEHIND13": (TLS13_PLAIN, TLS13)}
 
 
 def properties(spec: Spec, node: Node) -> dict[str, str]:
-    """The server.properties of one node."""
+    """Return the server.properties of one node."""
     content = _common(spec, node) | _sasl(spec)
     content |= _zookeeper(node) if spec.zookeeper else _kraft(spec, node)
     if not spec.zookeeper and spec.version < "3.6":
@@ -212,7 +212,7 @@ def _zookeeper(node: Node) -> dict[str, str]:
 
 
 def zookeeper_port(base: int) -> int:
-    """The client port of the cluster's ZooKeeper."""
+    """Return the client port of the cluster's ZooKeeper."""
     return base + 1
 
 

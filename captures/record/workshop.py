@@ -17,7 +17,7 @@ class MissingProgramError(Exception):
 
 
 def folder(*parts: str, fresh: bool = False) -> Path:
-    """A folder of the workshop, made if need be; `fresh` empties it first."""
+    """Return a folder of the workshop, made if need be; `fresh` empties it first."""
     path = HOME.joinpath(*parts)
     if fresh and path.exists():
         shutil.rmtree(path)
@@ -26,7 +26,10 @@ def folder(*parts: str, fresh: bool = False) -> Path:
 
 
 def program(name: str, purpose: str) -> str:
-    """The path of a program. Raises MissingProgramError with a line that says what it is needed for."""
+    """Return the path of a program.
+
+    Raises MissingProgramError with a line that says what it is needed for.
+    """
     found = shutil.which(name)
     if found is None:
         raise MissingProgramError(f"{name} is not installed: needed to {purpose}")

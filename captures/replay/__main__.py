@@ -66,7 +66,7 @@ class Stage:
         self._numbers = count(1)
 
     def names(self) -> tuple[str, bytes]:
-        """A new topic with its id."""
+        """Return a new topic with its id."""
         name = f"replay-{next(self._numbers)}"
         wanted = [{"name": name, "num_partitions": _PARTITIONS, "replication_factor": 1}]
         made = self.setup.ask("CreateTopics", 7, topics=wanted, timeout_ms=5000)
@@ -232,7 +232,7 @@ def _nothing(_answer: Any, _asked: Any) -> bool:
 
 
 def _seen(stage: Stage, client: Client, fault: BrokerFault) -> tuple[Seen, set[str]]:
-    """What became of a fault in its story, on a new topic, and what `check` reports of it."""
+    """Return what became of a fault in its story, on a new topic, and what `check` reports of it."""
     story = fault.story
     topic, topic_id = stage.names()
     names = {"topic": topic}

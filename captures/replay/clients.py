@@ -69,7 +69,7 @@ LIBRDKAFKA = {
 
 
 def clients() -> list[Client]:
-    """The Java client and librdkafka, built where they are not yet."""
+    """Return the Java client and librdkafka, built where they are not yet."""
     found = [(java.java("4.4.0"), JAVA, "transactional-id"), (pythons.librdkafka(), LIBRDKAFKA, "id")]
     return [
         Client(f"{driver.name} {driver.version}", driver, stories, once) for driver, stories, once in found
@@ -113,7 +113,7 @@ def run(client: Client, story: str, bootstrap: str, names: Mapping[str, str]) ->
 
 
 def outcome(seen: Seen, healthy: Seen) -> str:
-    """What a client did with a fault, held against the same story without it."""
+    """Return what a client did with a fault, held against the same story without it."""
     said = []
     if seen.left_for is not None and healthy.left_for is None:
         when = "at once" if seen.left_for < 1 else f"after {seen.left_for:.0f} s"

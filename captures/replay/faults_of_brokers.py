@@ -39,7 +39,7 @@ def fault(code: str, says: str, story: str, *apis: str, times: int = 1) -> Calla
 
 
 def _results(answer: Any) -> list[Any]:
-    """The results of partitions in an answer, those of the last topic."""
+    """Return the results of partitions in an answer, those of the last topic."""
     topics = (
         getattr(answer, "responses", None)
         or getattr(answer, "topics", None)
@@ -157,7 +157,7 @@ def _offset_again(answer: Any, _: Any) -> bool:
 
 
 def _rows(answer: Any) -> list[Any]:
-    """Partitions of a Fetch or ShareFetch that bring records."""
+    """Return partitions of a Fetch or ShareFetch that bring records."""
     return [row for topic in answer.responses for row in topic.partitions if row.records]
 
 

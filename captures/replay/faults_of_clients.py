@@ -60,7 +60,7 @@ def fault(code: str, says: str, *, owed_refusal: bool = False) -> Callable[[Play
 
 
 def played(play: Play, room: Room) -> str:
-    """What the broker did; a connection that ends, or silence, is one of the things it may do."""
+    """Return what the broker did; a connection that ends, or silence, is one of the things it may do."""
     try:
         return play(room)
     except RefusedError as refused:
@@ -129,7 +129,7 @@ def _no_header_tags(room: Room) -> str:
 
 
 def _join(room: Room, group: str = "") -> Any:
-    """The answer of a leader's JoinGroup: the member id is given first (KIP-394)."""
+    """Return the answer of a leader's JoinGroup: the member id is given first (KIP-394)."""
     asked: dict[str, Any] = {
         "group_id": group or room.name,
         "session_timeout_ms": _MINUTE_MS,
@@ -520,7 +520,7 @@ def _asks(code: str, api: str, version: int, field: str, body: Build) -> None:
 
 
 def _first_error(value: Value) -> int:
-    """The first error code in an answer, from its top down; 0 where there is none."""
+    """Return the first error code in an answer, from its top down; 0 where there is none."""
     below: list[Value] = []
     for name, item in items(value):
         if name == "error_code" and item:
@@ -539,7 +539,7 @@ def _fetch(**more: int) -> Build:
 
 
 def _rows(row: dict[str, Any], **more: Any) -> Build:
-    """A body whose `topics` have one topic with one partition."""
+    """Return a body whose `topics` have one topic with one partition."""
     return lambda room: {"topics": [{"name": room.topic, "partitions": [row]}]} | more
 
 

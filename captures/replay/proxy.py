@@ -72,7 +72,7 @@ class Proxy:
             _Passage(self, client, broker)
 
     def changed(self, api_key: int, version: int, asked: bytes, frame: bytes) -> bytes | None:
-        """What is to be sent instead of an answer; None: it stays as it is."""
+        """Return what is to be sent instead of an answer; None: it stays as it is."""
         api = protocol_messages.api(api_key)
         with self._lock:
             change = self._change
@@ -145,7 +145,7 @@ class _Passage:
 
 
 def _frame(source: socket.socket) -> bytes | None:
-    """The next frame with its size; None where the stream ends."""
+    """Return the next frame with its size; None where the stream ends."""
     head = _exactly(source, _SIZE)
     if head is None:
         return None

@@ -38,7 +38,7 @@ class RawClient:
         self._socket.close()
 
     def frame(self, api: str, version: int, **body: Any) -> bytes:
-        """A whole request with the next correlation id, size included."""
+        """Return a whole request with the next correlation id, size included."""
         self._next += 1
         return encode_request(_key(api), version, self._next, CLIENT_ID, body)
 
@@ -92,14 +92,14 @@ def _key(api: str) -> int:
 
 
 def answered(code: int) -> str:
-    """An error code in the words of the evidence."""
+    """Return an error code in the words of the evidence."""
     return f"answers {error_name(code)}" if code else "answers without an error"
 
 
 def batch(
     values: Sequence[bytes], producer: int = -1, epoch: int = -1, sequence: int = -1, *, bits: int = 0
 ) -> bytes:
-    """A record batch of magic 2 (spec/001 "5.3.1 Record Batch"); `bits` are its attributes."""
+    """Return a record batch of magic 2 (spec/001 "5.3.1 Record Batch"); `bits` are its attributes."""
     records = b"".join(map(_record, range(len(values)), values))
     stamp = 1_760_000_000_000
     body = struct.pack(

@@ -21,14 +21,14 @@ class Tape:
         self._talks: list[Conversation] = []
 
     def connection(self) -> "Wire":
-        """A connection that has just been made."""
+        """Return a connection that has just been made."""
         with self._lock:
             talk = Conversation(ports=(_FIRST_PORT + len(self._talks), 9092), start_ns=time.time_ns())
             self._talks.append(talk.handshake())
         return Wire(self._lock, talk)
 
     def packets(self) -> list[Packet]:
-        """All packets, by their time."""
+        """Return all packets, by their time."""
         with self._lock:
             found = sorted((one for talk in self._talks for one in talk.packets), key=lambda one: one.time_ns)
         return [one._replace(ref=packet_ref(0, number)) for number, one in enumerate(found, 1)]
@@ -55,7 +55,7 @@ class Wire:
 
 
 def reported(packets: Iterable[Packet]) -> set[str]:
-    """The codes of the rules that have a finding."""
+    """Return the codes of the rules that have a finding."""
     judge = Judge()
     for event in events_of(packets, (9092,)):
         judge.add(event)

@@ -30,7 +30,7 @@ HEAD = _HEAD.size
 
 
 def _message(data: bytes, is_response: bool) -> tuple[Message, int] | None:
-    """API key and version as the first bytes say, bent to one there is."""
+    """Return API key and version as the first bytes say, bent to one there is."""
     if len(data) < HEAD:
         return None
     key, version = _HEAD.unpack_from(data)
@@ -62,7 +62,7 @@ class BodyTarget(Target):
     bytes_per_byte = 1500  # the tree of `tree_decoder`, "some hundred times the memory of its bytes"
 
     def seeds(self) -> list[bytes]:
-        """Every body, small, in two makings."""
+        """Return every body, small, in two makings."""
         made = []
         for message, version in all_bodies():
             if message is not _side(message, self.is_response):
@@ -91,12 +91,12 @@ class BodyTarget(Target):
         return data[:4] + mutate_bytes(data[4:], dice, other[4:])
 
     def grow(self, parts: list[bytes]) -> bytes:
-        """A long body of the first one's kind, half the time with some bytes changed."""
+        """Return a long body of the first one's kind, half the time with some bytes changed."""
         found = _message(parts[0], self.is_response)
         return parts[0] if found is None else parts[0][:HEAD] + _long_body(*found, parts[0])
 
     def run(self, data: bytes) -> int:
-        """All decoders of one body."""
+        """Return all decoders of one body."""
         found = _message(data, self.is_response)
         if found is None:
             return 0
@@ -145,7 +145,7 @@ class _LongMaker(ValueMaker):
 
 @lru_cache(maxsize=200)
 def _long_valid(message: Message, version: int) -> bytes:
-    """A valid body, as long as `LONG` if the message has anything that repeats; cut there."""
+    """Return a valid body, as long as `LONG` if the message has anything that repeats; cut there."""
     return encode(message, version, _LongMaker(message, version, 1, most=3000).body())[:LONG]
 
 
@@ -201,7 +201,9 @@ class Frames(Target):
     bytes_per_byte = 2500
 
     def seeds(self) -> list[bytes]:
-        """A request and a response of every API: a byte tells which, then key and version, then the frame."""
+        """Return a request and a response of every API: a byte tells which, then key and version, then the
+        frame.
+        """
         made = []
         for message, version in all_bodies():
             key = _key(message)
@@ -217,7 +219,7 @@ class Frames(Target):
         return made
 
     def grow(self, parts: list[bytes]) -> bytes:
-        """A frame with a long body of the first one's kind."""
+        """Return a frame with a long body of the first one's kind."""
         found = _message(parts[0][1:], bool(parts[0][0] & 1)) if parts[0] else None
         if found is None:
             return parts[0]
@@ -260,7 +262,7 @@ class Hex(Target):
     free_seconds: ClassVar[float] = 0.1  # a `*` in a dump of a hundred bytes stands for a MB
 
     def seeds(self) -> list[bytes]:
-        """The forms that are known."""
+        """Return the forms that are known."""
         content = bytes(range(48))
         xxd = b"".join(
             b"%08x: %s  %s\n"
@@ -295,7 +297,7 @@ class Hex(Target):
         return bytes(out)
 
     def run(self, data: bytes) -> int:
-        """Bytes or HexError."""
+        """Return bytes or HexError."""
         try:
             found = parse_hex(data.decode("utf-8", "replace"))
         except HexError as error:

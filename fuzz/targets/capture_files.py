@@ -81,7 +81,7 @@ class Pcap(ParserTarget):
     parser = PcapParser
 
     def seeds(self) -> list[bytes]:
-        """Both byte orders, both units of time, the modified form."""
+        """Return both byte orders, both units of time, the modified form."""
         made = [sample_pcap(), sample_pcap(range(30), 4), sample_pcap([])]
         for order in "<>":
             for magic in (0xA1B2C3D4, 0xA1B23C4D):
@@ -106,7 +106,7 @@ class Pcap(ParserTarget):
         return bytes(out)
 
     def grow(self, parts: list[bytes]) -> bytes:
-        """The header of the first, packets of all."""
+        """Return the header of the first, packets of all."""
         return parts[0][:24] + b"".join(part[24:] for part in parts)
 
 
@@ -128,7 +128,7 @@ class Pcapng(ParserTarget):
     parser = PcapngParser
 
     def seeds(self) -> list[bytes]:
-        """Every kind of block in both byte orders."""
+        """Return every kind of block in both byte orders."""
         made = [sample_pcapng(range(3)), sample_pcapng(range(2), ">"), sample_pcapng([])]
         for order in "<>":
             options = option(9, b"\x09", order) + option(14, bytes(8), order) + option(0, b"", order)
@@ -155,7 +155,7 @@ class Pcapng(ParserTarget):
 
 
 def _blocks(data: bytes) -> list[bytes]:
-    """The blocks as far as lengths lead, the rest as one."""
+    """Return the blocks as far as lengths lead, the rest as one."""
     found = []
     at = 0
     order = "little"
@@ -224,7 +224,7 @@ class Compressed(Target):
     bytes_per_byte = 4000
 
     def seeds(self) -> list[bytes]:
-        """Each with one frame and several."""
+        """Return each with one frame and several."""
         made = []
         for content in (sample_pcap(range(20)), sample_pcapng(range(3))):
             for pack in _PACKERS:

@@ -132,7 +132,7 @@ class WritingTarget(CaptureTarget):
         return Workplace(self.name)
 
     def seeds(self) -> list[bytes]:
-        """Every command over a few of the captures."""
+        """Return every command over a few of the captures."""
         captures = CaptureTarget.seeds(self)
         step = max(1, len(captures) // 40)
         return [
@@ -159,16 +159,16 @@ class WritingTarget(CaptureTarget):
         return super().mutate(capture, dice, other)
 
     def grow(self, parts: list[bytes]) -> bytes:
-        """All packets, with the command of the first."""
+        """Return all packets, with the command of the first."""
         return parts[0][: _PREFIX.size] + super().grow([_parts(part)[1] for part in parts])
 
     def input_of(self, data: bytes) -> tuple[tuple[str, ...], bytes]:
-        """The command and what it reads."""
+        """Return the command and what it reads."""
         (command, kind, seed), capture = _parts(data)
         return self.commands[command % len(self.commands)], self._timed(capture, kind, seed)
 
     def _timed(self, capture: bytes, kind: int, seed: int) -> bytes:
-        """The capture as it is, moved to an edge, or with a time of its own for each packet."""
+        """Return the capture as it is, moved to an edge, or with a time of its own for each packet."""
         packets = read_pcap(capture) if kind % 4 else []
         if not packets:
             return capture
@@ -330,7 +330,7 @@ _SEGMENTS: tuple[tuple[str, ...], ...] = (
 
 
 def _are_same(one: bytes | None, other: bytes | None) -> bool:
-    """Whether two files are: byte by byte, or the same rows of Parquet, whatever its row groups."""
+    """Return whether two files are: byte by byte, or the same rows of Parquet, whatever its row groups."""
     if one is None or other is None or not one.startswith(b"PAR1"):
         return one == other
     from pyarrow.parquet import read_table
@@ -381,7 +381,7 @@ class CompiledFiles(WritingTarget):
         ]
 
     def mutate_content(self, capture: bytes, dice: Random, other: bytes) -> bytes:
-        """A segment's bytes know of no packets."""
+        """Mutate a segment's bytes, which know of no packets."""
         if capture[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1"):
             return super().mutate_content(capture, dice, other)
         return Segments.mutate(self, capture, dice, other)  # type: ignore[arg-type]

@@ -126,7 +126,7 @@ class Packets(Target):
     bytes_per_byte = 3000  # dpkt's packets in packets
 
     def seeds(self) -> list[bytes]:
-        """Each alone, and some in a row."""
+        """Return each alone, and some in a row."""
         samples = packet_samples()
         return [_written([one]) for one in samples] + [
             _written(samples[at : at + 3]) for at in range(len(samples))
@@ -156,7 +156,7 @@ class Packets(Target):
         return b"".join(_HEAD.pack(link, cut & 0xFF, len(data)) + data for link, cut, data in packets)
 
     def run(self, data: bytes) -> int:
-        """The fused path and the general one say the same."""
+        """Return the fused path and the general one say the same."""
         packets: list[PlainPacket] = []
         for number_, (link, cut, content) in enumerate(read_packets(data, len(data)), 1):
             kept = content[: len(content) - cut] if cut < len(content) else content[:1]
@@ -243,7 +243,7 @@ class ReassemblyTarget(Target):
     longest = 400
 
     def seeds(self) -> list[bytes]:
-        """A talk; one that wraps; one from the middle; one with a hole."""
+        """Return a talk; one that wraps; one from the middle; one with a hole."""
         open_ = _STEP.pack(4, 0, 0, 0, 0, 1) + _STEP.pack(0x15, 0, 0, 0, 0, 1) + _STEP.pack(0, 0, 0, 0, 0, 1)
         talk = b"".join(_STEP.pack(0x10 * (n & 1), 0, 0, 20 + n, 0, 1) for n in range(8))
         hole = b"".join(_STEP.pack(0x10 * (n & 1), n, 0, 20, 0, 1) for n in range(6))

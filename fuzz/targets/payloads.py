@@ -60,7 +60,7 @@ class Payloads(Target):
     bytes_per_byte = 4000
 
     def seeds(self) -> list[bytes]:
-        """Two bytes for place and facts, then the payload."""
+        """Return two bytes for place and facts, then the payload."""
         texts = [
             b"\0alice\0secret",
             b"n,,n=user,r=nonce",
@@ -88,7 +88,7 @@ class Payloads(Target):
         return data[:2] + mutate_bytes(data[2:], dice, other[2:])
 
     def grow(self, parts: list[bytes]) -> bytes:
-        """The place and facts of the first."""
+        """Return the place and facts of the first."""
         return parts[0][:2] + b"".join(part[2:] for part in parts)
 
     def run(self, data: bytes) -> int:
@@ -126,7 +126,7 @@ class RecordPayloads(Target):
         self._topics = [logged.name for logged in all_logs()]
 
     def seeds(self) -> list[bytes]:
-        """A byte for the topic, the length of the key, key and value."""
+        """Return a byte for the topic, the length of the key, key and value."""
         made = []
         for row in records():
             key, value = (part or b"" for part in row[2:4])
@@ -135,7 +135,7 @@ class RecordPayloads(Target):
         return [one for one in made if len(one) <= self.longest]
 
     def mutate(self, data: bytes, dice: Random, other: bytes) -> bytes:
-        """Key and value."""
+        """Return the key and value."""
         if dice.random() < 0.1:
             return bytes((int(dice.random() * 256),)) + data[1:]
         return data[:3] + mutate_bytes(data[3:], dice, other[3:])
@@ -292,7 +292,7 @@ class Filters(Target):
         return " ".join(words).encode()
 
     def grow(self, parts: list[bytes]) -> bytes:
-        """One filter of all."""
+        """Return one filter of all."""
         return b" or ".join(parts)
 
     def run(self, data: bytes) -> int:
@@ -320,7 +320,7 @@ class KeyLogs(Target):
     modules = ("kdissect.model.key_log",)
 
     def seeds(self) -> list[bytes]:
-        """Each label, comments, damage."""
+        """Return each label, comments, damage."""
         random = bytes(range(32)).hex().encode()
         labels = (
             b"CLIENT_RANDOM",
@@ -404,7 +404,7 @@ class Tls(Target):
         )
 
     def grow(self, parts: list[bytes]) -> bytes:
-        """The key log of the first, what is said in all."""
+        """Return the key log of the first, what is said in all."""
         size = int.from_bytes(parts[0][:2]) + 2
         return parts[0][:size] + b"".join(part[int.from_bytes(part[:2]) + 2 :] for part in parts)
 

@@ -43,7 +43,7 @@ class Places(Target):
         return [b"".join(names[at : at + 4]) for at in range(0, len(names), 3)]
 
     def mutate(self, data: bytes, dice: Random, other: bytes) -> bytes:
-        """Entries as wholes, their kinds, their names."""
+        """Return entries as wholes, their kinds, their names."""
         entries = [one for one in data.split(b"\0") if one]
         others = [one for one in other.split(b"\0") if one]
         for _ in range(dice.randint(1, 3)):
@@ -60,7 +60,9 @@ class Places(Target):
         return b"".join(one + b"\0" for one in entries[-_MOST:])
 
     def run(self, data: bytes) -> int:
-        """The directory as a whole, then all its entries by their names, as one process and as a report."""
+        """Return the directory as a whole, then all its entries by their names, as one process and as a
+        report.
+        """
         folder = tempfile.mkdtemp(prefix="places")
         try:
             inside = os.path.join(folder, "in")  # noqa: PTH118  names that are no text

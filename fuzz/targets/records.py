@@ -139,7 +139,7 @@ class Batches(RecordTarget):
     )
 
     def seeds(self) -> list[bytes]:
-        """Every codec, control, idempotent, empty; one and two."""
+        """Return every codec, control, idempotent, empty; one and two."""
         return _batches()
 
 
@@ -151,7 +151,7 @@ class MessageSets(RecordTarget):
     modules = ("kdissect.decoders.records.message_set", "kdissect.decoders.records.batches")
 
     def seeds(self) -> list[bytes]:
-        """Plain, in wrappers, wrapped twice."""
+        """Return plain, in wrappers, wrapped twice."""
         made = []
         for magic in (0, 1):
             plain = b"".join(
@@ -175,7 +175,7 @@ class Codecs(Target):
     longest = 1200
 
     def seeds(self) -> list[bytes]:
-        """A byte for the codec and the magic, then the bytes."""
+        """Return a byte for the codec and the magic, then the bytes."""
         contents = (b"", b"abc" * 30, bytes(5000), bytes(range(256)))
         made = []
         for codec, pack in _CODECS.items():
@@ -231,7 +231,7 @@ class Segments(Target):
     mutate = RecordTarget.mutate
 
     def seeds(self) -> list[bytes]:
-        """Segments of some batches, cut, with room behind."""
+        """Return segments of some batches, cut, with room behind."""
         made = _batches()
         whole = [b"".join(made[at : at + 3]) for at in range(len(made) - 2)]
         return [one for one in [*whole, *(one + bytes(40) for one in whole[:3])] if len(one) <= self.longest]
@@ -288,7 +288,7 @@ class Indexes(Target):
                 self._places.add_aborted(*aborted)
 
     def seeds(self) -> list[bytes]:
-        """A byte for the kind, then the file."""
+        """Return a byte for the kind, then the file."""
         offsets = struct.pack(">iiii", 10, 0, 20, 100) + bytes(16)
         times = struct.pack(">qiqi", 1_700_000_000_000, 1, 1_700_000_000_999, 10) + bytes(24)
         aborted = struct.pack(">hqqqq", 0, 4, 0, 9, 5)
@@ -310,7 +310,7 @@ class Indexes(Target):
         return parts[0][:1] + b"".join(part[1:] for part in parts)
 
     def run(self, data: bytes) -> int:
-        """Every entry, what is wrong with it, what is missing."""
+        """Return every entry, what is wrong with it, what is missing."""
         if not data:
             return 0
         kind = tuple(KINDS.values())[data[0] % len(KINDS)]

@@ -27,7 +27,7 @@ class Secrets(Target):
     bytes_per_byte = 1 << 26
 
     def seeds(self) -> list[bytes]:
-        """Each conversation once."""
+        """Return each conversation once."""
         return [number.to_bytes(4) for number in range(len(message_lists()))]
 
     def mutate(self, data: bytes, dice: Random, other: bytes) -> bytes:
@@ -35,7 +35,7 @@ class Secrets(Target):
         return dice.randbytes(4)
 
     def run(self, data: bytes) -> int:
-        """Two looks at one capture (`tests.support.packets.damaged.looks`)."""
+        """Run two looks at one capture (`tests.support.packets.damaged.looks`)."""
         with tempfile.TemporaryDirectory() as folder:
             leaks = list(hunt(int.from_bytes(data[:4]), Path(folder)))
         demand(not leaks, leaks)

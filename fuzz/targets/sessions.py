@@ -28,13 +28,13 @@ _MOVED = {AnomalyKind.SKIPPED_BYTES, AnomalyKind.BAD_FRAME_SIZE, AnomalyKind.RES
 
 
 def events_of(packets: "list[Packet] | list[PlainPacket]", ports: tuple[int, ...] = ()) -> list[Event]:
-    """Every event of packets, given in one batch."""
+    """Return every event of packets, given in one batch."""
     analyzer = Analyzer(Ports(ports))
     return analyzer.feed_batch(packets) + analyzer.close()
 
 
 def facts(events: list[Event]) -> list[tuple[object, ...]]:
-    """What exchanges are, whatever their packets were."""
+    """Return what exchanges are, whatever their packets were."""
     return [
         (
             e.ordinal,
@@ -73,7 +73,7 @@ class Sessions(Target):
     bytes_per_byte = 3000
 
     def seeds(self) -> list[bytes]:
-        """Exchanges of all APIs."""
+        """Return exchanges of all APIs."""
         return list(talks.seeds(self.longest))
 
     def mutate(self, data: bytes, dice: Random, other: bytes) -> bytes:
@@ -121,11 +121,11 @@ class CaptureTarget(Target):
     bytes_per_byte = 3000
 
     def seeds(self) -> list[bytes]:
-        """Exchanges of all APIs in small segments."""
+        """Return exchanges of all APIs in small segments."""
         return [pcap_bytes(talks.packets(one, 200)) for one in talks.seeds(300)]
 
     def mutate(self, data: bytes, dice: Random, other: bytes) -> bytes:
-        """Packets as wholes, their TCP headers, their payloads."""
+        """Return packets as wholes, their TCP headers, their payloads."""
         if dice.random() < 0.1:
             return mutate_bytes(data, dice, other)
         packets = _records(data)
@@ -138,7 +138,7 @@ class CaptureTarget(Target):
         return data[:24] + b"".join(packets)
 
     def grow(self, parts: list[bytes]) -> bytes:
-        """All their packets, each part between other ports."""
+        """Return all their packets, each part between other ports."""
         return parts[0][:24] + b"".join(
             _from_port(packet, 1024 + number)
             for number, part in enumerate(parts)
@@ -153,7 +153,7 @@ def _from_port(packet: bytes, port: int) -> bytes:
 
 
 def _records(data: bytes) -> list[bytes]:
-    """The packets of a pcap file, each with its header."""
+    """Return the packets of a pcap file, each with its header."""
     found = []
     at = 24
     while at + 16 <= len(data) and len(found) < 80:
@@ -203,7 +203,7 @@ def _sized(packet: bytes) -> bytes:
 
 
 def _with_number(packet: bytes, dice: Random) -> bytes:
-    """A field of the TCP header, moved a little or far."""
+    """Return a field of the TCP header, moved a little or far."""
     out = bytearray(packet)
     if len(out) < 66:
         return packet
@@ -218,7 +218,7 @@ def _with_number(packet: bytes, dice: Random) -> bytes:
 
 
 def read_pcap(data: bytes) -> list[PlainPacket]:
-    """The packets of an input."""
+    """Return the packets of an input."""
     parser = PcapParser(0)
     packets = parser.feed(data)
     parser.close()
@@ -279,7 +279,7 @@ class Rules(CaptureTarget):
         judging.Subjects = lambda _rules, guards: subjects  # type: ignore[assignment, misc]
 
     def seeds(self) -> list[bytes]:
-        """Exchanges of all APIs."""
+        """Return exchanges of all APIs."""
         return list(talks.seeds(300))
 
     def run(self, data: bytes) -> int:
@@ -306,7 +306,7 @@ class Statistics(CaptureTarget):
     bytes_per_byte = 6000
 
     def seeds(self) -> list[bytes]:
-        """Exchanges of all APIs."""
+        """Return exchanges of all APIs."""
         return list(talks.seeds(300))
 
     def run(self, data: bytes) -> int:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 from kdissect.broker_loggers.client_properties import Settings
 
 LOGGER = "kafka.request.logger"
-# What `LogLevelConfig` of Kafka allows: OFF cannot be set, and FATAL logs no request either.
+# The levels of Kafka's `LogLevelConfig`: OFF cannot be set, and FATAL logs no request either.
 LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
 QUIET = "WARN"  # of the logger in the log4j files of every release
 WRITES_REQUESTS = ("TRACE", "DEBUG")

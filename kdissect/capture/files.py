@@ -181,7 +181,9 @@ def open_captures(
 
 
 def _join_logs(files: Iterable[CaptureFile]) -> None:
-    """Logs of several brokers are one capture set: brokers of one cluster answer each other's clients."""
+    """Put the logs of several brokers into one capture set: brokers of one cluster answer each other's
+    clients.
+    """
     logs = [file for file in files if file.is_request_log]
     for file in logs:
         file.capture_set = logs[0].capture_set

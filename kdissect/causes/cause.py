@@ -63,7 +63,7 @@ class Cause(ABC):
         certainty: Certainty | None = None,
         evidence: Iterable[Packets] | None = None,
     ) -> FoundCause:
-        """It holds: `seen` is how often and when, with the packets.
+        """Return the cause as found: `seen` is how often and when, with the packets.
 
         It is sure, unless `why_not_surer` is set.
         """

@@ -45,7 +45,8 @@ class ComparedCause(NamedTuple):
 
 
 def compared(good: Diagnosis, bad: Diagnosis) -> list[ComparedCause]:
-    """New causes come first, then worse, unchanged, better and former ones, each in the order of its capture.
+    """Compare the causes of two captures: new causes come first, then worse, unchanged, better and former
+    ones, each in the order of its capture.
 
     Two causes match if they have the same id. Among several with one id, those with the most common parties
     match.

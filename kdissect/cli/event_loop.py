@@ -55,7 +55,7 @@ class Traffic(Protocol):
         """Take exchanges of a block from one on, and return the number of the next one for `add`."""
 
     def finish(self) -> None:
-        """The input is over."""
+        """End the input."""
 
 
 def read_traffic(
@@ -135,7 +135,7 @@ def read_events(dissection: Dissection, take: Callable[[Event], object]) -> None
 
 
 def read_all(dissection: Dissection, take: Callable[[Event], object]) -> None:
-    """The same with all events there are."""
+    """Have `take` take all events, with a progress line where one is due."""
     progress = progress_of(dissection)
     events = dissection.events()
     try:

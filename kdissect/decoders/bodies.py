@@ -77,7 +77,7 @@ def decode_once(
 def _slow_path(
     data: bytes, offset: int, api_key: int, api_version: int, is_response: bool, found: "Decoded | None"
 ) -> "Decoded | None":
-    """Return a body that is not canonical, or does not end with its frame."""
+    """Decode a body that is not canonical, or does not end with its frame."""
     from kdissect.decoders.decoded import Decoded  # the list of exchanges decodes no body
 
     if known_body(api_key, api_version, is_response) is None:
@@ -117,7 +117,7 @@ def summarize_response(data: bytes, offset: int, api_key: int, api_version: int)
 
 @lru_cache(maxsize=CACHE_SIZE)
 def request_summarizer(api_key: int, api_version: int, is_listed: bool = False) -> Summarizer:
-    """`(data, offset) -> Summary`: `summarize_request` of one API in one version.
+    """Return `(data, offset) -> Summary`: `summarize_request` of one API in one version.
 
     `is_listed`: with groups and rack, for a line of the list.
     """
@@ -126,7 +126,7 @@ def request_summarizer(api_key: int, api_version: int, is_listed: bool = False) 
 
 @lru_cache(maxsize=CACHE_SIZE)
 def response_summarizer(api_key: int, api_version: int, is_listed: bool = False) -> Summarizer:
-    """`(data, offset) -> Summary`: `summarize_response` of one API in one version.
+    """Return `(data, offset) -> Summary`: `summarize_response` of one API in one version.
 
     `is_listed`: with groups and throttle time, for a line of the list.
     """

@@ -312,7 +312,9 @@ class Analyzer:
         return self._sweeps.get(sets[ref >> FILE_SHIFT], 0)
 
     def _hear(self, names: Sequence[str]) -> None:
-        """The compiled hot path takes packets of these sets, one and the other, without a word."""
+        """Note that the compiled hot path takes packets of these sets, one and the other, and reports none of
+        them.
+        """
         if self._duplicate_taps is not None:
             for capture_set in names:
                 self._duplicate_taps.hear(capture_set)
@@ -375,7 +377,7 @@ class Analyzer:
         return connection.held
 
     def _note_nat(self, info: ConnectionInfo, flow: bytes, seq: int) -> None:
-        """A connection that begins with this SYN may be the other side of a NAT."""
+        """Note a connection that begins with this SYN, and may be the other side of a NAT."""
         if self._nat_sides is not None:
             root = self._nat_sides.root(self._capture_set, flow, seq)
             if root is not None:
@@ -511,7 +513,7 @@ class Analyzer:
         return min(ends, default=None)
 
     def close(self, ends: Mapping[str, int] = NO_ENDS) -> list[Event]:
-        """The capture is over: flush every connection, in the order of their first packets.
+        """End the capture: flush every connection, in the order of their first packets.
 
         `ends` are the latest times of packets by capture set. Connections that had been silent for too long
         by then ended before, though no packet may have come to notice it.

@@ -101,7 +101,7 @@ class OrderedAnalyzer:
         return self._placed(self.analyzer.advance(ref, now_ns), self._in_set(ref), now_ns)
 
     def close(self, ends: Mapping[str, int]) -> list[Placed]:
-        """The capture is over; `ends` are the latest times of all packets by capture set."""
+        """End the capture; `ends` are the latest times of all packets by capture set."""
         return list(chain.from_iterable(self.close_each(ends)))
 
     def close_each(self, ends: Mapping[str, int]) -> Iterator[list[Placed]]:

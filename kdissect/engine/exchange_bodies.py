@@ -137,8 +137,8 @@ def _token(exchange: Exchange, frame: Frame, side: str, show_secrets: bool) -> D
 
 @cache
 def _facts() -> Callable[[Exchange, str], Mapping[str, Any]]:
-    """Loaded with the first body, because the list of exchanges decodes none, and loaded once, because the
-    import statement takes a microsecond each time.
+    """Return `payload_facts`, loaded with the first body, because the list of exchanges decodes none, and
+    loaded once, because the import statement takes a microsecond each time.
     """
     from kdissect.engine.payload_facts import payload_facts  # start-up
 

@@ -53,7 +53,7 @@ class Connection(Protocol):
         """Report each exchange by itself: the compiled engine does not take it."""
 
     def close(self, how: CloseKind, time_ns: int) -> None:
-        """It is over, and takes nothing any more."""
+        """End the flow, which takes nothing any more."""
 
 
 Flow = Connection | HalfOpen

@@ -41,7 +41,10 @@ def was_one_syn(info: ConnectionInfo) -> bool:
 
 
 def opened_by(segment: PlainSegment, ref: int, time_ns: int, place: tuple[int, int]) -> HalfOpen | None:
-    """That of a first segment. None if it is more than a SYN, or its numbers have no room."""
+    """Return the half-open connection of a first segment.
+
+    None if it is more than a SYN, or its numbers have no room.
+    """
     _, seq, ack, flags, window, payload, missing, ip_id = segment
     if flags & _ENDS != SYN or payload or missing:
         return None

@@ -284,7 +284,7 @@ class History:
         self.go_on(info.id, due)
 
     def row_asks(self, key: int, version: int) -> RowAsks | None:
-        """Questions of machines about rows of a kind; None where one has to be fed."""
+        """Return the row values that machines need of a kind; None if a machine has to be fed."""
         if self._watches_all and key in _NEVER_SETTLED:
             return None
         watchers = self._watching(key, version)

@@ -48,7 +48,7 @@ class Table(Generic[K, V]):
         return self._entries.get(key)
 
     def use(self, key: K) -> None:
-        """A key that is known counts as used now."""
+        """Note that a known key was used now."""
         self._entries.move_to_end(key)
 
     def __contains__(self, key: K) -> bool:

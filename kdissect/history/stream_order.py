@@ -23,7 +23,7 @@ class StreamOrder:
     __slots__ = ("_bytes", "_held", "_next")
 
     def __init__(self, due: int = 0) -> None:
-        """The first exchange has the ordinal `due`."""
+        """Begin with the ordinal `due` of the first exchange."""
         self._held: dict[int, Exchange] = _NONE_HELD
         self._next = due
         self._bytes = 0
@@ -78,7 +78,7 @@ class StreamOrder:
         return due
 
     def flush(self) -> list[Exchange]:
-        """The connection is over: everything held, in order."""
+        """End the connection and return all exchanges held, in order."""
         due = [self._held[ordinal] for ordinal in sorted(self._held)]
         self._held = _NONE_HELD
         self._bytes = 0

@@ -62,7 +62,7 @@ class KeyLog:
             self._rest = b""
 
     def close(self) -> None:
-        """The log ends here: a last line need not have an end."""
+        """End the log: a last line need not have an end."""
         rest, self._rest = self._rest, b""
         self._whole_line(rest)
 

@@ -71,7 +71,7 @@ def take_met() -> list[str]:
 
 
 def run_budget() -> RunBudget:
-    """That of the run this process is in, by the limits in force."""
+    """Return the budget of the run this process is in, by the limits in force."""
     if not _current or _current[0].limits is not in_force():
         _current[:] = [RunBudget(in_force())]
     return _current[0]

@@ -65,7 +65,7 @@ def _driver(verdict: Verdict) -> Row:
 
 
 def _invocation(verdict: Verdict) -> Row:
-    """The tool ran without an error. A defect of the capture is a notification."""
+    """Return the invocation: the tool ran without an error. A defect of the capture is a notification."""
     level = "note" if verdict.quality.verdict == GOOD else "warning"
     notes = [{"level": level, "message": {"text": printable(why)}} for why in verdict.quality.reasons]
     return {"executionSuccessful": True, "toolExecutionNotifications": notes}

@@ -192,7 +192,7 @@ class Judge:
             self._unmarked.finish()
 
     def finish(self) -> None:
-        """The input is over: connections without an end are judged as they stand."""
+        """End the input: judge connections without an end as they are."""
         self._settle()
         due, facts = self._history.take_rest()
         for exchange in due:
@@ -242,7 +242,9 @@ class Judge:
         self._recent.forget(info.id)
 
     def _say_silence(self, view: ConnectionView) -> None:
-        """Findings about a response that is wrong say if the client sent no more requests after it."""
+        """Add to findings about a wrong response that the client sent no more requests after it, if that is
+        so.
+        """
         doubt = view.doubt
         silence = doubt.silence(view.info.close) if doubt is not None and view.is_whole else ""
         if doubt is not None and silence:
@@ -363,7 +365,7 @@ class Judge:
         self._judged(exchange, view)
 
     def _judged(self, exchange: Exchange, view: ConnectionView) -> None:
-        """An exchange was judged; `_suppressed` are the codes that must not speak of it any more."""
+        """Note that an exchange was judged; `_suppressed` are the codes that must not report it any more."""
         hides_facts = view.doubt is not None and view.doubt.hides_facts
         view.end(exchange, self._subjects.fact_codes if hides_facts else self._suppressed)
         if view.misfits and view.misplaced_end is None:
@@ -440,7 +442,7 @@ class Judge:
                 self._pieces(body, subjects.node_rules, marked, view)
 
     def _undecodable(self, body: Body, error: DecodeError, view: ConnectionView) -> None:
-        """The first rule that explains the bytes reports it."""
+        """Apply the rules until one explains the bytes, and report its finding."""
         view.note_misfit(body)
         for rule in self._subjects.undecodable_rules:
             if error.kind not in rule.kinds:
@@ -514,7 +516,7 @@ class Judge:
         self._held.setdefault(held.fact.earlier.connection, []).append(held)
 
     def _release(self, connection: str) -> None:
-        """A connection is over, or the input: what of it was lost is known."""
+        """Release the facts of a connection that is over, or whose input is: its lost bytes are known."""
         for rule, fact, view, exchange, suppressed in self._held.pop(connection, ()):
             self._held_facts -= 1
             self._suppressed = suppressed

@@ -78,7 +78,7 @@ class Sizes:
         return _FIXED_SIZES.get(name, 1)
 
     def check(self, data: bytes) -> None:
-        """Raises ValueFaultError for a value that does not fit, is too deep, or has too many empty items."""
+        """Raise ValueFaultError for a value that does not fit, is too deep, or has too many empty items."""
         self._data, self._at, self._empty = data, 0, 0
         self._skip(self._schema, 0)
 

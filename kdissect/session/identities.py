@@ -275,7 +275,7 @@ class Identities:
         return None
 
     def _note_own(self, info: ConnectionInfo, cluster: str, time_ns: int) -> str:
-        """A broker names its cluster, whose id it returns."""
+        """Note that a broker names its cluster, and return its id."""
         cluster = sys.intern(cluster)  # connections have it
         info.named_cluster = cluster
         if info.same_as is not None:

@@ -25,7 +25,7 @@ FEW = 8
 # Values that wait for the sketch, 40 bytes each. It takes many at once in a tenth of the time.
 _MOST_WAITING = 32
 DistributionRow = tuple[int, list[tuple[int, int]], int, int, int]
-"""What `Distribution.add_bins` takes."""
+"""The argument of `Distribution.add_bins`."""
 PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999))
 
 

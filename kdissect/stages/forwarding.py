@@ -84,7 +84,7 @@ class Forwarder:
             self._ready.append(_row(NAMES + order, info.capture_set, named))
 
     def judged(self, exchange: Exchange, silenced: Codes = NO_CODES) -> None:
-        """The per-flow stage judged an exchange, with the event that was added last."""
+        """Note that the per-flow stage judged an exchange, with the event that was added last."""
         if silenced:
             self._silenced.append((exchange.connection.id, exchange.ordinal, tuple(sorted(silenced))))
 

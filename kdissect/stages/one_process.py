@@ -40,7 +40,7 @@ class SetStage(Protocol):
         """Return the takers of a block's exchanges, which replace `add_kept`."""
 
     def close(self) -> Iterator[tuple[str, Any]]:
-        """The capture set is over: (table, record batch)."""
+        """End the capture set and yield (table, record batch)."""
 
 
 CauseStages = Callable[[Dissection, str, frozenset[str]], SetStage]

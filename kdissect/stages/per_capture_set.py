@@ -131,7 +131,7 @@ class CaptureSetStage:
         return found + [BlockTaker.of_counted(one.count_block, one.add) for one in takers if one is not None]
 
     def close(self) -> Iterator[tuple[str, Any]]:
-        """The capture set is over."""
+        """End the capture set."""
         rows = TableRows(self._tables)
         for table, row in self._rows():
             if table in self._tables:

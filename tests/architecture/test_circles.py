@@ -39,7 +39,7 @@ def imported(file: str, text: str) -> Iterator[list[str]]:
 
 
 def graph(texts: Mapping[str, str]) -> dict[str, set[str]]:
-    """The files that each file imports."""
+    """Return the files that each file imports."""
     found: dict[str, set[str]] = {}
     for file, text in texts.items():
         targets = found[file] = set()
@@ -50,7 +50,9 @@ def graph(texts: Mapping[str, str]) -> dict[str, set[str]]:
 
 
 def compiled_sources() -> dict[str, str]:
-    """The text of every file of the compiled part by its module: `engine::held`, `engine`; "" is the root."""
+    """Return the text of every file of the compiled part by its module: `engine::held`, `engine`; "" is the
+    root.
+    """
     found = {}
     for path in COMPILED.rglob("*.rs"):
         parts = path.relative_to(COMPILED).with_suffix("").parts
@@ -59,7 +61,7 @@ def compiled_sources() -> dict[str, str]:
 
 
 def rust_paths(text: str) -> Iterator[list[str]]:
-    """All paths that begin with `crate` or `super`, those in braces one by one."""
+    """Yield all paths that begin with `crate` or `super`, those in braces one by one."""
     code = re.sub(r"//[^\n]*", "", text)
     for match in re.finditer(r"(?<!::)\b(?:crate|super)\s*::", code):
         tokens = re.findall(r"\w+|::|\S", code[match.start() : code.find(";", match.start())])
@@ -67,7 +69,7 @@ def rust_paths(text: str) -> Iterator[list[str]]:
 
 
 def _tree(tokens: deque[str], before: list[str]) -> Iterator[list[str]]:
-    """The paths of a tree of `use`, which are taken from the tokens."""
+    """Yield the paths of a tree of `use`, which are taken from the tokens."""
     path = list(before)
     while (token := tokens.popleft()) != "{":
         path += [token] * (token != "self")
@@ -84,7 +86,7 @@ def _tree(tokens: deque[str], before: list[str]) -> Iterator[list[str]]:
 
 
 def rust_graph(texts: Mapping[str, str]) -> dict[str, set[str]]:
-    """The files that each file of the compiled part takes something from."""
+    """Return the files that each file of the compiled part takes something from."""
     found: dict[str, set[str]] = {}
     for module, text in texts.items():
         targets = found[module] = set()
@@ -100,7 +102,7 @@ def rust_graph(texts: Mapping[str, str]) -> dict[str, set[str]]:
 
 
 def circle(files: Graph) -> str:
-    """One circle, `a -> b -> a`; empty if there is none."""
+    """Return one circle, `a -> b -> a`; empty if there is none."""
     try:
         TopologicalSorter(files).prepare()
     except CycleError as error:

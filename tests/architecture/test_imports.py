@@ -54,7 +54,7 @@ def loaded_by(*arguments: str) -> set[str]:
 
 
 def modules_of(*arguments: str) -> set[str]:
-    """All modules that a run imports, by their full names."""
+    """Return all modules that a run imports, by their full names."""
     code, modules = ast.literal_eval(_stderr(PROGRAM.format(arguments=list(arguments))))
     assert code == 0
     return set(modules)
@@ -148,7 +148,7 @@ def late_imports(source: str) -> Iterator[tuple[int, str]]:
 
 
 def blocks_in_functions(tree: ast.Module) -> Iterator[list[ast.stmt]]:
-    """Every list of statements in a function, once."""
+    """Yield every list of statements in a function, once."""
     seen: set[int] = set()
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     for node in (inner for function in functions for inner in ast.walk(function)):

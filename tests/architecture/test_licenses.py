@@ -67,7 +67,7 @@ def needed() -> tuple[set[str], set[str]]:
 
 
 def fits(told: str, facts: Any) -> bool:
-    """Whether a licence is what the metadata of a package say, as far as they say anything."""
+    """Return whether a licence is what the metadata of a package say, as far as they say anything."""
     expression = facts.get("License-Expression")
     if expression:
         return bool(told == expression)

@@ -36,7 +36,7 @@ class Names:
             self.modules[name] = set(self._defined(ast.parse(path.read_text("utf-8"))))
 
     def has(self, name: str) -> bool:
-        """Whether a module, or what is in one, is called so; outer packages may be left out."""
+        """Return whether a module, or what is in one, is called so; outer packages may be left out."""
         parts = name.removeprefix("kdissect.").split(".")
         return any(
             self._holds(".".join(parts[:at]), parts[at:]) for at in range(len(parts), 0, -1)
@@ -98,7 +98,7 @@ def names() -> Names:
 
 
 def comments(path: Path) -> Iterator[str]:
-    """The comments of a file of Rust, line by line."""
+    """Yield the comments of a file of Rust, line by line."""
     for line in path.read_text("utf-8").splitlines():
         found = COMMENT.search(line)
         if found:
@@ -106,7 +106,7 @@ def comments(path: Path) -> Iterator[str]:
 
 
 def unknown(text: str) -> list[str]:
-    """Names of Python in a comment that nothing is called by."""
+    """Return names of Python in a comment that nothing is called by."""
     dotted = [name for name in DOTTED.findall(text) if name.rpartition(".")[2] not in FILES]
     found = [
         name

@@ -35,7 +35,7 @@ TOPS = {path.name for path in (*CHECKOUT.iterdir(), *(CHECKOUT / "kdissect").ite
 
 
 def stands(span: str, page: Path) -> bool:
-    """Whether the path is there: from the checkout, the package, or the page's own package."""
+    """Return whether the path is there: from the checkout, the package, or the page's own package."""
     folders = [CHECKOUT, CHECKOUT / "kdissect", CHECKOUT / "native" / "src", DOCS]
     if page.parent == PACKAGES:
         folders.append(CHECKOUT / "kdissect" / page.stem)

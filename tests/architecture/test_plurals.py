@@ -41,7 +41,7 @@ def test_plural(count: int, words: tuple[str, ...], text: str) -> None:
 
 
 def counted_by_hand(source: str) -> Iterator[str]:
-    """Pieces of f-strings where a noun in the plural follows a value that may be one."""
+    """Yield pieces of f-strings where a noun in the plural follows a value that may be one."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.JoinedStr):
             for value, text in zip(node.values, node.values[1:], strict=False):

@@ -18,7 +18,7 @@ METHOD = re.compile(r"^\| `(\w+)` \| a method:", re.MULTILINE)
 
 
 def table(text: str, heading: str) -> str:
-    """The rows of the table under a heading."""
+    """Return the rows of the table under a heading."""
     return text.partition(f"| {heading} | what it is |\n")[2].partition("\n\n")[0]
 
 

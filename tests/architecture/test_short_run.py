@@ -49,7 +49,7 @@ def folder(pytester: pytest.Pytester) -> pytest.Pytester:
 
 
 def told(folder: pytest.Pytester, *arguments: str) -> tuple[int, list[str]]:
-    """The exit code, and all lines but those of progress and of the package under test."""
+    """Return the exit code, and all lines but those of progress and of the package under test."""
     ran = folder.runpytest_subprocess(*arguments, "-p", "no:cacheprovider")
     return int(ran.ret), [
         line
@@ -147,7 +147,7 @@ EXHAUSTIVE, EXHAUSTIVE_OF_SECOND = 2 * 14 + 3, 2 * 15 + 3
 
 
 def cases_of(folder: pytest.Pytester, expression: str) -> list[str]:
-    """The cases of a run, as lines, and a line that says what is left to other days."""
+    """Return the cases of a run, as lines, and a line that says what is left to other days."""
     ran = folder.runpytest_subprocess("-n1", "-vv", "-m", expression, "-p", "no:cacheprovider")
     assert ran.ret == 0
     cases = [line.partition("PASSED ")[2].split()[0] for line in ran.outlines if "PASSED " in line]

@@ -43,5 +43,5 @@ def generate(tmp_path_factory: pytest.TempPathFactory) -> Generate:
 
 @pytest.fixture
 def benchmarks_on_path() -> Path:
-    """The folder of the scripts, whose modules can be imported."""
+    """Return the folder of the scripts, whose modules can be imported."""
     return BENCHMARKS

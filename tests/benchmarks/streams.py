@@ -28,7 +28,7 @@ class Segment(NamedTuple):
 
 
 def segments(path: Path) -> Iterator[Segment]:
-    """Every packet, in file order."""
+    """Yield every packet, in file order."""
     with path.open("rb") as file:
         reader = dpkt.pcap.Reader(file)
         parse = (

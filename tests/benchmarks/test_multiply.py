@@ -42,7 +42,7 @@ def packets_of(path: Path) -> list[Packet]:
 
 
 def contents(dissection: Dissection) -> Counter[tuple[object, ...]]:
-    """What the exchanges are, whoever the client is."""
+    """Return what the exchanges are, whoever the client is."""
     found: Counter[tuple[object, ...]] = Counter()
     for exchange in dissection:
         frames = [frame and bytes(frame.data) for frame in (exchange.request, exchange.response)]
@@ -55,7 +55,7 @@ def times(counts: Counter[Any], number: int) -> Counter[Any]:
 
 
 def anomalies(dissection: Dissection) -> Counter[str]:
-    """Anomalies of exchanges and connections, by kind."""
+    """Return anomalies of exchanges and connections, by kind."""
     found: Counter[str] = Counter()
     connections = {}
     for exchange in dissection:
@@ -133,7 +133,7 @@ def test_tls_is_decrypted_with_the_secrets_in_the_output(tmp_path: Path) -> None
 
 
 def in_ipv6(packet: Packet) -> Packet:
-    """A packet of TCP over IPv4 as one over IPv6; its TCP checksum is wrong."""
+    """Return a packet of TCP over IPv4 as one over IPv6; its TCP checksum is wrong."""
     data = packet.data
     length = struct.unpack_from(">H", data, ETHERNET + 2)[0]
     payload = data[ETHERNET + 20 : ETHERNET + length]
@@ -180,7 +180,7 @@ def test_tshark_counts_the_same_and_finds_checksums_correct(version: int, tmp_pa
 
 
 def words(data: bytes) -> int:
-    """Their sum in ones' complement (RFC 1071), 0 where a checksum among them is correct."""
+    """Return their sum in ones' complement (RFC 1071), 0 where a checksum among them is correct."""
     return int.from_bytes(data + bytes(len(data) & 1), "big") % 0xFFFF
 
 

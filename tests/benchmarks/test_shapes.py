@@ -34,7 +34,7 @@ def make(tmp_path: Path) -> Make:
 
 @pytest.fixture
 def listed(capfd: pytest.CaptureFixture[str]) -> List:
-    """The exchanges of a capture, as `kdissect inspect` lists them."""
+    """Return the exchanges of a capture, as `kdissect inspect` lists them."""
 
     def run(made: Any, *options: str) -> Listed:
         assert main(["inspect", "--format", "jsonl", *options, str(made.path)]) == 0
@@ -117,7 +117,7 @@ def seconds(nanoseconds: int) -> str:
 
 
 def as_golist(one: dict[str, Any]) -> tuple[str, ...]:
-    """A line of the list as the reader in Go has it."""
+    """Return a line of the list as the reader in Go has it."""
     request, response = one["request"], one["response"]
     if response is not None and "captured" in response:
         response = None  # it ends with its connection, in the middle: the reader in Go knows whole frames

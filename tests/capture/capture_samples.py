@@ -35,7 +35,7 @@ def pcap_packet(
 
 
 def sample_pcap(times: Iterable[int] = range(1, 6), size: int = 60, first_byte: int = 0) -> bytes:
-    """A little-endian pcap with a packet of `size` bytes at each second of `times`."""
+    """Return a little-endian pcap with a packet of `size` bytes at each second of `times`."""
     packets = [pcap_packet(t, bytes([(first_byte + i) & 255]) * size) for i, t in enumerate(times)]
     return pcap_header() + b"".join(packets)
 
@@ -75,7 +75,7 @@ def enhanced(
 
 
 def sample_pcapng(times: Iterable[int] = range(1, 6), order: str = "<") -> bytes:
-    """A pcapng of one Ethernet interface with microseconds and a packet at each second of `times`."""
+    """Return a pcapng of one Ethernet interface with microseconds and a packet at each second of `times`."""
     packets = [enhanced(t * 1_000_000, bytes([i & 255]) * (60 + i), order=order) for i, t in enumerate(times)]
     return section(order) + interface(order) + b"".join(packets)
 
@@ -97,7 +97,7 @@ def pieces(data: bytes, size: int) -> Iterator[bytes]:
 
 
 def outcome(parser: CaptureParser) -> tuple[object, ...]:
-    """Everything a parser found out besides the packets."""
+    """Return everything a parser found out besides the packets."""
     return (
         parser.packets, parser.captured_bytes, parser.anomalies, parser.error, parser.link_types,
         parser.drops, parser.secrets,

@@ -36,7 +36,7 @@ def by_scapy(path: Path) -> Plain:
 
 
 def _each(reader: RawPcapReader) -> Iterator[tuple[bytes, Any]]:
-    """Every packet whole: iterating a reader would cut each to 65535 bytes."""
+    """Yield every packet whole: iterating a reader would cut each to 65535 bytes."""
     while True:
         try:
             yield reader._read_packet(1 << 24)

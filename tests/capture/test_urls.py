@@ -24,7 +24,7 @@ WHOLE = CAPTURES / "kafka44_java_transactions.pcapng"
 
 @pytest.fixture
 def store() -> Iterator[Any]:
-    """An object store in memory."""
+    """Yield an object store in memory."""
     store = memory.MemoryFileSystem()
     yield store
     store.store.clear()

@@ -11,13 +11,13 @@ from tests.support.console import CAPTURES
 
 
 def capture(name: str) -> str:
-    """The path of a capture of the corpus."""
+    """Return the path of a capture of the corpus."""
     (path,) = [path for path in CAPTURES.glob(f"{name}.pcap*") if path.suffix != ".keys"]
     return str(path)
 
 
 def gathered_from(*paths: str | Path) -> Gathering:
-    """All evidence of captures; TLS with the keys beside them."""
+    """Return all evidence of captures; TLS with the keys beside them."""
     keys = [Path(str(path).partition(".pcap")[0] + ".keys") for path in paths]
     dissection = Dissection(
         [str(path) for path in paths], key_logs=[str(key) for key in keys if key.exists()]
@@ -35,19 +35,19 @@ def gathered_from(*paths: str | Path) -> Gathering:
 
 
 def diagnosed(*paths: str | Path) -> Diagnosis:
-    """All that is wrong in captures. What holds of every page is looked at."""
+    """Return all that is wrong in captures. What holds of every page is looked at."""
     found = diagnose(gathered_from(*paths), [str(path) for path in paths], most=1_000)
     assert broken(found) == []
     return found
 
 
 def ids(found: Diagnosis) -> list[str]:
-    """The causes, the worst first."""
+    """Return the causes, the worst first."""
     return [cause.id for cause in found.causes]
 
 
 def broken(found: Diagnosis) -> list[str]:
-    """What does not hold of a page and should of every one."""
+    """Return what does not hold of a page and should of every one."""
     causes = found.causes
     own = [(cause.id, cause.sentence) for cause in causes]
     below = [(effect.id, effect.sentence) for cause in causes for effect in cause.effects]

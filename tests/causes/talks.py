@@ -27,13 +27,13 @@ class Talk:
         self._next = 0
 
     def ask(self, key: int, version: int, body: Mapping[str, Any]) -> Talk:
-        """A request."""
+        """Return a request."""
         self._next += 1
         self.talk.client(encode_request(key, version, self._next, self.client_id, body))
         return self
 
     def answer(self, key: int, version: int, body: Mapping[str, Any]) -> Talk:
-        """The response to the last request."""
+        """Return the response to the last request."""
         self.talk.broker(encode_response(key, version, self._next, body))
         return self
 
@@ -45,7 +45,7 @@ class Talk:
         return self
 
     def beat(self, member: str = "m") -> Talk:
-        """A heartbeat."""
+        """Return a heartbeat."""
         return self.ask(12, 0, {"group_id": "g", "generation_id": 1, "member_id": member})
 
     def wait(self, seconds: float) -> Talk:
@@ -55,6 +55,6 @@ class Talk:
 
 
 def what_is_wrong(folder: Path, *talks: Talk) -> Diagnosis:
-    """The diagnosis of a capture with these connections."""
+    """Return the diagnosis of a capture with these connections."""
     packets = sorted((packet for talk in talks for packet in talk.talk.packets), key=lambda one: one.time_ns)
     return diagnosed(write_pcap(folder / "made.pcap", packets))

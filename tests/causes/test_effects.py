@@ -20,7 +20,7 @@ _OTHER = WHO._replace(client_id="billing", address="10.0.0.6")
 
 @pytest.fixture
 def made() -> Made:
-    """The evidence of a capture in which nothing is wrong."""
+    """Return the evidence of a capture in which nothing is wrong."""
     found = Made(gathered(HEALTHY))
     assert ids(diagnose(found.gathering, ())) == []
     return found

@@ -128,7 +128,7 @@ def test_a_challenge_that_refuses() -> None:
 
 
 def streams(*rows: dict[str, Any]) -> Exchange:
-    """A heartbeat of a Streams group; its response has these statuses."""
+    """Return a heartbeat of a Streams group; its response has these statuses."""
     answer = {
         "throttle_time_ms": 0,
         "error_code": 0,

@@ -46,7 +46,7 @@ def times(table: Any) -> dict[Any, int]:
 
 
 def metadata(talk: Talk, *codes: int, version: int = 4, **asked: Any) -> Exchange:
-    """A request for topics `t0` ..., and an error code for each."""
+    """Return a request for topics `t0` ..., and an error code for each."""
     rows = [
         {"error_code": code, "name": f"t{at}", "is_internal": False, "partitions": []}
         for at, code in enumerate(codes)

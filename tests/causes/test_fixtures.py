@@ -52,7 +52,7 @@ def test_it_is_told_where_it_holds_and_not_beside(cause_id: str) -> None:
 
 
 def _in_full(found: FoundCause) -> Iterator[str]:
-    """All parts of a cause, but those that docs/why.md lists."""
+    """Yield all parts of a cause, but those that docs/why.md lists."""
     yield f"{found.title} ({found.severity.name.lower()}, {found.certainty})"
     yield f"  {found.sentence}"
     if found.why_not_surer:

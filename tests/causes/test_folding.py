@@ -28,7 +28,7 @@ def cause(cause_id: str, *parties: Party, since_s: float = 100, until_s: float =
 
 
 def together(*found: FoundCause) -> list[tuple[str, list[str]]]:
-    """Each cause with its effects."""
+    """Return each cause with its effects."""
     return [(one.id, [effect.id for effect in one.effects]) for one in folded(found)]
 
 
@@ -141,7 +141,7 @@ def claims(
     parties: list[Party], client: Client = WHO, since_s: float = 0, until_s: float = 500, at_s: float = 100,
     by: tuple[str, ...] = ("client", "group"), kind: SymptomKind = SymptomKind.ERROR, **about: Any,
 ) -> list[str]:  # fmt: skip
-    """How a cause explains a symptom of four seconds: itself, by an effect."""
+    """Return how a cause explains a symptom of four seconds: itself, by an effect."""
     seen = several(5)
     seen.first_ns, seen.last_ns = int(at_s * SECOND), int((at_s + 4) * SECOND)
     ledger = Ledger([Symptom(kind, "a", client, "b:1", seen, 1, 42, **about)])

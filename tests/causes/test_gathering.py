@@ -24,7 +24,7 @@ Wants = Callable[[Exchange], bool]
 
 
 def _write(folder: Path) -> Path:
-    """Two clients, and a connection without Kafka."""
+    """Return two clients, and a connection without Kafka."""
     first = Talk("a", 40000).heartbeats(5)
     second = (
         Talk("b", 40001).heartbeats(3).ask(12, 0, {"group_id": "g", "generation_id": 1, "member_id": "m"})

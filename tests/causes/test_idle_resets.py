@@ -21,14 +21,14 @@ _CLIENT, _BROKER = 0, 1
 
 
 def _dropped(number: int, silent: float, side: int = _BROKER) -> Talk:
-    """A connection that works, is silent, and is reset at the next request."""
+    """Return a connection that works, is silent, and is reset at the next request."""
     talk = Talk("shop", 40000 + number).heartbeats(2).wait(silent).beat().wait(0.01)
     talk.talk.rst(side)
     return talk
 
 
 def _later(number: int, silent: float, start: float, side: int = _BROKER) -> Talk:
-    """The same on a connection that begins later."""
+    """Return the same on a connection that begins later."""
     talk = _dropped(number, silent, side)
     for place, packet in enumerate(talk.talk.packets):
         talk.talk.packets[place] = packet._replace(time_ns=packet.time_ns + int(start * 1_000_000_000))
@@ -78,7 +78,7 @@ def _reset(
     gap_ms: int | None = None,
     **changed: Any,
 ) -> list[IdleReset]:
-    """A request after a silence, and the reset after it."""
+    """Return a request after a silence, and the reset after it."""
     talk = ByHand()
     exchange = talk.ask(12, 0, {"group_id": "g", "generation_id": 1, "member_id": "m"}, None, at=5000)
     exchange.close = Close("broker", CloseKind.RST, START_NS + (5000 + until_reset_ms) * MS)

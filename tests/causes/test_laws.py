@@ -75,7 +75,7 @@ def cause(
 
 
 def against(found: FoundCause, *changes: Change) -> str:
-    """What refutes a cause; empty if nothing does."""
+    """Return what refutes a cause; empty if nothing does."""
     seen = Made(gathered(NOTHING))
     _made(*changes)(seen)
     refuted = refuted_by(found, seen)
@@ -163,7 +163,7 @@ def test_no_session_lasts_longer() -> None:
 
 
 def _twice(exchanges: int = 1, alone: int = 0, **changed: Any) -> tuple[Change, ...]:
-    """Connections of two clients, each captured with two addresses; others were captured once."""
+    """Return connections of two clients, each captured with two addresses; others were captured once."""
     facts = {"exchanges": 5, "bytes": 70, "packets": 8, "opened": 1, "starts": [(5 * SECOND, "c")]}
     return (
         _link(WHO, **facts),

@@ -120,7 +120,7 @@ def test_a_symptom_names_its_api_its_error_and_its_parties() -> None:
 def tally(
     api: str, exchanges: int, failed: int = 0, client: Client = WHO, to: str = BROKER, **times: int
 ) -> Any:
-    """Exchanges of a client within the first 100 seconds."""
+    """Return exchanges of a client within the first 100 seconds."""
     times = {"first_ns": 0, "last_ns": 100 * SECOND} | times
     key = api, client.client_id or "", client.address, to
     return key, SimpleNamespace(exchanges=exchanges, failed=failed, **times)
@@ -241,7 +241,7 @@ def test_requests_without_a_response(closed_by: str | None, detail: str) -> None
 
 
 def problem(reason: Reason, connection: str = "c1", start_s: int = 1, **changed: Any) -> Any:
-    """A connection of one second that failed."""
+    """Return a connection of one second that failed."""
     facts = {
         "id": connection, "capture_set": "a", "client_text": "[fe80::1]:4000", "client_id": None,
         "broker_text": BROKER, "start_ns": start_s * SECOND, "unanswered": 0,

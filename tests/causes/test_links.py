@@ -14,7 +14,7 @@ SECOND = 1_000_000_000
 
 
 def tcp(**changed: Any) -> SimpleNamespace:
-    """Counters of a connection: 300 bytes from the client, 700 from the broker."""
+    """Return counters of a connection: 300 bytes from the client, 700 from the broker."""
     counted = {
         "packets": 10, "client_bytes": 300, "broker_bytes": 700, "retransmissions": 2, "zero_windows": 3,
         "client_zero_windows": 2,
@@ -28,7 +28,7 @@ def closed(by: str | None = "broker", at: float = 1) -> SimpleNamespace:
 
 
 def connection(**changed: Any) -> Any:
-    """A connection from second 0 to second 1."""
+    """Return a connection from second 0 to second 1."""
     facts = {
         "id": "c1", "start_ns": 0, "end_ns": SECOND, "middle_start": False, "exchanges": 4, "unanswered": 1,
         "kind": ConnectionKind.KAFKA, "close": closed(), "tcp": tcp(), "tls": None,

@@ -36,7 +36,7 @@ def others() -> Talk:
 
 
 def ended(count: int, key: int, version: int, body: dict[str, object], side: int, after: float) -> list[Talk]:
-    """Connections that one end closes `after` seconds after a request, one after the other."""
+    """Return connections that one end closes `after` seconds after a request, one after the other."""
     found = []
     for number in range(count):
         talk = Talk(port=40000 + number, begins=1 + 2 * number).ask(key, version, body).wait(after)

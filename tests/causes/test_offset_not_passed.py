@@ -18,7 +18,7 @@ _GOOD = batch_bytes(record_bytes(value=b"paid"))
 
 
 def _fetch(talk: Talk, offset: int, records: bytes, version: int = 4, *, wait: float = 0.5) -> Talk:
-    """A Fetch of one partition with its response."""
+    """Return a Fetch of one partition with its response."""
     partition = {"partition": 0, "fetch_offset": offset, "log_start_offset": -1, "partition_max_bytes": 1024}
     talk.ask(
         _FETCH, version,

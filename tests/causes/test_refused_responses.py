@@ -35,7 +35,7 @@ def _fetch(talk: Talk, offset: int, records: bytes = _LARGE) -> Talk:
 def _told(
     folder: Path, offsets: Sequence[int], ends: str, records: bytes = _LARGE, late: float = 0
 ) -> Diagnosis:
-    """A connection for each offset. `ends`: r for a reset, f for FIN; the last one is repeated."""
+    """Return a connection for each offset. `ends`: r for a reset, f for FIN; the last one is repeated."""
     talks = []
     for number, offset in enumerate(offsets):
         talk = _fetch(Talk("reader", 40_000 + number, begins=number), offset, records).wait(late)

@@ -19,7 +19,7 @@ LATE, AT_ONCE = 900, 3
 
 
 def written(*values: str, at: int = 0, producer: tuple[int, int, int] = (-1, -1, -1)) -> bytes:
-    """A batch with records of these values, made at a time in milliseconds."""
+    """Return a batch with records of these values, made at a time in milliseconds."""
     held = b"".join(record_bytes(offset_delta=n, value=value.encode()) for n, value in enumerate(values))
     number, epoch, sequence = producer
     return batch_bytes(

@@ -15,7 +15,7 @@ _PRODUCE = {"timeout_ms": 30_000, "topic_data": []}
 
 
 def _stalls(name: str, port: int, seconds: float, broker: str = "10.0.0.2", *, at: float = 0) -> Talk:
-    """A member whose fourth heartbeat waits."""
+    """Return a member whose fourth heartbeat waits."""
     talk = Talk(name, port, broker).heartbeats(3, name).wait(at)
     talk.beat(name).wait(seconds)
     return talk.answer(12, 0, {"error_code": 0}).wait(1).heartbeats(3, name)

@@ -59,12 +59,12 @@ def _ended(seen: Made, values: Values) -> None:
 
 
 def _restarted(seen: Made) -> str:
-    """The broker that refuses connections."""
+    """Return the broker that refuses connections."""
     return next(one.connection.broker_text for one in seen.problems(Reason.REFUSED))
 
 
 def _errors(code: int, api: int) -> Callable[[Made, Values], None]:
-    """Errors of one client: `times` within `span_ns`."""
+    """Return errors of one client: `times` within `span_ns`."""
 
     def put(seen: Made, values: Values) -> None:
         errors = seen.gathering.log.errors
@@ -79,7 +79,7 @@ def _errors(code: int, api: int) -> Callable[[Made, Values], None]:
 
 
 def _tally(api: str) -> Callable[[Made, Values], None]:
-    """One client's exchanges with one broker; other rows of evidence by `rows.name`."""
+    """Return one client's exchanges with one broker; other rows of evidence by `rows.name`."""
 
     def put(seen: Made, values: Values) -> None:
         seen.tallies = [(key, tally) for key, tally in seen.tallies if key[0] == api][:1]
@@ -193,7 +193,7 @@ BELOW = [(cause_id, number) for cause_id, row in THRESHOLDS.items() for number i
 
 
 def found(cause_id: str, values: Values) -> list[FoundCause]:
-    """What the cause says of its fixture with these values."""
+    """Return what the cause says of its fixture with these values."""
     put = THRESHOLDS[cause_id].put
     change: Change = lambda seen: put(seen, values)  # noqa: E731
     return told([cause for cause in ALL_CAUSES if cause.id == cause_id], CASES[cause_id].evidence(change))
@@ -278,7 +278,7 @@ def test_nobody_knows_how_it_went_on_where_the_capture_ends_soon(of: int, end_ns
 
 
 def cause(times: int, **cost: int) -> FoundCause:
-    """One that happened so often."""
+    """Return one that happened so often."""
     return found("lossy-network", THRESHOLDS["lossy-network"].at)[0]._replace(times=times, cost=Cost(**cost))
 
 

@@ -81,7 +81,7 @@ NOT_RUN: dict[str, tuple[int, str]] = {
 
 
 def name_of(page: Path) -> str:
-    """Where a page is, as this file names it."""
+    """Return where a page is, as this file names it."""
     return page.relative_to(CHECKOUT).as_posix()
 
 
@@ -200,7 +200,7 @@ def test_every_block_of_shell_is_run_or_has_a_reason() -> None:
 
 
 def shell_commands() -> list[tuple[str, list[str]]]:
-    """What blocks of shell start, in words, each with its page."""
+    """Return what blocks of shell start, in words, each with its page."""
     found = []
     for page in PAGES:
         for block in SHELL.findall(page.read_text()):
@@ -212,7 +212,7 @@ def shell_commands() -> list[tuple[str, list[str]]]:
 
 
 def split_commands(line: str) -> Iterator[list[str]]:
-    """The commands of a line: without comments, redirections and settings of the environment."""
+    """Yield the commands of a line: without comments, redirections and settings of the environment."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
     lexer.whitespace_split = True
     words: list[str] = []

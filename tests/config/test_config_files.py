@@ -13,7 +13,7 @@ THEIRS = '[project]\nname = "uses-kdissect"\n'
 
 
 def project(root: Path, **files: str) -> Path:
-    """A folder two levels below a project's files; `own` is kdissect.toml, `shared` pyproject.toml."""
+    """Return a folder two levels below a project's files; `own` is kdissect.toml, `shared` pyproject.toml."""
     below = root / "a" / "b"
     below.mkdir(parents=True)
     for name, text in files.items():
@@ -60,7 +60,7 @@ def test_lines_of_keys(text: str, path: tuple[str | int, ...], line: int) -> Non
 
 
 def fails(tmp_path: Path, text: str, name: str = "kdissect.toml") -> str:
-    """The message about a file, its folder left out."""
+    """Return the message about a file, its folder left out."""
     path = tmp_path / name
     path.write_text(text)
     with pytest.raises(ConfigError) as caught:

@@ -20,7 +20,7 @@ FIRST_UNKNOWN_TAG = 100
 
 
 def all_bodies() -> Iterator[tuple[Message, int]]:
-    """Every request and response at every version."""
+    """Yield every request and response at every version."""
     for api in protocol_messages.all_apis():
         for message in (api.request, api.response):
             for version in range(message.versions.first, message.versions.last + 1):
@@ -41,7 +41,7 @@ class ValueMaker:
         self._unknown_tags = unknown_tags
 
     def body(self) -> dict[str, Any]:
-        """A whole body."""
+        """Return a whole body."""
         return self._struct(self._message.root)
 
     def _struct(self, of: Struct) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class ValueMaker:
         return tagged and self._random.random() < 0.4
 
     def field(self, field: Field) -> Any:
-        """A value of one field."""
+        """Return a value of one field."""
         if self._version in field.nullable and self._random.random() < 0.25:
             return None
         return self._value(field.type)

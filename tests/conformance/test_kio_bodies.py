@@ -61,7 +61,7 @@ class Pairing:
         self._maker = ValueMaker(message, version, 0, most=2, unknown_tags=False)
 
     def body(self, entity: type[Any]) -> tuple[Any, dict[str, Any]]:
-        """Their object, and the value as it must come back."""
+        """Return their object, and the value as it must come back."""
         return self.struct(self._layout.message.root, entity, self._maker.body())
 
     def struct(self, of: Struct, entity: type[Any], value: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -98,7 +98,7 @@ class Pairing:
 
 
 def number(kafka_type: str, item: Any) -> tuple[Any, Any]:
-    """Numbers that kio turns into objects, within what those can hold."""
+    """Return numbers that kio turns into objects, within what those can hold."""
     if kafka_type == "error_code":
         code = ERROR_CODES[item % len(ERROR_CODES)]
         return errors.ErrorCode(code), code

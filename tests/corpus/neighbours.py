@@ -12,17 +12,17 @@ Said = Sequence[tuple[int, bytes]]
 
 
 def be16(*numbers: int) -> bytes:
-    """Numbers of 16 bits, big-endian."""
+    """Return numbers of 16 bits, big-endian."""
     return struct.pack(f">{len(numbers)}H", *numbers)
 
 
 def be32(*numbers: int) -> bytes:
-    """Numbers of 32 bits, big-endian."""
+    """Return numbers of 32 bits, big-endian."""
     return struct.pack(f">{len(numbers)}I", *(number & 0xFFFFFFFF for number in numbers))
 
 
 def le32(*numbers: int) -> bytes:
-    """Numbers of 32 bits, little-endian."""
+    """Return numbers of 32 bits, little-endian."""
     return struct.pack(f"<{len(numbers)}I", *numbers)
 
 
@@ -32,12 +32,12 @@ def sized(content: bytes) -> bytes:
 
 
 def sized_le(content: bytes) -> bytes:
-    """The same, little-endian."""
+    """Return the same, little-endian."""
     return le32(len(content)) + content
 
 
 def text16(value: str) -> bytes:
-    """Text with its length in 16 bits before it."""
+    """Return text with its length in 16 bits before it."""
     return be16(len(value)) + value.encode()
 
 
@@ -107,7 +107,7 @@ def openflow(version: int) -> Said:
 
 
 def raft() -> Said:
-    """A C library's peers: 64-bit words, little-endian (canonical/raft: protocol 1, then messages)."""
+    """Return a C library's peers: 64-bit words, little-endian (canonical/raft: protocol 1, then messages)."""
     hello = struct.pack("<4Q", 1, 1, 16, 0)
     vote = struct.pack("<6Q", 3, 32, 1, 2, 0, 0)
     result = struct.pack("<4Q", 4, 16, 1, 1)
@@ -737,7 +737,7 @@ def numbered(body: bytes) -> Said:
 
 
 def counted(body: bytes) -> Said:
-    """The same, with a number that counts up behind the length."""
+    """Return the same, with a number that counts up behind the length."""
     return rounds([sized(be32(n) + body) for n in range(1, 8)], [sized(be32(n) + body) for n in range(1, 8)])
 
 

@@ -77,7 +77,7 @@ def read_log(path: Path) -> Iterator[Logged]:
 
 
 def differences(logged: Any, ours: Any, path: str = "") -> Iterator[str]:
-    """Each field in which a decoded value is not what the broker logged.
+    """Yield each field in which a decoded value is not what the broker logged.
 
     The log leaves out tagged fields with their default, and writes sizes for records.
     """

@@ -33,7 +33,7 @@ OTHERS = {
 
 
 def problems(path: Path) -> tuple[Dissection, list[ConnectionProblem]]:
-    """What `connections --problems` tells of a capture."""
+    """Return what `connections --problems` tells of a capture."""
     keys = CORPUS_KEYS.get(path.name)
     dissection, diagnosis = Dissection(str(path), key_logs=[] if keys is None else [str(keys)]), Diagnosis()
     found = [one for event in dissection.events() for one in diagnosis.add(event)]
@@ -41,13 +41,13 @@ def problems(path: Path) -> tuple[Dissection, list[ConnectionProblem]]:
 
 
 def of(stem: str) -> tuple[dict[str, Any], list[ConnectionProblem]]:
-    """The truth of a capture, and its problems in the order of time."""
+    """Return the truth of a capture, and its problems in the order of time."""
     (capture,) = (each for each in CORPUS if each.path.name.startswith(stem))
     return capture.truth, sorted(problems(capture.path)[1], key=lambda one: one.connection.start_ns)
 
 
 def reasons(found: list[ConnectionProblem], role: int) -> set[str]:
-    """Those of the port with this role (`captures.record.spec`), of one node."""
+    """Return those of the port with this role (`captures.record.spec`), of one node."""
     return {str(one.problem.reason) for one in found if one.connection.broker.port % 10 == role}
 
 

@@ -51,7 +51,7 @@ def ends(name: str) -> dict[tuple[str, str], int]:
 
 
 def said(name: str, use: str) -> dict[tuple[str, str], int]:
-    """Records of topics by cluster, as clients said; their ids begin with the cluster's name."""
+    """Return records of topics by cluster, as clients said; their ids begin with the cluster's name."""
     found = Counter[tuple[str, str]]()
     for each in truth(name)["records"][use]:
         found[CLUSTERS[each["client_id"].partition("-")[0]], each["topic"]] += 1
@@ -270,7 +270,7 @@ OPEN = "kafka44_recreated"  # producers and consumers stay open while the topic 
 
 
 def topic_ids() -> tuple[str, str]:
-    """The former and the later topic, as the broker's tool said."""
+    """Return the former and the later topic, as the broker's tool said."""
     former, later = (each["topic_id"] for each in events(OPEN, "topic"))
     return former, later
 

@@ -20,7 +20,7 @@ REFUSED = "kafka44_java_refused"
 
 
 def last_word(exchange: Exchange) -> bytes | None:
-    """What the broker says to a token, None for a refusal or silence."""
+    """Return what the broker says to a token, None for a refusal or silence."""
     if exchange.kind is ExchangeKind.SASL_TOKEN:
         return None if exchange.response is None else bytes(exchange.response.data)
     answer = ExchangeView(exchange).response
@@ -28,7 +28,7 @@ def last_word(exchange: Exchange) -> bytes | None:
 
 
 def accepts(mechanism: str | None, word: bytes | None) -> bool:
-    """Whether it ends a login: SCRAM's last word is a verifier (RFC 5802), the others' is empty."""
+    """Return whether it ends a login: SCRAM's last word is a verifier (RFC 5802), the others' is empty."""
     if word is None:
         return False
     return word.startswith(b"v=") if (mechanism or "").startswith("SCRAM") else not word

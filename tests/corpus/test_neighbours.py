@@ -15,7 +15,7 @@ JOINED = 2  # segments lost before a capture that begins in the middle
 
 
 def said(lines: Said, port: int, joined: int) -> Conversation:
-    """A conversation with a handshake, or from the middle, without its first segments."""
+    """Return a conversation with a handshake, or from the middle, without its first segments."""
     conversation = Conversation(ports=(40000, port))
     if not joined:
         conversation.handshake()

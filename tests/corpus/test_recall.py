@@ -29,7 +29,7 @@ def captures() -> tuple[str, ...]:
 
 
 def exchanges(every: int) -> Iterator[Exchange]:
-    """Exchanges of the corpus with whole requests that stand on their own: no SASL token, no orphan."""
+    """Yield exchanges of the corpus with whole requests that stand on their own: no SASL token, no orphan."""
     number = 0
     for path in captures():
         for found in Dissection(path):
@@ -55,7 +55,7 @@ def is_found(exchange: Exchange, with_handshake: bool) -> bool:
 
 
 def recall(every: int, with_handshake: bool) -> tuple[int, list[str]]:
-    """How many were looked at, and those that were not found."""
+    """Return how many were looked at, and those that were not found."""
     looked, missed = 0, []
     for exchange in exchanges(every):
         looked += 1

@@ -32,7 +32,9 @@ Row = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def python_side() -> Iterator[PythonSide | None]:
-    """The Python engine, to be compared with the native engine; None where this process has no other."""
+    """Yield the Python engine, to be compared with the native engine; None where this process has
+    no other.
+    """
     if not is_compiled:
         yield None
         return
@@ -64,7 +66,9 @@ def whole_exchanges(path: Path) -> dict[tuple[str, int], Exchange]:
 
 
 def findings(path: str | Path) -> set[tuple[str, ...]]:
-    """What is found, and of whom: names and software of a client are not known where they were cut off."""
+    """Return what is found, and of whom: names and software of a client are not known where they were cut
+    off.
+    """
     with NamedTemporaryFile() as report:
         assert main(["check", "--format", "json", str(path), "--output", report.name]) in (0, 1)
         found = json.loads(Path(report.name).read_bytes())["findings"]
@@ -77,7 +81,7 @@ def whole_findings(path: Path) -> set[tuple[str, ...]]:
 
 
 def untrue(cut: Any, whole: Any, path: str = "") -> Iterator[str]:
-    """Where something is not the beginning of what it should be."""
+    """Yield where something is not the beginning of what it should be."""
     if cut in (whole, MASK):
         return
     if isinstance(cut, dict) and isinstance(whole, dict):
@@ -96,7 +100,9 @@ def untrue(cut: Any, whole: Any, path: str = "") -> Iterator[str]:
 
 
 def first_end(exchange: Exchange, side: str) -> int | None:
-    """Where the first field of a whole body ends, of an array its count; None of a body without fields."""
+    """Return where the first field of a whole body ends, of an array its count; None of a body without
+    fields.
+    """
     is_response = side == "response"
     frame = exchange.response if is_response else exchange.request
     assert frame is not None
@@ -150,7 +156,7 @@ def test_what_is_told_of_a_cut_capture(
 
 
 def written(path: str, *command: str) -> bytes:
-    """What a command writes about a capture."""
+    """Return what a command writes about a capture."""
     with NamedTemporaryFile() as out:
         assert main([*command, path, "--output", out.name]) == 0
         return Path(out.name).read_bytes()

@@ -66,7 +66,7 @@ def test_an_error_that_is_kept_keeps_no_frame(data: bytes) -> None:
 
 
 def errors() -> int:
-    """How many are not gone."""
+    """Return how many are not gone."""
     return sum(isinstance(one, DecodeError) for one in gc.get_objects())
 
 

@@ -24,7 +24,7 @@ NAMES = (
 
 
 def as_projected(field: BodyField, value: Any) -> Any:
-    """A value of a row as a projector gives it."""
+    """Return a value of a row as a projector gives it."""
     if value is None:
         return None
     kind = field.field.type.element if isinstance(field.field.type, Array) else field.field.type
@@ -34,7 +34,7 @@ def as_projected(field: BodyField, value: Any) -> Any:
 
 
 def as_row(field: BodyField, value: Any) -> Any:
-    """What a projector gives as a row has it."""
+    """Return what a projector gives as a row has it."""
     kind = field.field.type.element if isinstance(field.field.type, Array) else field.field.type
     if value is None or isinstance(kind, Struct) or kind is Primitive.RECORDS:
         return value
@@ -47,7 +47,7 @@ def as_row(field: BodyField, value: Any) -> Any:
 
 @cache
 def all_fields(message: Message, version: int, key: int, side: str) -> Projector:
-    """A projector of every field, each in the slot of its place in `body_fields`."""
+    """Return a projector of every field, each in the slot of its place in `body_fields`."""
     wanted = {field.path: [slot] for slot, field in enumerate(body_fields(key, side))}
     return projector(message, version, wanted, len(wanted))
 

@@ -52,7 +52,9 @@ def of(exchange: Exchange) -> Iterator[Side]:
 
 
 def judged(data: bytes, offset: int, key: int, version: int, is_response: bool) -> Validation | None:
-    """What validating may tell, by the decoders that make values; None for what is not as it should be."""
+    """Return what validating may tell, by the decoders that make values; None for what is not as it should
+    be.
+    """
     decode = response_to_jsonable if is_response else request_to_jsonable
     try:
         found = decode(data, offset, key, version)

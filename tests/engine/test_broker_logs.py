@@ -38,13 +38,13 @@ def raw(batch: RecordBatch) -> bytes:
 
 
 def logged(topic: str) -> dict[int, RecordBatch]:
-    """Batches by their offset."""
+    """Return batches by their offset."""
     folder = LOGS / f"{topic}-0"
     return {batch.base_offset: batch for path in sorted(folder.glob("*.log")) for batch in batches_in(path)}
 
 
 def sent(path: Path, direction: str) -> dict[str, list[RecordBatch]]:
-    """Batches on the wire by topic."""
+    """Return batches on the wire by topic."""
     found: dict[str, list[RecordBatch]] = {}
     dissection = Dissection(str(path))
     for exchange in dissection:

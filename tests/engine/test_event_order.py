@@ -40,7 +40,7 @@ def _together(paths: list[str]) -> list[Name]:
 
 
 def _apart(paths: list[str]) -> list[Name]:
-    """Each flow by an analyzer of its own, all of them one after the other."""
+    """Return each flow by an analyzer of its own, all of them one after the other."""
     dissection = Dissection(paths)
     files = dissection.captures.files
     flows: dict[tuple[str, bytes], OrderedAnalyzer] = {}
@@ -93,7 +93,7 @@ def test_flows_of_several_capture_sets_stay_apart() -> None:
 
 
 def _silent(waits: list[int]) -> list[Packet]:
-    """Connections that ask, fall silent and end or go on, beside one that talks all the time."""
+    """Return connections that ask, fall silent and end or go on, beside one that talks all the time."""
     talker = Conversation(ports=(40000, 9092)).handshake()
     packets = talker.packets
     for number in range(2 * (max(waits) // 10**10)):

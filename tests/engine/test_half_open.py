@@ -41,7 +41,7 @@ TALKS = [
 
 
 def packets(seed: int) -> list[PlainPacket]:
-    """Connections of many kinds side by side, with silences that end some of them."""
+    """Return connections of many kinds side by side, with silences that end some of them."""
     dice = Random(seed)
     waiting = []
     for number in range(60):

@@ -57,7 +57,7 @@ def shipped(name: str) -> list[PlainPacket]:
 
 
 def damaged(packets: list[PlainPacket], damage: list[tuple[int, str, int]]) -> list[PlainPacket]:
-    """The packets with what happened to them, numbered anew."""
+    """Return the packets with what happened to them, numbered anew."""
     found = list(packets)
     for where, what, by in damage:
         at = where % len(found)
@@ -80,7 +80,9 @@ def damaged(packets: list[PlainPacket], damage: list[tuple[int, str, int]]) -> l
 
 
 def flipped(packets: list[PlainPacket], flips: list[tuple[int, int, int]]) -> list[PlainPacket]:
-    """The packets with bits changed behind a frame's headers: of which packet, at which byte, by what."""
+    """Return the packets with bits changed behind a frame's headers: of which packet, at which
+    byte, by what.
+    """
     found = list(packets)
     for where, at, by in flips:
         ref, time_ns, link, data, wire = found[where % len(found)]
@@ -99,7 +101,7 @@ def changed(data: bytes, what: str, by: int) -> bytes:
 
 
 def blocks(packets: list[PlainPacket], cuts: list[int]) -> list[PacketBlock]:
-    """The packets as they lie in a file, behind headers of 16 bytes, in blocks of these sizes."""
+    """Return the packets as they lie in a file, behind headers of 16 bytes, in blocks of these sizes."""
     data, places = bytearray(), list[PlacedPacket]()
     for _, time_ns, link_type, content, wire in packets:
         data += b"\xa5" * 16
@@ -113,7 +115,7 @@ def blocks(packets: list[PlainPacket], cuts: list[int]) -> list[PacketBlock]:
 
 
 def plain(value: Any) -> Any:
-    """What an event and all that hangs on it says, as values that can be compared."""
+    """Return what an event and all that hangs on it says, as values that can be compared."""
     if isinstance(value, (Exchange, Frame)) or type(value).__name__ in ("ConnectionInfo", "TlsInfo"):
         names = [name for name in type(value).__slots__ if not name.endswith("_cache")]
         if "named_cluster" in names and value.close is None:  # known once the connection is over
@@ -128,7 +130,7 @@ def plain(value: Any) -> Any:
 
 
 def each(analyzer: Analyzer, batches: Iterable[Sequence[PlainPacket]]) -> Iterator[Any]:
-    """Each event as it stood when it was told, with the number of the packet that completed it."""
+    """Yield each event as it stood when it was told, with the number of the packet that completed it."""
     before = 0
     for batch in batches:
         for events in analyzer.feed_each(batch):
@@ -144,7 +146,7 @@ def streams(analyzer: Analyzer) -> list[Any]:
 
 
 def told(batches: list[Any]) -> tuple[list[Any], Any]:
-    """What was told of each packet, as it stood then, and what the parser counted."""
+    """Return what was told of each packet, as it stood then, and what the parser counted."""
     analyzer = Analyzer()
     said: list[Any] = list(each(analyzer, batches))
     parser = analyzer.parser

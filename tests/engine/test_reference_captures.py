@@ -16,7 +16,7 @@ ORIGINAL = "tansu_rdk216_codecs.pcap"
 
 
 def names() -> list[str]:
-    """Names known without the reference material, so that a missing one is skipped with its reason."""
+    """Return names known without the reference material, so that a missing one is skipped with its reason."""
     return [
         "dmg_tansu_rdk216_codecs_badcrc.pcap",
         "dmg_tansu_rdk216_codecs_bigendian.pcap",
@@ -95,7 +95,7 @@ def test_rotated_set(reference: Path) -> None:
 
 
 def essence(found: list[Exchange]) -> list[Any]:
-    """All fields of the rows with bodies, but packets, times and anomalies.
+    """Return all fields of the rows with bodies, but packets, times and anomalies.
 
     A connection's identity hashes the name of its capture and its first packet's time, so the order of
     connections stands for it.
@@ -159,7 +159,7 @@ def test_a_cut_file_keeps_everything_before_the_cut(reference: Path) -> None:
 
 
 def row_key(row: dict[str, Any]) -> tuple[str, str, int]:
-    """What an exchange is known by across damage: endpoints and ordinal."""
+    """Return what an exchange is known by across damage: endpoints and ordinal."""
     return row["client"], row["broker"], row["exchange"]
 
 
@@ -184,7 +184,7 @@ WRONG_BYTES = {
 
 
 def wrong_bodies(reference: Path, name: str) -> set[tuple[str, int, str, str]]:
-    """API, version, side and kind of every whole body that does not decode to its last byte."""
+    """Return API, version, side and kind of every whole body that does not decode to its last byte."""
     rows = ExchangeRows([name], bodies=True)
     wrong = set()
     for exchange in exchanges(reference, name):

@@ -113,7 +113,7 @@ def test_tshark_finds_the_same_segments(form: str, tmp_path: Path) -> None:
 
 
 def client_port(packets: list[Packet]) -> bytes:
-    """The port of the client, by its SYN."""
+    """Return the port of the client, by its SYN."""
     for packet in packets:
         tcp = packet.data[ETHERNET_HEADER + 20 :]
         if tcp[13] & 0x12 == 2:

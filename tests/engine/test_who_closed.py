@@ -28,7 +28,7 @@ def talk(isn: tuple[int, int] = (1000, 5000), exchanges: int = 3) -> Conversatio
 
 
 def lost(found: Conversation, side: int, flags: int, data: bytes = b"") -> Conversation:
-    """A packet that the other end received and the capture did not."""
+    """Return a packet that the other end received and the capture did not."""
     found.packet(side, data, flags)
     found.packets.pop()
     return found

@@ -32,7 +32,7 @@ def exchanges_of(packets: list[Packet]) -> list[Exchange]:
 
 
 def excerpt(path: str, *ordinals: int, **options: int) -> list[Packet]:
-    """Exchanges of the first connection of a capture."""
+    """Return exchanges of the first connection of a capture."""
     first = next(iter(Dissection(path))).connection.id
     (made,) = excerpts([[Wanted(first, frozenset(ordinals), **options)]], lambda: Dissection(path))
     return [item.packet for item in made]
@@ -187,7 +187,7 @@ FORMS = {
 
 
 def folded(data: bytes) -> int:
-    """The sum of RFC 1071, word by word; of bytes with their checksum it is 0xffff."""
+    """Return the sum of RFC 1071, word by word; of bytes with their checksum it is 0xffff."""
     total = 0
     for at in range(0, len(data), 2):
         total += int.from_bytes(data[at : at + 2].ljust(2, b"\0"))

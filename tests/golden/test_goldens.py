@@ -49,7 +49,7 @@ def test_digests(capture: Path) -> None:
 
 
 def digests(capture: Path) -> Iterator[str]:
-    """API, version, number of exchanges, and a digest of their rows with bodies, in order."""
+    """Yield API, version, number of exchanges, and a digest of their rows with bodies, in order."""
     rows = ExchangeRows([capture.name], bodies=True)
     hashes: dict[tuple[int, int], hashlib.blake2b] = {}
     counts: Counter[tuple[int, int]] = Counter()

@@ -19,18 +19,18 @@ class Client(Conversation):
         self.handshake()
 
     def ask(self, key: int, version: int, request: dict[str, Any], response: dict[str, Any]) -> "Client":
-        """One exchange."""
+        """Return one exchange."""
         self._correlation += 1
         self.client(encode_request(key, version, self._correlation, "me", request))
         self.broker(encode_response(key, version, self._correlation, response))
         return self
 
     def fetch(self, *ids: bytes) -> "Client":
-        """A Fetch that names topics by id alone (KIP-516)."""
+        """Return a Fetch that names topics by id alone (KIP-516)."""
         topics = [{"topic_id": topic_id, "partitions": []} for topic_id in ids]
         return self.ask(FETCH, 13, {"topics": topics}, {"responses": []})
 
     def metadata(self, cluster: str | None, **names: bytes) -> "Client":
-        """A Metadata response that tells names."""
+        """Return a Metadata response that tells names."""
         topics = [{"name": name, "topic_id": topic_id} for name, topic_id in names.items()]
         return self.ask(METADATA, 12, {"topics": []}, {"cluster_id": cluster, "topics": topics})

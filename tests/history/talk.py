@@ -32,7 +32,7 @@ class Talk:
         self, key: int, version: int, body: dict[str, Any], answer: dict[str, Any] | None = None,
         at: int | None = None, client_id: str = "client", answer_version: int | None = None, took: int = 1,
     ) -> Exchange:  # fmt: skip
-        """A request and its answer; None for no answer."""
+        """Return a request and its answer; None for no answer."""
         self.now = self.now + 2 if at is None else at
         exchange = Exchange(self.info, self._next)
         self._next += 1
@@ -50,7 +50,7 @@ class Talk:
         return exchange
 
     def token(self, sent: bytes, answer: bytes | None = b"") -> Exchange:
-        """A raw SASL frame."""
+        """Return a raw SASL frame."""
         self.now += 2
         exchange = Exchange(self.info, self._next)
         self._next += 1
@@ -67,24 +67,24 @@ class Talk:
 
 
 def feed(machine: Machine, *exchanges: Exchange) -> list[Fact]:
-    """The facts of exchanges in their order."""
+    """Return the facts of exchanges in their order."""
     return [fact for exchange in exchanges for fact in machine.feed(ExchangeView(exchange))]
 
 
 def kinds(facts: list[Fact]) -> list[str]:
-    """Their kinds."""
+    """Return their kinds."""
     return [str(fact.kind) for fact in facts]
 
 
 def brief(facts: list[Fact]) -> list[tuple[str, Any, Any]]:
-    """Their kinds and values."""
+    """Return their kinds and values."""
     return [(str(fact.kind), fact.expected, fact.seen) for fact in facts]
 
 
 def batch(
     producer_id: int, epoch: int, sequence: int, records: int = 1, transactional: bool = False
 ) -> bytes:
-    """A record batch of so many records; written without kdissect's code."""
+    """Return a record batch of so many records; written without kdissect's code."""
     held = b"".join(record_bytes(offset_delta=index, value=b"v") for index in range(records))
     return batch_bytes(
         held, records, attributes=0x10 if transactional else 0, base_timestamp=0, max_timestamp=0,

@@ -58,7 +58,7 @@ SMALL = (
 
 
 def path_of(name: str) -> str:
-    """The path of a capture, compressed or not; skips where it is not here."""
+    """Return the path of a capture, compressed or not; skips where it is not here."""
     found = sorted(CAPTURES.glob(name + ".pcap*"))
     if not found:
         pytest.skip(f"no capture {name}")
@@ -66,7 +66,7 @@ def path_of(name: str) -> str:
 
 
 def truth(name: str) -> dict[str, Any]:
-    """What the recording knew; skips where the capture is not here."""
+    """Return what the recording knew; skips where the capture is not here."""
     path_of(name)
     found: dict[str, Any] = json.loads((CAPTURES / f"{name}.truth.json").read_text())
     return found
@@ -142,7 +142,7 @@ Owned = dict[tuple[str, str], list[frozenset[str]]]
 
 
 def owned_as_recorded(rows: list[dict[str, Any]]) -> Owned:
-    """What each client held after each assignment, from the calls of its rebalance listener."""
+    """Return what each client held after each assignment, from the calls of its rebalance listener."""
     held: dict[tuple[str, str], frozenset[str]] = defaultdict(frozenset)
     after: Owned = defaultdict(list)
     for row in rows:
@@ -161,7 +161,7 @@ def add(to: list[frozenset[str]], partitions: frozenset[str]) -> None:
 
 
 def owned_as_seen(name: str) -> Owned:
-    """The same, from SyncGroup and heartbeat answers."""
+    """Return the same, from SyncGroup and heartbeat answers."""
     after: Owned = defaultdict(list)
     known = learned(name)
     for fact in known.facts:
@@ -233,7 +233,7 @@ def loss(whole: list[Event], chance: random.Random) -> list[Event]:
 
 
 def vantage(whole: list[Event], chance: random.Random) -> list[Event]:
-    """A capture that misses whole connections, and has no way to know."""
+    """Return a capture that misses whole connections, and has no way to know."""
     gone = {name for name in sorted({event.connection.id for event in whole}) if chance.random() < 0.4}
     return [event for event in whole if event.connection.id not in gone]
 
@@ -263,7 +263,7 @@ def test_the_reference_captures_give_no_sure_difference(reference: Path) -> None
 
 
 def garbled(of: Iterator[Event], chance: random.Random) -> Iterator[Event]:
-    """The same events with bytes of their bodies changed."""
+    """Yield the same events with bytes of their bodies changed."""
     for event in of:
         for side in ("request", "response") if isinstance(event, Exchange) else ():
             frame = getattr(event, side)

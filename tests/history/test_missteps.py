@@ -12,7 +12,7 @@ TWICE = "kafka011_twice_raw"
 
 
 def refused(call: str, name: str = NAME) -> Counter[str]:
-    """What the client was told, as its own library read it."""
+    """Return what the client was told, as its own library read it."""
     rows = [row for row in truth(name)["events"] if row["what"] == "answered" and row["call"] == call]
     return Counter(row["error"] for row in rows if row["error"] != "NONE")
 

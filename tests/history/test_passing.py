@@ -22,7 +22,7 @@ MACHINES: list[Make] = [lambda: FetchSessions(increments=False), Producers]
 
 
 def state(of: Any) -> Any:
-    """All that an object holds, as plain values in their order."""
+    """Return all that an object holds, as plain values in their order."""
     if isinstance(of, dict):
         return [(key, state(value)) for key, value in of.items()]
     if isinstance(of, set):
@@ -37,7 +37,9 @@ def state(of: Any) -> Any:
 
 
 def agree(make: Make, exchanges: Iterable[Exchange]) -> int:
-    """How many exchanges a machine let pass; it must know and tell what one that was fed all of them does."""
+    """Return how many exchanges a machine let pass; it must know and tell what one that was fed all of them
+    does.
+    """
     quick, thorough = make(), make()
     passed = 0
     for exchange in exchanges:
@@ -69,7 +71,7 @@ def test_recordings() -> None:
 
 
 def produced(talk: Talk, random: Random, sequences: dict[tuple[int, int], int], took: int) -> Exchange:
-    """A batch, mostly the next one, taken by the broker."""
+    """Return a batch, mostly the next one, taken by the broker."""
 
     def odd(*values: Any, usual: Any) -> Any:
         return random.choice(values) if random.random() < 0.06 else usual
@@ -104,7 +106,7 @@ def produced(talk: Talk, random: Random, sequences: dict[tuple[int, int], int], 
 
 
 def fetched(talk: Talk, random: Random, epochs: dict[int, int], version: int) -> Exchange:
-    """A Fetch, mostly the next one of its session."""
+    """Return a Fetch, mostly the next one of its session."""
 
     def odd(*values: Any, usual: Any) -> Any:
         return random.choice(values) if random.random() < 0.06 else usual

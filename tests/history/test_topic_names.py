@@ -112,7 +112,10 @@ def test_created_topics_tell_their_names(tmp_path: Path) -> None:
 
 
 def topic_batch(name: bytes = b"orders") -> bytes:
-    """A TopicRecord as Apache Kafka writes it, in a batch built here by hand. The name has six bytes."""
+    """Return a TopicRecord as Apache Kafka writes it, in a batch built here by hand.
+
+    The name has six bytes.
+    """
     value = next(row[3] for row in records() if row[1] == "TopicRecord")
     assert value is not None
     value = value.replace(b"orders", name)
@@ -208,7 +211,7 @@ def test_names_are_bounded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
 
 
 def pairs(struct: Struct, version: int, seen: set[int]) -> bool:
-    """Whether a struct, or one below it, has a topic's name and its id in a version."""
+    """Return whether a struct, or one below it, has a topic's name and its id in a version."""
     if id(struct) in seen:
         return False
     seen.add(id(struct))

@@ -14,7 +14,7 @@ TELEMETRY, ENVELOPE = 72, 58
 
 
 def exchange(key: int, version: int, asked: bytes, answered: bytes = b"") -> Callable[[], bytes]:
-    """A good exchange, then a request and a response with any bodies."""
+    """Return a good exchange, then a request and a response with any bodies."""
     pieces = [(CLIENT, request(key, version, 5, asked))]
     if answered:
         pieces.append((BROKER, struct.pack(">ii", len(answered) + 4, 5) + answered))
@@ -22,7 +22,7 @@ def exchange(key: int, version: int, asked: bytes, answered: bytes = b"") -> Cal
 
 
 def encoded(key: int, version: int, fields: dict[str, Any]) -> Callable[[], bytes]:
-    """A good exchange, then a request with these fields."""
+    """Return a good exchange, then a request with these fields."""
     return streams((CLIENT, encode_request(key, version, 5, "me", fields)))
 
 
@@ -72,7 +72,7 @@ def _nested_json() -> Callable[[], bytes]:
 
 
 def _assignments() -> bytes:
-    """A subscription that claims two billion topics."""
+    """Return a subscription that claims two billion topics."""
     protocol = struct.pack(">hi", 1, 0x7FFFFFFF) + b"\0\1t" * 50
     fields = {
         "group_id": "g",

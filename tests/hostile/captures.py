@@ -42,7 +42,7 @@ def behind_talk(tail: bytes) -> Make:
 
 
 def pcapng(*blocks: bytes, link: int = 1) -> Make:
-    """A section, an interface, then these blocks."""
+    """Return a section, an interface, then these blocks."""
     return lambda: section() + interface(link=link) + enhanced(1_000_000, b"\0" * 60) + b"".join(blocks)
 
 
@@ -65,7 +65,7 @@ def _packet_bomb() -> bytes:
 
 
 def _zstd_window() -> bytes:
-    """A frame that asks for a window of 3.75 TB, and a block of 128 KiB from one byte."""
+    """Return a frame that asks for a window of 3.75 TB, and a block of 128 KiB from one byte."""
     return b"\x28\xb5\x2f\xfd\x00\xff" + b"\x03\x00\x10\x00" * 3
 
 

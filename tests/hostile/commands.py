@@ -24,7 +24,7 @@ LONGEST = 120  # seconds: what takes longer hangs
 
 
 def main(folder: Path, names: list[str]) -> int:
-    """Every command over every file, each in a process of its own; 1 if one fails."""
+    """Return every command over every file, each in a process of its own; 1 if one fails."""
     folder.mkdir(parents=True, exist_ok=True)
     failed = 0
     for name in names or FILES:

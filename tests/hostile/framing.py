@@ -15,7 +15,7 @@ JUMBO = 60_000
 
 
 def streams(*pieces: tuple[int, bytes]) -> Callable[[], bytes]:
-    """A good exchange, then these bytes."""
+    """Return a good exchange, then these bytes."""
 
     def make() -> bytes:
         talk = Conversation().handshake().client(GOOD).broker(ANSWER)
@@ -27,12 +27,12 @@ def streams(*pieces: tuple[int, bytes]) -> Callable[[], bytes]:
 
 
 def client(*frames: bytes) -> Callable[[], bytes]:
-    """The same with bytes of the client."""
+    """Return the same with bytes of the client."""
     return streams((CLIENT, b"".join(frames)))
 
 
 def _headers(count: int) -> bytes:
-    """Requests of as many APIs and versions as there can be, small."""
+    """Return requests of as many APIs and versions as there can be, small."""
     return b"".join(request(100 + n // 300, n % 300, n, client_id=b"abc") for n in range(count))
 
 
@@ -44,7 +44,7 @@ def _marks() -> bytes:
 
 
 def _wrong_and_right() -> bytes:
-    """A size that is wrong, a good request, in turn: each time the position is lost and found."""
+    """Return a size that is wrong, a good request, in turn: each time the position is lost and found."""
     return (b"\xff\xff\xff\xff" + request(3, 1, 7, METADATA)) * 1500
 
 
@@ -57,7 +57,7 @@ def _tokens() -> bytes:
 
 
 def _acks_0() -> bytes:
-    """Requests that are never answered, then such as want no answer."""
+    """Return requests that are never answered, then such as want no answer."""
     produce = encode_request(0, 3, 0, "me", {"acks": 0, "timeout_ms": 1, "topic_data": []})
     unanswered = b"".join(request(3, 1, n, METADATA) for n in range(100, 9999))
     silent = b"".join(produce[:8] + struct.pack(">i", 10_000 + n) + produce[12:] for n in range(2000))

@@ -13,21 +13,21 @@ METADATA = b"\xff\xff\xff\xff"
 
 
 def raw_ip(*packets: bytes) -> bytes:
-    """A capture of raw IP packets."""
+    """Return a capture of raw IP packets."""
     return pcap_header(link=101, snaplen=1 << 20) + b"".join(
         pcap_packet(n, data) for n, data in enumerate(packets, 1)
     )
 
 
 def ethernet(*packets: bytes) -> bytes:
-    """A capture of Ethernet frames."""
+    """Return a capture of Ethernet frames."""
     return pcap_header(snaplen=1 << 20) + b"".join(pcap_packet(n, data) for n, data in enumerate(packets, 1))
 
 
 def ip(
     protocol: int, payload: bytes, *, offset: int = 0, more: bool = False, ident: int = 7, total: int = -1
 ) -> bytes:
-    """An IPv4 packet; `total` as given, else right."""
+    """Return an IPv4 packet; `total` as given, else right."""
     length = 20 + len(payload) if total < 0 else total
     fragment = offset // 8 | (0x2000 if more else 0)
     return (
@@ -36,12 +36,12 @@ def ip(
 
 
 def tcp(data: bytes = b"", offset: int = 5) -> bytes:
-    """A TCP header; `offset` in words."""
+    """Return a TCP header; `offset` in words."""
     return struct.pack(">HHIIHHHH", 40000, 9092, 100, 200, offset << 12 | ACK, 500, 0, 0) + data
 
 
 def tower(protocol: int, header: bytes, floors: int) -> bytes:
-    """The same tunnel inside itself."""
+    """Return the same tunnel inside itself."""
     packet = ip(6, tcp(b"x"))
     for _ in range(floors):
         packet = ip(protocol, header + packet)
@@ -72,7 +72,7 @@ def _many_unfinished() -> bytes:
 
 
 def capture(change: Callable[[Conversation], object]) -> Callable[[], bytes]:
-    """A conversation that was changed."""
+    """Return a conversation that was changed."""
 
     def make() -> bytes:
         talk = Conversation().handshake().client(request(3, 1, 1, METADATA)).broker(response(1, bytes(12)))

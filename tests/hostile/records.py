@@ -18,7 +18,7 @@ from tests.support.messages.traffic import CLIENT
 
 
 def produced(*batches: bytes, version: int = 7) -> Callable[[], bytes]:
-    """A good exchange, then a Produce request for each."""
+    """Return a good exchange, then a Produce request for each."""
     return streams(*[(CLIENT, _produce(data, number, version)) for number, data in enumerate(batches)])
 
 
@@ -54,12 +54,12 @@ def _lz4_that_claims(size: int) -> bytes:
 
 
 def _damaged_by_turns(count: int) -> bytes:
-    """Batches whose checksums are wrong, with bytes between them that are none."""
+    """Return batches whose checksums are wrong, with bytes between them that are none."""
     return (batch_bytes(RECORD, 1, crc=7) + b"\xee" * 20) * count
 
 
 def _swallowing(count: int) -> bytes:
-    """Batches each of which claims to reach over all behind it."""
+    """Return batches each of which claims to reach over all behind it."""
     one = batch_bytes(RECORD, 1)
     return b"".join(one[:8] + struct.pack(">i", len(one) * (count - n) - 12) + one[12:] for n in range(count))
 

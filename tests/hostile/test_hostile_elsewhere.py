@@ -23,7 +23,7 @@ ALONE = ("json-in-json", "envelope-in-envelope")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small files."""
+    """Return the small files."""
     made = tmp_path_factory.mktemp("hostile")
     for name, file in FILES.items():
         content = file.make()
@@ -59,7 +59,7 @@ def test_the_html_report_holds_nothing_that_acts(name: str, folder: Path, tmp_pa
 
 
 def is_whole(name: str) -> bool:
-    """Whether all there is of a file can be read, to its end."""
+    """Return whether all there is of a file can be read, to its end."""
     return FILES[name].is_readable and FILES[name].tells != "cut_capture"
 
 

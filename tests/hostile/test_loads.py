@@ -77,7 +77,7 @@ def test_half_of_the_packets_lost() -> None:
 
 
 def _size(thing: object, seen: set[int]) -> int:
-    """Bytes of an object and all it alone holds, as far as slots, lists, tuples and dicts lead."""
+    """Return bytes of an object and all it alone holds, as far as slots, lists, tuples and dicts lead."""
     if id(thing) in seen or isinstance(thing, type) or callable(thing):
         return 0
     seen.add(id(thing))

@@ -36,13 +36,13 @@ Load = Callable[[int], Iterable[bytes]]
 
 
 def packets_of(load: Load, count: int) -> Iterator[PlainPacket]:
-    """The packets of so many connections."""
+    """Yield the packets of so many connections."""
     for number, data in enumerate(load(count), 1):
         yield number, hostile_load.START_NS + number * 20_000, 1, data, len(data)
 
 
 def opened(_load: Load, _count: int) -> Analyzer:
-    """What `held_of_each` feeds if it is told nothing else."""
+    """Return what `held_of_each` feeds if it is told nothing else."""
     return Analyzer()
 
 
@@ -51,7 +51,10 @@ def held_of_each(
     taking: Callable[[], Callable[[Event], object]],
     opened: Callable[[Load, int], Analyzer] = opened,
 ) -> float:
-    """Bytes that one more connection of a load takes while it is open. `taking` makes what takes events."""
+    """Return bytes that one more connection of a load takes while it is open.
+
+    `taking` makes what takes events.
+    """
 
     def held(count: int) -> int:
         analyzer, take = opened(load, count), taking()

@@ -26,7 +26,7 @@ def needs_capture() -> None:
 
 
 def free_port() -> int:
-    """A port nobody listens on."""
+    """Return a port nobody listens on."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
 
@@ -58,7 +58,7 @@ class Live:
         assert done, (self.lines, self.said)
 
     def word(self, pattern: str) -> str:
-        """What a pattern finds in what it says."""
+        """Return what a pattern finds in what it says."""
         end = time.monotonic() + END_SECONDS
         while time.monotonic() < end:
             found = re.search(pattern, "".join(self.said))
@@ -138,7 +138,7 @@ class Broker:
 
 
 def inspected(path: Path) -> Ran:
-    """What `inspect` prints of a file, in the format of `live` into a pipe."""
+    """Return what `inspect` prints of a file, in the format of `live` into a pipe."""
     ran = subprocess.run(
         command("inspect", path, "--format", "jsonl"),
         cwd=CHECKOUT,

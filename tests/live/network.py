@@ -40,7 +40,7 @@ class Lab:
         return done.stdout
 
     def inside(self, role: str, command: Sequence[str]) -> list[str]:
-        """The command line that runs inside a namespace."""
+        """Return the command line that runs inside a namespace."""
         return ["ip", "netns", "exec", self.names[role], *command]
 
     def start(self, role: str, *command: str) -> subprocess.Popen[str]:
@@ -65,7 +65,9 @@ class Lab:
     def client(
         self, role: str, address: str, requests: int, size: int, port: int = 9092
     ) -> list[tuple[int, int, int]]:
-        """A client inside a namespace: correlation id, bytes sent and bytes received of each exchange."""
+        """Return a client inside a namespace: correlation id, bytes sent and bytes received of each
+        exchange.
+        """
         said = self.run(
             role, sys.executable, str(PEERS), "client", address, str(port),
             "--requests", str(requests), "--size", str(size),

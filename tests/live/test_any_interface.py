@@ -41,7 +41,7 @@ def network() -> Iterator[Lab]:
 
 
 def resent(network: Lab) -> int:
-    """Segments the kernels sent again so far."""
+    """Return segments the kernels sent again so far."""
     total = 0
     for role in network.names:
         names, values = re.findall(r"^Tcp: (.*)$", network.run(role, "cat", "/proc/net/snmp"), re.MULTILINE)

@@ -116,7 +116,7 @@ def until(holds: Callable[[], bool], what: str) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 1 MB."""
+    """Yield a file system of 1 MB."""
     needs_capture()
     place = tmp_path / "small"
     place.mkdir()

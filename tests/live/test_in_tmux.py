@@ -66,7 +66,7 @@ def test_all_that_capture_are_here() -> None:
 
 
 def heading_line(screen: str, heading: str) -> int:
-    """The line in which a heading stands, once."""
+    """Return the line in which a heading stands, once."""
     (found,) = [at for at, line in enumerate(screen.splitlines()) if heading in line]
     return found
 

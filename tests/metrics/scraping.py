@@ -19,7 +19,7 @@ def scraped(url: str, token: str | None) -> tuple[int, str]:
 
 
 def scrape(url: str, token: str, until: str) -> str:
-    """The text, as soon as a line is there that matches: reading and scraping run side by side."""
+    """Return the text, as soon as a line is there that matches: reading and scraping run side by side."""
     for _ in range(10_000):
         _, text = scraped(url, token)
         if re.search(until, text, re.MULTILINE):

@@ -32,7 +32,7 @@ def needs_ipv6() -> None:
 
 
 def asked(address: Address, *headers: str, line: str = "GET /metrics HTTP/1.1", to: str = "127.0.0.1") -> str:
-    """The answer to a request of exactly these lines."""
+    """Return the answer to a request of exactly these lines."""
     with closing(socket.create_connection((to, address.port), PATIENCE_S)) as link:
         link.sendall("\r\n".join([line, *headers, "", ""]).encode("latin-1"))
         return b"".join(iter(lambda: link.recv(1 << 16), b"")).decode()

@@ -22,7 +22,7 @@ Counts = dict[tuple[str, ...], float]
 
 
 def scraped(meter: Meter) -> dict[str, Counts]:
-    """What Prometheus would read, by metric; labels in the order of their names."""
+    """Return what Prometheus would read, by metric; labels in the order of their names."""
     registry = CollectorRegistry()
     registry.register(SnapshotCollector(meter.snapshot))
     found: dict[str, Counts] = {}

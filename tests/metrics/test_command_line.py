@@ -40,7 +40,7 @@ def reading(*arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], str, str
 
 
 def printed(how: str) -> str:
-    """The token that a command prints."""
+    """Return the token that a command prints."""
     assert how.startswith("with Authorization: Bearer "), how
     return how.rpartition(" ")[2]
 

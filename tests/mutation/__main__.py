@@ -62,7 +62,7 @@ def sweep(mutators: list[Mutator]) -> None:
 
 
 def once_each(mutator: Mutator) -> Iterator[Mutant]:
-    """The first mutant of each API and side."""
+    """Yield the first mutant of each API and side."""
     seen: set[tuple[int | None, int | None]] = set()
     for mutant in mutator._replace(limit=1 << 30).mutants():
         key = mutant.scene.exchange.api_key, mutant.side
@@ -95,7 +95,7 @@ def _of_capture(name: str) -> frozenset[str]:
 
 
 def _counting(judge: Judge) -> set[str]:
-    """Codes of findings above information."""
+    """Return codes of findings above information."""
     return {one.code for one in judge.findings.all() if one.severity is not Severity.INFO}
 
 

@@ -23,7 +23,7 @@ Written by `python -m tests.regenerate mutants`.
 
 
 def row_of(mutator: Mutator) -> str:
-    """One line of the table."""
+    """Return one line of the table."""
     outcome = outcome_of(mutator)
     others = sorted(outcome.collateral.items(), key=lambda item: (-item[1], item[0]))
     shown = ", ".join(f"*{code}* {n}" if code in outcome.info else f"{code} {n}" for code, n in others)
@@ -31,7 +31,7 @@ def row_of(mutator: Mutator) -> str:
 
 
 def collateral_page(mutators: Sequence[Mutator]) -> str:
-    """The whole page."""
+    """Return the whole page."""
     rows = "".join(row_of(mutator) for mutator in mutators)
     silent = "".join(f"| {code} | {reason} |\n" for code, reason in sorted(UNREACHED.items()))
     return (
@@ -41,7 +41,7 @@ def collateral_page(mutators: Sequence[Mutator]) -> str:
 
 
 def figures(mutators: Sequence[Mutator]) -> str:
-    """How many there are, of how much traffic, and how many are found, in a paragraph and a list."""
+    """Return how many there are, of how much traffic, and how many are found, in a paragraph and a list."""
     outcomes = {mutator.name: outcome_of(mutator) for mutator in mutators}
     total = sum(outcome.mutants for outcome in outcomes.values())
     found = total - sum(len(outcome.missed) for outcome in outcomes.values())

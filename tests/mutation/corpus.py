@@ -34,7 +34,7 @@ class Recording(NamedTuple):
     exchanges: tuple[Exchange, ...]
 
     def of(self, *keys: int) -> list[int]:
-        """Indexes of the exchanges of some APIs."""
+        """Return indexes of the exchanges of some APIs."""
         return [index for index, exchange in enumerate(self.exchanges) if exchange.api_key in keys]
 
 
@@ -51,7 +51,7 @@ class Scene(NamedTuple):
     other: tuple[Exchange, ...] = ()
 
     def talk(self) -> Talk:
-        """What is said, to be changed."""
+        """Return what is said, to be changed."""
         return Talk(self.exchanges, self.other)
 
     @property
@@ -89,19 +89,21 @@ class Side:
         return dissect(self.message, self.version, self.data, self.offset)
 
     def value(self) -> Any:
-        """The decoded body, made anew each time."""
+        """Return the decoded body, made anew each time."""
         return decoder(self.message, self.version)(self.data, self.offset)[0]
 
     def encoded(self, value: Any) -> bytes:
-        """The frame's content with another body."""
+        """Return the frame's content with another body."""
         return self.data[: self.offset] + encode(self.message, self.version, value)
 
     def spliced(self, start: int, end: int, put: bytes) -> bytes:
-        """The frame's content with other bytes from `start` to `end`."""
+        """Return the frame's content with other bytes from `start` to `end`."""
         return self.data[:start] + put + self.data[end:]
 
     def fits(self, content: bytes, version: int | None = None, shift: int = 0) -> bool:
-        """Whether a content is header and body of a version, and nothing else; `shift`: of other headers."""
+        """Return whether a content is header and body of a version, and nothing else; `shift`: of other
+        headers.
+        """
         try:
             asked = self.version if version is None else version
             return decoder(self.message, asked)(content, self.offset + shift)[1] == len(content)
@@ -109,12 +111,12 @@ class Side:
             return False
 
     def talk(self, content: bytes) -> Talk:
-        """The scene with this body changed."""
+        """Return the scene with this body changed."""
         return self.scene.talk().replace(self.scene.target, self.side, content)
 
 
 def side_of(scene: Scene, side: int) -> Side | None:
-    """A body of the scene's exchange; None unless it fits and is written as our encoder writes it."""
+    """Return a body of the scene's exchange; None unless it fits and is written as our encoder writes it."""
     exchange = scene.exchange
     frame = exchange.request if side == CLIENT else exchange.response
     api = protocol_messages.api(exchange.api_key) if exchange.api_key is not None else None
@@ -133,7 +135,7 @@ def side_of(scene: Scene, side: int) -> Side | None:
 
 @cache
 def recordings() -> tuple[Recording, ...]:
-    """Every whole Kafka connection of the corpus, in the order of captures and their first packets."""
+    """Return every whole Kafka connection of the corpus, in the order of captures and their first packets."""
     found: list[Recording] = []
     for path in sorted(CAPTURES.iterdir()):
         if ".pcap" in path.name:
@@ -163,7 +165,7 @@ def _is_sound(exchange: Exchange) -> bool:
 
 
 def opening(recording: Recording) -> int:
-    """How many exchanges at the start negotiate versions and authenticate."""
+    """Return how many exchanges at the start negotiate versions and authenticate."""
     count = 0
     for exchange in recording.exchanges:
         if exchange.kind is ExchangeKind.KAFKA and exchange.api_key not in OPENING:
@@ -173,7 +175,9 @@ def opening(recording: Recording) -> int:
 
 
 def scene_at(recording: Recording, index: int) -> Scene:
-    """An exchange with the opening, an earlier one of its kind where there is one, and the one behind it."""
+    """Return an exchange with the opening, an earlier one of its kind where there is one, and the one behind
+    it.
+    """
     exchanges = recording.exchanges
     first = min(opening(recording), index)
     target = exchanges[index]
@@ -184,7 +188,9 @@ def scene_at(recording: Recording, index: int) -> Scene:
 
 
 def prefix(recording: Recording, index: int, *keys: int) -> Scene:
-    """Everything up to an exchange and the one behind it; with `keys` of these APIs and the opening only."""
+    """Return everything up to an exchange and the one behind it; with `keys` of these APIs and the opening
+    only.
+    """
     first, exchanges = opening(recording), recording.exchanges
     chosen = [
         n
@@ -218,7 +224,7 @@ def scenes() -> tuple[Scene, ...]:
 
 @cache
 def sides() -> tuple[Side, ...]:
-    """Both bodies of every scene."""
+    """Return both bodies of every scene."""
     found = (side_of(scene, side) for scene in scenes() for side in (CLIENT, BROKER))
     return tuple(body for body in found if body is not None)
 
@@ -229,7 +235,7 @@ PER_VERSION = 10
 
 @cache
 def pool(api_key: int) -> tuple[Scene, ...]:
-    """Exchanges of an API: some of each version, of many captures, the handiest first."""
+    """Return exchanges of an API: some of each version, of many captures, the handiest first."""
     found: dict[int, list[tuple[bool, int, int, Recording, int]]] = defaultdict(list)
     for number, recording in enumerate(recordings()):
         seen: set[int] = set()
@@ -251,7 +257,7 @@ def pool(api_key: int) -> tuple[Scene, ...]:
 
 
 def _of_many_captures(rows: list[Any]) -> list[Any]:
-    """The first rows, those of captures that were not chosen yet before others."""
+    """Return the first rows, those of captures that were not chosen yet before others."""
     captures: dict[str, int] = defaultdict(int)
     ranked = []
     for place, row in enumerate(rows):
@@ -273,7 +279,7 @@ _known: dict[tuple[object, ...], frozenset[str]] = {}
 
 
 def codes_before(scene: Scene) -> frozenset[str]:
-    """What the rules say of the scene as it was recorded."""
+    """Return what the rules say of the scene as it was recorded."""
     if scene.key not in _known:
         found = judged(scene.talk()).findings.all()
         _known[scene.key] = frozenset(finding.code for finding in found)

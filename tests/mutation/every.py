@@ -28,6 +28,6 @@ AREAS = (
 
 
 def every_mutator() -> list[Mutator]:
-    """Every mutator, by the code of the rule that owns it."""
+    """Return every mutator, by the code of the rule that owns it."""
     assert AREAS
     return sorted(MUTATORS, key=lambda mutator: (mutator.owner, mutator.name))

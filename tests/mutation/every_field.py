@@ -88,7 +88,7 @@ class Fault(NamedTuple):
 
 
 def leaves(value: Any, at: str = "", siblings: tuple[Any, ...] = ()) -> Iterator[Leaf]:
-    """The fields of a struct and of the structs below it: the first entry of each list."""
+    """Yield the fields of a struct and of the structs below it: the first entry of each list."""
     for field, name, item in present(value):
         here = f"{at}.{name}" if at else name
         if isinstance(item, Value):
@@ -179,7 +179,10 @@ _GROWS = "a number that the schema does not know may be newer"
 
 
 def why_not(body: Side, leaf: Leaf, sort: Break, put: Any, other: Any) -> str:
-    """Why a fault cannot be proven; empty where it can. `put` is the new value, `other` the other body."""
+    """Return why a fault cannot be proven; empty where it can.
+
+    `put` is the new value, `other` the other body.
+    """
     if sort is Break.OUTSIDE:
         return _REFUSED_ENTRY if _is_refused(body, leaf, other) else _why_not_outside(body, leaf)
     if sort is Break.UNKNOWN and (leaf.field.is_error or leaf.field.enum is not None):
@@ -212,7 +215,7 @@ def _why_not_outside(body: Side, leaf: Leaf) -> str:
 
 
 def _is_refused(body: Side, leaf: Leaf, other: Any) -> bool:
-    """Whether the response has an error for the entry with a number of an application."""
+    """Return whether the response has an error for the entry with a number of an application."""
     if (body.message.name, leaf.field.name) not in OF_APPLICATIONS or other is None:
         return False
     return any(one.error_code for one in other.topics if one.name == leaf.of.name)
@@ -223,7 +226,7 @@ def _has_error(leaf: Leaf) -> bool:
 
 
 def _is_echoed(body: Side, leaf: Leaf, put: Any, other: Any) -> bool:
-    """Whether the other side has what stood there as the same thing, and not what stands there now."""
+    """Return whether the other side has what stood there as the same thing, and not what stands there now."""
     name = leaf.field.name
     # Apache Kafka 2.8 lists topics that nobody asked for, without partitions: DescribeLogDirs.
     if body.side == BROKER and name == "name" and getattr(leaf.of, "partitions", None) == []:
@@ -240,13 +243,15 @@ def _is_echoed(body: Side, leaf: Leaf, put: Any, other: Any) -> bool:
 
 
 def _is_same(one: Leaf, other: Leaf) -> bool:
-    """Whether two fields have values of one type, and not of two sorts: a group and a topic of one name."""
+    """Return whether two fields have values of one type, and not of two sorts: a group and a topic of one
+    name.
+    """
     sorts = {leaf.field.entity for leaf in (one, other) if leaf.field.entity}
     return one.kind is other.kind and len(sorts) < 2
 
 
 def every(value: Any) -> Iterator[Leaf]:
-    """All fields, those of every entry of every list."""
+    """Yield all fields, those of every entry of every list."""
     for field, name, item in present(value):
         if isinstance(item, Value):
             yield from every(item)
@@ -261,7 +266,7 @@ def every(value: Any) -> Iterator[Leaf]:
 
 
 def _breaks_relation(leaf: Leaf, put: Any) -> bool:
-    """Whether the fields of one struct cannot go together with a new value."""
+    """Return whether the fields of one struct cannot go together with a new value."""
     of, name, old = leaf.of, leaf.field.name, leaf.value
     if _has_error(leaf):
         return False
@@ -295,7 +300,7 @@ def _list(of: Any, names: frozenset[str]) -> Any:
 
 
 def faults(bodies: Iterable[Side]) -> Iterator[Fault]:
-    """Each field of each body in each way."""
+    """Yield each field of each body in each way."""
     for body in bodies:
         other = other_value(body)
         for number, leaf in enumerate(leaves(body.value())):
@@ -378,7 +383,7 @@ def _unknown(leaf: Leaf) -> Any:
 
 
 def _neighbour(leaf: Leaf) -> Leaf | None:
-    """The next field of the struct, if it has the same type and another value."""
+    """Return the next field of the struct, if it has the same type and another value."""
     if leaf.index >= 0 or leaf.field.is_error or leaf.field.enum is not None:
         return None
     fields = [field for field, _, item in present(leaf.of) if item is not None]
@@ -390,7 +395,7 @@ def _neighbour(leaf: Leaf) -> Leaf | None:
 
 
 def _content(body: Side, value: Any, leaf: Leaf, sort: Break, put: Any) -> bytes | None:
-    """The frame's content with the fault; None where it has no bytes."""
+    """Return the frame's content with the fault; None where it has no bytes."""
     if leaf.kind is Primitive.BOOL:
         node = _node(body.tree, leaf.path)
         return None if node is None else body.spliced(node.start, node.end, b"\x02")
@@ -473,7 +478,7 @@ _before: dict[tuple[object, ...], frozenset[tuple[str, int, str]]] = {}
 
 
 def spoken(fault: Fault) -> list[Finding]:
-    """What rules say of a fault that they do not say of the scene as it was recorded."""
+    """Return what rules say of a fault that they do not say of the scene as it was recorded."""
     scene = fault.body.scene
     if scene.key not in _before:
         _before[scene.key] = frozenset(map(_place, judged(scene.talk()).findings.all()))
@@ -486,7 +491,8 @@ def _place(finding: Finding) -> tuple[str, int, str]:
 
 
 def is_about(finding: Finding, fault: Fault) -> bool:
-    """Whether an error or a warning names the field or its relation, and is against the side that made it.
+    """Return whether an error or a warning names the field or its relation, and is against the side that made
+    it.
 
     A request that does not go with its response is the one fault that both sides have: the broker answers
     what it was asked, and is the side that differs. So is a broker that accepts what it has to refuse.
@@ -517,7 +523,9 @@ def _below_message(path: str) -> str:
 
 
 def _is_named(path: str, leaf: Leaf) -> bool:
-    """Whether a path of the same body ends in the field, what holds it, or another field of its struct."""
+    """Return whether a path of the same body ends in the field, what holds it, or another field of its
+    struct.
+    """
     if not path:
         return False
     parent = leaf.path.rpartition(".")[0]
@@ -530,7 +538,9 @@ def _is_named(path: str, leaf: Leaf) -> bool:
 
 
 def _is_of_relation(path: str, leaf: Leaf) -> bool:
-    """Whether a path of the other body ends in a field that stands for the same thing, or in their list."""
+    """Return whether a path of the other body ends in a field that stands for the same thing, or in their
+    list.
+    """
     names = _PARTITIONS if leaf.field.name in _PARTITIONS else _KEYS
     lists = {part.partition("[")[0] for part in leaf.path.split(".")[:-1]}
     return _last(path) in names | lists or not path or path.endswith("]")
@@ -541,7 +551,7 @@ def _last(path: str) -> str:
 
 
 def bodies() -> list[Side]:
-    """One body of each API, version and side."""
+    """Return one body of each API, version and side."""
     found: dict[tuple[int, int, int], Side] = {}
     for body in sides():
         found.setdefault((body.api.key, body.version, body.side), body)
@@ -552,7 +562,7 @@ def bodies() -> list[Side]:
 
 
 def page(of: Report) -> str:
-    """The tables of a report."""
+    """Return the tables of a report."""
     total = of.total
     rows = "".join(f"| {name} | {_cells(count)} |\n" for name, count in of.by_api.items())
     sorts = "".join(f"| {name} | {_cells(count)} |\n" for name, count in of.by_sort.items())

@@ -83,7 +83,7 @@ def spread(bodies: Sequence[Side], rng: random.Random) -> list[Side]:
 
 
 def changed(body: Side, content: bytes, note: str = "") -> Mutant:
-    """A mutant with another body, to be found there."""
+    """Return a mutant with another body, to be found there."""
     return Mutant(body.scene, body.talk(content), body.scene.target, body.side, note)
 
 
@@ -140,6 +140,6 @@ def edits(
 
 
 def other_value(body: Side) -> Any:
-    """The decoded other side of the exchange; None where there is none that fits."""
+    """Return the decoded other side of the exchange; None where there is none that fits."""
     found = side_of(body.scene, BROKER if body.side == CLIENT else CLIENT)
     return None if found is None else found.value()

@@ -52,12 +52,12 @@ def outcome_of(mutator: Mutator) -> Outcome:
 
 
 def is_found(found: Iterable[Finding], mutant: Mutant, owner: str) -> bool:
-    """Whether the owner found what was changed."""
+    """Return whether the owner found what was changed."""
     return any(finding.code == owner and is_there(finding, mutant) for finding in found)
 
 
 def is_there(finding: Finding, mutant: Mutant) -> bool:
-    """Whether a finding speaks of what was changed."""
+    """Return whether a finding speaks of what was changed."""
     if mutant.exchange is not None and finding.place.exchange != mutant.exchange:
         return False
     side = "request" if mutant.side == CLIENT else "response"

@@ -111,7 +111,7 @@ PLANTED = (
 
 
 def page() -> str:
-    """The table of docs/mutants.md."""
+    """Return the table of docs/mutants.md."""
     rows = "".join(f"| {one.fault} | {one.code or _why(one)} |\n" for one in PLANTED)
     return f"| fault | found by, or why not |\n|---|---|\n{rows}"
 

@@ -24,7 +24,7 @@ class Plain:
         self.tail = b""
 
     def but(self, **changes: object) -> "Plain":
-        """The same record with changes."""
+        """Return the same record with changes."""
         other = Plain(
             self.attributes, self.time_delta, self.offset_delta, self.key, self.value, list(self.headers)
         )
@@ -61,7 +61,7 @@ class _Reader:
 
 
 def split(data: bytes) -> list[Plain]:
-    """Every record of a batch's bytes."""
+    """Return every record of a batch's bytes."""
     reader, found = _Reader(data), []
     while reader.at < len(data):
         reader.varint()  # the length
@@ -73,7 +73,7 @@ def split(data: bytes) -> list[Plain]:
 
 
 def join(records: Sequence[Plain]) -> bytes:
-    """The bytes of records."""
+    """Return the bytes of records."""
     out = b""
     for record in records:
         body = bytes((record.attributes,)) + zigzag(record.time_delta) + zigzag(record.offset_delta)

@@ -44,14 +44,14 @@ class Line:
         self.bare = bare
 
     def data(self) -> bytes:
-        """The bytes of the stream."""
+        """Return the bytes of the stream."""
         if self.bare:
             return self.content
         size = len(self.content) if self.size is None else self.size
         return size.to_bytes(4, signed=True) + self.content
 
     def copy(self, **changes: object) -> "Line":
-        """The same line with changes."""
+        """Return the same line with changes."""
         line = Line(self.side, self.content, self.at_ns, self.exchange, self.size, self.bare)
         for name, value in changes.items():
             setattr(line, name, value)
@@ -76,7 +76,7 @@ class Talk:
         self.lines.sort(key=lambda line: line.at_ns)  # stable: a request stays before its response
 
     def line(self, exchange: int, side: int) -> Line:
-        """The request or response of an exchange."""
+        """Return the request or response of an exchange."""
         return next(line for line in self.lines if line.exchange == exchange and line.side == side)
 
     def replace(self, exchange: int, side: int, content: bytes) -> "Talk":
@@ -100,7 +100,7 @@ class Talk:
         return self
 
     def packets(self) -> list[Packet]:
-        """The connection, from SYN to FIN, at the recorded times."""
+        """Return the connection, from SYN to FIN, at the recorded times."""
         if self.other is None:
             return self._packets(FIRST_PORT)
         both = [*self.other._packets(FIRST_PORT + 1), *self._packets(FIRST_PORT)]
@@ -117,7 +117,7 @@ class Talk:
 
 
 def judged(talk: Talk, *, guards: bool = True) -> Judge:
-    """The verdict of every rule on a talk, by the whole path from packets on."""
+    """Return the verdict of every rule on a talk, by the whole path from packets on."""
     analyzer, judge = Analyzer(KNOWN), Judge(guards=guards)
     for packet in talk.packets():
         for event in analyzer.feed(packet):

@@ -11,7 +11,7 @@ from tests.support.python_side import PythonSide
 
 @pytest.fixture(scope="session")
 def native() -> Any:
-    """The module `kdissect._native`; skips where it is not installed or not wanted."""
+    """Return the module `kdissect._native`; skips where it is not installed or not wanted."""
     if compiled is None:
         pytest.skip("no compiled hot path (docs/native.md)")
     return compiled
@@ -19,7 +19,7 @@ def native() -> Any:
 
 @pytest.fixture(scope="session")
 def python_side(native: Any) -> Iterator[PythonSide]:
-    """A process that does the same without it."""
+    """Yield a process that does the same without it."""
     side = PythonSide()
     yield side
     side.close()

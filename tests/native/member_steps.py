@@ -62,7 +62,7 @@ def beats(rounds: int, *who: tuple[int, int, int]) -> list[Step]:
 
 
 def joins(*who: tuple[int, int, int]) -> list[Step]:
-    """The first member of a group joins, others follow."""
+    """Return the first member of a group joins, others follow."""
     groups = {group: at for at, (_, group, _) in reversed([*enumerate(who)])}
     return [Step("join" if groups[one[1]] == at else "follow", *one) for at, one in enumerate(who)]
 
@@ -72,7 +72,7 @@ TWO_MEMBERS = ((0, 0, 0), (1, 0, 1))
 
 
 def steady(rounds: int) -> list[Step]:
-    """Members of which there is nothing to tell."""
+    """Return members of which there is nothing to tell."""
     return joins(*TWO_GROUPS) + beats(rounds, *TWO_GROUPS)
 
 
@@ -197,7 +197,7 @@ class _Members:
         self._now = talk.talk.now
 
     def packets(self) -> list[Packet]:
-        """What was said."""
+        """Return what was said."""
         packets = [packet for talk in self._talks for packet in talk.talk.packets]
         packets.sort(key=lambda packet: packet.time_ns)
         return [packet._replace(ref=packet_ref(0, number)) for number, packet in enumerate(packets, 1)]
@@ -215,7 +215,7 @@ def _answered(step: Step, error: int) -> list[dict[str, Any]]:
 
 
 def packets_of_steps(steps: list[Step]) -> list[Packet]:
-    """A capture in which members do that."""
+    """Return a capture in which members do that."""
     members = _Members()
     for step in steps:
         members.say(step)

@@ -31,19 +31,19 @@ def told_of(packets: list[PlainPacket], cuts: list[int]) -> Any:
 
 
 def told_of_plain(packets: list[PlainPacket]) -> Any:
-    """The same packet by packet."""
+    """Return the same packet by packet."""
     return told([packets])
 
 
 def told_of_file(path: str) -> Any:
-    """The same of a file, as it is read."""
+    """Return the same of a file, as it is read."""
     captures = open_captures([path])
     batches = list(captures.batches())
     return told(batches), facts(captures.files[0])
 
 
 def facts(file: CaptureFile) -> Any:
-    """What reading a file found out about it."""
+    """Return what reading a file found out about it."""
     return (
         file.packets, file.captured_bytes, file.link_types, file.drops, file.first_time_ns, file.last_time_ns,
         repr(file.anomalies), sorted(file.anomaly_counts.items()), repr(file.error), file.secrets,
@@ -51,14 +51,14 @@ def facts(file: CaptureFile) -> Any:
 
 
 def told_with_few(packets: list[PlainPacket], most: int) -> Any:
-    """What is told where at most so many connections may be open."""
+    """Return what is told where at most so many connections may be open."""
     analyzer = Analyzer(limits=Limits(connections=most))
     said = list(each(analyzer, blocks(packets, [40])))
     return said, plain(analyzer.close()), repr(analyzer.anomalies)
 
 
 def told_of_sets(packets: list[PlainPacket], cuts: list[int]) -> Any:
-    """What is told of two capture sets with the same packets, block by block in turns."""
+    """Return what is told of two capture sets with the same packets, block by block in turns."""
     analyzer = Analyzer(capture_set_of=str, duplicate_taps=DuplicateTaps())
     again = [((1 << FILE_SHIFT) | number, *rest) for number, *rest in packets]
     turns = zip(blocks(packets, cuts), blocks(again, cuts), strict=True)  # type: ignore[arg-type]
@@ -73,13 +73,13 @@ class File:
         self._blocks = blocks
 
     def batches(self) -> Iterator[PacketBlock]:
-        """What is read of it."""
+        """Return what is read of it."""
         return (block for block in self._blocks if len(block))
 
 
 def told_of_turns(packets: list[PlainPacket], cuts: list[int], late_ns: int, are_compared: bool) -> Any:
-    """What is told of three files of two capture sets, packet by packet in turns, with the order of all: the
-    same packets, but those of the third file, which is of the first set, are of other hosts.
+    """Return what is told of three files of two capture sets, packet by packet in turns, with the order of
+    all: the same packets, but those of the third file, which is of the first set, are of other hosts.
     """
     taps = DuplicateTaps() if are_compared else None
     analyzer = Analyzer(capture_set_of=lambda file: "one" if file % 2 == 0 else "other", duplicate_taps=taps)
@@ -112,7 +112,7 @@ def _elsewhere(data: bytes, number: int) -> bytes:
 
 
 def told_by_shards(packets: list[PlainPacket], cuts: list[int]) -> Any:
-    """What each of two shards tells, with its place."""
+    """Return what each of two shards tells, with its place."""
     said = []
     for number in range(2):
         analyzer = ShardAnalyzer(Shard(number, 2))
@@ -124,7 +124,7 @@ def told_by_shards(packets: list[PlainPacket], cuts: list[int]) -> Any:
 
 
 def keyed(analyzer: ShardAnalyzer, events: KeyedEvents) -> Iterator[tuple[bytes, Event]]:
-    """Events with their keys, also those of a block."""
+    """Yield events with their keys, also those of a block."""
     if isinstance(events, list):
         yield from events
         return
@@ -134,7 +134,7 @@ def keyed(analyzer: ShardAnalyzer, events: KeyedEvents) -> Iterator[tuple[bytes,
 
 
 def packets_of(data: bytes, cuts: list[int]) -> Any:
-    """The packets of a capture that comes in pieces, and what its parser says."""
+    """Return the packets of a capture that comes in pieces, and what its parser says."""
     kind = parser_for(data[:4])
     if kind is None:
         return None
@@ -151,7 +151,7 @@ def packets_of(data: bytes, cuts: list[int]) -> Any:
 
 
 def pieces(data: bytes, cuts: list[int]) -> Iterable[bytes]:
-    """The data, cut behind so many bytes each."""
+    """Yield the data, cut behind so many bytes each."""
     for cut in cuts:
         yield data[:cut]
         data = data[cut:]
@@ -159,7 +159,7 @@ def pieces(data: bytes, cuts: list[int]) -> Iterable[bytes]:
 
 
 def first_half(packets: list[PlainPacket]) -> bytes:
-    """An analyzer that took the first packets."""
+    """Return an analyzer that took the first packets."""
     analyzer = Analyzer()
     for block in blocks(packets[: len(packets) // 2], [300]):
         for _ in analyzer.feed_each(block):
@@ -168,7 +168,9 @@ def first_half(packets: list[PlainPacket]) -> bytes:
 
 
 def second_half(state: bytes, packets: list[PlainPacket]) -> Any:
-    """What an analyzer of the other side tells of the rest, in blocks and packet by packet, and keeps."""
+    """Return what an analyzer of the other side tells of the rest, in blocks and packet by packet,
+    and keeps.
+    """
     said = []
     rest = packets[len(packets) // 2 :]
     for batch in (blocks(rest, [100]), [rest]):
@@ -180,7 +182,7 @@ def second_half(state: bytes, packets: list[PlainPacket]) -> Any:
 
 
 def with_link(packets: list[PlainPacket], how: str) -> list[PlainPacket]:
-    """Packets on Ethernet as they would be with VLAN tags, as IPv6, or on another link."""
+    """Return packets on Ethernet as they would be with VLAN tags, as IPv6, or on another link."""
     return [_with_link(packet, how) for packet in packets]
 
 
@@ -209,7 +211,7 @@ def _with_link(packet: PlainPacket, how: str) -> PlainPacket:
 
 
 def vxlan(port: int, is_ipv6: bool) -> bytes:
-    """What stands before a frame that VXLAN carries; its lengths are those of a small packet."""
+    """Return what stands before a frame that VXLAN carries; its lengths are those of a small packet."""
     udp = struct.pack(">HHHH4s4s", 50001, port, 600, 0, b"\x08\0\0\0", b"\0\0\7\0")
     if is_ipv6:
         return bytes(12) + b"\x86\xdd" + struct.pack(">IHBB", 6 << 28, 600, 17, 64) + bytes(32) + udp
@@ -221,12 +223,12 @@ TUNNELS = {"vxlan": vxlan(4789, False), "vxlan_ipv6": vxlan(8472, True)}
 
 
 def merged(paths: list[str]) -> Any:
-    """What is told of files that are read together, packet by packet."""
+    """Return what is told of files that are read together, packet by packet."""
     return told(list(open_captures(paths).batches()))
 
 
 def talk(said: list[tuple[int, bytes, int]], lost: tuple[int, ...] = ()) -> list[PlainPacket]:
-    """Packets of a connection that begins with a request and its answer; some of them got lost."""
+    """Return packets of a connection that begins with a request and its answer; some of them got lost."""
     found = Conversation().handshake().client(request(3, 1, 1000, b"\0\0\0\0", b"me"))
     found.broker(response(1000, b"\0" * 8))
     for side, data, mss in said:
@@ -235,7 +237,7 @@ def talk(said: list[tuple[int, bytes, int]], lost: tuple[int, ...] = ()) -> list
 
 
 def analyzers(packets: list[PlainPacket], limits: Limits) -> list[Analyzer]:
-    """One that took packets in one block."""
+    """Return one that took packets in one block."""
     analyzer = Analyzer(limits=limits)
     for block in blocks(packets, []):
         list(analyzer.feed_each(block))
@@ -245,7 +247,7 @@ def analyzers(packets: list[PlainPacket], limits: Limits) -> list[Analyzer]:
 def told_of_talk(
     said: list[tuple[int, bytes, int]], limits: Limits, cuts: list[int], lost: tuple[int, ...] = ()
 ) -> Any:
-    """What is told of a connection in blocks and packet by packet, and what all connections hold."""
+    """Return what is told of a connection in blocks and packet by packet, and what all connections hold."""
     packets = talk(said, lost)
     found = []
     for batches in (blocks(packets, cuts), [packets]):
@@ -259,7 +261,7 @@ def told_of_talk(
 
 
 def held_of_talk(said: list[tuple[int, bytes, int]]) -> Any:
-    """What a connection holds, taken back if it was lent."""
+    """Return what a connection holds, taken back if it was lent."""
     (analyzer,) = analyzers(talk(said), Limits())
     connection: Any = next(iter(analyzer._flows.values()))
     streams = [one.state() for one in connection.tcp.streams]
@@ -277,7 +279,7 @@ def held_of_talk(said: list[tuple[int, bytes, int]]) -> Any:
 
 
 def extracted(files: list[list[PlainPacket]], *arguments: str) -> tuple[int, bytes]:
-    """What `extract` writes of files with these packets, each a capture set of its own."""
+    """Return what `extract` writes of files with these packets, each a capture set of its own."""
     with TemporaryDirectory() as folder:
         paths = [Path(folder, name, "x.pcapng") for name in "ab"[: len(files)]]
         for path, packets in zip(paths, files, strict=True):

@@ -47,7 +47,7 @@ class CountedWorker(HeardWorker):
 
 
 def said(paths: list[str], study: str, expression: str) -> Any:
-    """The last result of a study."""
+    """Return the last result of a study."""
     worker = HeardWorker(Order(tuple(paths), studies=(study,), filter=expression))
     worker.run()
     value = [message.value for message in worker.heard if isinstance(message, Result)][-1]
@@ -58,7 +58,7 @@ def said(paths: list[str], study: str, expression: str) -> Any:
 
 
 def given_one_by_one(paths: list[str], study: str, expression: str = "") -> int:
-    """How many exchanges a study was given as objects."""
+    """Return how many exchanges a study was given as objects."""
     worker = CountedWorker(Order(tuple(paths), studies=(study,), filter=expression))
     worker.run()
     return worker.objects

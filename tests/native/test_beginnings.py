@@ -67,7 +67,7 @@ SETTINGS = settings(
 
 
 def said(connections: list[Any]) -> list[PlainPacket]:
-    """Packets of connections, one beside the other, in the order of their times."""
+    """Return packets of connections, one beside the other, in the order of their times."""
     found: list[PlainPacket] = []
     for number, (handshake, isn, steps) in enumerate(connections):
         talk = Conversation(ports=(40000 + number // 2, 9092 + number % 2), isn=isn)
@@ -80,7 +80,7 @@ def said(connections: list[Any]) -> list[PlainPacket]:
 
 
 def short(first: bytes, answer: bytes, ends: list[tuple[int, bytes, int, int]]) -> Any:
-    """A connection of one exchange."""
+    """Return a connection of one exchange."""
     return HELLO, (1000, 5000), [(CLIENT, first, ACK, 0), (BROKER, answer, ACK, 0), *ends]
 
 

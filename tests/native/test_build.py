@@ -51,7 +51,7 @@ def _cargo(folder: Path, script: str) -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty checkout; what stands in its `bin` is all that is in PATH but for a shell."""
+    """Return an empty checkout; what stands in its `bin` is all that is in PATH but for a shell."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "native").mkdir()
     (tmp_path / "kdissect").mkdir()
@@ -62,7 +62,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _why_not(data: dict[str, Any]) -> str:
-    """What the file says that is all a pure wheel has more."""
+    """Return what the file says that is all a pure wheel has more."""
     assert data["pure_python"]
     assert "tag" not in data
     ((file, place),) = data["force_include"].items()

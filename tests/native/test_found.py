@@ -24,7 +24,7 @@ def produce(acks: int) -> bytes:
 
 
 def one_id_for_all() -> list[Packet]:
-    """A client that counts nothing and wants some answers; one of them never comes, one is cut."""
+    """Return a client that counts nothing and wants some answers; one of them never comes, one is cut."""
     answer = struct.pack(">i", 1) + b"\0\1t" + struct.pack(">iihq", 1, 0, 0, 7)
     talk = Conversation(ports=(41900, 19112)).handshake()
     talk.client(request(HEARTBEAT, 0, 0, BODY)).broker(response(0, OK)).client(
@@ -63,7 +63,7 @@ def damaged(packets: list[Packet], seed: int) -> list[Packet]:
 
 
 def told(packets: list[Packet]) -> list[Any]:
-    """Everything that events say."""
+    """Return everything that events say."""
     rows: list[Any] = []
     for event in events_of(packets):
         info = event.connection

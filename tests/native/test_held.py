@@ -81,7 +81,7 @@ def lent_at_once(native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def in_order(number: int) -> list[tuple[int, bytes, int]]:
-    """Requests of one kind and their answers."""
+    """Return requests of one kind and their answers."""
     asked = b"".join(request(3, 1, 10 + at, b"\0\0\0\0", b"me") for at in range(number))
     return [
         (CLIENT, asked, 1448),
@@ -90,7 +90,7 @@ def in_order(number: int) -> list[tuple[int, bytes, int]]:
 
 
 def among_silent(number: int) -> list[tuple[int, bytes, int]]:
-    """The same one by one, with Produces before and behind each that ask for no answer."""
+    """Return the same one by one, with Produces before and behind each that ask for no answer."""
     said = []
     for at in range(number):
         one, other = (request(0, 0, 100 + 2 * at + more, bytes(14), b"me") for more in (0, 1))

@@ -44,7 +44,9 @@ SETTINGS = settings(
 
 @cache
 def small_frames(count: int = 5, exchanges: int = 12) -> list[PlainPacket]:
-    """Connections in turns packet by packet, whose sequence numbers wrap around while they are open."""
+    """Return connections in turns packet by packet, whose sequence numbers wrap around while they
+    are open.
+    """
     talks = [
         Conversation(ports=(40000 + number, 9092), isn=(2**32 - 700 * number - 1, 2**32 - 90 * number - 1))
         for number in range(count)
@@ -232,7 +234,7 @@ def test_what_is_kept_of_even_segments(python_side: PythonSide, size: int) -> No
 
 
 def block_of_exchanges(count: int = 12) -> tuple[Analyzer, Any]:
-    """The first block of an analyzer whose connection has so many exchanges, and the analyzer."""
+    """Return the first block of an analyzer whose connection has so many exchanges, and the analyzer."""
     talk = Conversation().handshake()
     for number in range(count):
         talk.client(request(3, 1, number, b"\0\0\0\0")).broker(response(number, bytes(8)))

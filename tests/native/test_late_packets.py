@@ -70,7 +70,9 @@ def delayed(packets: list[Packet], delay: Delay, seed: int) -> list[Packet]:
 
 
 def place_of(packet: Packet) -> tuple[bytes, bool]:
-    """Addresses, ports and sequence number, and whether there is data; with the timestamps of all of them."""
+    """Return addresses, ports and sequence number, and whether there is data; with the timestamps of all of
+    them.
+    """
     return packet.data[26:42], len(packet.data) > 66
 
 
@@ -80,7 +82,7 @@ def ends(packet: Packet) -> frozenset[bytes]:
 
 
 def essence(packets: list[Packet]) -> list[Any]:
-    """All of each exchange but what numbers packets; connections are known by their client."""
+    """Return all of each exchange but what numbers packets; connections are known by their client."""
     rows = ExchangeRows(["x"], bodies=True)
     said = []
     for event in events_of(packets):
@@ -125,13 +127,13 @@ def test_what_is_later_is_put_back_or_reported(name: str) -> None:
 
 
 def anomalies(packets: list[Packet]) -> set[str]:
-    """Kinds of what was noted of connections."""
+    """Return kinds of what was noted of connections."""
     closed = [event.connection for event in events_of(packets) if isinstance(event, ConnectionClosed)]
     return {str(kind) for connection in closed for kind in connection.anomaly_counts}
 
 
 def spoilt(name: str, seed: int) -> list[PlainPacket]:
-    """Packets that stand late, are lost or doubled, at random."""
+    """Return packets that stand late, are lost or doubled, at random."""
     chance = random.Random(seed)
     late = delayed(packets_of(name), Delay(60, chance.choice((3, 20, 100, LATE))), seed)
     kept = [packet for one in late for packet in [one] * chance.choice((1,) * 60 + (0, 2))]

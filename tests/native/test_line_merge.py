@@ -23,7 +23,7 @@ def merged(
 
 
 def messages(owners: dict[bytes, tuple[int, bytes]], size: int) -> list[tuple[int, bytes, bytes]]:
-    """What three processes send of the lines that they have, so many in a message."""
+    """Return what three processes send of the lines that they have, so many in a message."""
     found = []
     for process in range(3):
         own = sorted((key, line) for key, (owner, line) in owners.items() if owner == process)

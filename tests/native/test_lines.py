@@ -39,7 +39,7 @@ NAMES = [b"orders", b'a"%b\n', "é".encode(), b"\xff\xfe", b"", b"__cluster_meta
 
 
 def asked_for(name: bytes) -> bytes:
-    """A Metadata request of version 1 for a topic."""
+    """Return a Metadata request of version 1 for a topic."""
     return b"\0\0\0\x01" + len(name).to_bytes(2) + name
 
 
@@ -124,7 +124,7 @@ def test_real_exchanges(path: str) -> None:
 
 
 def whole(name: str = "orders", state: State = State.COMPLETE) -> Exchange:
-    """One that fills a template."""
+    """Return one that fills a template."""
     exchange = Exchange(CONNECTIONS[0], 1, METADATA, 1, 7, "client")
     exchange.request = Frame(bytes(8) + asked_for(name.encode()), 8 + 6 + len(name), 1, 1, 10**18, 10**18)
     if state is State.COMPLETE:

@@ -20,7 +20,7 @@ def test_rows_of_blocks_are_those_of_objects(native: Any, path: Path) -> None:
 
 
 def written(native: Any, path: Path, are_added: Callable[[int], bool]) -> Any:
-    """What a writer packed of a capture's blocks, connections by their ids, and the frames it kept."""
+    """Return what a writer packed of a capture's blocks, connections by their ids, and the frames it kept."""
     kept: list[bytes] = []
 
     def put(data: bytes) -> int:

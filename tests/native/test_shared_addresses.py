@@ -16,7 +16,7 @@ CLUSTERS = (b"a2Rpc3NlY3QtY29ycHVzIQ", b"tansu_cluster")
 
 
 def with_other_cluster(name: str, seed: int, path: Path) -> str:
-    """A copy of a capture in which some responses name another cluster."""
+    """Return a copy of a capture in which some responses name another cluster."""
     packets, chance = list(open_captures([CAPTURES / name]).packets()), Random(seed)
 
     def changed(data: bytes) -> bytes:

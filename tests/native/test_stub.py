@@ -46,7 +46,7 @@ def _is_property(of: ast.stmt) -> bool:
 
 
 def _arguments(of: ast.FunctionDef) -> list[str]:
-    """Names as PyO3 tells them, but for the object itself."""
+    """Return names as PyO3 tells them, but for the object itself."""
     args = of.args
     star = [f"*{args.vararg.arg}"] if args.vararg else []
     named = [f"**{args.kwarg.arg}"] if args.kwarg else []
@@ -55,7 +55,7 @@ def _arguments(of: ast.FunctionDef) -> list[str]:
 
 
 def _told(signature: str) -> list[str]:
-    """Those of a `__text_signature__`."""
+    """Return those of a `__text_signature__`."""
     names = [name.strip() for name in re.sub(r"[()]", "", signature).split(",")]
     return [name for name in names if name and name not in ("$self", "$type", "/")]
 
@@ -86,7 +86,7 @@ def test_none_is_a_base(native: Any, name: str) -> None:
 
 
 def _by_name(source: str) -> Iterator[str]:
-    """Names by which Rust asks objects for attributes and methods; empty for one that it was given."""
+    """Yield names by which Rust asks objects for attributes and methods; empty for one that it was given."""
     for call in re.finditer(r"\b(?:call_method[01]?|[gs]etattr(?:_opt)?|delattr|hasattr)\(", source):
         name = re.match(r'(?:intern!\(\w+, )?"(\w+)"', source[call.end() :])
         yield name[1] if name else ""
@@ -100,7 +100,7 @@ def test_nothing_is_asked_of_objects_by_name() -> None:
 
 
 def _signatures(native: Any) -> Iterator[tuple[str, ast.FunctionDef, str]]:
-    """What the stub says and what PyO3 tells of a function, a method, or of the making of a class."""
+    """Yield what the stub says and what PyO3 tells of a function, a method, or of the making of a class."""
     for name, function in FUNCTIONS.items():
         yield name, function, getattr(native, name).__text_signature__
     for name, of in CLASSES.items():

@@ -68,7 +68,7 @@ def test_traffic_that_several_capture_sets_have_counts_once(tmp_path: Path, stud
 
 
 def _counts(value: object, name: str = "") -> list[int]:
-    """All numbers of exchanges, requests and batches, in their order."""
+    """Return all numbers of exchanges, requests and batches, in their order."""
     if isinstance(value, dict):
         return [number for name, inner in value.items() for number in _counts(inner, name)]
     if isinstance(value, list):

@@ -48,7 +48,7 @@ Found = dict[str, Any]
 
 
 def tables_of(paths: list[str], tables: frozenset[str]) -> Found:
-    """All rows of tables."""
+    """Return all rows of tables."""
     found: Found = {name: arrow_schema(TABLES[name]).empty_table() for name in TABLES if name in tables}
     for name, batch in produce(Dissection(paths), tables):
         assert batch.schema.equals(found[name].schema, check_metadata=True)
@@ -173,7 +173,7 @@ def test_errors_of_partitions_are_columns(
 
 
 def rows_read_once(paths: list[str], tables: frozenset[str]) -> dict[str, list[Any]]:
-    """The same of a stream: names of topics are those that were told before."""
+    """Return the same of a stream: names of topics are those that were told before."""
     dissection = Dissection(paths)
     dissection.topics = TopicNames()
     found: dict[str, list[Any]] = {}

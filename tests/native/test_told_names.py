@@ -37,8 +37,8 @@ def rows_of(
     most: int = topic_names.MAX_ANSWERS,
     tables: frozenset[str] = DEFAULT,
 ) -> Rows:
-    """All rows of tables; of a stream names of topics are those that were told before. Answers that were told
-    are forgotten where there are so many.
+    """Return all rows of tables; of a stream names of topics are those that were told before. Answers that
+    were told are forgotten where there are so many.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(topic_names, "MAX_ANSWERS", most)
@@ -59,7 +59,9 @@ Asked = tuple[int, int, dict[str, Any], dict[str, Any]]
 
 
 def telling(chance: Random, is_steady: bool) -> Asked:
-    """An answer that tells names: of one or two topics, with or without ids, a cluster, leaders, an error."""
+    """Return an answer that tells names: of one or two topics, with or without ids, a cluster, leaders, an
+    error.
+    """
     names = chance.sample(("a", "b", "c"), chance.choice((1, 2, 2)))
     ids = IDS if is_steady else {name: chance.choice(list(IDS.values())) for name in names}
     error = chance.choice((0,) * 6 + (NO_LEADER, DENIED))

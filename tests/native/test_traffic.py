@@ -151,7 +151,7 @@ def body(version: int, is_response: bool, *values: Any) -> bytes:
 
 
 def thaw(value: Any) -> Any:
-    """What was frozen for the cache: rows as tuples of pairs."""
+    """Return what was frozen for the cache: rows as tuples of pairs."""
     if isinstance(value, tuple):
         return [{key: thaw(each) for key, each in row} for row in value]
     return value

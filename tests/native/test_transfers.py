@@ -78,7 +78,8 @@ def damage(exchange: Exchange, chance: Random) -> None:
 
 
 def counted(name: str, seed: int | None) -> str:
-    """What the topics and groups of a capture come to; with a seed some exchanges are damaged or not wanted.
+    """Return what the topics and groups of a capture come to; with a seed some exchanges are damaged or not
+    wanted.
 
     Names of topic ids are those known by then, as of a stream.
     """
@@ -97,7 +98,7 @@ def counted(name: str, seed: int | None) -> str:
 
 
 def parts(name: str, seed: int) -> list[Any]:
-    """What Produces and Fetches say of sessions, batches and partitions."""
+    """Return what Produces and Fetches say of sessions, batches and partitions."""
     chance, found = Random(seed), list[Any]()
     for exchange in Dissection(str(CAPTURES / name)):
         if chance.random() < 0.3:
@@ -135,7 +136,7 @@ Counting = TopicTraffic | GroupTraffic | ProducerTraffic | FetchSessionTraffic |
 
 
 def read(path: str) -> tuple[str, dict[str, int]]:
-    """What captures come to, from blocks, as commands read them; how many transfers became objects."""
+    """Return what captures come to, from blocks, as commands read them; how many transfers became objects."""
     topics, groups = TopicTraffic(TopicNames()), GroupTraffic(TopicNames())
     producers, sessions, audit = ProducerTraffic(TopicNames()), FetchSessionTraffic(), UpgradeAudit("4.0")
     made: dict[str, int] = {}
@@ -164,7 +165,7 @@ def read(path: str) -> tuple[str, dict[str, int]]:
 
 
 def _states(producers: ProducerTraffic, sessions: FetchSessionTraffic) -> list[Any]:
-    """What the machines know at the end, the one unused for longest first."""
+    """Return what the machines know at the end, the one unused for longest first."""
     known: list[Any] = []
     for producer, state in producers.history.producers.producers.items():
         known.append([producer, list(state.client_ids.items()), state.batches, state.records])
@@ -176,13 +177,13 @@ def _states(producers: ProducerTraffic, sessions: FetchSessionTraffic) -> list[A
 
 
 def _audited(audit: UpgradeAudit) -> list[Any]:
-    """What is printed, and what is kept, the use that came last at the end."""
+    """Return what is printed, and what is kept, the use that came last at the end."""
     uses = [[*key, dict(use.addresses), use.more_addresses] for key, use in audit.uses.items()]
     return [upgrade_facts(audit), uses, [*audit._fetching.items()], [*audit._followers.items()]]
 
 
 def _hosts(path: Path) -> str:
-    """Clients alike on six hosts: the first to ask is the last to ask again."""
+    """Return clients alike on six hosts: the first to ask is the last to ask again."""
     talks = [Conversation(f"10.0.0.{host}", "10.0.1.1").handshake() for host in range(1, 7)]
     for talk in talks:
         for number in range(40):
@@ -257,7 +258,7 @@ def _groups_of(path: str, *, in_blocks: bool) -> tuple[GroupTraffic, int]:
 
 
 def _known_of(traffic: GroupTraffic) -> list[Any]:
-    """All that is known of groups, what is unused for longest first."""
+    """Return all that is known of groups, what is unused for longest first."""
     facts: list[Any] = [group_facts(traffic)]
     for key, log in traffic.logs.items():
         members = [
@@ -272,7 +273,9 @@ def _known_of(traffic: GroupTraffic) -> list[Any]:
 
 
 def _assert_same_groups(tmp_path: Path, steps: list[Step], kept: int, most: int) -> int:
-    """Where so many of each table are kept, and the compiled part holds so much; how many became objects."""
+    """Return where so many of each table are kept, and the compiled part holds so much; how many became
+    objects.
+    """
     path = write_pcap(tmp_path / "members.pcap", packets_of_steps(steps))
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (*LIMITS, (group_traffic, "GROUPS_KEPT"), (group_log, "MEMBERS_KEPT")):

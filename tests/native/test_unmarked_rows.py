@@ -81,7 +81,7 @@ class _Way:
             at = after
 
     def verdict(self) -> object:
-        """What is reported, how long answers took, and all that the histories know."""
+        """Return what is reported, how long answers took, and all that the histories know."""
         judge = self.judge
         row = report_row(Verdict(judge, quality_of(judge.coverage), ()))
         traffic, history = judge.coverage.traffic, vars(judge._history)
@@ -91,7 +91,7 @@ class _Way:
 
 
 def _known(of: Any) -> object:
-    """A state as values that can be compared."""
+    """Return a state as values that can be compared."""
     if isinstance(of, dict):
         return [(_known(key), _known(value)) for key, value in of.items()]
     if isinstance(of, list | tuple | deque):
@@ -110,7 +110,7 @@ def _known(of: Any) -> object:
 
 
 def _assert_found(native: Any, path: str) -> list[str]:
-    """Codes of what both find."""
+    """Return codes of what both find."""
     _assert_same(native, path)
     return [one.code for one in _Way(native, path, in_blocks=True).judge.findings.all()]
 
@@ -218,7 +218,7 @@ def test_small_blocks_where_few_connections_are_kept(
 
 
 def _topic(name: str = "a", **partition: Any) -> dict[str, Any]:
-    """What Metadata tells of a topic."""
+    """Return what Metadata tells of a topic."""
     told = {"leader_id": 1, "leader_epoch": 3, "replica_nodes": [1, 2, 7], "isr_nodes": [1], **partition}
     return {"name": name, "partitions": [told]}
 
@@ -295,7 +295,7 @@ def _refused() -> ScriptedConnection:
 def _steady(
     change: Change | None = None, begun: Callable[[], ScriptedConnection] = ScriptedConnection
 ) -> list[Packet]:
-    """A member of a group that fetches in a session, and a producer with an id, on one connection."""
+    """Return a member of a group that fetches in a session, and a producer with an id, on one connection."""
     talk = begun()
     talk.exchange("InitProducerId", 4, {"transaction_timeout_ms": 1}, {"producer_id": 5})
     join = {"group_id": "g", "session_timeout_ms": 10_000, "protocol_type": "consumer", "member_id": "m"}

@@ -23,7 +23,7 @@ TIMES = ("latency", "broker", "throttle", "wait")
 
 
 def counted(paths: list[str], by: list[str], most: int = 1000, expression: str = "") -> Any:
-    """All that is counted, in its order. `most` rows are kept. A filter answers by kind."""
+    """Return all that is counted, in its order. `most` rows are kept. A filter answers by kind."""
     dissection = Dissection(paths)
     context = Context.of(dissection.topics, by)
     traffic = Traffic(key_maker(by, context))
@@ -49,7 +49,7 @@ def counted(paths: list[str], by: list[str], most: int = 1000, expression: str =
 
 
 def counted_together(path: str, ways: Sequence[list[str]], most: int) -> list[Any]:
-    """What `counted` gives for each way, by one counter that tells exchanges apart in all of them."""
+    """Return what `counted` gives for each way, by one counter that tells exchanges apart in all of them."""
     dissection = Dissection(path)
     context = Context(dissection.topics, GroupLinks())
     traffics = [Traffic(key_maker(by, context)) for by in ways]
@@ -96,7 +96,7 @@ class Looked(Traffic):
 
 
 def looked_at(path: str, by: list[str]) -> tuple[int, int]:
-    """How many exchanges needed a closer look, of how many."""
+    """Return how many exchanges needed a closer look, of how many."""
     dissection = Dissection(path)
     context = Context(dissection.topics, GroupLinks())
     traffic = Looked(key_maker(by, context))

@@ -138,7 +138,7 @@ def test_overlapping_fragments_are_kept_as_long_as_a_packet_may_be(second: int, 
 
 
 def nested(depth: int) -> bytes:
-    """A TCP packet in so many IPv4 packets."""
+    """Return a TCP packet in so many IPv4 packets."""
     data = outer_ip(6, struct.pack(">HHIIHHHH", 1, 2, 3, 4, 0x5018, 5, 0, 0) + b"data")[14:]
     for _ in range(depth):
         data = outer_ip(4, data)[14:]

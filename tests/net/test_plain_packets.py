@@ -58,7 +58,7 @@ def str_of(value: int | bytes) -> str:
 
 
 def parsed(link_type: int, data: bytes, wire_length: int | None = None) -> tuple[object, ...]:
-    """The segment, and what was reported of the packet."""
+    """Return the segment, and what was reported of the packet."""
     reader = parser.SegmentParser()
     found = reader.parse(Packet(1, 1, link_type, data, len(data) if wire_length is None else wire_length))
     return found, reader.malformed, reader.others
@@ -73,7 +73,7 @@ def only_general(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch
 
 
 def changed(data: bytes) -> Iterator[bytes]:
-    """The packet with one byte of its headers changed, padded, cut, or with other flags."""
+    """Yield the packet with one byte of its headers changed, padded, cut, or with other flags."""
     for at in range(len(data) - len(PAYLOAD)):
         for value in {0, 1, 0xFF, data[at] ^ 1, data[at] ^ 0x10, data[at] ^ 0x20, data[at] ^ 0x80}:
             yield data[:at] + bytes((value,)) + data[at + 1 :]

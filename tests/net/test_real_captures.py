@@ -41,7 +41,9 @@ def packets(path: Path) -> Iterator[Packet]:
 
 
 def follow(path: Path) -> list[Followed]:
-    """All connections in the order of their first packet; direction 0 is who was seen first, as in tshark."""
+    """Return all connections in the order of their first packet; direction 0 is who was seen first, as in
+    tshark.
+    """
     parser = SegmentParser()
     current: dict[bytes, tuple[Followed, int]] = {}
     found: list[Followed] = []
@@ -65,7 +67,9 @@ def follow(path: Path) -> list[Followed]:
 
 
 def tshark_streams(path: Path, count: int) -> list[tuple[bytes, bytes]]:
-    """Both directions of each TCP stream, as tshark's raw follow prints them: the second is indented."""
+    """Return both directions of each TCP stream, as tshark's raw follow prints them: the second is
+    indented.
+    """
     if not shutil.which("tshark"):
         pytest.skip("tshark is not installed")
     taps = itertools.chain.from_iterable(("-z", f"follow,tcp,raw,{number}") for number in range(count))

@@ -19,7 +19,7 @@ class Piece(NamedTuple):
 
 
 def reference(length: int, stream: bytes, pieces: list[Piece]) -> list[bytes | int]:
-    """Bytes and holes of the first `length` bytes, from a set of offsets alone."""
+    """Return bytes and holes of the first `length` bytes, from a set of offsets alone."""
     seen = {at for piece in pieces for at in range(piece.start, piece.end)}
     runs: list[bytes | int] = []
     for at in range(length):
@@ -34,7 +34,7 @@ def reference(length: int, stream: bytes, pieces: list[Piece]) -> list[bytes | i
 
 @st.composite
 def streams(draw: st.DrawFn) -> tuple[bytes, list[Piece]]:
-    """Bytes, and pieces that cover them: in order, some overlapping the ones before, some repeated."""
+    """Return bytes, and pieces that cover them: in order, some overlapping the ones before, some repeated."""
     sizes = draw(st.lists(st.integers(2, 40), min_size=1, max_size=30))
     stream = bytes(at * 7 % 251 for at in range(sum(sizes)))
     pieces: list[Piece] = []
@@ -50,7 +50,7 @@ def streams(draw: st.DrawFn) -> tuple[bytes, list[Piece]]:
 
 @st.composite
 def shuffled(draw: st.DrawFn, pieces: list[Piece]) -> list[Piece]:
-    """The pieces, each moved by less than WINDOW places."""
+    """Return the pieces, each moved by less than WINDOW places."""
     keys = draw(st.lists(st.integers(0, WINDOW), min_size=len(pieces), max_size=len(pieces)))
     order = sorted(range(len(pieces)), key=lambda at: (at + keys[at], at))
     return [pieces[at] for at in order]

@@ -13,7 +13,7 @@ MS = 1_000_000
 
 
 def trips(wire: Wire) -> RoundTrips:
-    """What acknowledgments tell of both ends."""
+    """Return what acknowledgments tell of both ends."""
     client, broker = wire.connection.streams
     return RoundTrips(part_of(broker.acks), part_of(client.acks))
 
@@ -189,7 +189,7 @@ def test_delays_kept_are_bounded() -> None:
 
 
 def sack(*edges: int, before: bytes = b"\1\1") -> bytes:
-    """Options with blocks of SACK."""
+    """Return options with blocks of SACK."""
     return before + bytes([5, 2 + 4 * len(edges)]) + struct.pack(f">{len(edges)}I", *edges)
 
 
@@ -224,7 +224,7 @@ def test_told_by_dsack(options: bytes, is_told: bool) -> None:
 
 
 def part(least: int | None, by_handshake: bool = True) -> Part:
-    """A way, in microseconds."""
+    """Return a way, in microseconds."""
     return Part(None if least is None else least * 1000, by_handshake)
 
 

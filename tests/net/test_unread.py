@@ -12,7 +12,7 @@ TZSP, L2TP, VXLAN_GPE = 37008, 1701, 4790
 
 
 def udp(port: int, payload: bytes, protocol: int = 17) -> Datagram:
-    """A datagram behind two other bytes."""
+    """Return a datagram behind two other bytes."""
     data = b"--" + struct.pack(">HHHH", 50001, port, 8 + len(payload), 0) + payload
     return Datagram(bytes(8), protocol, data, 2, len(data), 0)
 

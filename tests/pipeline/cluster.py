@@ -87,7 +87,7 @@ def wait_for(holds: Callable[[], bool], why: str) -> None:
 
 
 def family(root: int) -> list[int]:
-    """A process and all below it."""
+    """Return a process and all below it."""
     parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -111,7 +111,7 @@ def kill(root: int) -> None:
 
 
 def reads_capture(root: int) -> bool:
-    """Whether a process below this one has a capture open."""
+    """Return whether a process below this one has a capture open."""
     for process in family(root):
         try:
             opened = [str(entry.readlink()) for entry in Path(f"/proc/{process}/fd").iterdir()]
@@ -123,7 +123,7 @@ def reads_capture(root: int) -> bool:
 
 
 def packed_environment(folder: Path) -> Path:
-    """An archive of a virtual environment with kdissect as it stands here, but for the compiled part.
+    """Return an archive of a virtual environment with kdissect as it stands here, but for the compiled part.
 
     No index is asked: what it needs is copied from where it is installed.
     """

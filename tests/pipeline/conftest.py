@@ -26,7 +26,7 @@ QUICK = {
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """An embedded Spark on two cores."""
+    """Yield an embedded Spark on two cores."""
     pytest.importorskip("pyspark", reason="needs the extra spark")
     from kdissect.pipeline.spark_session import NoJavaError, find_java, open_session
 
@@ -41,7 +41,7 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session")
 def rotated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of 20 rotated files whose connections cross their borders, with reordering and loss."""
+    """Return a folder of 20 rotated files whose connections cross their borders, with reordering and loss."""
     folder = tmp_path_factory.mktemp("rotated")
     whole = folder / "whole.pcap"
     options = ["--size", "6MB", "--connections", "30", "--reorder", "1%", "--loss", "0.3%", "--seed", "7"]

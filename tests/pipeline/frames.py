@@ -29,13 +29,13 @@ class Frames:
         self._dice = random.Random(seed)
 
     def range(self, start: int, end: int, step: int, parts: int) -> _Frame:
-        """Numbers, each in a partition of its own; the last one first."""
+        """Return numbers, each in a partition of its own; the last one first."""
         assert (start, step, parts) == (0, 1, end)
         schema = pa.schema([("id", pa.int64())])
         return _Frame(self._dice, [pa.table({"id": [number]}, schema=schema) for number in range(end)[::-1]])
 
     def createDataFrame(self, rows: Iterable[tuple[Any, ...]], ddl: str) -> _Frame:  # noqa: N802
-        """A frame of one partition."""
+        """Return a frame of one partition."""
         schema = _schema(ddl)
         columns = list(zip(*rows, strict=True)) or [()] * len(schema)
         arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]

@@ -25,7 +25,7 @@ Rows = list[dict[str, Any]]
 
 
 def of_run(output: Path, table: str) -> Rows:
-    """Rows of a table of a run: none where it has no files, as there is nothing to write."""
+    """Return rows of a table of a run: none where it has no files, as there is nothing to write."""
     if not (output / table).is_dir():
         return []
     found = ds.dataset(output / table, format="parquet", partitioning=_PARTITIONS).to_table()
@@ -33,7 +33,7 @@ def of_run(output: Path, table: str) -> Rows:
 
 
 def of_stream(output: Path, table: str) -> Rows:
-    """Rows of a table of a stream: those in files that the manifest names."""
+    """Return rows of a table of a stream: those in files that the manifest names."""
     named = json.loads((output / "_kdissect.json").read_text())["files"]
     paths = [str(output / file["path"]) for file in named if file["table"] == table]
     found = ds.dataset(
@@ -62,7 +62,7 @@ def compare(
 
 
 def of_one_process(paths: Sequence[Path], key_logs: Sequence[str] = ()) -> dict[str, Rows]:
-    """Rows of all tables."""
+    """Return rows of all tables."""
     made: dict[str, list[Any]] = {name: [] for name in TABLES}
     dissection = Dissection([str(path) for path in paths], key_logs=key_logs)
     for table, batch in produce(dissection, frozenset(TABLES), causes=CauseStage):

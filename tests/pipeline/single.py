@@ -26,14 +26,14 @@ class Found(NamedTuple):
 
 
 def by_one_process(paths: Sequence[str | Path], key_logs: Sequence[str] = ()) -> Found:
-    """What every other command sees."""
+    """Return what every other command sees."""
     dissection = Dissection([str(path) for path in paths], key_logs=key_logs)
     events = dissection.events()
     return rows_of(events, dissection.file_names)
 
 
 def order_of(paths: Sequence[str | Path]) -> list[Identity]:
-    """The exchanges in the order of their places, when one process sees all packets."""
+    """Return the exchanges in the order of their places, when one process sees all packets."""
     dissection = Dissection([str(path) for path in paths])
     analyzer = OrderedAnalyzer(dissection.analyzer)
     placed = [
@@ -48,7 +48,7 @@ def order_of(paths: Sequence[str | Path]) -> list[Identity]:
 
 
 def rows_of(events: Iterable[Event], files: Sequence[str]) -> Found:
-    """The rows of events, without the numbers that are for people."""
+    """Return the rows of events, without the numbers that are for people."""
     rows = ExchangeRows(files)
     found = Found({}, {})
     for event in events:

@@ -33,7 +33,7 @@ MADE = sorted(frozenset(TABLES) - {"records"})
 
 @pytest.fixture(scope="module")
 def captures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Files of two hosts, of traffic that the slow path takes seconds for."""
+    """Return files of two hosts, of traffic that the slow path takes seconds for."""
     folder = tmp_path_factory.mktemp("captures")
     whole = folder / "whole.pcap"
     options = ["--size", "1.5MB", "--profile", "small", "--connections", "10", "--reorder", "0.5%"]
@@ -46,19 +46,19 @@ def captures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def one(captures: list[Path]) -> dict[str, Rows]:
-    """What one process makes of them."""
+    """Return what one process makes of them."""
     return of_one_process(captures)
 
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The packed environment."""
+    """Return the packed environment."""
     return packed_environment(tmp_path_factory.mktemp("packed"))
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Two workers."""
+    """Yield two workers."""
     try:
         java = find_java().home
     except NoJavaError as error:

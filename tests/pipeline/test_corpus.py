@@ -53,7 +53,9 @@ class Ran(NamedTuple):
 
 @pytest.fixture(scope="module")
 def ran(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    """All captures of the repository, and the rotated ones of the reference material where that is there."""
+    """Return all captures of the repository, and the rotated ones of the reference material where that is
+    there.
+    """
     pytest.importorskip("cryptography", reason="needs the extra tls")
     from kdissect.pipeline.job import Job, run
 
@@ -73,7 +75,7 @@ def _arguments(ran: Ran) -> list[str]:
 
 
 def _rows(ran: Ran, table: str) -> Rows:
-    """Rows by connection, those of one in their canonical order, which does not span capture sets."""
+    """Return rows by connection, those of one in their canonical order, which does not span capture sets."""
     columns = ("connection", *TABLES[table].order)
     return sorted(ran.tables[table], key=lambda row: [row[name] for name in columns])
 

@@ -21,7 +21,7 @@ def _fake(home: Path, version: str) -> Path:
 
 @pytest.fixture
 def hidden(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A system without Java: an empty PATH but for what `sh` needs."""
+    """Return a system without Java: an empty PATH but for what `sh` needs."""
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "sh").symlink_to("/bin/sh")

@@ -46,7 +46,7 @@ class Dying:
 
 
 def wrote(folder: Path, run: str) -> list[WrittenFile]:
-    """What the tasks of a run staged."""
+    """Return what the tasks of a run staged."""
     files = []
     for table in ("exchanges", "connections"):
         for number in (1, 2):
@@ -59,7 +59,7 @@ def wrote(folder: Path, run: str) -> list[WrittenFile]:
 
 
 def there(folder: Path) -> set[str]:
-    """The runs whose files a reader sees, with how many."""
+    """Return the runs whose files a reader sees, with how many."""
     seen = [path for path in folder.rglob("*.parquet") if "_staging" not in path.parts]
     return {f"{path.name.partition('-')[0]} {len(seen)}" for path in seen}
 

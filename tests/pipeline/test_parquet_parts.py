@@ -16,7 +16,7 @@ from kdissect.pipeline.table_files.parquet_parts import ParquetParts
 
 
 def rows(number: int, noise: int = 0) -> pa.RecordBatch:
-    """A thousand rows that are much the same, and `noise` bytes in each that no codec shortens."""
+    """Return a thousand rows that are much the same, and `noise` bytes in each that no codec shortens."""
     dice = Random(number)
     return pa.record_batch(
         {

@@ -30,7 +30,7 @@ MADE = ("tables", "partitions", "run")
 
 
 def blocks(heading: str) -> list[str]:
-    """The statements of the block behind a line that begins so."""
+    """Return the statements of the block behind a line that begins so."""
     found = re.search(rf"^{heading}:.*?```\w+\n(.*?)```", PAGE, re.DOTALL | re.MULTILINE)
     assert found is not None, heading
     return [text.strip() for text in found[1].split(";\n") if text.strip()]
@@ -38,7 +38,7 @@ def blocks(heading: str) -> list[str]:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which each of MADE holds a directory `out`."""
+    """Return a folder in which each of MADE holds a directory `out`."""
     folder = tmp_path_factory.mktemp("queries")
     tables = {"exchanges", "groups", "files"}
     command = ["tables", *CAPTURES, "--tables", ",".join(sorted(tables))]

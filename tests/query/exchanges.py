@@ -16,7 +16,7 @@ CLIENT, BROKER = Endpoint("10.1.2.3", 50001), Endpoint("10.9.9.9", 9092)
 
 
 def exchange(client: Endpoint = CLIENT, **facts: Any) -> Exchange:
-    """A Metadata exchange without frames, unless told otherwise."""
+    """Return a Metadata exchange without frames, unless told otherwise."""
     info = ConnectionInfo("00c0ffee00c0ffee", "set", client, BROKER, START)
     made = Exchange(info, 7)
     made.api_key, made.api_version, made.correlation_id = 3, 1, 42
@@ -27,18 +27,18 @@ def exchange(client: Endpoint = CLIENT, **facts: Any) -> Exchange:
 
 
 def frame(data: bytes = b"", time_ns: int = START, size: int | None = None) -> Frame:
-    """A frame with its first and last byte at one time."""
+    """Return a frame with its first and last byte at one time."""
     return Frame(data, len(data) if size is None else size, 1, 1, time_ns, time_ns)
 
 
 def answered(latency_ns: int, **facts: Any) -> Exchange:
-    """An exchange with two frames."""
+    """Return an exchange with two frames."""
     found = exchange(state=State.COMPLETE, **facts)
     found.request, found.response = frame(bytes(12)), frame(bytes(12), START + latency_ns)
     return found
 
 
 def takes(text: str, *exchanges: Exchange) -> list[bool]:
-    """What a filter says to each."""
+    """Return what a filter says to each."""
     test = compile_filter(text).bind(Context(start_ns=lambda: START))
     return [test(made) for made in exchanges]

@@ -11,7 +11,7 @@ LARGEST = 2**63 - 1
 
 
 def cell(name: str, value: Any) -> Any:
-    """A value as the column of a name has it."""
+    """Return a value as the column of a name has it."""
     (chosen,) = chosen_fields([name])
     return chosen.fits(value)
 

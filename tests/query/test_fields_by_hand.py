@@ -44,12 +44,12 @@ def framed(body: bytes, first: tuple[int, int], last: tuple[int, int], begins_ns
 
 
 def with_headers(**facts: Any) -> Exchange:
-    """An exchange whose frames have something before their bodies."""
+    """Return an exchange whose frames have something before their bodies."""
     return exchange(request_body_offset=len(HEADER), response_body_offset=len(HEADER), **facts)
 
 
 def whole() -> Exchange:
-    """Everything that can be known of a Metadata exchange."""
+    """Return everything that can be known of a Metadata exchange."""
     made = with_headers(api_version=12, state=State.COMPLETE)
     metadata = api(3)
     assert metadata is not None
@@ -86,7 +86,7 @@ def bare() -> Exchange:
 
 
 def orphan() -> Exchange:
-    """A response alone, of no error; its connection ended."""
+    """Return a response alone, of no error; its connection ended."""
     made = with_headers(api_key=12, api_version=1, client_id=None, state=State.ORPHAN_RESPONSE)
     heartbeat = api(12)
     assert heartbeat is not None
@@ -97,7 +97,7 @@ def orphan() -> Exchange:
 
 
 def token() -> Exchange:
-    """A frame without a header, cut."""
+    """Return a frame without a header, cut."""
     made = exchange(api_key=None, api_version=None, correlation_id=None, client_id=None)
     made.kind = ExchangeKind.SASL_TOKEN
     made.request = Frame(b"\0user", 9, packet_ref(1, 2), packet_ref(9, 3), START, START)
@@ -105,7 +105,7 @@ def token() -> Exchange:
 
 
 def produced() -> Exchange:
-    """Batches of different magic, codec and producer."""
+    """Return batches of different magic, codec and producer."""
     made = with_headers(api_key=0, api_version=3, state=State.NO_RESPONSE_EXPECTED)
     batches = (
         batch_bytes(
@@ -138,7 +138,7 @@ def old() -> Exchange:
 
 
 def joining() -> Exchange:
-    """A body with bytes that are decoded, and entities."""
+    """Return a body with bytes that are decoded, and entities."""
     made = with_headers(api_key=11, api_version=5, state=State.COMPLETE)
     join = api(11)
     assert join is not None
@@ -158,7 +158,7 @@ def joining() -> Exchange:
 
 
 def login() -> Exchange:
-    """A secret, and a response that does not fit."""
+    """Return a secret, and a response that does not fit."""
     made = with_headers(api_key=36, api_version=1, state=State.COMPLETE)
     login, session = api(36), (5000).to_bytes(8)
     assert login is not None
@@ -169,14 +169,14 @@ def login() -> Exchange:
 
 
 def slowed() -> Exchange:
-    """A time of throttling in a response that is longer than its layout."""
+    """Return a time of throttling in a response that is longer than its layout."""
     made = with_headers(api_key=12, api_version=1, state=State.COMPLETE)
     made.response = framed((9).to_bytes(4) + b"\0\0" + b"more", (0, 2), (0, 2), 10, 10)
     return made
 
 
 def described() -> Exchange:
-    """A field that is a struct in another API."""
+    """Return a field that is a struct in another API."""
     made = with_headers(api_key=15, api_version=0)
     groups = api(15)
     assert groups is not None
@@ -200,7 +200,7 @@ def context() -> Context:
 
 
 def facts_of(name: str, made: dict[str, Exchange]) -> Iterator[str]:
-    """What a filter and a column have of a field, and which exchanges have it so."""
+    """Yield what a filter and a column have of a field, and which exchanges have it so."""
     predicate = compile_filter(name)
     needs = [need for need in ("all", "topics", "bodies", "findings") if getattr(predicate, f"needs_{need}")]
     needs += ["same for its kind"] * predicate.is_by_kind

@@ -43,7 +43,7 @@ JOINERS = ["and", "or", "not", "(", ")", "&&", "||", "!", "any(", "all(", "count
 
 @pytest.fixture(scope="module")
 def exchanges() -> list[Exchange]:
-    """A few exchanges of every API."""
+    """Return a few exchanges of every API."""
     found: dict[object, Exchange] = {}
     for name in ("kafka44_franz_raw.pcapng", "tansu_rdk216_kip848.pcap", "kafka37_snapshot.pcapng.gz"):
         for exchange in Dissection(str(CAPTURES / name)):

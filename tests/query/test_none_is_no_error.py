@@ -11,7 +11,7 @@ from tests.query.exchanges import exchange, frame, takes
 
 
 def told(*codes: int) -> Exchange:
-    """A Metadata response with a topic for each code."""
+    """Return a Metadata response with a topic for each code."""
     metadata = api(3)
     assert metadata is not None
     topics = [{"error_code": code, "name": "t", "is_internal": False, "partitions": []} for code in codes]

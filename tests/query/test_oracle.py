@@ -180,7 +180,7 @@ def _any_of(row: Row, name: str) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def captures() -> list[tuple[Dissection, list[Any], list[Row], int]]:
-    """Exchanges and rows of the captures, and the time of their first packets."""
+    """Return exchanges and rows of the captures, and the time of their first packets."""
     found = []
     for name in NAMES:
         dissection = Dissection(str(CAPTURES / name))

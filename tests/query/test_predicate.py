@@ -153,7 +153,7 @@ def test_numbers_count_every_exchange_asked() -> None:
 
 
 def racks(*names: str | None) -> Exchange:
-    """A Metadata response whose brokers are in these racks."""
+    """Return a Metadata response whose brokers are in these racks."""
     metadata = api(3)
     assert metadata is not None
     brokers = [{"node_id": i, "host": "h", "port": 9, "rack": name} for i, name in enumerate(names)]

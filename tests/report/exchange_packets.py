@@ -9,7 +9,9 @@ from tests.support.messages.traffic import STEP_NS, Conversation, frame
 
 
 def packets_of(told: Sequence[Packet] | Sequence[Exchange]) -> list[Packet]:
-    """Packets as they are; those of exchanges in the order of time, each connection opened and closed."""
+    """Return packets as they are; those of exchanges in the order of time, each connection opened
+    and closed.
+    """
     packets = [item for item in told if isinstance(item, Packet)]
     if packets:
         return packets

@@ -35,7 +35,7 @@ def found(
     count: int = 1,
     **changes: Any,
 ) -> Finding:
-    """A finding of a rule; `changes` are further attributes."""
+    """Return a finding of a rule; `changes` are further attributes."""
     rule = rule_by(code)
     assert rule is not None
     finding = Finding(
@@ -85,7 +85,7 @@ def findings() -> list[Finding]:
 
 
 def coverage() -> Coverage:
-    """APIs of the schema, newer and unknown ones; times and latencies."""
+    """Return APIs of the schema, newer and unknown ones; times and latencies."""
     made = Coverage()
     made.apis = Counter(
         {(0, 9): 1, (0, 10): 12, (0, 99): 3, (1, 4): 1234, (999, 0): 1, (None, None): 1, (18, None): 2}
@@ -114,7 +114,7 @@ def coverage() -> Coverage:
 
 
 def hand_made(**changes: Any) -> Verdict:
-    """The verdict; `changes` are arguments of `Verdict`."""
+    """Return the verdict; `changes` are arguments of `Verdict`."""
     rules = [rule_by(code) for code in CODES]
     inconclusive = Counter({("PRD001", "a gap"): 2, ("TXN003", "a gap"): 1})
     seen = coverage()

@@ -126,7 +126,7 @@ def test_files_of_places(ref: int, name: str) -> None:
 
 
 def located(files: tuple[str, ...], ref: int) -> object:
-    """Where SARIF has a finding in a capture."""
+    """Return where SARIF has a finding in a capture."""
     verdict = hand_made(files=files, hashes={})
     verdict.findings = [found("PRD001", place=PLACE._replace(first_ref=ref))]
     (run,) = json.loads(report_sarif(verdict))["runs"]

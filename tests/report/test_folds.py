@@ -16,7 +16,7 @@ NAME = "kafka44_franz_raw.pcapng"
 
 
 def found_by(software: str, finding: Finding) -> Finding:
-    """The same, of another software."""
+    """Return the same, of another software."""
     other = copy(finding)
     other.party = finding.party._replace(software=software)
     return other

@@ -28,7 +28,7 @@ VERDICTS: dict[str, Callable[[], Verdict]] = {
 
 
 def page_text(page: str) -> str:
-    """The elements of an HTML page, but for its style."""
+    """Return the elements of an HTML page, but for its style."""
     document = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(page)
     return "\n".join(line for part in document.find("body") for line in shown(part)) + "\n"
 
@@ -42,7 +42,7 @@ def sarif_text(text: str) -> str:
 
 
 def report(name: str, format_: str) -> str:
-    """A report as text that stays the same with new releases."""
+    """Return a report as text that stays the same with new releases."""
     verdict = VERDICTS[name]()
     if format_ == "statistics":
         text = render("text", verdict, statistics=True).decode()

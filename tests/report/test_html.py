@@ -22,7 +22,7 @@ SECTIONS = ["findings", "timeline", "coverage", "latency", "quality", "software"
 
 
 def parsed(page: str) -> Any:
-    """The document as a browser would build it; strict: no parse error is repaired."""
+    """Return the document as a browser would build it; strict: no parse error is repaired."""
     return html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(page)
 
 

@@ -23,7 +23,7 @@ NAMES = ("kafka44_java_errors.pcapng", "mock_rdk216_txn.pcap")
 
 
 def shown(node: Any, depth: int = 0) -> Iterator[str]:
-    """A line for each element, and one for each row of a table."""
+    """Yield a line for each element, and one for each row of a table."""
     if not isinstance(node.tag, str) or node.get("id") in LEFT_OUT:
         return
     if node.tag == "tr":
@@ -36,7 +36,7 @@ def shown(node: Any, depth: int = 0) -> Iterator[str]:
 
 
 def own(node: Any, *, is_whole: bool = True) -> str:
-    """An element without its children, or with their text and attributes."""
+    """Return an element without its children, or with their text and attributes."""
     attributes = [f"{name}={value}" for name, value in node.items() if name not in ("id", "tabindex", "role")]
     inner = [own(child) for child in node] if is_whole else []
     text = " ".join("".join(node.itertext() if is_whole else [node.text or ""]).split())

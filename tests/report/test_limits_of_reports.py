@@ -20,7 +20,7 @@ from tests.report.hand_made_verdict import CODES, MS, START, found, hand_made, n
 
 
 def with_findings(*codes: str) -> Verdict:
-    """A verdict with a fold for each."""
+    """Return a verdict with a fold for each."""
     verdict = hand_made()
     verdict.dropped = 0
     verdict.findings = [found(each, party=Party(Who.CLIENT, "a", f"s{at}")) for at, each in enumerate(codes)]

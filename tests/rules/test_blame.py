@@ -30,7 +30,7 @@ def codes(packets: list[Packet]) -> set[str]:
 
 
 def snapped(packets: list[Packet], kept: int = SNAP) -> list[Packet]:
-    """The packets as a capture with a snap length has them."""
+    """Return the packets as a capture with a snap length has them."""
     return [packet._replace(data=packet.data[:kept]) for packet in packets]
 
 
@@ -135,7 +135,7 @@ def test_a_handshake_that_is_advertised_must_be_answered() -> None:
 
 
 def after_refusal(listed: Fields, api: str, version: int, fields: Fields) -> list[tuple[str, str, str]]:
-    """What is found where a request follows the refusal of ApiVersions v5."""
+    """Return what is found where a request follows the refusal of ApiVersions v5."""
     talk = ScriptedConnection(negotiate=False)
     talk.ask("ApiVersions", 5, SOFTWARE)
     talk.answer("ApiVersions", 0, listed)
@@ -183,7 +183,7 @@ def closed(
     api: str = "FindCoordinator",
     fields: Fields | None = None,
 ) -> dict[str, int]:
-    """What is found, and how often, where a client asks, and is closed on, again and again."""
+    """Return what is found, and how often, where a client asks, and is closed on, again and again."""
     told = []
     for number in range(times):
         talk = later_connection(number * seconds)
@@ -242,7 +242,7 @@ def test_an_empty_answer_of_old_fetches_is_an_error() -> None:
 
 
 def early(times: int, apart_ms: int) -> tuple[Severity, str]:
-    """What empty fetches come to that are answered at once, so far from one to the next."""
+    """Return what empty fetches come to that are answered at once, so far from one to the next."""
     asked = {**full_fetch([0]), "min_bytes": 1, "max_wait_ms": 500}
     talk = ScriptedConnection()
     for _ in range(times):
@@ -282,7 +282,7 @@ def test_a_bad_fallback_is_read_as_what_it_should_be() -> None:
 
 
 def offsets_answer(content: str) -> dict[str, tuple[str | None, str]]:
-    """What is found in an answer of ListOffsets v0: place and what was seen."""
+    """Return what is found in an answer of ListOffsets v0: place and what was seen."""
     talk = ScriptedConnection(negotiate=False)
     id_ = talk.ask("ListOffsets", 0, {"replica_id": -1, "topics": []})
     talk.raw(BROKER, id_.to_bytes(4) + bytes.fromhex(content))

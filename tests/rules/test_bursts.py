@@ -31,7 +31,7 @@ Burst = Callable[[Talk, Line], None]
 
 
 def of_bytes(garbage: bytes) -> Burst:
-    """Bytes that belong to no frame."""
+    """Return bytes that belong to no frame."""
 
     def change(talk: Talk, line: Line) -> None:
         talk.insert_behind(line, Line(line.side, garbage, line.at_ns, line.exchange, bare=True))
@@ -40,7 +40,7 @@ def of_bytes(garbage: bytes) -> Burst:
 
 
 def of_size(off: int) -> Burst:
-    """A size that differs from the length of the frame."""
+    """Return a size that differs from the length of the frame."""
 
     def change(_: Talk, line: Line) -> None:
         line.size = len(line.content) + off
@@ -62,7 +62,7 @@ BURSTS = {
 
 @cache
 def recorded(name: str) -> tuple[Exchange, ...]:
-    """The first exchanges of a connection without a fault."""
+    """Return the first exchanges of a connection without a fault."""
     found: defaultdict[str, list[Exchange]] = defaultdict(list)
     for exchange in Dissection(CAPTURES / name):
         found[exchange.connection.id].append(exchange)
@@ -74,12 +74,12 @@ def recorded(name: str) -> tuple[Exchange, ...]:
 
 
 def faults(talk: Talk) -> list[Finding]:
-    """What is no mere information."""
+    """Return what is no mere information."""
     return [one for one in judged(talk).findings.all() if one.severity is not Severity.INFO]
 
 
 def with_burst(name: str, side: int, burst: Burst) -> Talk:
-    """A recorded connection with one burst."""
+    """Return a recorded connection with one burst."""
     talk = Talk(recorded(name))
     burst(talk, talk.line(AT, side))
     return talk
@@ -123,7 +123,7 @@ def test_a_response_without_a_request_behind_one_that_fits_counts() -> None:
 
 
 def cut_off(side: int, closer: int | None, more: int = 0) -> Talk:
-    """A response that is too short; after it `more` exchanges, and the end."""
+    """Return a response that is too short; after it `more` exchanges, and the end."""
     talk = with_burst(NAMES[0], side, BURSTS["too small"])
     talk.cut_behind(talk.line(AT + more, BROKER))
     talk.closer = closer

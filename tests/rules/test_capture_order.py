@@ -27,7 +27,7 @@ def said(packets: list[Packet]) -> set[str]:
 
 
 def joins(*, is_captured: bool) -> list[Packet]:
-    """A JoinGroup whose answer lacks the member id."""
+    """Return a JoinGroup whose answer lacks the member id."""
     talk = ScriptedConnection().exchange("JoinGroup", 5, JOIN, JOINED)
     if is_captured:
         talk.ask("JoinGroup", 5, JOIN, id_=7)

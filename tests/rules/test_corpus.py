@@ -64,7 +64,7 @@ def codes(path: Path) -> set[str]:
 
 @pytest.fixture(scope="module", params=NAMES)
 def recording(request: pytest.FixtureRequest) -> tuple[str, Judge]:
-    """A capture and its judge, for all tests of the capture: judging takes most of their time."""
+    """Return a capture and its judge, for all tests of the capture: judging takes most of their time."""
     return request.param, judged(CAPTURES / request.param)
 
 

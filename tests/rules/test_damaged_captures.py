@@ -62,7 +62,7 @@ def judged(packets: Packets, *, guards: bool = True) -> Judge:
 
 
 def loud(packets: Packets) -> set[str]:
-    """Codes of errors and warnings."""
+    """Return codes of errors and warnings."""
     return {found.code for found in judged(packets).findings.all() if found.severity is not Severity.INFO}
 
 

@@ -16,7 +16,7 @@ def codes(packets: list[Packet]) -> set[str]:
 
 
 def raw(content: str) -> list[Packet]:
-    """A request in hex as the second of a connection, unanswered."""
+    """Return a request in hex as the second of a connection, unanswered."""
     return ScriptedConnection().raw(CLIENT, bytes.fromhex(content)).close()
 
 

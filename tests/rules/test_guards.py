@@ -136,7 +136,7 @@ class _Exchanges(ExchangeRule):
 
 
 def _occurrences(value: Any) -> int:
-    """How often a body names the topic."""
+    """Return how often a body names the topic."""
     if isinstance(value, dict):
         return sum(map(_occurrences, value.values()))
     return sum(map(_occurrences, value)) if isinstance(value, list) else value == TOPIC
@@ -184,7 +184,7 @@ def test_a_new_rule_is_shown_everything_of_blocks(rule: Rule) -> None:
 
 
 def _steady() -> ScriptedConnection:
-    """Exchanges that are alike."""
+    """Return exchanges that are alike."""
     talk = ScriptedConnection()
     for _ in range(3):
         talk.exchange("Metadata", 12, METADATA, CLUSTER)

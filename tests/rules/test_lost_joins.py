@@ -41,7 +41,9 @@ class Line(Conversation):
 
 
 def member(*, joins_again: bool, loses: bool) -> list[Packet]:
-    """A member that heartbeats on another connection, with the generation after that of its JoinGroup."""
+    """Return a member that heartbeats on another connection, with the generation after that of its
+    JoinGroup.
+    """
     joins, beats = Line(ports=(40000, 9092)).handshake(), Line(ports=(40001, 9092)).handshake()
     assert isinstance(joins, Line)
     assert isinstance(beats, Line)
@@ -73,7 +75,7 @@ def judged(packets: list[Packet]) -> Judge:
 
 
 def told_to_join(*, joins: bool, error: int) -> list[Packet]:
-    """A member that is told to join again, and heartbeats for longer than the rebalance timeout."""
+    """Return a member that is told to join again, and heartbeats for longer than the rebalance timeout."""
     line, beats = Line(ports=(40000, 9092)).handshake(), Line(ports=(40001, 9092)).handshake()
     assert isinstance(line, Line)
     assert isinstance(beats, Line)

@@ -22,7 +22,7 @@ ANSWER = response(1, bytes(300))
 
 
 def reasons(packets: Iterable[Packet]) -> tuple[str, ...]:
-    """What the verdict on capture quality says that a capture lacks."""
+    """Return what the verdict on capture quality says that a capture lacks."""
     coverage = Coverage()
     for event in events_of(packets):
         if isinstance(event, Exchange):

@@ -41,7 +41,7 @@ class _Node:
 
 
 def read_bodies(text: str) -> list[Body]:
-    """Every grammar of a document whose first line names a version."""
+    """Return every grammar of a document whose first line names a version."""
     bodies: list[tuple[str, str, int, _Node]] = []
     open_: list[_Node] = []
     for line in text.splitlines():

@@ -79,7 +79,7 @@ def _ordered(entries: Iterator[Entry]) -> Layout:
 
 
 def json_layout(document: Mapping[str, Any], version: int) -> Layout:
-    """The layout of one version of a message definition in Apache's JSON form."""
+    """Return the layout of one version of a message definition in Apache's JSON form."""
     structs = {struct["name"]: struct["fields"] for struct in document.get("commonStructs", [])}
     flexible = version in parse_versions(document["flexibleVersions"])
     return _json_fields(document["fields"], version, flexible, structs)
@@ -93,7 +93,7 @@ def _json_fields(
 
 
 def _range(field: Mapping[str, Any], *keys: str) -> Versions:
-    """The range under the first of these keys that is there."""
+    """Return the range under the first of these keys that is there."""
     found = next((field[key] for key in keys if key in field), "none")
     return parse_versions(str(found))
 
@@ -140,7 +140,7 @@ def wire(layout: Layout) -> Layout:
 
 
 def differences(ours: Layout, theirs: Layout, path: str = "") -> Iterator[str]:
-    """Where two layouts differ, each as `path: ours x, theirs y`; nothing if they are equal."""
+    """Yield where two layouts differ, each as `path: ours x, theirs y`; nothing if they are equal."""
     if len(ours) != len(theirs):
         yield f"{path or '.'}: fields {[e.name for e in ours]} against {[e.name for e in theirs]}"
         return
@@ -160,7 +160,8 @@ Signature = tuple[Any, ...]  # of `int32`, `string`, `compact string`, TAGS, and
 
 
 def signature(layout: Layout, flexible: bool, nullable: bool = False) -> Signature:
-    """What is on the wire in order: structs dissolved into their fields, records as bytes, tags as TAGS.
+    """Return what is on the wire in order: structs dissolved into their fields, records as bytes, tags as
+    TAGS.
 
     With `nullable`, strings and bytes say whether they may be null, as the protocol guide's grammars do.
     """

@@ -41,17 +41,19 @@ class _Place(NamedTuple):
 
 
 def lint_messages(messages: Iterable[Message]) -> list[str]:
-    """Every problem of these messages, each as `Message.path.to.Field: why`; an empty list is clean."""
+    """Return every problem of these messages, each as `Message.path.to.Field: why`; an empty list
+    is clean.
+    """
     return [problem for message in messages for problem in _lint_message(message)]
 
 
 def lint_apis(apis: Iterable[Api]) -> list[str]:
-    """Problems between a request and its response, and between an API and `releases.table`."""
+    """Return problems between a request and its response, and between an API and `releases.table`."""
     return [problem for api in apis for problem in _lint_api(api)]
 
 
 def lint_tree() -> list[str]:
-    """Every problem of the schema that ships with kdissect."""
+    """Return every problem of the schema that ships with kdissect."""
     apis = protocol_messages.all_apis()
     headers = [
         protocol_messages.header_message("RequestHeader"),
@@ -80,7 +82,7 @@ def _element(type_: Type) -> Primitive | Struct:
 
 
 def _structs(message: Message) -> list[tuple[Struct, str]]:
-    """Each struct of a message once, with the path of its first use."""
+    """Return each struct of a message once, with the path of its first use."""
     found = [(message.root, message.name)]
     seen = {id(message.root)}
     for struct, path in found:
@@ -93,7 +95,9 @@ def _structs(message: Message) -> list[tuple[Struct, str]]:
 
 
 def _places(message: Message) -> Iterator[_Place]:
-    """Each field of each struct once, with the versions in which any use of the struct is on the wire."""
+    """Yield each field of each struct once, with the versions in which any use of the struct is on
+    the wire.
+    """
     uses = _uses(message)
     for struct, path in _structs(message):
         for field in struct.fields:

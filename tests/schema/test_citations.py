@@ -52,13 +52,13 @@ def test_sections_stand_in_the_documents(source: Source, reference: Path) -> Non
 
 
 def _heading(line: str) -> str:
-    """A line as a heading: without marks, the key of an API and the type of a field."""
+    """Return a line as a heading: without marks, the key of an API and the type of a field."""
     text = re.sub(r"^#+ ", "", line.strip())
     return re.sub(r" \{#.*\}$| ?\(\w+\)¶$|¶$| \(Key: \d+\):$|:$", "", text).casefold()
 
 
 def _items(lines: list[str]) -> dict[str, str]:
-    """The first numbered list of a document, by number: `3.2` is the second item within the third."""
+    """Return the first numbered list of a document, by number: `3.2` is the second item within the third."""
     items: dict[str, str] = {}
     outer = ""
     for line in lines:
@@ -74,7 +74,7 @@ def _items(lines: list[str]) -> dict[str, str]:
 
 
 def _stands(section: str, headings: set[str], items: dict[str, str]) -> bool:
-    """Whether a section is a heading, or the number of an item with words of that."""
+    """Return whether a section is a heading, or the number of an item with words of that."""
     if section.casefold() in headings:
         return True
     number, _, words = section.casefold().partition(" ")

@@ -66,7 +66,7 @@ def test_grammars_are_ours(document: tuple[str, str]) -> None:
 
 
 def reason(ours: Layout, body: Body) -> str:
-    """The type that, taken as never null, makes our layout the document's; '' if there is none."""
+    """Return the type that, taken as never null, makes our layout the document's; '' if there is none."""
     for type_ in ("records", "string"):
         if signature(never_null(ours, type_), False, nullable=True) == body.signature:
             return type_

@@ -15,7 +15,7 @@ OK = b"\0\0"
 
 
 def facts(found: list[Exchange]) -> list[tuple[object, ...]]:
-    """What must not depend on how TCP cut the stream."""
+    """Return what must not depend on how TCP cut the stream."""
     return sorted(
         (
             e.ordinal,

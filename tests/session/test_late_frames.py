@@ -37,7 +37,7 @@ class Talk(Conversation):
         return hidden
 
     def give_up(self) -> "Talk":
-        """Both sides acknowledge all, for as long as a hole of a quiet connection is waited for."""
+        """Return both sides acknowledge all, for as long as a hole of a quiet connection is waited for."""
         for side in itertools.islice(itertools.cycle((CLIENT, BROKER)), 2 + GRACE_FEW_PACKETS):
             self.wait(QUIET_GRACE_NS).packet(side)
         return self
@@ -88,7 +88,7 @@ def assert_extracted(packets: list[Packet]) -> None:
 
 
 def pair(exchange: Exchange) -> tuple[bytes, bytes]:
-    """Bytes of a request and of its answer."""
+    """Return bytes of a request and of its answer."""
     frames = exchange.request, exchange.response
     return frames[0].data if frames[0] else b"", frames[1].data if frames[1] else b""
 

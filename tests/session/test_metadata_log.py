@@ -13,7 +13,7 @@ USERS_ID = bytes(range(0x40, 0x50))
 
 
 def fetch(version: int, topic: str, topic_id: bytes, records: bytes | None = None) -> Exchange:
-    """A Fetch of ten partitions that are empty, or of one with these bytes for records."""
+    """Return a Fetch of ten partitions that are empty, or of one with these bytes for records."""
     named = {"topic_id": topic_id} if version >= 13 else {"topic": topic}
     partitions = 10 if records is None else 1
     asked = [{"partition": number} for number in range(partitions)]
@@ -34,7 +34,7 @@ def damaged(exchange: Exchange, side: str, at: int, bits: int) -> None:
 
 
 def cut(exchange: Exchange, end: int) -> Exchange:
-    """The same with so many bytes of its response."""
+    """Return the same with so many bytes of its response."""
     assert exchange.response is not None
     data = exchange.response.data
     exchange.response = Frame(data[:end], len(data), 1, 1, START_NS, START_NS)

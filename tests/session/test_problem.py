@@ -24,7 +24,7 @@ def reason(packets: Iterable[Packet]) -> str | None:
 
 
 def syns(count: int) -> Conversation:
-    """A SYN, and again the same."""
+    """Return a SYN, and again the same."""
     talk = Conversation()
     for _ in range(count):
         talk._next[CLIENT] = 1000  # the same number each time
@@ -90,7 +90,7 @@ def test_a_client_that_closes_within_its_handshake_may_just_stop() -> None:
 
 
 def asked(*answered: int, closer: int = BROKER) -> list[Packet]:
-    """Requests of Metadata, of which some are answered."""
+    """Return requests of Metadata, of which some are answered."""
     talk = ScriptedConnection(negotiate=False).exchange("ApiVersions", 3, SOFTWARE, VERSIONS)
     for number in (2, 3):
         talk.ask("Metadata", 12, {"topics": None})

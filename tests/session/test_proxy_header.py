@@ -19,7 +19,7 @@ FROM = ("192.0.2.7", 41234)
 def v2(
     source: tuple[str, int] = FROM, tlvs: bytes = b"", command: int = 0x21, family: int | None = None
 ) -> bytes:
-    """A header of version 2; the destination is the source."""
+    """Return a header of version 2; the destination is the source."""
     kind = socket.AF_INET6 if ":" in source[0] else socket.AF_INET
     rest = socket.inet_pton(kind, source[0]) * 2 + struct.pack(">H", source[1]) * 2 + tlvs
     of_kind = 0x21 if kind is socket.AF_INET6 else 0x11
@@ -66,7 +66,7 @@ MALFORMED = {
 
 
 def kafka(talk: Conversation, first: bytes, mss: int = 1460, in_one: bool = False) -> Conversation:
-    """A header, then requests with their answers."""
+    """Return a header, then requests with their answers."""
     one = request(METADATA, 0, 1, bytes(4))
     if in_one:
         talk.client(first + one, mss)

@@ -31,7 +31,7 @@ def packets_of(name: str) -> list[Packet]:
 
 
 def pairs_of(packets: list[Packet]) -> Pairs:
-    """What is complete, by client and request: size and beginning of the answer."""
+    """Return what is complete, by client and request: size and beginning of the answer."""
     return {
         (str(one.connection.client), one.correlation_id or 0, one.api_key): (
             one.response.size, one.response.data[:16],
@@ -76,7 +76,7 @@ def test_several_lost_packets_cost_no_more_than_an_exchange_each(name: str, coun
 
 
 def records_like(kind: str, chance: random.Random, size: int) -> bytes:
-    """Bytes that look like sizes and ids of answers in places."""
+    """Return bytes that look like sizes and ids of answers in places."""
     if kind == "random":
         return chance.randbytes(size)
     if kind == "the same":
@@ -89,7 +89,7 @@ def records_like(kind: str, chance: random.Random, size: int) -> bytes:
 
 
 def fetches(kind: str, version: int, ahead: int, chance: random.Random) -> list[Packet]:
-    """A consumer that has up to `ahead` requests under way, with answers of many segments."""
+    """Return a consumer that has up to `ahead` requests under way, with answers of many segments."""
     talk = Conversation().handshake()
     for first in range(1, 41, ahead):
         numbers = range(first, min(first + ahead, 41))

@@ -159,13 +159,13 @@ def main() -> None:
 
 
 def sample_of(population: Sequence[Place], size: int, seed: str) -> list[Place]:
-    """A random choice, the same for the same seed, in the order of the source."""
+    """Return a random choice, the same for the same seed, in the order of the source."""
     chosen = random.Random(seed).sample(range(len(population)), min(size, len(population)))
     return [population[at] for at in sorted(chosen)]
 
 
 def interval(found: int, of: int) -> tuple[float, float]:
-    """The 95 % interval of a share (Wilson 1927): low and high, from 0 to 1."""
+    """Return the 95 % interval of a share (Wilson 1927): low and high, from 0 to 1."""
     z = 1.96
     share, denominator = found / of, 1 + z * z / of
     middle = (share + z * z / (2 * of)) / denominator

@@ -58,7 +58,7 @@ class _Node(NamedTuple):
 
 
 def points_of(source: str) -> list[Point]:
-    """Every possible change of a module, always in the same order."""
+    """Return every possible change of a module, always in the same order."""
     return [
         Point(index, what, getattr(node, "lineno", statement.lineno), _lines(statement), in_function)
         for index, ((node, statement, in_function), what, _) in enumerate(_changes(ast.parse(source)))
@@ -66,7 +66,7 @@ def points_of(source: str) -> list[Point]:
 
 
 def mutant_of(source: str, index: int) -> ast.Module:
-    """The module with the change of that index, or as it is (`UNCHANGED`)."""
+    """Return the module with the change of that index, or as it is (`UNCHANGED`)."""
     tree = ast.parse(source)
     if index == UNCHANGED:
         return tree
@@ -101,7 +101,7 @@ def _changes(tree: ast.Module) -> Iterator[tuple[_Node, str, Change]]:
 
 
 def _nodes(node: ast.AST, statement: ast.stmt, in_function: bool) -> Iterator[_Node]:
-    """Nodes whose change would be one of behaviour: no annotations, docstrings, assertions."""
+    """Yield nodes whose change would be one of behaviour: no annotations, docstrings, assertions."""
     if isinstance(node, ast.stmt):
         statement = node
     if isinstance(node, ast.Assert) or _is_for_type_checkers(node):
@@ -156,7 +156,7 @@ def _of_operators(node: ast.AST) -> Iterator[tuple[str, Change]]:
 
 
 def _of_constants(node: ast.Constant) -> Iterator[tuple[str, Change]]:
-    """Numbers and truth values; words are not changed."""
+    """Yield numbers and truth values; words are not changed."""
     if isinstance(node.value, bool):
         yield f"{node.value} -> {not node.value}", lambda _: ast.Constant(not node.value)
     elif isinstance(node.value, (int, float)):

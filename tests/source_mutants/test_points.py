@@ -9,7 +9,7 @@ from tests.source_mutants.points import UNCHANGED, mutant_of, points_of
 
 
 def mutants(source: str) -> dict[str, str]:
-    """Every mutant by its change, without spaces around."""
+    """Return every mutant by its change, without spaces around."""
     return {point.what: ast.unparse(mutant_of(source, point.index)) for point in points_of(source)}
 
 

@@ -17,7 +17,9 @@ def other():
 
 
 def known(path: Path) -> _Known:
-    """A slow test of a line, two cases of a quick one, one of more lines, one of the other function."""
+    """Return a slow test of a line, two cases of a quick one, one of more lines, one of the other
+    function.
+    """
     lines = {
         4: {"a.py::slow", "b.py::quick[1]", "b.py::quick[2]", "b.py::many"},
         7: {"b.py::many", "c.py::x"},

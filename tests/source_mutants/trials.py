@@ -78,7 +78,7 @@ class Warmth(NamedTuple):
     parts: tuple[str, ...] = ()
 
     def may_come_after(self, place: Place) -> bool:
-        """Whether a mutant changes nothing that is computed so."""
+        """Return whether a mutant changes nothing that is computed so."""
         return self.prepare is not None and not str(place.path).endswith(self.parts)
 
     def warm(self) -> None:
@@ -288,7 +288,7 @@ def _cpu_seconds() -> float:
 
 
 def _passes(item: pytest.Item, following: pytest.Item | None, *, may_skip: bool = False) -> bool:
-    """Whether it passed; one that was skipped did not, where `may_skip` does not say that it did."""
+    """Return whether it passed; one that was skipped did not, where `may_skip` does not say that it did."""
     reports = _reports(item, following)
     skipped = any(report.skipped for report in reports)
     return not any(report.failed for report in reports) and (may_skip or not skipped)
@@ -302,7 +302,7 @@ def _reports(item: pytest.Item, following: pytest.Item | None) -> list[pytest.Te
 
 
 def _tried(place: Place, items: list[pytest.Item], known: _Known) -> tuple[str, int]:
-    """The test that noticed a mutant of functions, empty if none did; and how many ran."""
+    """Return the test that noticed a mutant of functions, empty if none did; and how many ran."""
     mutant = place.mutant
 
     def plant() -> None:

@@ -29,7 +29,7 @@ ALL = frozenset(TABLES) - OF_CAUSES
 
 
 def together(path: str | list[str], tables: frozenset[str] = ALL) -> Tables:
-    """The tables of one process, each in its canonical order."""
+    """Return the tables of one process, each in its canonical order."""
     found: Tables = {name: [] for name in ALL}
     for name, batch in produce(Dissection(path), tables):
         found[name] += batch.to_pylist()
@@ -37,7 +37,7 @@ def together(path: str | list[str], tables: frozenset[str] = ALL) -> Tables:
 
 
 def staged(path: str | list[str], parts: int = 3, seed: int = 1, tables: frozenset[str] = ALL) -> Tables:
-    """The same by stages."""
+    """Return the same by stages."""
     chance = random.Random(seed)
     dissection = Dissection(path)
     flows = list(_flows(dissection).items())
@@ -131,7 +131,7 @@ def _second(forwarded: list[Row], names: Names) -> Iterator[tuple[str, Any]]:
 
 
 def ordered(name: str, rows: list[Row]) -> list[Row]:
-    """Rows in the canonical order of their table."""
+    """Return rows in the canonical order of their table."""
     return sorted(rows, key=lambda row: [_sortable(row[column]) for column in TABLES[name].order])
 
 

@@ -30,7 +30,7 @@ def _told(capfd: pytest.CaptureFixture[str], *arguments: str) -> Any:
 
 @pytest.fixture(scope="module", params=NAMES)
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
-    """A capture and the directory of its tables and reports."""
+    """Return a capture and the directory of its tables and reports."""
     place = tmp_path_factory.mktemp("tables")
     path = str(CAPTURES / request.param)
     reports = [f"--report={name}={place / name}.out" for name in ("json", "html", "sarif", "stats")]
@@ -83,7 +83,7 @@ def test_states_are_those_of_the_commands(
 
 
 def _plain(rows: Any, like: Any) -> Any:
-    """Rows as the JSON of a command has them: maps as objects, and nothing that it does not have."""
+    """Return rows as the JSON of a command has them: maps as objects, and nothing that it does not have."""
     if isinstance(like, dict):
         held = dict(rows) if isinstance(rows, list) else rows
         return {name: _plain(held.get(name), value) for name, value in like.items()}

@@ -35,7 +35,7 @@ def _told(judged: Judgement) -> Told:
 
 
 def _placed(told: Said, lost_at: int = -1) -> Iterator[Placed]:
-    """The events of packets, or exchanges as they are; before exchange `lost_at` bytes were lost."""
+    """Yield the events of packets, or exchanges as they are; before exchange `lost_at` bytes were lost."""
     if told and isinstance(told[0], Exchange):
         for number, exchange in enumerate(told):
             assert isinstance(exchange, Exchange)
@@ -52,7 +52,7 @@ def _placed(told: Said, lost_at: int = -1) -> Iterator[Placed]:
 
 
 def at_once(told: Said, lost_at: int = -1) -> Told:
-    """What one judge comes to."""
+    """Return what one judge comes to."""
     judge = Judge()
     for _, event in _placed(told, lost_at):
         judge.add(event)
@@ -63,7 +63,7 @@ def at_once(told: Said, lost_at: int = -1) -> Told:
 
 
 def in_stages(told: Said, lost_at: int = -1, silenced: Codes = NO_CODES) -> Told:
-    """What two judges come to, one behind the other."""
+    """Return what two judges come to, one behind the other."""
     total, forwarded = _first(told, lost_at)
     random.Random(0).shuffle(forwarded)
     judge = CaptureSetJudge()

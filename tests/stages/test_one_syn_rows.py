@@ -24,7 +24,7 @@ TABLES = OF_CONNECTIONS - {"records"}
 
 
 def flood(path: Path, seed: int) -> str:
-    """SYNs, and connections that say something between them."""
+    """Return SYNs, and connections that say something between them."""
     dice, found = Random(seed), []
     for number, syn in enumerate(syn_flood(300)):
         found.append(syn)

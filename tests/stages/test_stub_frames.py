@@ -28,7 +28,7 @@ _HEADER = (
 
 
 def _again(exchange: Exchange) -> Exchange:
-    """The exchange with stub frames."""
+    """Return the exchange with stub frames."""
     made = Exchange(exchange.connection, exchange.ordinal)
     for name in ("kind", "api_key", "api_version", "request_body_offset", "response_body_offset", "state"):
         setattr(made, name, getattr(exchange, name))

@@ -35,7 +35,7 @@ def told_of(*exchanges: Exchange) -> list[Facts]:
 
 
 def codes_in(value: Any) -> Iterator[int]:
-    """All error codes that a logged response holds."""
+    """Yield all error codes that a logged response holds."""
     if isinstance(value, dict):
         for name, inner in value.items():
             if name == "errorCode":

@@ -203,7 +203,7 @@ def test_alignment() -> None:
 
 
 def values_of(name: str, api_key: int) -> dict[str, Any]:
-    """Fields of the requests of an API by their paths."""
+    """Return fields of the requests of an API by their paths."""
     found: dict[str, Any] = {}
     for exchange in Dissection(capture(name)):
         if exchange.api_key == api_key:

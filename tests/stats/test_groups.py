@@ -196,7 +196,7 @@ def joins(
     talk: Talk, member: str, generation: int | None, asked: str | None = None,
     members: tuple[str, ...] = (), at: int | None = None, client_id: str = "client", error: int = 0,
 ) -> Exchange:  # fmt: skip
-    """A JoinGroup; `generation` None: it is not answered."""
+    """Return a JoinGroup; `generation` None: it is not answered."""
     body = {
         "group_id": "g", "session_timeout_ms": 10000, "rebalance_timeout_ms": 60000,
         "member_id": member if asked is None else asked, "protocol_type": "consumer",

@@ -45,7 +45,7 @@ def facts(command: str, *options: object, path: object = CAPTURE) -> Any:
 
 
 def written() -> dict[str, int]:
-    """Records of `orders` by cluster, as the writers said."""
+    """Return records of `orders` by cluster, as the writers said."""
     sent = Counter(each["client_id"] for each in TRUTH["records"]["sent"] if each["topic"] == "orders")
     return {cluster: sent[f"{name}-writer"] for name, cluster in CLUSTERS.items()}
 
@@ -119,7 +119,7 @@ CLUSTER_A, CLUSTER_B = "cluster-a", "cluster-b"
 
 
 def metadata(talk: Talk, cluster: str | None, brokers: tuple[str, ...] = (), topic_id: int = 0) -> Exchange:
-    """A response that names a cluster, its brokers and, with an id, the topic `t`."""
+    """Return a response that names a cluster, its brokers and, with an id, the topic `t`."""
     rows = [{"node_id": node, "host": host, "port": 9092, "rack": None} for node, host in enumerate(brokers)]
     topic = {"error_code": 0, "name": "t", "topic_id": bytes([topic_id] * 16), "is_internal": False,
              "partitions": [], "topic_authorized_operations": 0}  # fmt: skip
@@ -360,7 +360,7 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def carried(*between: Any, offset: int = 64, error: int = 0) -> list[tuple[str, int]]:
-    """What is odd about a commit after the topic was created again, with what happened in between."""
+    """Return what is odd about a commit after the topic was created again, with what happened in between."""
     identities, traffic = Identities(), OffsetTraffic(TopicNames())
     (talk,) = talks(identities, "10.0.0.2")
     feed(traffic, metadata(talk, CLUSTER_A, topic_id=1))
@@ -387,7 +387,7 @@ def test_a_commit_of_what_was_read_of_the_new_topic_is_not_reported() -> None:
 
 
 def moved(talk: Talk, offset: int, *, is_committed: bool = True) -> list[Exchange]:
-    """A transaction that commits an offset of partition 0 of `t`, without a Fetch of its reader."""
+    """Return a transaction that commits an offset of partition 0 of `t`, without a Fetch of its reader."""
     row = {"partition_index": 0, "committed_offset": offset, "committed_metadata": None}
     asked = {"transactional_id": "x", "group_id": "g", "producer_id": 7, "producer_epoch": 0,
              "topics": [{"name": "t", "partitions": [row]}]}  # fmt: skip
@@ -420,7 +420,7 @@ def test_a_transaction_that_commits_an_offset_of_a_deleted_topic(
 
 
 def odd_of_producer(*, is_renewed: bool) -> list[str]:
-    """Two batches, which go on in sequence; the second has the first offset of a log."""
+    """Return two batches, which go on in sequence; the second has the first offset of a log."""
     (talk,) = talks(Identities(), "10.0.0.2")
     history = History(only=("producers",))
     said = [init(talk), metadata(talk, CLUSTER_A, topic_id=1), produce(talk, 0, given=7)]
@@ -538,7 +538,7 @@ def test_each_connection_to_one_address_is_in_the_cluster_that_it_names(tmp_path
 
 
 def failing(broker: str, port: int, cluster: str, code: int, start_ns: int) -> Client:
-    """A client that asks six seconds for a topic."""
+    """Return a client that asks six seconds for a topic."""
     client = Client(broker, port, start_ns).metadata(cluster, a=ORDERS)
     row = {"error_code": code, "name": "missing", "topic_id": bytes(16), "is_internal": False}
     for _ in range(6):
@@ -575,7 +575,7 @@ def test_a_cause_in_one_cluster_does_not_explain_errors_in_another(tmp_path: Pat
 
 
 def by_cluster(folder: Path) -> list[Path]:
-    """The two clusters of the recording in a file each."""
+    """Return the two clusters of the recording in a file each."""
     found = []
     for cluster in CLUSTERS:
         bootstrap = next(
@@ -629,7 +629,9 @@ def test_topics_beyond_the_limit_count_with_those_of_their_cluster(
 
 
 def mixed_up(*steps: tuple[str, str, tuple[str, ...]]) -> list[tuple[str, str, str]]:
-    """Who is misled: clients `me` that are told a cluster and its brokers by one broker after the other."""
+    """Return who is misled: clients `me` that are told a cluster and its brokers by one broker after the
+    other.
+    """
     identities, mixups = Identities(), ClusterMixups()
     said = talks(identities, *(broker for broker, _, _ in steps))
     for talk, (_, cluster, brokers) in zip(said, steps, strict=True):

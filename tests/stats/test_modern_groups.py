@@ -31,7 +31,7 @@ def beats(
     talk: Talk, member: str, epoch: int, to: int | None, at: int, key: int = CONSUMER, error: int = 0,
     gets: tuple[int, ...] | None = None, owns: tuple[int, ...] | None = None, instance: str | None = None,
 ) -> Exchange:  # fmt: skip
-    """A heartbeat with an epoch, answered with the epoch `to`; None: it is not answered."""
+    """Return a heartbeat with an epoch, answered with the epoch `to`; None: it is not answered."""
     body: dict[str, Any] = {"group_id": "g", "member_id": member, "member_epoch": epoch}
     answer: dict[str, Any] = {
         "error_code": error, "member_id": member, "member_epoch": to, "heartbeat_interval_ms": 1000,
@@ -199,7 +199,7 @@ JOIN_GROUP, SYNC_GROUP, LEAVE_GROUP = 11, 14, 13
 
 
 def classic(talk: Talk, member: str, generation: int, at: int) -> list[Exchange]:
-    """A classic member joins a generation and gets its assignment."""
+    """Return a classic member joins a generation and gets its assignment."""
     protocols = [{"name": "range", "metadata": b"m"}]
     asked = {
         "group_id": "g", "session_timeout_ms": 1000, "rebalance_timeout_ms": 1000, "member_id": member,

@@ -32,7 +32,7 @@ def moves(facts: Facts) -> list[tuple[int, int, str]]:
 
 
 def stored(base: int, records: int = 1, transactional: bool = False, producer_id: int = -1) -> bytes:
-    """A batch as a broker keeps it."""
+    """Return a batch as a broker keeps it."""
     held = b"".join(record_bytes(offset_delta=index, value=b"v") for index in range(records))
     return batch_bytes(
         held, records, attributes=0x10 if transactional else 0, base_timestamp=0, max_timestamp=0,

@@ -33,13 +33,13 @@ def both(name: str) -> list[str]:
 
 
 def split(capfd: pytest.CaptureFixture[str], paths: list[str], *options: str) -> Any:
-    """What `stats --split` tells of one way."""
+    """Return what `stats --split` tells of one way."""
     assert main(["stats", *paths, "--split", "--by", "client_id", "--format", "json", *options]) == 0
     return json.loads(capfd.readouterr().out)["split"]["one_way"]
 
 
 def connections(capfd: pytest.CaptureFixture[str], paths: list[str], *options: str) -> Any:
-    """What `connections --one-way` tells."""
+    """Return what `connections --one-way` tells."""
     assert main(["connections", *paths, "--one-way", "--format", "json", *options]) == 0
     return json.loads(capfd.readouterr().out)["rows"]
 
@@ -126,7 +126,7 @@ def test_clocks_of_known_error(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def seen(capture_set: str, number: int, request_ns: int, response_ns: int, size: int = 20) -> Exchange:
-    """An exchange as a capture set has it: `near` has the connection that counts."""
+    """Return an exchange as a capture set has it: `near` has the connection that counts."""
     client, broker = Endpoint("10.0.0.1", 50_000), Endpoint("10.0.0.2", 9092)
     info = ConnectionInfo(capture_set, capture_set, client, broker, 0)
     info.same_as = None if capture_set == "near" else "near"
@@ -185,7 +185,7 @@ def test_what_waits_for_another_capture_is_bounded(monkeypatch: pytest.MonkeyPat
 
 
 def drifting(source: Path, path: Path, part: float) -> str:
-    """A capture whose clock is faster by a part."""
+    """Return a capture whose clock is faster by a part."""
     packets = list(open_captures([str(source)]).packets())
     first = packets[0].time_ns
     moved = [one._replace(time_ns=one.time_ns + int((one.time_ns - first) * part)) for one in packets]

@@ -105,7 +105,7 @@ class Told:
         self.take(self.near.ask(METADATA, 1, {"topics": []}, answer))
 
     def take(self, exchange: Exchange) -> str | None:
-        """The token of its client."""
+        """Return the token of its client."""
         view = ExchangeView(exchange)
         self.racks.learn(view)
         return client_token(view)
@@ -113,7 +113,7 @@ class Told:
     def fetch(
         self, talk: Talk, preferred: int = -1, rack: str = "b", names: bool = True, replica: int = -1
     ) -> str | None:
-        """A Fetch in version 11; one that `names` no partition goes on in its session."""
+        """Return a Fetch in version 11; one that `names` no partition goes on in its session."""
         partition = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1000}
         asked = {
             "replica_id": replica, "max_wait_ms": 1, "min_bytes": 1, "max_bytes": 1000, "isolation_level": 0,

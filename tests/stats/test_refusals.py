@@ -14,7 +14,7 @@ API_VERSIONS = 18
 
 
 def problems(*exchanges: Exchange) -> dict[str, int]:
-    """What `info` counts of one connection."""
+    """Return what `info` counts of one connection."""
     refusals, overview = Refusals(), Overview()
     for event in (*exchanges, ConnectionClosed(exchanges[0].connection)):
         overview.add(refusals.add(event))

@@ -27,7 +27,7 @@ AT_BROKER = ("broker_ns", "unclear_ns", "wait_ns", "unknown_ns")
 
 
 def logged(path: Path) -> Iterator[tuple[tuple[str, ...], float]]:
-    """Exchanges as `BY` names them, with milliseconds at the broker."""
+    """Yield exchanges as `BY` names them, with milliseconds at the broker."""
     for line in gzip.decompress(path.read_bytes()).decode("utf-8", "replace").splitlines():
         _, _, text = line.partition("Completed request:")
         end = text.rfind("} (kafka.request.logger)")
@@ -38,7 +38,7 @@ def logged(path: Path) -> Iterator[tuple[tuple[str, ...], float]]:
 
 
 def split(path: Path) -> dict[tuple[str, ...], dict[str, Any]]:
-    """The split of each exchange."""
+    """Return the split of each exchange."""
 
     def keys_of(view: ExchangeView) -> list[tuple[str, ...]]:
         return [(view.info.broker_text, view.info.client_text, str(view.exchange.correlation_id))]

@@ -31,7 +31,7 @@ GROUP = b"\0\1g" + bytes(4) + b"\0\1m"  # group, generation, member: Heartbeat v
 
 
 def throttled(throttle_ms: int) -> bytes:
-    """A Heartbeat response without an error."""
+    """Return a Heartbeat response without an error."""
     return throttle_ms.to_bytes(4) + b"\0\0"
 
 
@@ -44,7 +44,7 @@ class Timed(Conversation):
         return self
 
     def again(self, ms: float, side: int, data: bytes) -> "Timed":
-        """What was sent last comes once more."""
+        """Return what was sent last comes once more."""
         self._next[side] -= len(data)
         return self.at(ms, side, data)
 
@@ -56,7 +56,7 @@ class Timed(Conversation):
 def split(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], talk: Conversation, *options: str
 ) -> dict[str, dict[str, float]]:
-    """The rows of the split by their API, in milliseconds, without what is 0."""
+    """Return the rows of the split by their API, in milliseconds, without what is 0."""
     path = write_pcap(tmp_path / "timed.pcap", talk.packets)
     assert main(["stats", path, "--split", "--format", "json", *options]) == 0
     found = json.loads(capfd.readouterr().out)["split"]
@@ -69,7 +69,7 @@ def split(
 
 
 def metadata(talk: Timed, at: float, number: int = 1, took: float = 30) -> Timed:
-    """A question and its answer."""
+    """Return a question and its answer."""
     talk.at(at, CLIENT, request(3, 1, number, b"\0\0\0\0"))
     return talk.at(at + took, BROKER, response(number, bytes(12)))
 
@@ -193,7 +193,7 @@ def test_filter_leaves_pauses_as_they_are(tmp_path: Path, capfd: pytest.CaptureF
 
 
 def facts(capfd: pytest.CaptureFixture[str], path: str, *options: str) -> Any:
-    """The split of a file."""
+    """Return the split of a file."""
     assert main(["stats", path, "--split", "--format", "json", *options]) == 0
     return json.loads(capfd.readouterr().out)["split"]
 

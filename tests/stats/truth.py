@@ -22,24 +22,24 @@ EVERY = [*CORPUS, *FAULTS]
 
 
 def names() -> list[str]:
-    """All scenarios with a truth."""
+    """Return all scenarios with a truth."""
     return sorted(path.name.removesuffix(".truth.json") for path in CAPTURES.glob("*.truth.json"))
 
 
 def truth(name: str) -> Facts:
-    """What the script of a scenario knew."""
+    """Return what the script of a scenario knew."""
     found: Facts = json.loads((CAPTURES / f"{name}.truth.json").read_text())
     return found
 
 
 def capture(name: str) -> str:
-    """The capture of a scenario, or of a fault."""
+    """Return the capture of a scenario, or of a fault."""
     (path,) = (path for path in CAPTURES.glob(f"{name}.pcap*"))
     return str(path)
 
 
 def told(capfd: pytest.CaptureFixture[str], command: str, name: str, *options: str) -> Facts:
-    """The JSON document of a command."""
+    """Return the JSON document of a command."""
     assert main([command, capture(name), "--format", "json", *options]) == 0
     found: Facts = json.loads(capfd.readouterr().out)
     return found
@@ -64,11 +64,13 @@ def told_once(capfd: pytest.CaptureFixture[str], command: str, name: str, *optio
 
 @lru_cache(maxsize=1)
 def listed_once(name: str) -> tuple[Exchange, ...]:
-    """All exchanges of a capture, without those that were captured twice; cached until another is read."""
+    """Return all exchanges of a capture, without those that were captured twice; cached until another is
+    read.
+    """
     return tuple(exchange for exchange in Dissection(capture(name)) if exchange.connection.same_as is None)
 
 
 def shown(capfd: pytest.CaptureFixture[str], command: str, name: str, *options: str) -> str:
-    """The tables of a command."""
+    """Return the tables of a command."""
     assert main([command, capture(name), *options]) == 0
     return capfd.readouterr().out

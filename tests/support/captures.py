@@ -10,17 +10,17 @@ from kdissect.session.exchange import Exchange
 
 
 def manifest(reference: Path) -> dict[str, dict[str, Any]]:
-    """What two independent scanners counted, by file name."""
+    """Return what two independent scanners counted, by file name."""
     return json.loads((reference / "captures" / "MANIFEST.json").read_text())
 
 
 def exchanges(reference: Path, name: str) -> list[Exchange]:
-    """The exchanges of one capture."""
+    """Return the exchanges of one capture."""
     return list(Dissection(str(reference / "captures" / name)))
 
 
 def counts(found: list[Exchange]) -> dict[str, Any]:
-    """Counts in the form of the manifest; a SASL token is neither request nor response there."""
+    """Return counts in the form of the manifest; a SASL token is neither request nor response there."""
     kafka = [e for e in found if e.kind == "kafka"]
     return {
         "requests": sum(e.request is not None for e in kafka),

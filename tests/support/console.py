@@ -22,7 +22,7 @@ class Ran(NamedTuple):
 
 
 def command(*arguments: object) -> list[str]:
-    """The command line of a process of its own."""
+    """Return the command line of a process of its own."""
     return [sys.executable, "-m", "kdissect", *map(str, arguments)]
 
 

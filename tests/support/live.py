@@ -25,7 +25,7 @@ _END_S = 60
 
 @cache
 def why_not(source: str, interface: str = "lo") -> str:
-    """Why a source does not capture here; empty if it does."""
+    """Return why a source does not capture here; empty if it does."""
     try:
         child = ChildSource(PROGRAMS[source], LiveSettings((interface,), "tcp port 1"))
     except LiveError as error:
@@ -38,7 +38,7 @@ def why_not(source: str, interface: str = "lo") -> str:
 
 
 def free_port() -> int:
-    """A port that nobody has."""
+    """Return a port that nobody has."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
 
@@ -108,5 +108,5 @@ class LiveRun:
 
 
 def written(ran: Ran, path: Path) -> bool:
-    """Whether the summary names the file."""
+    """Return whether the summary names the file."""
     return f"written to {path}" in ran.err

@@ -6,7 +6,7 @@ from tests.tui.inline import Loaded
 
 
 def on_screen(capture: str, show_secrets: bool) -> bytes:
-    """Everything that `kdissect tui` shows of the exchanges: every field, and all bytes."""
+    """Return everything that `kdissect tui` shows of the exchanges: every field, and all bytes."""
     shown: list[bytes] = []
     with Loaded(capture) as loaded:
         for row in range(len(loaded.log)):

@@ -26,7 +26,7 @@ class PythonSide:
         )
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What a function gives there; what it raises fails the test."""
+        """Return what a function gives there; what it raises fails the test."""
         send, receive = self._process.stdin, self._process.stdout
         assert send is not None
         assert receive is not None

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def values_at(value: Any, path: str) -> list[Any]:
-    """Everything at a dotted path, lists gone through; elements of a list at its end one by one."""
+    """Return everything at a dotted path, lists gone through; elements of a list at its end one by one."""
     return list(_walk(value, path.split(".") if path else []))
 
 
@@ -20,7 +20,7 @@ def _walk(value: Any, path: list[str]) -> Iterator[Any]:
 
 
 def all_named(value: Any, name: str) -> list[Any]:
-    """Everything that stands under a name, at any depth."""
+    """Return everything that stands under a name, at any depth."""
     found: list[Any] = []
     if isinstance(value, list):
         for item in value:

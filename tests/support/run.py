@@ -11,7 +11,7 @@ from kdissect.session.info import ConnectionInfo
 
 
 def events_of(packets: Iterable[Packet], ports: Iterable[int] = ()) -> list[Event]:
-    """Every event of a capture."""
+    """Return every event of a capture."""
     analyzer = Analyzer(Ports(ports))
     found: list[Event] = []
     for packet in packets:
@@ -20,15 +20,15 @@ def events_of(packets: Iterable[Packet], ports: Iterable[int] = ()) -> list[Even
 
 
 def exchanges_of(packets: Iterable[Packet], ports: Iterable[int] = ()) -> list[Exchange]:
-    """Every exchange of a capture."""
+    """Return every exchange of a capture."""
     return [event for event in events_of(packets, ports) if isinstance(event, Exchange)]
 
 
 def connections_of(packets: Iterable[Packet], ports: Iterable[int] = ()) -> list[ConnectionInfo]:
-    """Every connection of a capture, as it stood at its end."""
+    """Return every connection of a capture, as it stood at its end."""
     return [event.connection for event in events_of(packets, ports) if isinstance(event, ConnectionClosed)]
 
 
 def kinds(exchange: Exchange) -> set[str]:
-    """Kinds of the anomalies of an exchange."""
+    """Return kinds of the anomalies of an exchange."""
     return {str(anomaly.kind) for anomaly in exchange.all_anomalies()}

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def is_in_tables(name: str) -> bool:
-    """Whether the rows of tables have what a command prints under this name.
+    """Return whether the rows of tables have what a command prints under this name.
 
     The cluster of a connection is known from exchanges; rows of connections are made without them.
     """

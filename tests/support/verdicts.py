@@ -13,7 +13,8 @@ _PIECES = {rule.code for rule in ALL_RULES if isinstance(rule, NodeRule)}
 
 
 def verdict_of(judge: Judge, *, pieces: bool = True) -> dict[str, Any]:
-    """All that is reported, but for how often each rule looked: without guards they look at everything.
+    """Return all that is reported, but for how often each rule looked: without guards they look at
+    everything.
 
     Without `pieces` also but for whether rules about pieces of bodies did: with guards the first body of a
     kind stands for all that are not marked, and it may lack what another one has.

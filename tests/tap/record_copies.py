@@ -45,7 +45,7 @@ class Request(NamedTuple):
 
 
 def logged(log: str) -> Iterator[Request]:
-    """The requests of a request log. Those that a broker forwards are in another request."""
+    """Yield the requests of a request log. Those that a broker forwards are in another request."""
     for line in log.splitlines():
         when = re.match(r"\[([^\]]+)\] DEBUG Completed request:\{\"isForwarded\":false", line)
         if when is None:
@@ -129,7 +129,7 @@ def two_brokers(folder: Path) -> None:
 
 
 def _produce(cluster: Cluster, topic: str) -> int:
-    """How many records a client says it sent."""
+    """Return how many records a client says it sent."""
     events = kafka.client(VERSION, cluster.bootstrap, "Produce", topic=topic, count=RECORDS).wait()
     return sum(event["event"] == "sent" for event in events)
 

@@ -17,7 +17,7 @@ OURS = "kdissect/tap/"
 
 @pytest.fixture(scope="module")
 def files() -> dict[str, bytes]:
-    """What is in it."""
+    """Return what is in it."""
     with ZipFile(agent_jar()) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 

@@ -33,7 +33,7 @@ def java(tmp_path: Path) -> Path:
 
 
 def launched(java: Path) -> str:
-    """The words of its command line."""
+    """Return the words of its command line."""
     ran = run("tap", "-w", java.parent / "x", "--", java, "Main")
     assert (ran.code, ran.err) == (3, "kdissect: it ended with 1, and no agent came\n")
     return (java.parent / "words").read_text()
@@ -61,7 +61,7 @@ def test_a_java_that_may_not_take_files_is_given_them(java: Path, release: str |
 
 @pytest.fixture(scope="module")
 def say(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a class that prints the system property x."""
+    """Return the folder of a class that prints the system property x."""
     kafka.needs_java()
     if not takes_argument_files("java"):
         pytest.skip("needs Java 9")

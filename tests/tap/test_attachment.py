@@ -44,7 +44,7 @@ def hard_link(path: Path) -> None:
 
 
 def victim(path: Path) -> Path:
-    """A file that a link names."""
+    """Return a file that a link names."""
     target = path.with_name(f"{path.name}.victim")
     target.write_bytes(b"kept")
     return target
@@ -81,7 +81,7 @@ def tapped(pid: int, target: Path) -> Ran:
 
 
 def inode(path: Path) -> tuple[int, int, int, int]:
-    """What of a file must not change."""
+    """Return what of a file must not change."""
     what = path.lstat()
     return what.st_ino, what.st_uid, what.st_mode, what.st_size
 

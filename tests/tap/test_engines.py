@@ -31,7 +31,7 @@ def broker() -> Iterator[Cluster]:
 
 
 def netty(cluster: Cluster, provider: str, count: int) -> list[str]:
-    """The command line of a Kafka client that is made of Netty."""
+    """Return the command line of a Kafka client that is made of Netty."""
     kafka.needs_kafka("netty")
     target = workshop.folder("classes", "tap", "netty")
     source = kafka.JAVA_DIR / "NettyApp.java"
@@ -51,7 +51,7 @@ def tapped_broker(cluster: Cluster, target: Path) -> Iterator[None]:
 
 
 def with_others(path: Path) -> kafka.Bodies:
-    """The exchanges of a capture that has other connections, too."""
+    """Return the exchanges of a capture that has other connections, too."""
     with pytest.warns(CaptureWarning, match="are not Kafka: .* HTTP"):
         return kafka.bodies(path)
 

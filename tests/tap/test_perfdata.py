@@ -8,7 +8,7 @@ from kdissect.tap.jvms import strings
 
 
 def entry(order: str, name: bytes, value: bytes, kind: bytes = b"B") -> bytes:
-    """One entry, as HotSpot lays it out."""
+    """Return one entry, as HotSpot lays it out."""
     head = struct.calcsize(f"{order}IIIBBBBI")
     name += b"\0"
     length = head + len(name) + len(value)
@@ -18,7 +18,7 @@ def entry(order: str, name: bytes, value: bytes, kind: bytes = b"B") -> bytes:
 
 
 def data(order: str, *entries: bytes) -> bytes:
-    """A file of these entries."""
+    """Return a file of these entries."""
     body = b"".join(entries)
     mark = struct.pack("BBBB", order == "<", 2, 0, 1)
     return (

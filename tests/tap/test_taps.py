@@ -80,7 +80,7 @@ def loaded(where: str, topic: str, **options: object) -> Iterator[kafka.Client]:
 
 
 def tapped_from_the_start(where: str, topic: str, properties: dict[str, str], target: Path) -> kafka.Bodies:
-    """A producer, and a consumer of a group, each tapped from its start."""
+    """Return a producer, and a consumer of a group, each tapped from its start."""
     paths = []
     for action, options in (("Produce", {}), ("Consume", {"group": f"g-{topic}", "commit": "true"})):
         path = target.with_suffix(f".{action}.pcapng")
@@ -188,7 +188,7 @@ def test_attached_in_the_middle_is_what_the_broker_logs(tmp_path: Path) -> None:
 
 
 def requests_of(log: Path) -> dict[str, list[tuple[tuple[object, ...], float]]]:
-    """The headers of requests in a broker's log by connection, and when each came."""
+    """Return the headers of requests in a broker's log by connection, and when each came."""
     found: dict[str, list[tuple[tuple[object, ...], float]]] = {}
     for line in log.read_text().splitlines():
         stamp, _, rest = line.partition("] ")
@@ -289,7 +289,7 @@ def test_authentication_again_is_in_the_tap(tmp_path: Path) -> None:
 
 
 def authentications(path: Path) -> list[tuple[object, ...]]:
-    """The exchanges that authenticate: their correlation ids come again."""
+    """Return the exchanges that authenticate: their correlation ids come again."""
     return [
         (each.connection.client, each.api_key, bytes(each.request.data), bytes(each.response.data))
         for each in kdissect.open(str(path))
@@ -468,7 +468,7 @@ def test_the_agent_alone_writes_a_file(broker: Cluster, tmp_path: Path) -> None:
 
 
 def alone(where: str, topic: str, options: str, *jvm: str) -> kafka.Client:
-    """An application under load in a JVM that has the agent from its start, with these options."""
+    """Return an application under load in a JVM that has the agent from its start, with these options."""
     words = [f"-javaagent:{tap_source.agent_jar()}={options}", *jvm]
     application = kafka.client("4.4.0", where, "Load", kafka.tls(), jvm=words, topic=topic, rate=100)
     application.until_read(100)
@@ -627,7 +627,7 @@ def test_live_of_a_plain_listener_beside_dumpcap(broker: Cluster, tmp_path: Path
 
 
 def told(lines: str) -> list[list[str]]:
-    """What is told of each exchange, without times and numbers, in an order of their own."""
+    """Return what is told of each exchange, without times and numbers, in an order of their own."""
     names = ("client", "broker", "client_id", "api", "api_version", "correlation_id", "state", "errors")
     rows = [json.loads(line) for line in lines.splitlines()]
     sizes = ([str((row[side] or {}).get("bytes")) for side in ("request", "response")] for row in rows)

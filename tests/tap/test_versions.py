@@ -22,7 +22,7 @@ CASES = {
 
 
 def java(wanted: int) -> tuple[int, str]:
-    """A Java of that release, else the one on the path."""
+    """Return a Java of that release, else the one on the path."""
     found = matrix.program_of(wanted)
     return (wanted, found) if found else (matrix.java_of("java"), "java")
 

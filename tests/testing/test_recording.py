@@ -21,7 +21,7 @@ FAULTY_PORT = 52854  # of the client whose Metadata request has trailing bytes
 
 
 def conversation() -> list[Exchange]:
-    """What one connection of the capture said."""
+    """Return what one connection of the capture said."""
     return [e for e in Dissection(ACKS) if e.connection.client.port == FAULTY_PORT and e.response]
 
 

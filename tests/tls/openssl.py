@@ -24,7 +24,7 @@ class Conversation(NamedTuple):
 
 
 def certificate(folder: Path, name: str, kind: str = "rsa") -> Path:
-    """A self-signed certificate with its key."""
+    """Return a self-signed certificate with its key."""
     key = rsa.generate_private_key(65537, 2048) if kind == "rsa" else ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     start = datetime.datetime(2026, 1, 1)

@@ -87,7 +87,7 @@ class Program:
 
 
 def free_port() -> int:
-    """A port where nobody listens."""
+    """Return a port where nobody listens."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port: int = probe.getsockname()[1]
         return port
@@ -122,7 +122,7 @@ class Lab:
         return Program(["openssl", "s_client", *at, *options])
 
     def session(self, *options: str) -> str:
-        """The file of a session for a later connection."""
+        """Return the file of a session for a later connection."""
         path, relay = str(self.folder / "session.pem"), Relay(self.port)
         client = self.client(relay, "-sess_out", path, *options)
         client.type("first\n")
@@ -131,7 +131,7 @@ class Lab:
         return path
 
     def early(self, text: str) -> str:
-        """A file with early data."""
+        """Return a file with early data."""
         path = self.folder / "early.txt"
         path.write_text(text)
         return str(path)
@@ -155,7 +155,7 @@ Scenario = Callable[[Lab], tuple[Relay, Said]]
 def _ends(
     lab: Lab, client: Sequence[str], server: Sequence[str] = (), typed: Sequence[str] = ()
 ) -> tuple[Relay, Said]:
-    """One connection; what is typed (`c:` or `s:` in front) comes between the lines of `Lab.talk`."""
+    """Return one connection; what is typed (`c:` or `s:` in front) comes between the lines of `Lab.talk`."""
     server_end = lab.server(*server)
     relay = Relay(lab.port)
     client_end = lab.client(relay, *client)
@@ -173,7 +173,10 @@ def _ends(
 def _early(
     lab: Lab, before: Sequence[str], after: Sequence[str] | None, is_accepted: bool
 ) -> tuple[Relay, Said]:
-    """A resumed connection with early data. `after`: options of a server that takes the first one's place."""
+    """Return a resumed connection with early data.
+
+    `after`: options of a server that takes the first one's place.
+    """
     server = lab.server("-tls1_3", "-early_data", *before)
     session = lab.session("-tls1_3")
     if after is not None:

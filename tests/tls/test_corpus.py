@@ -16,7 +16,7 @@ NAMES = ["kafka44_java_tls12", "kafka44_java_tls13"]
 
 
 def legs(dissection: Dissection) -> tuple[list[Exchange], list[Exchange]]:
-    """Exchanges of connections over TLS, and of the others."""
+    """Return exchanges of connections over TLS, and of the others."""
     exchanges = list(dissection)
     return [e for e in exchanges if e.connection.tls], [e for e in exchanges if not e.connection.tls]
 

@@ -17,7 +17,7 @@ LABELS = ["CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0"]
 
 @pytest.fixture(params=LABELS)
 def half(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
-    """The label that lacks, and the log."""
+    """Return the label that lacks, and the log."""
     lines = (CAPTURES / "kafka44_java_tls13.keys").read_text().splitlines()
     path = tmp_path / "half.keys"
     path.write_text("".join(f"{x}\n" for x in lines if not x.startswith(request.param)))

@@ -37,7 +37,7 @@ def test_plaintext_is_what_was_said(name: str, segment: int) -> None:
 
 
 def records(wire: list[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    """Each TLS record alone: a header of 5 bytes ends with the length (RFC 8446 section 5.1)."""
+    """Yield each TLS record alone: a header of 5 bytes ends with the length (RFC 8446 section 5.1)."""
     for direction, data in wire:
         at = 0
         while at < len(data):

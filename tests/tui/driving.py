@@ -94,7 +94,7 @@ class Driven:
         await self.press("enter")
 
     def screen(self) -> list[str]:
-        """The text on screen, line by line."""
+        """Return the text on screen, line by line."""
         width, height = self.app.size
         lines = self.app.screen._compositor.render_strips()
         return ["".join(segment.text for segment in line)[:width] for line in lines[:height]]

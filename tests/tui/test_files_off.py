@@ -16,7 +16,7 @@ PRODUCE = CAPTURES / "kafka44_java_produce.pcapng"
 
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The notices. A driven app draws none."""
+    """Return the notices. A driven app draws none."""
     texts: list[str] = []
     monkeypatch.setattr(KdissectApp, "notify", lambda _, message, **_options: texts.append(message))
     return texts

@@ -18,7 +18,7 @@ GROUPS = CAPTURES / "kafka44_java_groups.pcapng"
 
 
 def rows_taken(expression: str) -> list[int]:
-    """The rows that the filter takes of the exchanges themselves."""
+    """Return the rows that the filter takes of the exchanges themselves."""
     dissection = Dissection(str(GROUPS))
     exchanges = list(dissection)
     start = min(file.first_time_ns or 0 for file in dissection.captures.files)
@@ -28,7 +28,7 @@ def rows_taken(expression: str) -> list[int]:
 
 
 def is_done(shown: Shown) -> bool:
-    """Whether the filter was asked about everything."""
+    """Return whether the filter was asked about everything."""
     return not shown.is_searching if shown.needs_worker else shown.looked_at == len(shown.log)
 
 

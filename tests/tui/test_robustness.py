@@ -27,7 +27,7 @@ PRODUCE = CAPTURES / "kafka44_java_produce.pcapng"
 
 
 def hostile_capture(path: Path) -> str:
-    """A capture whose client id, topic, key and value try to get at the terminal."""
+    """Return a capture whose client id, topic, key and value try to get at the terminal."""
     evil = HOSTILE.encode("utf-8", "surrogatepass")
     name = len(evil).to_bytes(2) + evil
     batch = batch_bytes(record_bytes(key=evil, value=evil))

@@ -42,7 +42,7 @@ ALIKE = (
 
 
 def studied(path: Path, expression: str = "") -> Diagnosis:
-    """What the view is given in the end."""
+    """Return what the view is given in the end."""
     found: list[Any] = []
     Sending(Order((str(path),), studies=(CAUSES,), filter=expression), found.append).run()
     (last,) = (one.value for one in found if isinstance(one, Result) and one.is_final)
@@ -51,7 +51,7 @@ def studied(path: Path, expression: str = "") -> Diagnosis:
 
 
 def told(driven: Driven) -> str:
-    """What stands on the screen, as one line."""
+    """Return what stands on the screen, as one line."""
     return " ".join(" ".join(driven.screen()).split())
 
 

@@ -121,7 +121,7 @@ class RequestLogParser(CaptureParser):
         return PacketBlock(bytes(out), first_ref, places)
 
     def close(self) -> None:
-        """The input ended. Notes lines that are not read, by what is wrong with them."""
+        """End the input and note the lines that are not read, by the problem with them."""
         self.stopped = True
         for kind, count in self.noted.items():
             noun, wrong = NOTED[kind]

@@ -50,7 +50,7 @@ class ShareLockExpired(ErrorCause):
         )
 
     def not_surer(self, errors: Errors, seen: Evidence) -> str:
-        """The error has other reasons, too."""
+        """Return the doubt: the error has other reasons, too."""
         return "records that were acknowledged before have the same error as records whose lock expired"
 
     def command(self, errors: Errors) -> str:

@@ -75,7 +75,7 @@ class BrokenBytes(FindingLog):
             waiting.append((finding, 1))
 
     def close(self, info: ConnectionInfo) -> None:
-        """A connection is over."""
+        """Count the findings of a connection that is over."""
         host = host_of(info)
         for finding, count in self._open.pop(info.id) or ():
             role, place = finding.party.role, finding.place

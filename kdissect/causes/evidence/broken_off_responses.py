@@ -97,7 +97,7 @@ class BrokenOffResponses:
         self._open.put(exchange.connection.id, cut)
 
     def close(self, info: ConnectionInfo, last: LastFetch | None) -> None:
-        """A connection is over; `last` is its last Fetch."""
+        """Count a connection that is over; `last` is its last Fetch."""
         cut, close = self._open.pop(info.id), info.close
         client = client_named(info, info.client_id)
         if last is not None and last.accepted:
@@ -116,7 +116,7 @@ class BrokenOffResponses:
             found.size, found.sent = cut.size, cut.sent
 
     def _refuse(self, info: ConnectionInfo, client: Client, close: Close, last: LastFetch | None) -> None:
-        """A client ended a connection on which all responses are whole."""
+        """Count a connection that a client ended although all responses on it are whole."""
         if last is None or not last.size or last.offset is None:
             return
         if not 0 <= close.time_ns - last.answered_ns < _AT_ONCE_NS:

@@ -34,7 +34,7 @@ class Clock:
         self._connections = self._repeated = 0
 
     def add(self, info: ConnectionInfo) -> None:
-        """A connection is over."""
+        """Count a connection that is over."""
         self.exchanges += info.exchanges
         if self._first_ns is None:
             self._first_ns = info.start_ns

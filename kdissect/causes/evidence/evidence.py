@@ -49,7 +49,7 @@ class Errors:
         """By the name of the error code."""
 
     def add(self, key: ErrorKey, seen: Seen) -> None:
-        """These, too."""
+        """Add the errors of a key."""
         self.keys.append(key)
         self.seen.merge(seen)
         name = error_name(key.code)

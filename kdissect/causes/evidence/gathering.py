@@ -228,7 +228,7 @@ class Gathering:
         )
 
     def finish(self) -> None:
-        """The input is over."""
+        """End the input."""
         self._judge.finish()
         self.producers.finish()
         self.fetchers.finish()

@@ -98,7 +98,7 @@ class Link:
         return begun - sum(end <= time_ns for end in self.ends)
 
     def add(self, info: ConnectionInfo) -> None:
-        """A connection is over."""
+        """Count a connection that is over."""
         lasted_ns = info.end_ns - info.start_ns
         self.opened += not info.middle_start
         self.begun_before += info.middle_start
@@ -171,7 +171,7 @@ class Links:
         self._links: Table[LinkKey, Link] = Table(LINKS_KEPT)
 
     def add(self, info: ConnectionInfo) -> None:
-        """A connection is over."""
+        """Count a connection that is over."""
         key = LinkKey(info.capture_set, host_of(info), info.client_id, info.broker_text)
         self._links.get_or(key, Link).add(info)
 

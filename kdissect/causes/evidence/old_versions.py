@@ -46,7 +46,7 @@ class OldVersions:
         self.cut_off: Table[CutOff, Seen] = Table(CLIENTS_KEPT)
 
     def add(self, info: ConnectionInfo) -> None:
-        """A connection is over."""
+        """Count a connection that is over."""
         kinds = [kind for kind in info.api_versions_seen if is_gone(*kind)]
         if not kinds:
             return

@@ -125,7 +125,7 @@ class Resends:
         return bool(len(self._given_up))
 
     def add(self, exchange: Exchange) -> None:
-        """A Produce ended."""
+        """Take a Produce that ended."""
         request, response = exchange.request, exchange.response
         if request is None:
             return
@@ -146,7 +146,7 @@ class Resends:
                 self._remember(view, False, attempt)
 
     def _remember(self, view: ExchangeView, gave_up: bool, attempt: Attempt) -> None:
-        """Records whose sender does not know that they are written, and may send them again."""
+        """Remember the records whose sender does not know that they are written, and may send them again."""
         packets = packets_of(view.evidence)
         given_up = _GivenUp(packets, attempt)
         for topic, partition, batch in _batches(view.exchange):

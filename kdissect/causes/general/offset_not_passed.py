@@ -47,7 +47,9 @@ class OffsetNotPassed(GeneralCause):
         )
 
     def not_surer(self, found: Together) -> str:
-        """The packets show that it asks again, not what it thinks of the records."""
+        """Return the doubt: the packets show that the client asks again, not what it thinks of the
+        records.
+        """
         return (
             "why the client does not take the records, or whether it seeks back on purpose, only its log says"
         )

@@ -50,7 +50,9 @@ class RequestsUnanswered(GeneralCause):
         return Severity.STOPS if found.seen.times >= _MOST * found.total else Severity.DELAYS
 
     def not_surer(self, found: Together) -> str:
-        """A close has no reason on the wire, and a response may follow after the capture."""
+        """Return the doubt: a close has no reason on the wire, and a response may follow after the
+        capture.
+        """
         if found.first.detail not in _ENDS:
             return "the capture ended before the client gave up the request: a response may have followed"
         return "the packets show the close, not its reason"

@@ -50,7 +50,9 @@ class GroupMigrationRefused(ErrorCause):
         return key.group, key.api_key
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
-        """The broker says so, or the capture has members of the other protocol in the group."""
+        """Return whether the broker says so, or the capture has members of the other protocol in
+        the group.
+        """
         if errors.keys[0].api_key == JOIN_GROUP:
             return _INCONSISTENT_GROUP_PROTOCOL in {key.code for key in errors.keys} and has_modern_members(
                 errors, seen

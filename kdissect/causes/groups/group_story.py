@@ -113,7 +113,7 @@ class GroupStory:
         )
 
     def seen(self, rebalances: list[Rebalance]) -> Seen:
-        """These, with the packets that are nearest to them."""
+        """Return when these rebalances were seen, with the packets that are nearest to them."""
         seen = Seen()
         for one in rebalances:
             at = min(self._facts, key=lambda fact: abs(fact.evidence.sent_ns - one.time_ns), default=None)

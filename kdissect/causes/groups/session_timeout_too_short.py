@@ -84,16 +84,16 @@ class SessionTimeoutRefused(ErrorCause):
     )
 
     def alike(self, key: ErrorKey) -> Hashable:
-        """A client."""
+        """Return the client."""
         return key.client
 
     def sentence(self, errors: Errors) -> str:
-        """Clients that may not join a group, by group."""
+        """Return the clients that may not join, and their groups."""
         return (
             f"{clients_text(errors.clients)} may not join group {quoted(errors.names('group'))}: the broker"
             f" allows no session of the length it asks for ({times(errors.seen.times)})."
         )
 
     def command(self, errors: Errors) -> str:
-        """The groups."""
+        """Return the command that lists the groups."""
         return "groups {files}"

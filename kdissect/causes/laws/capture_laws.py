@@ -120,7 +120,7 @@ def packets_were_captured(cause: FoundCause, seen: Evidence) -> str:
 
 
 def times_can_be_trusted(cause: FoundCause, seen: Evidence) -> str:
-    """Neither durations nor an order are evidence if the times of the capture are wrong."""
+    """Object if the times of the capture are wrong: then neither durations nor an order are evidence."""
     clock, late_ns = seen.gathering.clock, seen.gathering.clock.disorder_ns
     if late_ns and cause.id in _SHORT:
         return f"packets stand up to {duration(late_ns)} after their acknowledgments"
@@ -132,8 +132,8 @@ def times_can_be_trusted(cause: FoundCause, seen: Evidence) -> str:
 
 
 def sessions_last_no_longer(cause: FoundCause, seen: Evidence) -> str:
-    """Return a coordinator removes a member when its session is over, half an hour at most unless
-    configured.
+    """Object to longer absences: a coordinator removes a member when its session is over, half an hour at
+    most unless configured.
     """
     lasted_ns = cause.until_ns - cause.since_ns
     if lasted_ns > _SESSION_NS:
@@ -150,7 +150,9 @@ def counts_once(cause: FoundCause, seen: Evidence) -> str:
 
 
 def clients_wait_no_longer(cause: FoundCause, seen: Evidence) -> str:
-    """No client waits that long: the clock of the capture was set, or its machine was suspended."""
+    """Object to waits that no client makes: the clock of the capture was set, or its machine was
+    suspended.
+    """
     late = [at.longest_ns for key, at in seen.late if key.broker in named(cause, "broker")]
     longest_ns = max(late, default=0)
     if longest_ns > _PATIENCE_NS:

@@ -18,8 +18,8 @@ def group_has_other_members(cause: FoundCause, seen: Evidence) -> str:
 
 
 def lost_members_were_silent(cause: FoundCause, seen: Evidence) -> str:
-    """Return a member whose heartbeats go on until the end of the rebalance was removed for another
-    reason.
+    """Object if the heartbeats of the lost members went on until the end of the rebalance: they were removed
+    for another reason.
     """
     for story in _of(cause, seen):
         held = held_up(story)

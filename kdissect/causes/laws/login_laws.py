@@ -7,7 +7,7 @@ from kdissect.model.cause import FoundCause
 
 
 def mechanism_is_listed(cause: FoundCause, seen: Evidence) -> str:
-    """Return a broker offers what it lists, even if it refuses that on this connection."""
+    """Object if the broker lists the mechanism: it offers it, even if it refuses it on this connection."""
     places = {(packets.connection, packets.exchange) for packets in cause.evidence}
     refused = [
         known.fact

@@ -11,7 +11,9 @@ from kdissect.report.quantities import duration
 
 
 def handshake_shows_round_trip(cause: FoundCause, seen: Evidence) -> str:
-    """An end may delay an acknowledgement of data, but not that of the handshake."""
+    """Object unless a handshake shows the round trip: an end may delay an acknowledgement of data, but not
+    that of the handshake.
+    """
     hosts, brokers, clients = named(cause, "host"), named(cause, "broker"), named(cause, "client") or {""}
     links = [
         link
@@ -28,7 +30,7 @@ def handshake_shows_round_trip(cause: FoundCause, seen: Evidence) -> str:
 
 
 def broker_sent_nothing(cause: FoundCause, seen: Evidence) -> str:
-    """Return a broker that stopped sends no response until it is back."""
+    """Object if the broker sent responses meanwhile: one that stopped sends none until it is back."""
     for absence in seen.absences:
         broker = absence.place[1]
         is_its_own = broker in named(cause, "broker") and absence.from_ns == cause.since_ns
@@ -38,7 +40,9 @@ def broker_sent_nothing(cause: FoundCause, seen: Evidence) -> str:
 
 
 def end_speaks_plaintext(cause: FoundCause, seen: Evidence) -> str:
-    """Return a listener that answers other clients with TLS speaks TLS: it closed for another reason."""
+    """Object if the listener answers other clients with TLS: then it speaks TLS, and closed for another
+    reason.
+    """
     ends = named(cause, "broker")
     count = sum(link.tls_answers for key, link in seen.gathering.links.items() if key.broker in ends)
     return f"{joined(sorted(ends))} answered {plural(count, 'other connection')} with TLS" if count else ""

@@ -43,7 +43,7 @@ def another_producer_came(cause: FoundCause, seen: Evidence) -> str:
 
 
 def leader_is_another(cause: FoundCause, seen: Evidence) -> str:
-    """Return leaders moved only if another node leads afterwards."""
+    """Object unless another node leads afterwards: else the leaders did not move."""
     topics = named(cause, "topic")
     leaders: dict[tuple[object, ...], set[int]] = {}
     later = False
@@ -77,7 +77,7 @@ def records_have_room(cause: FoundCause, seen: Evidence) -> str:
 
 
 def batches_follow(cause: FoundCause, seen: Evidence) -> str:
-    """A producer whose next batch has the next sequence left no gap: the broker lost its state."""
+    """Object if the next batch has the next sequence: the producer left no gap, the broker lost its state."""
     clients = named(cause, "client")
     refused = [
         known.fact
@@ -90,8 +90,8 @@ def batches_follow(cause: FoundCause, seen: Evidence) -> str:
 
 
 def batches_before_were_refused(cause: FoundCause, seen: Evidence) -> str:
-    """Return batches that were sent together are refused together: those after a refused batch do not follow
-    either.
+    """Object if an earlier batch was refused: batches that were sent together are refused together, also
+    those after a refused batch.
 
     KIP-98: a broker accepts the next sequence of a partition only. The client sends all of them again.
     """
@@ -118,7 +118,7 @@ def batches_before_were_refused(cause: FoundCause, seen: Evidence) -> str:
 
 
 def _refused_before(events: list[dict[str, Any]], event: dict[str, Any]) -> str:
-    """Return the error of an earlier batch for the same partition that was refused for another reason just
+    """Return the error of an earlier batch for the same partition, which was refused for another reason just
     before.
     """
     for before in reversed(events):
@@ -131,7 +131,9 @@ def _refused_before(events: list[dict[str, Any]], event: dict[str, Any]) -> str:
 
 
 def client_sends_sequences(cause: FoundCause, seen: Evidence) -> str:
-    """A batch without a producer id has no sequence: what the broker answers is no gap."""
+    """Object if the client's batches have no producer id, hence no sequence: the broker's answer is
+    no gap.
+    """
     senders = {name for row in seen.producers["producers"] for name in row["client_ids"]}
     writers = {writer["client_id"] for row in seen.topics for writer in row["writers"] if writer["records"]}
     if not seen.is_poor and named(cause, "client") & writers and not named(cause, "client") & senders:

@@ -11,7 +11,7 @@ from kdissect.model.wording import plural
 
 
 def partitions_were_there(cause: FoundCause, seen: Evidence) -> str:
-    """Return a partition that was added in the capture is empty for that reason."""
+    """Object if the partition was added in the capture, and is empty for that reason."""
     for topic in sorted(named(cause, "topic")):
         listed: dict[int, int] = {}
         for known in seen.facts("LeaderFact.learned"):
@@ -28,7 +28,9 @@ def partitions_were_there(cause: FoundCause, seen: Evidence) -> str:
 
 
 def records_come(cause: FoundCause, seen: Evidence) -> str:
-    """Return a consumer that works off what was there when it came does not fall behind."""
+    """Object if nobody wrote after the consumer came: one that works off the records that were there does not
+    fall behind.
+    """
     topics = named(cause, "topic")
     writers = {
         (writer["client_id"] or "", writer["address"])

@@ -12,7 +12,7 @@ from kdissect.schema.protocol_messages import api_by_name
 
 
 def version_is_offered(cause: FoundCause, seen: Evidence) -> str:
-    """A broker has the versions that it offers, on the same connection or later than it refused one."""
+    """Object if the broker offers the version, on the same connection or later than it refused it."""
     places = [packets.connection for packets in cause.evidence]
     for api, version in _asked(cause):
         for known in seen.facts("VersionFact.offered"):

@@ -36,7 +36,7 @@ class EpochNotAdopted(FencedProducer):
         return is_alone and bool(_old_epochs(errors, seen))
 
     def not_surer(self, errors: Errors, seen: Evidence) -> str:
-        """Return the fact says whether packets may be missing."""
+        """Return the doubt if packets may be missing, which the fact says."""
         is_sure = any(fact.sure for fact in _old_epochs(errors, seen))
         return "" if is_sure else "packets of the producer may be missing"
 

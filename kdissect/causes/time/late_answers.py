@@ -20,7 +20,7 @@ class Late:
         self.apis: dict[int, int] = {}
 
     def add(self, api_key: int, client: Client, seen: Seen) -> None:
-        """These, too."""
+        """Add late answers of an API to a client."""
         self.seen.merge(seen)
         self.clients[client] = self.clients.get(client, 0) + seen.time_ns
         self.apis[api_key] = self.apis.get(api_key, 0) + seen.times

@@ -125,7 +125,9 @@ class _Guard:
         return not is_origin_of(origin, request.headers["Host"])
 
     def _is_own_site(self, request: web.Request) -> bool:
-        """A link with the right token may stand on any page, such as a terminal in a browser."""
+        """Return whether the request comes from the own site or has the token: a link with the right token
+        may be on any page, such as a terminal in a browser.
+        """
         return is_own_site(request.headers.get("Sec-Fetch-Site")) or self.has_token(request)
 
     def has_token(self, request: web.Request) -> bool:

@@ -50,10 +50,10 @@ class Sink:
         return self._written
 
     def flush(self) -> None:
-        """The output flushes itself."""
+        """Do nothing: the output flushes itself."""
 
     def close(self) -> None:
-        """The output closes itself."""
+        """Note the end: the output closes itself."""
         self.closed = True
 
     def writable(self) -> bool:

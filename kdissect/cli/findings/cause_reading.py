@@ -44,7 +44,7 @@ class CausesOfReport:
         read_causes(self._dissection, self._gathering, judge)
 
     def finished(self) -> Diagnosis:
-        """The inputs are over."""
+        """End the inputs and return the diagnosis."""
         self._gathering.finish()
         return diagnose(self._gathering, self._dissection.file_names)
 

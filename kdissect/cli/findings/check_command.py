@@ -116,7 +116,7 @@ def _causes_of_report(
 
 
 def _write(options: CheckOptions, output: Output, verdict: Verdict, causes: Diagnosis | None = None) -> None:
-    """The report, or the rows of one table."""
+    """Write the report, or the rows of one table."""
     is_whole = not (options.fields or options.table or options.sort or options.limit)
     if is_whole and (options.format is None or options.format in FORMATS):
         report = render(options.format or "text", verdict, options.statistics, causes)
@@ -323,7 +323,7 @@ class TakenExchanges:
         marks[index] = 1
 
     def forget(self, connection: str) -> None:
-        """The connection is over."""
+        """Forget a connection that is over."""
         self._requests.pop(connection, None)
         self._orphans.pop(connection, None)
 

@@ -71,7 +71,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _write(facts: Facts, options: Namespace, output: Output) -> None:
-    """The audit, or the rows of its table."""
+    """Write the audit, or the rows of its table."""
 
     def uses() -> list[Facts]:
         return [row for row in facts["uses"] if options.all or row["outcome"] != "fine"]

@@ -97,7 +97,7 @@ class Tables:
         self._begun = False
 
     def line(self, text: str, style: str = "") -> None:
-        """A line of text, which has to be printable."""
+        """Write a line of text, which has to be printable."""
         if self._output.is_terminal:
             text = folded(text, terminal_width())
         shown = paint(text, style) if self._colour else text
@@ -110,7 +110,7 @@ class Tables:
             self.line(f"{facts['forgotten']} more are left out: there are more than fit", "odd")
 
     def heading(self, text: str) -> None:
-        """The heading of what follows."""
+        """Write the heading of what follows."""
         if self._begun:
             self._output.write(b"\n")
         self.line(text, "bold")

@@ -189,7 +189,7 @@ class MessageMaker:
 
 
 def _ask(_connection: ConnectionInfo, _topic_id: bytes) -> str | None:
-    """Raises ValueError: what stands under a topic id is for `_nest`, which notes what to ask for."""
+    """Raise ValueError: `_nest` reads the value of a topic id, and notes what to ask for."""
     raise ValueError
 
 

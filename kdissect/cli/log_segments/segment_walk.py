@@ -113,7 +113,7 @@ class IndexChecks:
         self._snapshots: list[tuple[int, str]] = []
 
     def begin(self, path: str) -> None:
-        """The next batches are of this file."""
+        """Begin a file, of which the next batches are."""
         is_log = path.endswith(_LOG)
         folder = os.path.dirname(path) if is_log else path  # noqa: PTH120
         if folder != self._folder:
@@ -124,7 +124,7 @@ class IndexChecks:
         self._compare_until(base_offset(path))
 
     def add(self, batch: RecordBatch, places: SegmentPlaces) -> None:
-        """The next batch, which `places` has already."""
+        """Take the next batch, which `places` has already."""
         self._compare_until(batch.base_offset)
         aborted = self._states.add(batch)
         if aborted is not None:

@@ -45,7 +45,7 @@ class WantedNames:
         return not self._missing
 
     def see(self, name: str | None) -> None:
-        """This occurs."""
+        """Note that a name occurs."""
         if not self._missing or not name or name in self._names:
             return
         if len(self._names) < _NAMES_KEPT:

@@ -154,7 +154,7 @@ class _WatchLine:
         self._taps: set[str] = set()
 
     def batch(self, done: Done, committing_s: float) -> None:
-        """A batch counts now."""
+        """Count a batch."""
         for name, why in done.unread:
             self.warn(f"{name}: {why}")
         self.unread += done.unread
@@ -173,7 +173,7 @@ class _WatchLine:
         self._write(f"batch {progressed['batchId']}: journaled after {seconds:.1f} s")
 
     def warn(self, text: str) -> None:
-        """A line that stays."""
+        """Write a line that stays."""
         self.close()
         say(text)
 

@@ -70,7 +70,7 @@ def _write(dissection: Dissection, options: Namespace, wanted: frozenset[str]) -
 
 
 def print_counts(files: Iterable[WrittenFile]) -> None:
-    """A line for each table: its rows, files and bytes."""
+    """Print a line for each table: its rows, files and bytes."""
     found: dict[str, list[int]] = {}
     for file in files:
         counts = found.setdefault(file.table, [0, 0, 0])

@@ -98,7 +98,7 @@ def json_reader(api_key: int, api_version: int, is_response: bool, show_secrets:
 
 @lru_cache(maxsize=CACHE_SIZE)
 def json_decoder(message: Message, version: int, show_secrets: bool = False) -> Decoder:
-    """`(data, offset) -> (dict, end)` for one version of a message: fields in the order of the wire.
+    """Return `(data, offset) -> (dict, end)` for one version of a message: fields in the order of the wire.
 
     Raises what `compiled.decoder` does.
     """

@@ -34,7 +34,7 @@ _CACHE_SIZE = 1024  # bodies of the schema in use
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def canonical_decoder(message: Message, version: int) -> CanonicalDecoder:
-    """`(data, offset) -> Decoded` for one version of a message; None for a body that is not canonical.
+    """Return `(data, offset) -> Decoded` for one version of a message; None for a body that is not canonical.
 
     The value is equal to the result of `compiled.decoder`, its records fields to that of
     `records.records_fields`. The decoder raises nothing.

@@ -30,7 +30,7 @@ _decoders: dict[tuple[Message, int, str, bool], Decoder] = {}
 
 
 def decoder(message: Message, version: int) -> Decoder:
-    """`(data, offset) -> (value, end)` for one version; `value` is an object of `values`.
+    """Return `(data, offset) -> (value, end)` for one version; `value` is an object of `values`.
 
     `version` must be one of `message.versions`. The decoder raises DecodeError.
     """

@@ -39,7 +39,7 @@ def naming_of(data: bytes, offset: int, api_key: int, api_version: int, is_respo
 
 @cache
 def naming_reader(message: Message, version: int) -> Reader:
-    """`(data, offset) -> Naming` for one version of a message. Raises nothing."""
+    """Return `(data, offset) -> Naming` for one version of a message. Raises nothing."""
     sink = _NamingSink(Layout(message, version))
     emitter = Emitter(message, version, sink)
     emitter.emit_root(depth=2)
@@ -59,7 +59,9 @@ class _NamingSink(Sink):
         self._wanted: dict[Struct, bool] = {}
 
     def begin(self, emitter: Emitter, of: Struct, target: str | None) -> str:
-        """A struct with both begins without either: one may be null, or a tag that was not sent."""
+        """Begin a struct: one with both begins without either, because one may be null, or a tag that was not
+        sent.
+        """
         if self._is_pair(of):
             emitter.emit("name = topic_id = None")
             return "pair"
@@ -84,7 +86,7 @@ class _NamingSink(Sink):
         return self._holds(of)
 
     def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
-        """A name, if all of it is there."""
+        """Emit the reading of a name, if all its bytes are there."""
         emitter.emit(f"if {stop} > end: raise ValueError")
         emitter.emit(f'{target} = b[{start}:{stop}].decode("utf-8", "backslashreplace")')
 

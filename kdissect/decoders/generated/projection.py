@@ -25,7 +25,7 @@ _ROOT = "/"
 
 
 def projector(message: Message, version: int, wanted: Mapping[Path, Sequence[int]], slots: int) -> Projector:
-    """`(data, offset) -> values` for one version; `wanted` says which slots the values of a path go to.
+    """Return `(data, offset) -> values` for one version; `wanted` has the slots of each path's values.
 
     Numbers and truth values are themselves, texts are `str` (bytes that are not UTF-8 as `\\\\xNN`), uuids 16
     bytes, bytes fields bytes, records their length. Structs and elements of struct arrays are True each. The
@@ -82,12 +82,12 @@ class _Collector(Sink):
         return path
 
     def fixed(self, emitter: Emitter, field: Field, target: str) -> None:
-        """The number itself."""
+        """Emit the number itself."""
         for slot in self._locals[target]:
             emitter.emit(f"list{slot}.append({target})")
 
     def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
-        """A str."""
+        """Emit a str."""
         self._append(emitter, target, f'b[{start}:{stop}].decode("utf-8", "backslashreplace")')
 
     def blob(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
@@ -109,7 +109,7 @@ class _Collector(Sink):
         return target
 
     def item(self, emitter: Emitter, array: str) -> str:
-        """A text of a list goes where the list goes."""
+        """Return the array's list: a text of a list goes where the list goes."""
         return array
 
     def items(self, emitter: Emitter, field: Field, target: str, count: str, start: str) -> None:

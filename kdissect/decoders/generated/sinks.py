@@ -46,7 +46,7 @@ class ObjectSink(Sink):
         return f"{owner}.{field.name}"
 
     def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
-        """A str, or bytes if lenient and not UTF-8."""
+        """Emit a str, or bytes if lenient and not UTF-8."""
         emitter.emit(f"{target} = {self._decoded(emitter, start, stop)}")
 
     def _decoded(self, emitter: Emitter, start: str, stop: str) -> str:
@@ -81,7 +81,7 @@ class ObjectSink(Sink):
         emitter.emit(f"{array}.append({item})")
 
     def items(self, emitter: Emitter, field: Field, target: str, count: str, start: str) -> None:
-        """A list of numbers, or of 16 bytes each."""
+        """Emit a list of numbers, or of 16 bytes each."""
         emitter.emit(f"{target} = {self._numbers(emitter, field, count, start)}")
 
     def _numbers(self, emitter: Emitter, field: Field, count: str, start: str) -> str:

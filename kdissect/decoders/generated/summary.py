@@ -47,7 +47,8 @@ NO_SUMMARY = Summary((), (), (), None, False)
 
 @cache
 def summarizer(message: Message, version: int, is_listed: bool = False) -> Summarizer:
-    """`(data, offset) -> Summary` for one version, `is_listed` with what only a list of exchanges shows.
+    """Return `(data, offset) -> Summary` for one version, `is_listed` with what only a list of exchanges
+    shows.
 
     Raises nothing, whatever the bytes.
     """
@@ -139,7 +140,7 @@ class SummarySink(Sink):
             emitter.emit(f"if {target} != NO_TOPIC_ID: topic_ids[{target}] = None")
 
     def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
-        """A name, if all of it is there."""
+        """Emit the reading of a name, if all its bytes are there."""
         emitter.emit(f"if {stop} > end: raise ValueError")
         text = f'b[{start}:{stop}].decode("utf-8", "backslashreplace")'
         listed = self._listed(field)

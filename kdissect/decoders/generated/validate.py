@@ -108,7 +108,7 @@ class _ValidationSink(Sink):
         emitter.emit(f"if {target}: errors[{target}] = None")
 
     def blob(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
-        """The batches of records."""
+        """Emit the count of the batches of records."""
         emitter.emit(f"if {stop} > end: raise ValueError")
         emitter.emit(f"count += count_batches(b, {start}, {stop}, {self._may_be_cut})")
 

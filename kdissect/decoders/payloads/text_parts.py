@@ -27,11 +27,11 @@ class Parts:
         self._extensions: Node | None = None
 
     def text(self, name: str, end: int, content: slice) -> None:
-        """The next part ends at `end`; its text is `content` of the data."""
+        """Add the next part, which ends at `end`; its text is `content` of the data."""
         self.add(name, end, text_or_bytes(self._data[content]))
 
     def add(self, name: str, end: int, item: Any) -> None:
-        """The next part ends at `end` and is `item`."""
+        """Add the next part, which ends at `end` and is `item`."""
         field = self._field(name)
         _node(self._root, name, str(field.type), end, field).value = item
         setattr(self._value, name, item)
@@ -43,7 +43,7 @@ class Parts:
             _node(self._root, "marker", "separator", end)
 
     def extension(self, end: int, key: slice, content: slice) -> None:
-        """The next part is a key and a value that the format has no name for."""
+        """Add the next part, a key and a value for which the format has no name."""
         field = self._field(_EXTENSIONS)
         of = field.type.element if isinstance(field.type, Array) else field.type
         assert isinstance(of, Struct)

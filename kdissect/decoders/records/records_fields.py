@@ -74,7 +74,7 @@ def _has_position(of: Type) -> bool:
 
 @cache
 def _records_field_finder(message: Message, version: int) -> _RecordsFieldFinder | None:
-    """`(data, offset) -> records fields` for one version; None for a message without records."""
+    """Return `(data, offset) -> records fields` for one version; None for a message without records."""
     if not has_records(message):
         return None
     emitter = Emitter(message, version, _RecordsFieldSink())
@@ -115,7 +115,7 @@ class _RecordsFieldSink(Sink):
         return holds_records(of)
 
     def text(self, emitter: Emitter, field: Field, target: str, start: str, stop: str) -> None:
-        """The topic's name, if all of it is there."""
+        """Emit the reading of the topic's name, if all its bytes are there."""
         emitter.emit(f"if {stop} > end: raise ValueError")
         emitter.emit(f'{target} = b[{start}:{stop}].decode("utf-8", "backslashreplace")')
 
@@ -147,7 +147,7 @@ class RecordsFieldPlaces:
             self._owners.add(owner)
 
     def note(self, owner: str, field: Field, target: str) -> None:
-        """A field goes to `target`."""
+        """Note that a field goes to `target`."""
         if owner not in self._owners:
             return
         if isinstance(field.type, Array | Struct):

@@ -39,7 +39,7 @@ class Node:
         return None if any(child.error is self.error for child in self.children) else self.error
 
     def walk(self) -> Iterator["Node"]:
-        """This node and all below it, in the order of the bytes."""
+        """Yield this node and all below it, in the order of the bytes."""
         yield self
         for child in self.children:
             yield from child.walk()

@@ -27,7 +27,7 @@ def dissect(message: Message, version: int, data: bytes, offset: int = 0, *, ent
     not fit.
 
     Then `error` of the root names path, offset and reason, and the nodes around that place have it too. Bytes
-    behind the message are no error: compare `end` with `len(data)`. `enter`: read the existing elements of an
+    after the message are no error: compare `end` with `len(data)`. `enter`: read the existing elements of an
     array that has more elements than are possible; otherwise none.
     """
     return _Dissector(_layout(message, version), data, offset, _NODES, enter).root()
@@ -122,7 +122,7 @@ class _Dissector:
         self._open.pop()
 
     def _leaf(self, parent: Node, name: str, type_name: str, start: int, value: object) -> None:
-        """A part that was read already: a length, a marker, the content of a string."""
+        """Add a leaf for a part that was read already: a length, a marker, the content of a string."""
         if self._keep:
             node = Node(name, type_name, start)
             node.end = self._cursor.offset
@@ -206,7 +206,7 @@ class _Dissector:
         self._leaf(node, "content", kind, start, node.value)
 
     def _cut_records(self, node: Node, start: int, length: int) -> None:
-        """Records of which not all bytes are there: batches before the cut are whole. Raises."""
+        """Read records of which not all bytes are there: batches before the cut are whole. Raises."""
         left = self._cursor.end - start
         node.value = content = CutRecords(self._cursor.pull_bytes(left, node.type))
         content.size = length

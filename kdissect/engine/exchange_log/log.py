@@ -147,7 +147,7 @@ class ExchangeLog:
                 self._place(row, ordinal, own)
 
     def _place(self, row: int, ordinal: int, rows: array[int]) -> None:
-        """An exchange that completes out of order, or an orphan."""
+        """Place an exchange that completes out of order, or an orphan."""
         if ordinal >= FIRST_ORPHAN_ORDINAL:
             self._orphans_of.setdefault(self.columns["connection"][row], {})[ordinal] = row
             return

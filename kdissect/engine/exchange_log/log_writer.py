@@ -123,13 +123,13 @@ class LogWriter:
         return number
 
     def close(self, info: ConnectionInfo) -> None:
-        """A connection is over: its info is final."""
+        """End a connection: its info is final."""
         number = self.connection(info)
         self._connections[number] = info
         self._signatures.pop(number, None)
 
     def point(self, file: int, point: ResumePoint) -> None:
-        """Reading of a file can begin here."""
+        """Note a point where reading of a file can begin."""
         self._points.append((file, point))
 
     def take(self, names: dict[bytes, str] | None = None, start_ns: int = 0) -> Batch:

@@ -68,7 +68,7 @@ class BatchQuestions(NamedTuple):
     limits: Callable[[], tuple[tuple[int, int, int], tuple[int, int]]]
     """`growth` and `usual_growth`."""
     gzip: Callable[[], int]
-    """Gives from how many bytes on a member is Python's, which has a faster library."""
+    """Returns from how many bytes on a member is Python's, which has a faster library."""
     lz4: Callable[[], Callable[[bytes], bytes]]
     """Returns the library's function for frames whose content is bounded by their length."""
     zstd: Callable[[], Callable[[bytes, int, bool, bool], bytes]]

@@ -51,7 +51,9 @@ def with_logged_sizes(exchange: Exchange, is_response: bool, body: Any) -> Any:
 
 
 def _sized(item: Any, sizes: Iterator[int | None]) -> Any:
-    """Records appear in the order of the frame, and only they are an object of `bytes`."""
+    """Return a value with the sizes of its records: they appear in the order of the frame, and only they are
+    an object of `bytes`.
+    """
     if isinstance(item, list):
         return [_sized(one, sizes) for one in item]
     if not isinstance(item, dict):
@@ -81,7 +83,7 @@ def _change(of: Type, item: Any) -> None:
 
 
 def tree_with_sizes(node: Node) -> None:
-    """The same of a tree."""
+    """Do the same to a tree."""
     for child in node.children:
         if child.field is not None and child.field.type is Primitive.RECORDS and child.value is not None:
             child.value = _cut(child.value)

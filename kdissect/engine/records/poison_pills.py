@@ -52,7 +52,7 @@ class PoisonPills:
         return list(self._found.values())
 
     def add(self, row: Row, part: str) -> None:
-        """A row whose key or value does not fit."""
+        """Add a row whose key or value does not fit."""
         offset = row["offset"]
         key: Any = (row["topic"] or row["topic_id"], row["partition"], offset, part)
         if offset is None:

@@ -43,5 +43,5 @@ def _is_followed(exchange: Exchange, side: str, frame: Frame) -> bool:
 
 
 def _may_have_metadata_records(frame: Frame) -> bool:
-    """Return a cheap look: the bytes may stand there by chance."""
+    """Return whether a mark of metadata records occurs, perhaps by chance: this is cheap."""
     return any(mark in frame.data for mark in METADATA_MARKS)

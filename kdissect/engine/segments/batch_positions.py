@@ -33,7 +33,7 @@ class SegmentPlaces:
         self._timestamps = array("q")
 
     def add(self, placed: PlacedBatch) -> None:
-        """The next batch."""
+        """Add the next batch."""
         batch = placed.batch
         first = batch.base_offset if batch.magic > 1 else min(self.last_offset + 1, _MAX)
         self.last_offset = min(max(self.last_offset, batch.last_offset), _MAX)

@@ -106,7 +106,10 @@ class AllocatedIndex(IndexFile):
     """
 
     def _is_room(self, number: int, values: Values) -> bool:
-        """An entry of zeros is room. A first one may be zeros, if it is alone or others follow it."""
+        """Return whether an entry is room, that is, zeros.
+
+        A first one may be zeros, if it is alone or others follow it.
+        """
         if any(values):
             return False
         return number > 0 or (len(self.data) > self.layout.size and not self.data.strip(b"\0"))

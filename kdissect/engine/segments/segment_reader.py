@@ -54,7 +54,7 @@ class SegmentReader:
             yield from self._take(is_end=False)
 
     def close(self) -> Iterator[PlacedBatch]:
-        """The file is over."""
+        """End the file."""
         yield from self._take(is_end=True)
 
     def _wanted(self) -> int:

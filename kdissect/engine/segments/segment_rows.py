@@ -110,7 +110,7 @@ class SegmentRows:
         self._head: Row = {}
 
     def begin(self, file: str, topic: str | None, partition: int | None) -> None:
-        """The next rows are of this file."""
+        """Begin a file, of which the next rows are."""
         self._head = {"file": file, "topic": topic, "partition": partition}
 
     def rows(self, placed: PlacedBatch, faults: list[RecordFault]) -> Iterator[Row]:

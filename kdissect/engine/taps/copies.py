@@ -57,7 +57,7 @@ Ends = tuple["Endpoint", "Endpoint"]
 
 
 class Copies(NamedTuple):
-    """The part that each connection shares with its copy, the connection of a tap that an unread one
+    """The common parts of each connection and its copy, the connection of a tap that an unread one
     probably is, and the capture sets of the connections that are read in their place.
     """
 
@@ -190,7 +190,7 @@ class CopyMarks(DuplicateTaps):
         self._copies = NO_COPIES
 
     def open(self, info: ConnectionInfo, tcp: TcpConnection, segment: Segment) -> None:
-        """A connection begins with a segment."""
+        """Begin a connection with a segment."""
         if self._find is not None:
             find, self._find = self._find, None
             self._copies = find()

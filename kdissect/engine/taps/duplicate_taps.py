@@ -50,13 +50,15 @@ class DuplicateTaps:
         """When each capture set had its turn, the last one last."""
 
     def hear(self, capture_set: str) -> None:
-        """The packets that follow are of a set: what was seen of its connections is no longer all."""
+        """Note that the packets that follow are of a set, whose connections are thus no longer known
+        entirely.
+        """
         self._turn += 1
         self._heard.pop(capture_set, None)
         self._heard[capture_set] = self._turn
 
     def open(self, info: ConnectionInfo, tcp: TcpConnection, segment: Segment) -> None:
-        """A connection begins with a segment: sets its `same_as` and `read_from`, unless `NatSides` did."""
+        """Begin a connection with a segment: set its `same_as` and `read_from`, unless `NatSides` did."""
         key = min(segment.flow, reverse_flow(segment.flow))
         known = self._seen.get(key)
         if known is None:

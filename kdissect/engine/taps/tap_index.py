@@ -102,7 +102,7 @@ class Between:
         self._index: _Index | None = None
 
     def add(self, seen: Seen) -> int:
-        """Returns its number."""
+        """Add a connection and return its number."""
         number = self._next
         self._next += 1
         self.seen[number] = seen

@@ -56,14 +56,14 @@ class Sightings(DuplicateTaps):
         self._told: set[str] = set()
 
     def open(self, info: ConnectionInfo, tcp: TcpConnection, segment: Segment) -> None:
-        """A connection begins with a segment."""
+        """Begin a connection with a segment."""
         self._now[info.id] = info, tcp, segment._replace(payload=b"")
 
     def hear(self, capture_set: str) -> None:
         """Do nothing: all open connections are read when they are reported."""
 
     def close(self, info: ConnectionInfo) -> None:
-        """A connection ends."""
+        """End a connection."""
         if info.id in self._now:
             self._over.append(self._sighting(info.id, False))
             del self._now[info.id]

@@ -161,7 +161,10 @@ def _handshake(view: ExchangeView, known: SaslSession) -> list[Fact]:
 
 
 def _unread(view: ExchangeView, known: SaslSession, facts: list[Fact]) -> list[Fact]:
-    """A side is missing. If it was there and cannot be read, the phase is unknown from then on."""
+    """Note a login of which a side is missing.
+
+    If it was there and cannot be read, the phase is unknown from then on.
+    """
     if view.is_misread:
         known.phase = SaslPhase.UNKNOWN
     return facts

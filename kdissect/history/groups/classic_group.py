@@ -124,7 +124,7 @@ class Rebalance:
         return self.began.answered_ns if found is None else found
 
     def asked(self, member_id: str, sent_ns: int, was_there: bool) -> None:
-        """A member asked to join. A known member does so because a rebalance is in progress."""
+        """Note that a member asked to join. A known member does so because a rebalance is in progress."""
         if self.first_ns is None or sent_ns < self.first_ns:
             self.first, self.first_ns = member_id, sent_ns
         if was_there:
@@ -223,11 +223,11 @@ class ClassicGroup:
         return self.rebalances[-1] if self.rebalances else None
 
     def notified(self, time_ns: int) -> None:
-        """A member was asked to join again."""
+        """Note that a member was asked to join again."""
         self.notified_ns = earliest(self.notified_ns, time_ns)
 
     def attempt(self, attempt: Attempt) -> None:
-        """A JoinGroup or SyncGroup was not answered.
+        """Note a JoinGroup or SyncGroup that was not answered.
 
         That is known when its connection ends: the generation it helped to bring about may have begun since.
         """
@@ -244,7 +244,7 @@ class ClassicGroup:
             earlier_ns = began_ns
 
     def tried(self, attempt: Attempt, rebalance: Rebalance) -> None:
-        """An attempt belongs to a rebalance."""
+        """Count an attempt to a rebalance."""
         if attempt.member_id in self.members:
             rebalance.asked(attempt.who, attempt.sent_ns, was_there=True)
         else:

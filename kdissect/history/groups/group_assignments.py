@@ -62,7 +62,7 @@ class Assignments:
         return facts
 
     def give(self, view: ExchangeView, key: GroupKey, member_id: str, given: bytes) -> list[Fact]:
-        """A member was answered."""
+        """Take the answer to a member."""
         if self.sent is not None:
             return self._compare(view, key, member_id, given, view.evidence)
         if len(self.given) < ASSIGNMENTS_KEPT:

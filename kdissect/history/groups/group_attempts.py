@@ -45,7 +45,7 @@ class Attempts:
         self._answering: Table[tuple[str, str], bool] = Table(BROKERS_KEPT)
 
     def answered(self, info: ConnectionInfo) -> None:
-        """The broker answered a member on this connection."""
+        """Note that the broker answered a member on this connection."""
         self._answering.put((info.capture_set, info.broker_address), True)
 
     def of(self, view: ExchangeView) -> Attempt | None:

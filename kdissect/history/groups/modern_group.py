@@ -78,7 +78,7 @@ class ModernMember:
         self.topics: tuple[str, ...] | None = None
 
     def learn(self, epoch: int) -> None:
-        """The coordinator named an epoch."""
+        """Note the epoch that the coordinator named."""
         if epoch != self.epoch:
             self.before, self.epoch = self.epoch, epoch
 
@@ -204,7 +204,7 @@ class ModernGroup:
         self.because(cause, member_id, NEVER_NS)
 
     def rose(self, epoch: int, given_by: Evidence) -> None:
-        """A member received a higher epoch."""
+        """Note that a member received a higher epoch."""
         self.epoch = epoch
         self.raises += 1
         there = sum(member.is_joined for member in self.members)
@@ -218,7 +218,7 @@ class ModernGroup:
         self.behind = {member.member_id for member in self.members if member.is_behind(epoch)}
 
     def follow(self, member: ModernMember, time_ns: int) -> None:
-        """A member received or sent something."""
+        """Note that a member received or sent something."""
         if member.is_behind(self.epoch):
             self.behind.add(member.member_id)
             return
@@ -241,7 +241,7 @@ class ModernGroup:
         return bool(given) and all(assigned is not None and not assigned for assigned in given)
 
     def hold(self, member: ModernMember, given_before: frozenset[Holding], by: Evidence) -> list[str]:
-        """A member received a partition that only one member can own.
+        """Note that a member received a partition that only one member can own.
 
         A former owner that never released it has left.
         """
@@ -262,7 +262,7 @@ class ModernGroup:
         return list(lost)
 
     def go(self, member_id: str) -> ModernMember | None:
-        """A member is not there any more."""
+        """Remove a member."""
         member = self.members.pop(member_id)
         self.behind.discard(member_id)
         self.contested.pop(member_id, None)
@@ -276,7 +276,9 @@ class ModernGroup:
                 del self.holders[holding]
 
     def attempt(self, attempt: Attempt) -> None:
-        """A member asked to join and got no response. It may have caused the next epoch.
+        """Note a member that asked to join and got no response.
+
+        It may have caused the next epoch.
 
         That is known when its connection ends, and members may have received the epoch since.
         """

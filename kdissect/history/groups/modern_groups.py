@@ -300,9 +300,7 @@ def _unraised(view: ExchangeView, group: ModernGroup, member: ModernMember) -> N
 
 
 def _replace(view: ExchangeView, group: ModernGroup, member: ModernMember) -> None:
-    """A member that joins replaces its own former self: the same instance, or another id on its
-    connection.
-    """
+    """Remove the former self of a member that joins: the same instance, or another id on its connection."""
     instance_id = member.instance_id
     if instance_id is not None:
         group.away.pop(instance_id, None)

@@ -222,6 +222,6 @@ class Producer:
         return here
 
     def client(self, client_id: str | None, times: int = 1) -> None:
-        """A client used the id."""
+        """Note that a client used the id."""
         if client_id in self.client_ids or len(self.client_ids) < CLIENTS_KEPT:
             self.client_ids[client_id] = self.client_ids.get(client_id, 0) + times

@@ -329,7 +329,9 @@ def _offset(batch: _Batch, known: Producer, here: PartitionSequence) -> list[Fac
 
 
 def _first_of_epoch(batch: _Batch, known: Producer, here: PartitionSequence) -> list[Fact]:
-    """Return a log that knows no epoch of a producer takes any sequence (ProducerAppendInfo#checkSequence).
+    """Return a fact if the first batch of an epoch does not have sequence 0.
+
+    A log that knows no epoch of a producer takes any sequence (ProducerAppendInfo#checkSequence).
 
     A name may be that of a new topic by now, with a new log. An id names one log.
     """

@@ -96,7 +96,7 @@ class StoredBatches:
         self.table: StoredTable | native.StoredBatches = _table()
 
     def __getstate__(self) -> list[tuple[Any, ...]]:
-        """The native engine's table cannot be pickled."""
+        """Return rows: the native engine's table cannot be pickled."""
         return self.table.rows()
 
     def __setstate__(self, rows: list[tuple[Any, ...]]) -> None:

@@ -58,7 +58,7 @@ class Transaction:
         self.markers = 0
 
     def add(self, topic: str | bytes, partition: int) -> None:
-        """A partition takes part."""
+        """Add a partition that takes part."""
         if len(self.partitions) < PARTITIONS_KEPT:
             self.partitions.add((topic, partition))
 
@@ -97,13 +97,13 @@ class TransactionalId:
         return self.ended[-1] if self.ended else None
 
     def begin(self, producer_id: int, epoch: int, evidence: Evidence | None) -> Transaction:
-        """A transaction is open from now on."""
+        """Begin a transaction, which is open from now on."""
         self.current = Transaction(producer_id, epoch, evidence)
         self.state = TransactionState.ONGOING
         return self.current
 
     def end(self, outcome: Outcome, evidence: Evidence) -> Transaction | None:
-        """The open transaction is over."""
+        """End the open transaction."""
         over = self.current
         self.state = TransactionState.EMPTY
         self.current = None

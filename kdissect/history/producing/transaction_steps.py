@@ -137,7 +137,7 @@ def _guess(left: Transaction) -> Outcome:
 
 
 def end_transaction(view: ExchangeView, known: TransactionalId, outcome: Outcome) -> list[Fact]:
-    """The open transaction ends."""
+    """End the open transaction."""
     over = known.end(outcome, view.evidence)
     earlier = None if over is None else over.began
     return [fact(TransactionFact.ENDED, view, known, seen=outcome, earlier=earlier)]
@@ -203,7 +203,7 @@ def _joins(
 
 
 def group_joins(view: ExchangeView, known: TransactionalId, group: str) -> list[Fact]:
-    """A group's offsets take part."""
+    """Note that a group's offsets take part."""
     current = known.current
     if current is None or group in current.groups:
         return []
@@ -214,7 +214,7 @@ def group_joins(view: ExchangeView, known: TransactionalId, group: str) -> list[
 def batch_sent(
     view: ExchangeView, known: TransactionalId, partition: tuple[Any, int], header: RecordBatch, error: int
 ) -> list[Fact]:
-    """A transactional batch was sent to a partition's leader."""
+    """Note a transactional batch that was sent to a partition's leader."""
     who = header.producer_id, header.producer_epoch
     facts = identity(view, known, *who) + _while_ending(view, known, header.producer_epoch)
     current = known.current
@@ -238,7 +238,7 @@ def batch_sent(
 
 
 def joined_twice(view: ExchangeView, known: TransactionalId) -> list[Fact]:
-    """Return a client that adds partitions itself has to keep to the versions before KIP-890."""
+    """Return a fact if the client added partitions itself: it has to keep to the versions before KIP-890."""
     current = known.current
     if current is None or not current.added_by_client:
         return []

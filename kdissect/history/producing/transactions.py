@@ -86,7 +86,7 @@ class Transactions:
         return known
 
     def _taken(self, view: ExchangeView) -> list[Fact]:
-        """A producer takes the id: what is open ends."""
+        """Note that a producer takes the id: a transaction that is open ends."""
         request, answer = view.request, view.response
         known = self._id(view, request.transactional_id)
         if answer is None or answer.error_code:

@@ -28,7 +28,7 @@ class LentSessions:
         )
 
     def number_of(self, info: ConnectionInfo) -> int:
-        """That of a connection."""
+        """Return the number of a connection."""
         self._machine.have_back = self.take
         return self._connections.of(info)
 

@@ -42,15 +42,15 @@ class StreamSink(Protocol):
     """Receives one direction of a TCP connection, in stream order."""
 
     def opened(self) -> None:
-        """The SYN of this direction was seen: the next byte is the first of the stream."""
+        """Note that the SYN of this direction was seen: the next byte is the first of the stream."""
 
     def data(self, payload: bytes, ref: int, time_ns: int) -> None:
-        """The next bytes, never empty, from the packet `ref` captured at `time_ns`."""
+        """Take the next bytes, never empty, from the packet `ref` captured at `time_ns`."""
 
     def gap(
         self, length: int, snapped: bool, ref: int, time_ns: int, *, can_fill: bool = False
     ) -> Hole | None:
-        """The next `length` bytes were not captured (`UNKNOWN_LENGTH`: who knows how many).
+        """Skip the next `length` bytes, which were not captured (`UNKNOWN_LENGTH`: the number is not known).
 
         `snapped` when a snap length cut them (then the packet is `ref`). `can_fill`: the caller keeps what
         this returns, and fills or forgets it. Returns what `fill` needs, if the bytes may still be of use.

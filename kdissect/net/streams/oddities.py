@@ -101,7 +101,7 @@ class Oddities:
         self.zero_windows = self.resets = self.gaps = self.gap_bytes = self.snapped_bytes = 0
 
     def note_acked(self, reached: int, time_ns: int) -> None:
-        """The other side acknowledged up to an offset beyond what was delivered."""
+        """Note that the other side acknowledged up to an offset beyond what was delivered."""
         if reached > self.acked:
             self.acked, self.acked_ns = reached, time_ns
 

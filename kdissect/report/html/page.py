@@ -65,7 +65,7 @@ def _style() -> Markup:
 
 
 def _policy(style: str) -> str:
-    """The page loads no resource and runs no code.
+    """Return the policy: the page loads no resource and runs no code.
 
     Its one style is known by its hash (CSP level 3, section 2.3.1).
     """

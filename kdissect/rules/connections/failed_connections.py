@@ -102,7 +102,7 @@ class TlsRefused(ProblemRule):
     expects = "a TLS handshake that finishes"
 
     def check(self, found: ConnectionProblem) -> Iterator[Violation]:
-        """The end that broke the handshake off is named."""
+        """Yield the violation, which names the end that broke the handshake off."""
         problem = found.problem
         yield Violation(self.expects, problem.fact, who=None if problem.by is None else Who(problem.by))
 

@@ -318,7 +318,7 @@ class BodyGuards:
         return number
 
     def _exceeds(self, condition: Exceeds, side: _Side, number: int) -> int:
-        """The later one of the two is compared with the earlier one."""
+        """Add the comparison of the later one of the two fields with the earlier one."""
         one, other = side.named([condition.field]), side.named([condition.other])
         if not one or not other:
             return _NEVER
@@ -357,7 +357,7 @@ class BodyGuards:
     # the reference
 
     def reference_marks(self, asked: Decoded | None, answered: Decoded | None, latency_ns: int) -> int:
-        """`marks` by decoded bodies that are canonical; None: there is no such body."""
+        """Return `marks` by decoded bodies that are canonical; None: there is no such body."""
         look = _Look(self._sides, len(self._slots))
         bodies = asked, answered
         is_known = [body is not None for body in bodies]
@@ -389,7 +389,7 @@ def _asks_request(condition: Condition) -> bool:
 
 
 def _add_tests(side: _Side, condition: Condition, number: int) -> None:
-    """The tests of a condition about the values of single fields."""
+    """Add the tests of a condition about the values of single fields."""
     if isinstance(condition, TopicId):
         for at in side.fields:
             if _holds_topic_id(at.field):
@@ -408,7 +408,7 @@ def _add_tests(side: _Side, condition: Condition, number: int) -> None:
 
 
 def _add_domains(side: _Side, meanings: frozenset[str], number: int) -> None:
-    """The tests of numbers that have one of these meanings, against their domains."""
+    """Add the tests of numbers that have one of these meanings, against their domains."""
     for at in side.fields:
         found = domain(side.message.name, at.field)
         if found is None or found.meaning not in meanings:

@@ -240,10 +240,10 @@ def _has_batches(api_key: int) -> bool:
 
 
 def _is_set(name: str) -> Guard:
-    """A number of the answer is not 0."""
+    """Return the guard that a number of the answer is not 0."""
     return (Other((f".{name}",), frozenset({0})),)
 
 
 def _is_known(epoch: str) -> Guard:
-    """An epoch of the answer is not -1."""
+    """Return the guard that an epoch of the answer is not -1."""
     return (Above((epoch,), UNKNOWN_EPOCH),)

@@ -196,7 +196,7 @@ class OldEpochAppended(FactRule):
     sees = "epoch {}, taken"
 
     def check(self, fact: Fact) -> Iterable[Violation]:
-        """The request names the epoch, and the answer takes it."""
+        """Return the violations: the request names the epoch, and the answer takes it."""
         return [fault._replace(path="", side=RESPONSE) for fault in super().check(fact)]
 
 

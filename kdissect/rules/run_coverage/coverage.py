@@ -58,7 +58,7 @@ class Coverage:
         """Connections over TLS that were decrypted in part."""
 
     def exercise(self, code: str, times: int = 1) -> None:
-        """A rule looked at something of the connection named by `at`."""
+        """Count that a rule looked at something of the connection named by `at`."""
         self._now[code] += times
 
     def at(self, info: ConnectionInfo) -> None:
@@ -90,11 +90,11 @@ class Coverage:
         return self.exercises.rules()
 
     def look(self, codes: tuple[str, ...], times: int = 1) -> None:
-        """These rules looked at something; `Exercise.settle` counts them."""
+        """Count that these rules looked at something; `Exercise.settle` counts them."""
         self.exercises.now.look(codes, times)
 
     def pass_over(self, code: str) -> None:
-        """A rule that is counted in bulk did not look at this one."""
+        """Count that a rule that is counted in bulk did not look at this one."""
         self._now[code] -= 1
 
     def add_exchange(self, exchange: Exchange) -> None:
@@ -129,7 +129,7 @@ class Coverage:
     def finish(
         self, exchange_rules: Iterable[ExchangeRule], undecodable_rules: Iterable[UndecodableRule]
     ) -> None:
-        """The input is over: what was looked at all the time is counted."""
+        """End the input: count everything that was looked at all the time."""
         self.settle()
         self.exercises.finish(exchange_rules, undecodable_rules)
 

@@ -63,7 +63,9 @@ class Exercise:
         self._held = None
 
     def held(self, name: str | None, version: str | None) -> Held:
-        """This exercise with what a client calls itself: one for all connections of the pair, mostly."""
+        """Return this exercise with the name by which a client calls itself: one for all connections of the
+        pair, mostly.
+        """
         if self._held is None or self._held[:2] != (name, version):
             self._held = name, version, self
         return self._held
@@ -76,7 +78,7 @@ class Exercise:
         return total
 
     def look(self, codes: tuple[str, ...], times: int) -> None:
-        """These rules looked at something; `settle` counts them."""
+        """Count that these rules looked at something; `settle` counts them."""
         if times:
             self.together[codes] = self.together.get(codes, 0) + times
 
@@ -116,7 +118,7 @@ Held = tuple[str | None, str | None, Exercise]
 
 
 def _pair_order(item: tuple[Pair, Exercise]) -> list[str]:
-    """Lists do not depend on who was seen first."""
+    """Return the order of a pair, so that lists do not depend on who was seen first."""
     return [str(part or "") for software in item[0] for part in software]
 
 
@@ -145,13 +147,13 @@ class Exercises:
         return self.now
 
     def close(self, info: ConnectionInfo) -> None:
-        """The connection is over."""
+        """Forget a connection that is over."""
         self._open.pop(info.id, None)
 
     def finish(
         self, exchange_rules: Iterable[ExchangeRule], undecodable_rules: Iterable[UndecodableRule]
     ) -> None:
-        """The input is over: what was looked at all the time is counted."""
+        """End the input: count everything that was looked at all the time."""
         for exercise in self.pairs.values():
             exercise.settle(exchange_rules, undecodable_rules)
 

@@ -123,7 +123,7 @@ class OldEpochTaken(FactRule):
     facts = (TransactionFact.OLD_EPOCH_TAKEN,)
 
     def check(self, fact: Fact) -> Iterator[Violation]:
-        """The request names the epoch, and the answer takes it."""
+        """Yield the violations: the request names the epoch, and the answer takes it."""
         for fault in super().check(fact):
             yield fault._replace(expected="an error code", path="", side=RESPONSE)
 

@@ -245,7 +245,7 @@ class ConnectionView:
         )
 
     def begin(self, exchange: Exchange) -> None:
-        """The next request in stream order is about to be judged."""
+        """Begin the next request in stream order, which is about to be judged."""
         if self._waiting is _PREVIOUS_ALONE and self.previous is not None:
             self._waiting = self.in_flight = [self.previous]
         request = exchange.request
@@ -266,7 +266,7 @@ class ConnectionView:
         self._looked_ns = sent
 
     def end(self, exchange: Exchange, suppressed: Set[str]) -> None:
-        """The exchange was judged; `suppressed` are codes that must not speak of it any more."""
+        """End an exchange that was judged; `suppressed` are codes that must not report it any more."""
         if suppressed:
             self._suppress(exchange, suppressed)
         request, response = exchange.request, exchange.response
@@ -291,7 +291,7 @@ class ConnectionView:
         self._wait(exchange)
 
     def note_misfit(self, body: Body) -> None:
-        """A body does not fit: its frame's size may be off by one."""
+        """Note a body that does not fit: its frame's size may be off by one."""
         if self.misplaced_end is None:
             found = MisplacedEnd(body)
             self.misplaced_end = None if found.is_over else found
@@ -417,7 +417,7 @@ class ConnectionView:
         return self._light(exchange)
 
     def _wait(self, exchange: Exchange) -> None:
-        """Requests from now on are sent while this one waits for its answer, or after that."""
+        """Note that requests from now on are sent while this one waits for its answer, or after that."""
         response = exchange.response
         if response is not None:
             if response.time_ns > self._answered_ns:
@@ -488,7 +488,7 @@ class ConnectionView:
             self.advertised_at = _end_of(exchange.response)
 
     def learn_again(self, response: Frame) -> None:
-        """The same versions were advertised again."""
+        """Note that the same versions were advertised again."""
         self.advertised_at = _end_of(response)
 
 

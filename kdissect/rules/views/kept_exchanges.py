@@ -85,7 +85,7 @@ class RecentExchanges(Generic[View]):
         return self._turn, self._spoke, CONNECTIONS_KEPT // 2
 
     def go_on(self, turn: int, spoke: int, speaks: _Held[View] | None = None) -> None:
-        """Turns went on until here, with one that `speaks` in the last one."""
+        """Note that turns went on until here, with one that `speaks` in the last one."""
         is_over = turn != self._turn
         self._turn, self._spoke = turn, spoke
         if speaks is not None:
@@ -147,7 +147,7 @@ class RecentExchanges(Generic[View]):
         held.view, held.exchanges = view, exchanges
 
     def forget(self, connection: str) -> None:
-        """The connection is over."""
+        """Forget a connection that is over."""
         self._kept.pop(connection, None)
 
 
@@ -182,6 +182,6 @@ class LargeExchanges:
         return exchange if exchange is not None and exchange.ordinal == ordinal else None
 
     def forget(self, connection: str) -> None:
-        """The connection is over."""
+        """Forget a connection that is over."""
         _, size = self._kept.pop(connection, (None, 0))
         self._bytes -= size

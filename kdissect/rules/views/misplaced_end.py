@@ -42,7 +42,7 @@ class MisplacedEnd:
         self.stated = ""
 
     def hear(self, exchange: Exchange) -> None:
-        """The next exchange of the connection was judged."""
+        """Take the next exchange of the connection, which was judged."""
         is_request = self._place[0]
         frame = exchange.request if is_request else exchange.response
         if self.is_over or frame is None or exchange.ordinal == self.ordinal:
@@ -58,8 +58,9 @@ class MisplacedEnd:
         self.is_over = self.is_over or len(self._following) >= _NEEDED
 
     def _look_for_missing(self) -> None:
-        """The first following byte ends the body, and after it a frame begins. An empty one is none: its
-        zeros are that byte, and the first three of a size below 256.
+        """Look for a missing byte: the first following byte ends the body, and after it a frame begins.
+
+        An empty one is none: its zeros are that byte, and the first three of a size below 256.
         """
         behind = self._following[1:]
         is_shifted = self._is_frame(behind) or not any(self._following)

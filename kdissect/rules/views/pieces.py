@@ -91,7 +91,7 @@ class PieceCounts:
                 self._add_structs(often, element, item)
 
     def _runs_of(self, of: Struct) -> list[tuple[Often, Field | None]]:
-        """The pieces that every struct has, up to each field with pieces below it, and after the last one."""
+        """Return the pieces of a struct, up to each field with pieces below it, and after the last one."""
         runs: list[tuple[Often, Field | None]] = []
         own: list[str] = []
         for field in self._layout.plain_fields(of):

@@ -142,7 +142,7 @@ class ExchangeTables:
         return self._rows.exchange_block(block, start, number_of)
 
     def connection(self, info: ConnectionInfo, order: bytes) -> None:
-        """The rows of a connection that is over."""
+        """Add the rows of a connection that is over."""
         if "connections" in self._wanted and not self._rows.connection(info, order):
             self._rows.add("connections", _connection_row(info, order))
         if "anomalies" in self._wanted:

@@ -64,5 +64,5 @@ def _pairs(reasons: dict[Any, str]) -> list[Row]:
 
 
 def _number(partition: Row) -> int:
-    """That of a partition which is called `TOPIC-NUMBER`."""
+    """Return the number of a partition which is called `TOPIC-NUMBER`."""
     return int(partition["partition"][len(partition["topic"]) + 1 :])

@@ -6,7 +6,7 @@ use crate::bodies::summaries::Mixed;
 use crate::engine::by_kind::ByKind;
 use crate::engine::exchange_block::ExchangeBlock;
 
-/// What `number_of` gives for an exchange that does not count, and for one that is Python's: `upgrade_audit._PASSED` and
+/// The result of `number_of` for an exchange that does not count, and for one that is Python's: `upgrade_audit._PASSED` and
 /// `upgrade_audit._LEFT`.
 const PASSED: i64 = -1;
 

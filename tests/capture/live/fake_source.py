@@ -20,7 +20,7 @@ class FakeSource:
         self.stopped = Event()
 
     def read(self) -> bytes:
-        """The next piece."""
+        """Return the next piece."""
         if self.stopped.is_set():
             return b""
         piece = next(self._pieces, b"")
@@ -42,7 +42,7 @@ class FakeSource:
 
 
 def pieces_of(data: bytes, size: int = 4096) -> list[bytes]:
-    """Bytes in pieces."""
+    """Return bytes in pieces."""
     return [data[at : at + size] for at in range(0, len(data), size)]
 
 

@@ -23,7 +23,7 @@ class Stream:
         self.is_over = False
 
     def read(self) -> bytes:
-        """The next piece."""
+        """Return the next piece."""
         assert not self.is_over, "it ended"
         self.is_over = not self._pieces
         return self._pieces.pop(0) if self._pieces else b""
@@ -48,7 +48,7 @@ def packet(port: int) -> bytes:
 
 
 def stream() -> bytes:
-    """Packets from ports 1, 2, 1, 2, and 7 drops."""
+    """Return packets from ports 1, 2, 1, 2, and 7 drops."""
     out = BytesIO()
     writer = PcapngWriter(out)
     interface = writer.interface(LinkType.RAW)
@@ -60,7 +60,7 @@ def stream() -> bytes:
 
 
 def filtered(expression: str, size: int) -> tuple[list[int], int]:
-    """The ports and the drops that are left."""
+    """Return the ports and the drops that are left."""
     try:
         source = narrowing(expression)(Stream(stream(), size))
     except MissingError as problem:

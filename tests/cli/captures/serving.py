@@ -36,7 +36,7 @@ def started(*line: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]
 
 
 def url_of(serving: subprocess.Popen[bytes]) -> str:
-    """The URL that `kdissect tui --web` prints."""
+    """Return the URL that `kdissect tui --web` prints."""
     assert serving.stdout is not None
     found = re.search(r"http://\S+", serving.stdout.readline().decode())
     assert found is not None
@@ -44,7 +44,7 @@ def url_of(serving: subprocess.Popen[bytes]) -> str:
 
 
 def connected(address: str, port: int) -> socket.socket:
-    """A connection to a server that is about to listen."""
+    """Return a connection to a server that is about to listen."""
     until = time.monotonic() + PATIENCE_S
     while True:
         try:

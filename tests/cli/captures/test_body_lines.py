@@ -29,7 +29,7 @@ SOME = 9  # every so many exchanges are damaged: of each kind there are dozens
 
 
 def writers(path: str, records: bool, show_secrets: bool) -> Iterator[tuple[Exchange, BodyLines, RowWriter]]:
-    """Each exchange of a capture with a quick writer and a slow one, which learn names apart."""
+    """Yield each exchange of a capture with a quick writer and a slow one, which learn names apart."""
     options = Namespace(
         bodies=True,
         records=records,
@@ -73,7 +73,7 @@ def test_other_forms(path: str, records: bool, show_secrets: bool) -> None:
 
 
 def damaged(random: Random, frame: Frame | None) -> Frame | None:
-    """A frame with other bytes, with bytes missing, or that has shrunk or grown."""
+    """Return a frame with other bytes, with bytes missing, or that has shrunk or grown."""
     if frame is None or not frame.data:
         return frame
     data = bytearray(frame.data)

@@ -51,7 +51,7 @@ class Server(NamedTuple):
         return int(text.split()[1]), text.partition(b"\r\n\r\n")[0].decode()
 
     def cookie(self, host: str) -> str:
-        """The header with the cookie that the token gives."""
+        """Return the header with the cookie that the token gives."""
         status, headers = self.asked(f"GET {self.token}", f"Host: {host}")
         assert status == 303
         found = re.search(r"Set-Cookie: ([^;]+)", headers)
@@ -160,7 +160,7 @@ def test_what_is_no_websocket_ends_no_session() -> None:
 
 
 def processes(server: Server) -> list[int]:
-    """Those of the sessions: the server was started with a group of its own."""
+    """Return those of the sessions: the server was started with a group of its own."""
     found = []
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:

@@ -26,7 +26,7 @@ needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 
 
 async def answer(session: Any, url: str) -> str:
-    """What is served there, as soon as it is."""
+    """Return what is served there, as soon as it is."""
     until = time.monotonic() + PATIENCE_S
     while True:
         try:

@@ -20,14 +20,14 @@ FORMATS = ("tsv", "csv", "jsonl")
 
 
 def syn6(number: int) -> bytes:
-    """A SYN over IPv6."""
+    """Return a SYN over IPv6."""
     tcp = struct.pack(">HHIIHHI", 40000 + number, 9092, 7, 0, 5 << 12 | SYN, 65535, 0)
     ends = bytes(14) + number.to_bytes(2) + bytes.fromhex("fe80000000000000000000000000beef")
     return b"\x02" * 12 + b"\x86\xdd" + struct.pack(">IHBB", 6 << 28, len(tcp), 6, 64) + ends + tcp
 
 
 def closed(capture_set: str = "", names: dict[str, str] | None = None) -> list[ConnectionInfo]:
-    """Connections of a SYN, of the answer to one, of both, over IPv4 and IPv6; some are given up."""
+    """Return connections of a SYN, of the answer to one, of both, over IPv4 and IPv6; some are given up."""
     analyzer = Analyzer(ANY_PORTS, lambda _file: capture_set, names=names)
     wires = [Wire(number) for number in range(20)]
     said = [wire.say(0, b"", SYN) for wire in wires[:10]] + [syn6(number) for number in range(1, 6)]

@@ -22,7 +22,7 @@ NEGOTIATION = (17, 18, 36)
 
 
 def told(exchange: Exchange) -> tuple[object, ...]:
-    """What must be the same after an extraction: all but packet numbers and the ordinals."""
+    """Return what must be the same after an extraction: all but packet numbers and the ordinals."""
     request, response = exchange.request, exchange.response
     frames = [(f.size, f.time_ns, f.end_time_ns, f.data) for f in (request, response) if f is not None]
     return (
@@ -203,7 +203,7 @@ def test_any_number_of_frames_in_bounded_memory(tmp_path: Path, monkeypatch: pyt
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, of: type, name: str) -> list[object]:
-    """The calls of a method."""
+    """Return the calls of a method."""
     calls: list[object] = []
     plain = getattr(of, name)
     monkeypatch.setattr(of, name, lambda self, *given: calls.append(given) or plain(self, *given))

@@ -19,7 +19,7 @@ EACH = 3  # records of a round
 
 
 def message(offset: int, value: bytes) -> bytes:
-    """One message of format 0 (spec/001 "Message sets"), without a key."""
+    """Return one message of format 0 (spec/001 "Message sets"), without a key."""
     body = struct.pack(">bbii", 0, 0, -1, len(value)) + value
     return struct.pack(">qiI", offset, len(body) + 4, zlib.crc32(body)) + body
 

@@ -29,7 +29,7 @@ def lines(capfd: pytest.CaptureFixture[str], *arguments: object) -> list[dict[st
 
 
 def content(value: Any) -> bytes | None:
-    """The bytes of a value in the text format."""
+    """Return the bytes of a value in the text format."""
     if isinstance(value, dict):
         return base64.b64decode(value["base64"])
     return None if value is None else value.encode()
@@ -96,7 +96,7 @@ def test_forms_of_values(form: str, expected: Any, tmp_path: Path, capfd: pytest
 
 
 def produced(tmp_path: Path, *batches: bytes) -> str:
-    """A capture of one Produce version 3 request with these batches."""
+    """Return a capture of one Produce version 3 request with these batches."""
     data = b"".join(batches)
     body = b"\xff\xff" + b"\x00\x01" + bytes(4) + b"\x00\x00\x00\x01" + b"\x00\x01t" + b"\x00\x00\x00\x01"
     body += bytes(4) + len(data).to_bytes(4) + data

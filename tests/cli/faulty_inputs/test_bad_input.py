@@ -104,6 +104,6 @@ def test_cut_last_packet_is_an_input_not_read_to_its_end(
 
 
 def _content(text: str) -> list[tuple[object, ...]]:
-    """Rows without what depends on the file: its name, and the identity of connections."""
+    """Return rows without what depends on the file: its name, and the identity of connections."""
     rows = [json.loads(line) for line in text.splitlines()]
     return [(row["exchange"], row["client"], row["api"], row["state"], row["latency_ns"]) for row in rows]

@@ -18,7 +18,7 @@ BOTH_WAYS = pytest.mark.parametrize("native", ["0", "1"], ids=["in Python", "com
 
 
 def shortened(packets: list[Packet], end: bytes) -> list[Packet]:
-    """The last packet cut in front of some of its bytes."""
+    """Return the last packet cut in front of some of its bytes."""
     last = packets[-1]
     return [*packets[:-1], last._replace(data=last.data[: last.data.index(end)])]
 

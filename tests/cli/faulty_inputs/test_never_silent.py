@@ -76,7 +76,7 @@ def warning(text: str) -> str:
 
 
 def foreign() -> list[Packet]:
-    """Two HTTP clients, one SSH, one of something else, one Kafka; a SYN says nothing."""
+    """Return two HTTP clients, one SSH, one of something else, one Kafka; a SYN says nothing."""
     ask = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
     noise = bytes(range(200, 256)) * 4
     talks = [
@@ -209,7 +209,7 @@ def test_what_began_before_the_capture_and_what_never_came_about(
 
 
 def _client_hello() -> bytes:
-    """A ClientHello of TLS 1.2 with one suite and no extension: RFC 5246 section 7.4.1.2."""
+    """Return a ClientHello of TLS 1.2 with one suite and no extension: RFC 5246 section 7.4.1.2."""
     body = b"\x03\x03" + bytes(32) + b"\0" + b"\0\x02\x00\x2f" + b"\x01\0"
     message = b"\x01" + len(body).to_bytes(3) + body
     return b"\x16\x03\x01" + len(message).to_bytes(2) + message

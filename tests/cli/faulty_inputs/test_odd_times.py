@@ -67,7 +67,7 @@ EVERY = [path for path in sorted(CAPTURES.glob("*.pcap*")) if path.stat().st_siz
 
 
 def told(command: str, capture: str, second: int, capfd: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    """What a command says of a capture that was moved to a second."""
+    """Return what a command says of a capture that was moved to a second."""
     capfd.readouterr()
     name, *options = COMMANDS[command]
     code = main([name, capture, *options])

@@ -22,7 +22,7 @@ JAVA = str(CAPTURES / "kafka39_java_admin.pcapng")  # none; Metadata v12, and no
 
 @pytest.fixture
 def recorded(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Path:
-    """A baseline of one capture."""
+    """Return a baseline of one capture."""
     path = tmp_path / "known.json"
     assert main(["check", ACKS, "--write-baseline", str(path)]) == 0
     assert capfd.readouterr().err == f"kdissect: 4 findings recorded in {path}\n"
@@ -142,7 +142,7 @@ def test_a_baseline_that_cannot_be_written(tmp_path: Path, capfd: pytest.Capture
 
 
 def talk(**where: Any) -> ScriptedConnection:
-    """A conversation from anywhere at any time."""
+    """Return a conversation from anywhere at any time."""
     conversation = ScriptedConnection(negotiate=False, handshake=False)
     conversation.talk = Conversation(**where).handshake()
     return conversation

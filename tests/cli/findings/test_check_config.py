@@ -22,7 +22,7 @@ reason = "known"
 
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A configuration file that is the nearest one."""
+    """Return a configuration file that is the nearest one."""
     monkeypatch.chdir(tmp_path)
     return tmp_path / "kdissect.toml"
 

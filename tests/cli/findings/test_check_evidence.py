@@ -20,7 +20,7 @@ NAMES = ["BDY012-001.pcapng", "FRM006-001.pcapng", "PAI004-001.pcapng", "PAI009-
 
 @pytest.fixture
 def folder(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Path:
-    """The evidence of a capture."""
+    """Return the evidence of a capture."""
     path = tmp_path / "evidence"
     assert main(["check", ACKS, "--evidence", str(path)]) == 1
     capfd.readouterr()
@@ -53,7 +53,7 @@ def test_files_are_the_same_again_and_old_ones_go(folder: Path, capfd: pytest.Ca
 
 
 def tshark(*arguments: str) -> str:
-    """What tshark prints; a name server, a preference or a lua script of the machine has no say."""
+    """Return what tshark prints; a name server, a preference or a lua script of the machine has no say."""
     program = shutil.which("tshark")
     if program is None:
         pytest.skip("tshark is not installed")

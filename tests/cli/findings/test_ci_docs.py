@@ -41,7 +41,7 @@ HAS_REPORT = any("--report" in action.option_strings for action in _parser()._ac
 
 
 def blocks(text: str, language: str) -> list[str]:
-    """The code of one language in a document."""
+    """Return the code of one language in a document."""
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
@@ -66,7 +66,7 @@ def jenkins() -> list[str]:
 
 @pytest.fixture
 def job(tmp_path: Path) -> "Job":
-    """An empty workspace with the stand-ins before everything else."""
+    """Return an empty workspace with the stand-ins before everything else."""
     return Job(tmp_path)
 
 
@@ -143,7 +143,7 @@ def test_a_recorder_that_may_not_record_ends_the_job(job: Job, tmp_path: Path) -
 
 
 def command_lines() -> list[str]:
-    """Every command of kdissect in shell blocks of the three documents."""
+    """Return every command of kdissect in shell blocks of the three documents."""
     found = []
     for text in (CI, TESTING, CONFIGURATION):
         for block in blocks(text, "sh"):

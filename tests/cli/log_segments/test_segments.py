@@ -45,7 +45,7 @@ def number(value: str | None) -> int | None:
 
 
 def dumped(dump: Path) -> tuple[list[dict[str, str]], list[tuple[dict[str, str], str]]]:
-    """Batches and records of a dump; of a record its line too."""
+    """Return batches and records of a dump; of a record its line too."""
     text = dump.read_text().splitlines()
     batches = [told(line) for line in text if line.startswith(("baseOffset:", "offset:"))]
     return batches, [(told(line), line) for line in text if line.startswith("| ")]

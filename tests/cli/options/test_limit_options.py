@@ -73,7 +73,7 @@ def compressed(size: int, count: int = 1) -> Callable[[], bytes]:
 
 
 def alike(count: int) -> bytes:
-    """Records that are the same byte for byte, which no producer sends: offsets count up."""
+    """Return records that are the same byte for byte, which no producer sends: offsets count up."""
     return produced(batch_bytes(gzip.compress(record_bytes() * count, mtime=0), count, attributes=1))()
 
 
@@ -142,7 +142,7 @@ Run = Callable[..., str]
 
 @pytest.fixture
 def run(capfd: pytest.CaptureFixture[str]) -> Run:
-    """What a command prints."""
+    """Return what a command prints."""
 
     def printed(*arguments: object) -> str:
         assert main([str(argument) for argument in arguments]) == 0

@@ -25,7 +25,7 @@ NAMES = [info.name for info in fields() if info.name not in {field.name for fiel
 
 
 def printed(capfd: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
-    """What a command prints as JSON lines."""
+    """Return what a command prints as JSON lines."""
     assert main([*arguments, "--format", "jsonl"]) == 0
     return [json.loads(line) for line in capfd.readouterr().out.splitlines()]
 

@@ -41,7 +41,7 @@ def limits() -> Iterator[Callable[..., None]]:
 
 
 def bomb(count: int) -> bytes:
-    """Records that are alike to the last byte, offsets too."""
+    """Return records that are alike to the last byte, offsets too."""
     return batch_bytes(zstandard.compress(record_bytes() * count), count, attributes=Codec.ZSTD)
 
 
@@ -145,7 +145,7 @@ def run(tmp_path: Path) -> Run:
 
 @pytest.fixture
 def capture(tmp_path: Path) -> Path:
-    """A usual batch before, between and behind bombs."""
+    """Return a usual batch before, between and behind bombs."""
     path = tmp_path / "a.pcap"
     path.write_bytes(produced(usual(50), bomb(3000), usual(60), bomb(4000), bomb(4000), usual(70))())
     return path

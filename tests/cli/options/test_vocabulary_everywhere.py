@@ -132,7 +132,7 @@ def spellings(name: str) -> set[str]:
 
 
 def strangers(path: str, columns: dict[str, set[Any]]) -> dict[str, frozenset[str]]:
-    """The columns that hold what has a name, and are called otherwise without a reason."""
+    """Return the columns that hold what has a name, and are called otherwise without a reason."""
     found = {}
     for column, values in columns.items():
         names = what_it_is(path, values)

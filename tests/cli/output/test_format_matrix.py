@@ -257,7 +257,7 @@ def on_terminal(line: list[str]) -> str:
 
 
 def rows_of(name: str) -> list[str]:
-    """The run of a command, such that it prints rows."""
+    """Return the run of a command, such that it prints rows."""
     if name in LISTS:
         return RUNS[name]
     row = json.loads(run(*RUNS[name], "--limit", "1", "--format", "jsonl").out)
@@ -309,7 +309,7 @@ def test_csv_in_a_file_is_inert(name: str, tmp_path: Path) -> None:
 
 
 def matrix() -> str:
-    """What each command with rows has."""
+    """Return what each command with rows has."""
     lines = [
         "| command | prints | "
         + " | ".join((*FORMATS, "others"))

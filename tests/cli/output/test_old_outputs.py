@@ -41,7 +41,7 @@ OLD = b"what was there"
 
 
 def of(name: str, given: object, out: object) -> list[str]:
-    """The command line."""
+    """Return the command line."""
     if "parquet" in name:
         pytest.importorskip("pyarrow", reason="needs the extra arrow")
     return [part.replace("IN", str(given)).replace("OUT", str(out)) for part in COMMANDS[name]]
@@ -201,7 +201,7 @@ def test_a_full_disk_leaves_everything(tmp_path: Path) -> None:
 
 
 def dead_process() -> int:
-    """The number of a process that there was."""
+    """Return the number of a process that there was."""
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     return process.pid

@@ -81,7 +81,7 @@ def test_what_is_left_out_is_named() -> None:
 
 
 def times(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[str, list[str]]:
-    """The heading of the column of times, and what is in it."""
+    """Return the heading of the column of times, and what is in it."""
     assert main([*arguments, "--format", "table"]) == 0
     head, *lines = capfd.readouterr().out.splitlines()
     found = re.search(r"(time \([^)]*\)|start \([^)]*\)|since start|delta)", head)
@@ -148,7 +148,7 @@ REPORTS = [
 
 
 def column_of(capfd: pytest.CaptureFixture[str], title: str, *arguments: str) -> list[str]:
-    """What stands below a heading of a report, up to the end of its table."""
+    """Return what stands below a heading of a report, up to the end of its table."""
     assert main(list(arguments)) == 0
     lines = capfd.readouterr().out.splitlines()
     at = next(number for number, line in enumerate(lines) if re.search(rf"(^|  ){re.escape(title)}", line))

@@ -207,7 +207,7 @@ def printed(path: Path | str, folder: Path, *options: str) -> list[dict[str, Any
 
 
 def compare(rows: list[dict[str, Any]], frames: Frames) -> tuple[int, list[str]]:
-    """How many frames are equal, and what is not."""
+    """Return how many frames are equal, and what is not."""
     equal, wrong = 0, []
     for row in rows:
         if row["kind"] != "kafka" or row["state"] == "orphan_response":
@@ -255,7 +255,9 @@ def response_facts(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_masked_for_payloads(row: dict[str, Any]) -> bool:
-    """Whether all of a body is masked because of what its bytes hold, which the plugin does not look into."""
+    """Return whether all of a body is masked because of what its bytes hold, which the plugin does not look
+    into.
+    """
     return row["api"] == "Envelope" and any(each["kind"] == "malformed_payload" for each in row["anomalies"])
 
 
@@ -264,7 +266,7 @@ def is_masked_for_payloads(row: dict[str, Any]) -> bool:
 
 @cache
 def all_versions() -> tuple[Conversation, ...]:
-    """A conversation for each API, with each version twice; for SaslHandshake one for each version."""
+    """Return a conversation for each API, with each version twice; for SaslHandshake one for each version."""
     talks = []
     for number, api in enumerate(protocol_messages.all_apis()):
         talk = Conversation(ports=(40000 + number, 9092)).handshake()
@@ -384,7 +386,7 @@ def test_names_are_filters(words: str, keys: set[str], plugin: str) -> None:
 
 
 def without_root(text: str) -> str:
-    """What tshark says where it is root, who needs no telling here."""
+    """Return what tshark says where it is root, who needs no telling here."""
     return text.replace('Running as user "root" and group "root". This could be dangerous.\n', "")
 
 

@@ -54,7 +54,9 @@ FORMS = (("--format", "tree"), ("--format", "jsonl", "--bodies"), ("--format", "
 
 
 def masked(path: str) -> str:
-    """What the forms of `inspect` show; fails where the secret is among it, or is not with --show-secrets."""
+    """Return what the forms of `inspect` show; fails where the secret is among it, or is not with
+    --show-secrets.
+    """
     out = b"".join(printed("inspect", path, *form) for form in FORMS)
     assert not any(needle in out for needle in needles(SECRET)), out.decode()
     bare = b"".join(printed("inspect", path, *form, "--show-secrets") for form in FORMS[:1])
@@ -63,7 +65,7 @@ def masked(path: str) -> str:
 
 
 def talk(asked: bytes, answered: bytes = b"") -> Conversation:
-    """A connection with one exchange."""
+    """Return a connection with one exchange."""
     made = Conversation().handshake().client(asked)
     return made.broker(answered) if answered else made
 
@@ -97,7 +99,7 @@ def test_a_token_in_the_client_id(tmp_path: Path) -> None:
 
 
 def handshaken(mechanism: bytes) -> Conversation:
-    """A connection in which bare tokens follow."""
+    """Return a connection in which bare tokens follow."""
     asked = request(SASL_HANDSHAKE, 0, 1, len(mechanism).to_bytes(2) + mechanism)
     return talk(asked, response(1, bytes(6)))
 

@@ -85,7 +85,9 @@ def batches_of(exchanges: list[Exchange]) -> Iterator[RecordBatch]:
 
 
 def haystack(path: Path) -> bytes:
-    """All bytes of the file, of its frames put together, of its batches decompressed, of its records."""
+    """Return all bytes of the file, of its frames put together, of its batches decompressed, of its
+    records.
+    """
     parts = [path.read_bytes()]
     exchanges = exchanges_of(path)
     for exchange in exchanges:

@@ -105,7 +105,7 @@ def test_no_screen_holds_a_secret(capture: str) -> None:
 
 
 def excerpt(capture: str, show_secrets: bool) -> list[Packet]:
-    """Every exchange of the capture as evidence would have it."""
+    """Return every exchange of the capture as evidence would have it."""
     wish = Wanted(EVERY, until_ns=1 << 62)
     (packets,) = excerpts([[wish]], lambda: Dissection(capture), show_secrets)
     return [item.packet for item in packets]

@@ -49,7 +49,7 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def formats() -> Iterator[tuple[str, str]]:
-    """Every command that prints what it read, with each of its formats."""
+    """Yield every command that prints what it read, with each of its formats."""
     for name in COMMANDS:
         if name in ELSEWHERE | NO_CAPTURES:
             continue

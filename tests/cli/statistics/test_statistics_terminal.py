@@ -24,7 +24,7 @@ DENIED = struct.pack(">h", 29)  # TOPIC_AUTHORIZATION_FAILED
 
 
 def exchanges() -> list[tuple[int, int, bytes, bytes]]:
-    """Key, version, request and response body."""
+    """Return the key, version, request and response body."""
     return [
         (3, 0, ONE + TEXT, ONE + ONE + TEXT + struct.pack(">i", 9092) + ONE + DENIED + TEXT + bytes(4)),
         (10, 0, TEXT, bytes(2) + ONE + TEXT + struct.pack(">i", 9092)),

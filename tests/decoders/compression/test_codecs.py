@@ -22,7 +22,7 @@ SAMPLE = b"".join(b"record %d of a batch; " % i for i in range(5000))
 
 
 def xerial(data: bytes, block: int = 32 * 1024) -> bytes:
-    """The stream of snappy-java."""
+    """Return the stream of snappy-java."""
     out = b"\x82SNAPPY\x00" + bytes((0, 0, 0, 1, 0, 0, 0, 1))
     for at in range(0, len(data), block):
         part = bytes(cramjam.snappy.compress_raw(data[at : at + block]))
@@ -31,7 +31,7 @@ def xerial(data: bytes, block: int = 32 * 1024) -> bytes:
 
 
 def zstd_stream(data: bytes) -> bytes:
-    """A frame that does not say how much it holds."""
+    """Return a frame that does not say how much it holds."""
     stream = zstandard.ZstdCompressor().compressobj()
     return stream.compress(data) + stream.flush()
 
@@ -184,7 +184,7 @@ GIGABYTE = 1 << 30
 
 
 def bomb(codec: int) -> bytes:
-    """A GB of zeros, compressed."""
+    """Return a GB of zeros, compressed."""
     chunk = bytes(1 << 20)
     if codec == 1:
         stream = zlib.compressobj(9, zlib.DEFLATED, 31)

@@ -40,7 +40,7 @@ def topic_of(path: Path) -> str:
 
 
 def records_of(path: Path) -> Iterator[tuple[int, Payload | None, Payload | None]]:
-    """Offset, key and value of each record of a log."""
+    """Yield the offset, key and value of each record of a log."""
     topic = topic_of(path)
     data = path.read_bytes()
     found = split_batches(data, 0, len(data))

@@ -223,7 +223,7 @@ def test_messages_without_payloads_take_the_fast_way() -> None:
 
 
 def metadata_batch() -> bytes:
-    """Records of the metadata log as Apache Kafka writes them, in a batch built here by hand."""
+    """Return records of the metadata log as Apache Kafka writes them, in a batch built here by hand."""
     content = b""
     for _, _, key, value in (row for row in records() if row[0] == "__cluster_metadata"):
         assert key is None

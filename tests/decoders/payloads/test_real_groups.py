@@ -32,7 +32,7 @@ def payloads(value: Any, path: str = "") -> Iterator[tuple[str, bytes, dict[str,
 
 
 def odd(path: Path) -> bool:
-    """Whether payloads that do not fit are to be expected.
+    """Return whether payloads that do not fit are to be expected.
 
     Requests that a test client made up on purpose are named so; kafka-go's subscriptions say version 1 and
     are laid out as version 0.

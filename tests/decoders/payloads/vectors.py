@@ -32,7 +32,9 @@ def _bytes(text: str | None) -> bytes | None:
 def decoded(
     place: str, data: bytes, facts: dict[str, Any], show_secrets: bool = False
 ) -> dict[str, Any] | None:
-    """The payload in `data` as it stands in JSON; its tree must fill the bytes and hold the same value."""
+    """Return the payload in `data` as it stands in JSON; its tree must fill the bytes and hold the same
+    value.
+    """
     scope = Scope(facts)
     padded = b"\x7f" * 5 + data + b"\x7f" * 3
     found = find(place, padded, 5, 5 + len(data), scope)

@@ -74,7 +74,7 @@ def test_broken_batches_give_the_records_of_the_scanner_but_for_two_rules(refere
 
 
 def by_the_scanner(batch: RecordBatch) -> int:
-    """The records up to the first that does not fit; of a gzip stream as far as it goes."""
+    """Return the records up to the first that does not fit; of a gzip stream as far as it goes."""
     if batch.codec == Codec.GZIP:
         content = zlib.decompressobj(31).decompress(batch.data[batch.records_start : batch.end])
         data = batch_bytes(content, batch.count or 0)

@@ -24,7 +24,7 @@ TOPIC_ID = bytes(15) + b"\7"
 
 
 def share_fetch(*ranges: tuple[int, int, int], records: int = 4, cut: int = 0) -> Exchange:
-    """An answer with one batch, of offsets from 0 on; of its frame `cut` bytes were not captured."""
+    """Return an answer with one batch, of offsets from 0 on; of its frame `cut` bytes were not captured."""
     row = {
         "partition_index": 3,
         "records": batch(-1, -1, -1, records),
@@ -118,7 +118,7 @@ def test_a_batch_with_gaps_has_no_more_than_its_records() -> None:
 
 
 def delivered() -> list[tuple[str, int, int]]:
-    """Client, offset and delivery of each record, as the members were given them."""
+    """Return the client, offset and delivery of each record, as the members were given them."""
     return [
         (row["client_id"], row["offset"], row["count"])
         for row in truth(NAME)["events"]

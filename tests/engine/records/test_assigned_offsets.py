@@ -32,7 +32,7 @@ def sent(count: int, base_offset: int = 0, **options: Any) -> bytes:
 def produced(
     folder: Path, version: int, batches: dict[int, bytes], answers: list[Answer] | None, cut: int = 0
 ) -> str:
-    """A capture of one Produce of these batches by partition; None: it is not answered."""
+    """Return a capture of one Produce of these batches by partition; None: it is not answered."""
     topic: dict[str, Any] = {"topic_id": TOPIC_ID} if version >= 13 else {"name": "t"}
     sent_rows = [{"index": number, "records": records} for number, records in batches.items()]
     asked = {"acks": -1, "timeout_ms": 1, "topic_data": [topic | {"partition_data": sent_rows}]}

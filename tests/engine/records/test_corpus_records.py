@@ -26,7 +26,7 @@ def capture_of(truth: Path) -> Path | None:
 
 
 def seen(path: Path) -> tuple[set[Fact], set[Fact]]:
-    """What was produced, without offsets, and what was fetched.
+    """Return what was produced, without offsets, and what was fetched.
 
     Topic, partition, key, value, headers[, offset].
     """
@@ -80,7 +80,7 @@ def test_every_record_of_the_truth_is_in_the_capture(truth: Path) -> None:
 
 
 def missing(path: Path, records: dict[str, list[dict[str, Any]]]) -> tuple[list[Fact], list[Fact]]:
-    """Facts of the truth that were not seen: sent, and read."""
+    """Return facts of the truth that were not seen: sent, and read."""
     simplify = next((each for client, each in SIMPLER.items() if client in path.name), tuple)
     produced, fetched = ({simplify(fact) for fact in facts} for facts in seen(path))
     sent = [fact for fact in told(records.get("sent", []), False) if simplify(fact) not in produced]

@@ -67,7 +67,7 @@ def piece(start: int, end: int, data: bytes = WHOLE, connection: str = "a", epoc
 
 
 def offsets(sets: Iterable[RecordSet], pieces: SnapshotPieces | None = None) -> list[list[int]]:
-    """The offsets that each piece gives."""
+    """Return the offsets that each piece gives."""
     pieces = pieces or SnapshotPieces()
     rows = RecordRows(["file"])
     found = []
@@ -119,7 +119,7 @@ def test_pieces_missing_repeated_and_of_several_snapshots(data: st.DataObject) -
 
 
 def whole_batches(spans: list[Piece]) -> set[int]:
-    """Offsets of the batches that lie in pieces which follow each other."""
+    """Return offsets of the batches that lie in pieces which follow each other."""
     runs: list[list[int]] = []
     for start, end in spans:
         if runs and runs[-1][1] == start:

@@ -11,7 +11,7 @@ LARGEST = 2**63 - 1
 
 
 def places_of(data: bytes, base_offset: int = 0) -> SegmentPlaces:
-    """The batches of a segment."""
+    """Return the batches of a segment."""
     places, reader = SegmentPlaces(base_offset), SegmentReader()
     for placed in (*reader.feed(data), *reader.close()):
         places.add(placed)

@@ -18,7 +18,7 @@ SECOND = len(batch(100, 10))
 
 
 def index(suffix: str, *entries: tuple[int, ...]) -> IndexFile:
-    """A file of entries."""
+    """Return a file of entries."""
     kind = KINDS[f".{suffix}"]
     return kind(b"".join(kind.layout.pack(*entry) for entry in entries), BASE)
 
@@ -171,7 +171,7 @@ def test_zeros_are_an_entry_alone_or_before_others(suffix: str) -> None:
 
 
 def snapshot(*entries: tuple[int, ...], base_offset: int = BASE) -> tuple[list[dict[str, Any]], list[str]]:
-    """Rows and faults of a snapshot at an offset."""
+    """Return rows and faults of a snapshot at an offset."""
     body = pack(">i", len(entries)) + b"".join(pack(">qhiqiqiq", *entry) for entry in entries)
     file = KINDS[".snapshot"](pack(">hI", 1, crc32c(body)) + body, base_offset)
     assert file.faults == []

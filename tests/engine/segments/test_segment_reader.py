@@ -11,7 +11,7 @@ BATCHES = batch(0, 2), batch(2), batch(3, 3)
 
 
 def read(data: bytes, size: int) -> tuple[list[tuple[int, int, int]], list[tuple[str, int]], int]:
-    """Batches as number, position and offset; faults as path and position; zeros at the end."""
+    """Return batches as number, position and offset; faults as path and position; zeros at the end."""
     reader = SegmentReader()
     found = []
     for start in range(0, len(data), size):

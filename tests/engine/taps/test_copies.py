@@ -27,7 +27,7 @@ ETHERNET_BYTES = 14
 
 
 def without_link(packets: list[Packet]) -> list[Packet]:
-    """The packets as the agent writes them."""
+    """Return the packets as the agent writes them."""
     return [
         packet._replace(
             link_type=RAW, data=packet.data[ETHERNET_BYTES:], wire_length=packet.wire_length - ETHERNET_BYTES
@@ -45,7 +45,8 @@ def tapped(
     isn: int = 0,
     refused: int = -1,
 ) -> Path:
-    """A tap of one connection: Heartbeats with these correlation ids, one each second from `begin_ns` on.
+    """Return a tap of one connection: Heartbeats with these correlation ids, one each second from `begin_ns`
+    on.
 
     `orphan` is the response to a request from before, `pending` a request without response, `refused` the one
     of which the response is REBALANCE_IN_PROGRESS.
@@ -74,7 +75,7 @@ def _answer(number: int, body: bytes = b"") -> bytes:
 
 
 def counted(*paths: Path) -> Counter[int | None]:
-    """How often each correlation id counts."""
+    """Return how often each correlation id counts."""
     found: list[ExchangeView] = []
     read_views(Dissection([str(path) for path in paths]), found.append)
     return Counter(one.exchange.correlation_id for one in found)
@@ -218,7 +219,7 @@ def test_equal_first_exchanges_prove_nothing(tmp_path: Path) -> None:
 
 
 def _asked(path: Path, ports: list[tuple[int, bool]], isn: int, is_answered: bool = True) -> Path:
-    """Connections of one client, each with ApiVersions, and Heartbeats where that is said."""
+    """Return connections of one client, each with ApiVersions, and Heartbeats where that is said."""
     packets: list[Packet] = []
     for number, (port, has_heartbeats) in enumerate(ports):
         talk = Conversation(ports=(port, 9092), isn=(isn + number * 0x1234567, isn ^ 0x40000000))

@@ -24,7 +24,7 @@ SECOND = 1_000_000_000
 
 
 def counted(dissection: Dissection) -> int:
-    """How many exchanges commands count."""
+    """Return how many exchanges commands count."""
     found: list[ExchangeView] = []
     read_views(dissection, found.append)
     return len(found)

@@ -45,7 +45,7 @@ def truth_of(name: str) -> dict[str, Any]:
 
 
 def requests(*paths: Path) -> Counter[Request]:
-    """How often each request counts."""
+    """Return how often each request counts."""
     found: list[ExchangeView] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -61,7 +61,7 @@ def requests(*paths: Path) -> Counter[Request]:
 
 
 def rows_of(*paths: Path) -> dict[str, dict[str, Any]]:
-    """Rows of `connections` by connection."""
+    """Return rows of `connections` by connection."""
     lines = run("connections", *paths, "--format", "jsonl").out.splitlines()
     return {row["connection"]: row for row in map(json.loads, lines)}
 
@@ -118,7 +118,7 @@ def test_tls_packets_of_a_tapped_connection_are_probably_its_copy(parts: tuple[s
 
 
 def _changed(target: Path, change: Callable[[Packet], Packet]) -> Path:
-    """The packets of `tap_and_packets`, each changed."""
+    """Return the packets of `tap_and_packets`, each changed."""
     (path,) = paths_of("tap_and_packets", ("packets",))
     packets = [change(packet) for packet in open_captures([str(path)]).packets()]
     target.write_bytes(pcap_bytes(packets, packets[0].link_type))

@@ -27,7 +27,7 @@ FLOW = b"\x0a\0\0\1\x9c\x40\x0a\0\0\2\x23\x84"
 
 
 def all_looked_at(known: Sequence[Seen], segment: Segment, capture_set: str, start_ns: int) -> Seen | None:
-    """The reference: every connection of another set is compared."""
+    """Return the reference: every connection of another set is compared."""
     best, found = NO_MATCH, None
     for seen in known:
         if seen.capture_set != capture_set:

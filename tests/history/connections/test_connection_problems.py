@@ -104,7 +104,7 @@ def test_the_end_that_told_it_may_be_meant(host: str) -> None:
 
 
 def _worker(number: int, port: int) -> list[Packet]:
-    """A connection that does more than ask, to an end of its own."""
+    """Return a connection that does more than ask, to an end of its own."""
     there = ScriptedConnection(handshake=False, negotiate=False)
     there.talk = connection(number, port).handshake()
     there.exchange("ApiVersions", 0, {}, VERSIONS)

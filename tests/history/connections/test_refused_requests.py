@@ -13,7 +13,7 @@ REFUSALS = {"VER013", "VER019"}
 
 
 def asked_on(number: int, is_answered: bool) -> list[Packet]:
-    """A connection on which FindCoordinator is answered, or closed by the broker."""
+    """Return a connection on which FindCoordinator is answered, or closed by the broker."""
     talk = later_connection(number)
     talk.exchange("ApiVersions", 3, SOFTWARE, VERSIONS)
     metadata(talk)

@@ -63,7 +63,7 @@ def sync(
 
 
 def own(member: str) -> bytes:
-    """A partition for each member; bytes that are no assignment for none."""
+    """Return a partition for each member; bytes that are no assignment for none."""
     if not member:
         return b"\0"
     return assignment(("t", ord(member) - ord("a")))
@@ -94,7 +94,7 @@ def commit(talk: Talk, member: str, generation: int) -> Exchange:
 
 
 def causes(machine: ClassicGroups) -> set[tuple[Cause, str]]:
-    """Why the only group's last rebalance took place."""
+    """Return why the only group's last rebalance took place."""
     (group,) = machine.groups
     assert group.rebalance is not None
     return {(cause, who) for cause, members in group.rebalance.why(group.leader).items() for who in members}

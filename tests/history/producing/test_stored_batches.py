@@ -17,7 +17,7 @@ DIFFERS = [("records_differ", None, (100, 5, 0, 7))]
 
 
 def batch(value: bytes = b"v", **changes: Any) -> bytes:
-    """One record of producer 5."""
+    """Return one record of producer 5."""
     header = {"producer_id": 5, "epoch": 0, "sequence": 7, "base_timestamp": 1, "max_timestamp": 1} | changes
     return batch_bytes(record_bytes(value=value), 1, **header)
 

@@ -229,7 +229,7 @@ def test_offsets_do_not_go_back(now: dict[str, int], expected: list[Any]) -> Non
 
 
 def of_epoch(leader_epoch: int) -> bytes:
-    """A batch that a leader of an epoch wrote."""
+    """Return a batch that a leader of an epoch wrote."""
     return batch_bytes(
         record_bytes(value=b"v"), 1, leader_epoch=leader_epoch, base_timestamp=0, max_timestamp=0
     )

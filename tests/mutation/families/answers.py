@@ -47,7 +47,7 @@ class Results(NamedTuple):
 
 
 def names(value: Any) -> Iterator[Any]:
-    """Every text, id and number of a body."""
+    """Yield every text, id and number of a body."""
     for field, _, item in present(value):
         for one in item if isinstance(item, list) else [item]:
             if isinstance(one, Value):
@@ -57,7 +57,9 @@ def names(value: Any) -> Iterator[Any]:
 
 
 def results(value: Any, asked: Any) -> Results | None:
-    """The innermost list of an answer that is about what was asked for; None: there is none, or an error."""
+    """Return the innermost list of an answer that is about what was asked for; None: there is none, or an
+    error.
+    """
     known = {(type(one), one) for one in names(asked)}
     return _within(value, known, {int, str, bytes})
 
@@ -80,7 +82,7 @@ def _within(value: Any, known: set[tuple[type, Any]], kinds: set[type]) -> Resul
 
 
 def _key(rows: list[Any], known: set[tuple[type, Any]], kinds: set[type]) -> str | None:
-    """The first field of all rows whose values the request has, all of them."""
+    """Return the first field of all rows whose values the request has, all of them."""
     for field, name, _ in present(rows[0]):
         values = [getattr(row, name, None) for row in rows]
         is_told = all(type(one) in kinds and (type(one), one) in known for one in values)
@@ -90,7 +92,7 @@ def _key(rows: list[Any], known: set[tuple[type, Any]], kinds: set[type]) -> str
 
 
 def stranger(of: Any) -> Any:
-    """A key that nobody has."""
+    """Return a key that nobody has."""
     if isinstance(of, int):
         return of + STRANGER
     return f"no-{of}" if isinstance(of, str) else bytes(byte ^ 0x5A for byte in of)

@@ -22,7 +22,7 @@ REFUSED = 58  # SASL_AUTHENTICATION_FAILED
 
 
 def logins(rng: random.Random) -> Iterator[tuple[Recording, Scene]]:
-    """Connections that authenticate once with requests, up to the second request behind it.
+    """Yield connections that authenticate once with requests, up to the second request behind it.
 
     The scene's target is the handshake.
     """
@@ -41,14 +41,14 @@ def logins(rng: random.Random) -> Iterator[tuple[Recording, Scene]]:
 
 
 def without(talk: Talk, *exchanges: int) -> Talk:
-    """A talk in which exchanges never took place."""
+    """Return a talk in which exchanges never took place."""
     talk.lines = [line for line in talk.lines if line.exchange not in exchanges]
     return talk
 
 
 @mutator("mechanism-in-clear", "SAS001", "PLAIN and OAUTHBEARER show credentials")
 def _plain(rng: random.Random) -> Iterator[Mutant]:
-    """A client that used SCRAM names PLAIN."""
+    """Yield mutants in which a client that used SCRAM names PLAIN."""
     for _, scene in logins(rng):
         body = side_of(scene, CLIENT)
         if body is not None and body.value().mechanism.startswith("SCRAM"):
@@ -64,7 +64,7 @@ def _plain(rng: random.Random) -> Iterator[Mutant]:
     MANY,
 )
 def _too_early(rng: random.Random) -> Iterator[Mutant]:
-    """The client leaves its tokens out."""
+    """Yield mutants in which the client leaves its tokens out."""
     for recording, scene in logins(rng):
         tokens = recording.of(SASL_AUTHENTICATE)
         if any(index > tokens[0] for index in recording.of(API_VERSIONS)):
@@ -94,7 +94,7 @@ def _no_handshake(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("handshake-v0", "SAS005", "after SaslHandshake v0 tokens travel in raw frames", MANY)
 def _raw(rng: random.Random) -> Iterator[Mutant]:
-    """The handshake says version 0, and SaslAuthenticate follows all the same."""
+    """Yield mutants in which the handshake says version 0, and SaslAuthenticate follows all the same."""
     for recording, scene in logins(rng):
         body = side_of(scene, CLIENT)
         if body is not None and body.version == 1:
@@ -113,7 +113,9 @@ def _other_mechanism(rng: random.Random) -> Iterator[Mutant]:
 
 
 def again(rng: random.Random) -> Iterator[Scene]:
-    """Connections that authenticated twice, up to the request behind it; the target is the last handshake."""
+    """Yield connections that authenticated twice, up to the request behind it; the target is the last
+    handshake.
+    """
     for recording in shuffled(rng):
         handshakes, both = recording.of(SASL_HANDSHAKE), recording.of(SASL_HANDSHAKE, SASL_AUTHENTICATE)
         if len(handshakes) > 1 and not any(_error(recording, index) for index in both):
@@ -123,7 +125,7 @@ def again(rng: random.Random) -> Iterator[Scene]:
 
 
 def _error(recording: Recording, index: int) -> int:
-    """The error code of a SASL answer, -1 without one."""
+    """Return the error code of a SASL answer, -1 without one."""
     exchange = recording.exchanges[index]
     return -1 if exchange.response is None else int(exchange.response_body().error_code)
 
@@ -134,7 +136,9 @@ def _last_answer(recording: Recording, scene: Scene) -> Side | None:
 
 @mutator("session-expired", "SAS007", "a client authenticates again before its session ends")
 def _expired(rng: random.Random) -> Iterator[Mutant]:
-    """The session lives half a second, and the next request comes two seconds later."""
+    """Yield mutants in which the session lives half a second, and the next request comes two
+    seconds later.
+    """
     for recording, scene in logins(rng):
         body = _last_answer(recording, scene)
         if body is not None and body.version > 0 and not body.value().error_code:
@@ -148,7 +152,7 @@ def _expired(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("used-after-failure", "SAS008", "a connection ends when authentication fails", MANY)
 def _after_failure(rng: random.Random) -> Iterator[Mutant]:
-    """The broker refuses the last token, and the client goes on."""
+    """Yield mutants in which the broker refuses the last token, and the client goes on."""
     for recording, scene in logins(rng):
         body = _last_answer(recording, scene)
         if body is not None and not body.value().error_code:

@@ -25,12 +25,12 @@ APPEND_TIME, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 8, 0x10, 0x20, 0x40
 
 
 def number(batch: bytes, at: int, size: int) -> int:
-    """A field of a batch."""
+    """Return a field of a batch."""
     return int.from_bytes(batch[at : at + size], signed=True)
 
 
 def sealed(batch: bytes) -> bytes:
-    """A batch of magic 2 with the length and checksum of its bytes."""
+    """Return a batch of magic 2 with the length and checksum of its bytes."""
     length = (len(batch) - LEADER_EPOCH).to_bytes(4)
     return (
         batch[:LENGTH]
@@ -42,27 +42,27 @@ def sealed(batch: bytes) -> bytes:
 
 
 def put(batch: bytes, at: int, size: int, value: int) -> bytes:
-    """A batch of magic 2 with another field, sealed."""
+    """Return a batch of magic 2 with another field, sealed."""
     return sealed(batch[:at] + value.to_bytes(size, signed=True) + batch[at + size :])
 
 
 def flagged(batch: bytes, bits: int) -> bytes:
-    """A batch of magic 2 with further bits in its attributes."""
+    """Return a batch of magic 2 with further bits in its attributes."""
     return put(batch, ATTRIBUTES, 2, number(batch, ATTRIBUTES, 2) | bits)
 
 
 def codec(batch: bytes) -> int:
-    """The codec of a batch of magic 2."""
+    """Return the codec of a batch of magic 2."""
     return batch[ATTRIBUTES + 1] & 7
 
 
 def is_whole(data: bytes, magic: int = 2) -> bool:
-    """Whether a records field is one batch (magic 2) or message (0, 1) and nothing else."""
+    """Return whether a records field is one batch (magic 2) or message (0, 1) and nothing else."""
     return len(data) > 26 and data[MAGIC] == magic and number(data, LENGTH, 4) == len(data) - LEADER_EPOCH
 
 
 def records_of(batch: bytes) -> list[Plain] | None:
-    """The records of a batch of magic 2 that is not compressed, or with gzip; None of others."""
+    """Return the records of a batch of magic 2 that is not compressed, or with gzip; None of others."""
     if not is_whole(batch) or codec(batch) > GZIP:
         return None
     content = batch[HEAD:] if codec(batch) == 0 else gzip.decompress(batch[HEAD:])
@@ -70,7 +70,7 @@ def records_of(batch: bytes) -> list[Plain] | None:
 
 
 def with_content(batch: bytes, content: bytes) -> bytes:
-    """A batch of magic 2 with other records, compressed as before, sealed."""
+    """Return a batch of magic 2 with other records, compressed as before, sealed."""
     return sealed(batch[:HEAD] + (content if codec(batch) == 0 else gzip.compress(content, mtime=0)))
 
 
@@ -83,7 +83,7 @@ class Held(NamedTuple):
     data: bytes
 
     def mutant(self, data: bytes) -> Mutant:
-        """The exchange with other records."""
+        """Return the exchange with other records."""
         value = self.body.value()
         _rows(value)[self.topic][1][self.partition].records = data
         return changed(self.body, self.body.encoded(value))
@@ -97,7 +97,7 @@ def _rows(value: Any) -> list[tuple[Any, Any]]:
 
 
 def held_in(body: Side) -> Iterator[Held]:
-    """The records fields of a body that hold something."""
+    """Yield the records fields of a body that hold something."""
     for at, (_, rows) in enumerate(_rows(body.value())):
         for index, row in enumerate(rows):
             if row.records:
@@ -257,7 +257,7 @@ def _again(batch: bytes, rng: random.Random) -> bytes:
 
 @batches("epoch-back", "REC043", "leader epochs do not go back from batch to batch", FETCHED)
 def _epoch_back(batch: bytes, rng: random.Random) -> bytes:
-    """The same batch behind it, of the epoch before."""
+    """Return the same batch behind it, of the epoch before."""
     epoch, behind = number(batch, 12, 4), number(batch, 0, 8) + number(batch, 23, 4) + 1
     later = behind.to_bytes(8) + batch[8:12] + max(0, epoch).to_bytes(4) + batch[16:]
     return batch[:12] + (max(0, epoch) + 1).to_bytes(4) + batch[16:] + later
@@ -281,7 +281,7 @@ def _identity(topic: Any) -> object:
 
 
 def _epochs(request: Any) -> dict[tuple[object, int], int]:
-    """The leader epoch that a Fetch names for each partition, if its version has one."""
+    """Return the leader epoch that a Fetch names for each partition, if its version has one."""
     return {
         (_identity(topic), row.partition): getattr(row, "current_leader_epoch", -1)
         for topic in request.topics
@@ -325,7 +325,7 @@ def _new_fetched(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("before-the-fetch-offset", "REC028", "the first batch of a Fetch reaches the offset asked for")
 def _before(rng: random.Random) -> Iterator[Mutant]:
-    """The request asks for an offset far behind what is answered."""
+    """Yield mutants in which the request asks for an offset far after the answered one."""
     for body in spread(sides_of("Fetch", CLIENT), rng):
         answer = side_of(body.scene, BROKER)
         if answer is None or not any(held_in(answer)):

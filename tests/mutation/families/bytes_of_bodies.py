@@ -20,7 +20,9 @@ API_VERSIONS = 18
 
 
 def pieces(node: Node) -> Iterator[Node]:
-    """The pieces of a body, but not those inside a tag: the tag's size would have to change with them."""
+    """Yield the pieces of a body, but not those inside a tag: the tag's size would have to change
+    with them.
+    """
     yield node
     if node.type != "tag":
         for child in node.children:
@@ -28,23 +30,23 @@ def pieces(node: Node) -> Iterator[Node]:
 
 
 def pick(body: Side, rng: random.Random, fits: Callable[[Node], bool], tags: bool = False) -> Node | None:
-    """A piece of the body; with `tags` one inside a tag too."""
+    """Return a piece of the body; with `tags` one inside a tag too."""
     found = [node for node in (body.tree.walk() if tags else pieces(body.tree)) if fits(node)]
     return rng.choice(found) if found else None
 
 
 def parent_of(root: Node, child: Node) -> Node:
-    """The node around another."""
+    """Return the node around another."""
     return next(node for node in root.walk() if child in node.children)
 
 
 def is_length(node: Node) -> bool:
-    """Whether a node is the length of a string or bytes field, or the count of an array."""
+    """Return whether a node is the length of a string or bytes field, or the count of an array."""
     return node.field is None and node.name in ("length", "count") and node.type in ("int16", "int32")
 
 
 def is_compact_length(node: Node) -> bool:
-    """The same in flexible versions; tag sections have counts too."""
+    """Return the same in flexible versions; tag sections have counts too."""
     return node.field is None and node.name in ("length", "count") and node.type == "uvarint"
 
 
@@ -85,7 +87,9 @@ def _cut_in(body: Side, rng: random.Random, fields: list[Node]) -> bytes | None:
 
 
 def _is_misfit(body: Side, content: bytes) -> bool:
-    """Whether bytes are the body of no version at all: else another statement is broken than was meant."""
+    """Return whether bytes are the body of no version at all: else another statement is broken than was
+    meant.
+    """
     first, last = body.message.versions.first, body.message.versions.last
     return not any(
         body.fits(content, version, shift) for shift in (-1, 0, 1) for version in range(first, last + 1)
@@ -96,7 +100,7 @@ def _is_misfit(body: Side, content: bytes) -> bool:
 
 
 def _sized(body: Side, rng: random.Random, length: int, nullable: bool | None = None) -> bytes | None:
-    """A classic length replaced by another; `nullable` picks fields that may or may not be null."""
+    """Return a classic length replaced by another; `nullable` picks fields that may or may not be null."""
     layout = Layout(body.message, body.version)
     root = body.tree
 
@@ -178,7 +182,7 @@ def _long_varint(body: Side, rng: random.Random) -> bytes | None:
 
 
 def _with_tags(body: Side, rng: random.Random, *tags: tuple[int, bytes]) -> bytes | None:
-    """Tags added to an empty tag section."""
+    """Return tags added to an empty tag section."""
     node = pick(body, rng, lambda node: node.type == "tags" and node.value == 0)
     if node is None:
         return None
@@ -239,7 +243,7 @@ def _tag_size(rng: random.Random) -> Iterator[Mutant]:
 
 
 def _default(body: Side, field: Field) -> bytes:
-    """A tagged field with its default, as bytes; empty where it has none or is of no plain type."""
+    """Return a tagged field with its default, as bytes; empty where it has none or is of no plain type."""
     is_null = field.default is None
     if isinstance(field.type, Struct | Array) or (is_null and body.version not in field.nullable):
         return b""
@@ -346,7 +350,7 @@ UNKNOWN_TOPIC_ID = 100  # org.apache.kafka.common.protocol.Errors
 
 @mutator("zero-topic-id", "BDY019", "a request that names topics by id alone names no zero id", MANY)
 def _zero_id(rng: random.Random) -> Iterator[Mutant]:
-    """The broker refuses the topic."""
+    """Yield mutants in which the broker refuses the topic."""
     for body in spread([b for b in sides() if b.side == CLIENT and _is_by_id(b)], rng):
         answer, node = side_of(body.scene, BROKER), pick(body, rng, lambda node: node.name == "topic_id")
         value = None if answer is None else answer.value()

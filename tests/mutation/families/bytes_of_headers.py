@@ -35,12 +35,12 @@ def of_java(rng: random.Random, fits: Callable[[Recording], bool]) -> list[Recor
 
 
 def client_id(content: bytes) -> bytes:
-    """The client id of a request."""
+    """Return the client id of a request."""
     return content[10 : 10 + max(int.from_bytes(content[8:10], signed=True), 0)]
 
 
 def with_client_id(content: bytes, put: bytes | None) -> bytes:
-    """A request that says another client id."""
+    """Return a request that says another client id."""
     length = b"\xff\xff" if put is None else len(put).to_bytes(2)
     return content[:CLIENT_ID_AT] + length + (put or b"") + content[10 + len(client_id(content)) :]
 
@@ -49,14 +49,14 @@ def with_client_id(content: bytes, put: bytes | None) -> bytes:
 
 
 def _sized(body: Side, size: int) -> Mutant:
-    """A frame whose size says something else; the other end closes."""
+    """Return a frame whose size says something else; the other end closes."""
     mutant = _last(body, body.data)
     mutant.talk.lines[-1].size = size
     return mutant._replace(exchange=None, side=None)
 
 
 def _last(body: Side, content: bytes) -> Mutant:
-    """A frame that the other end cannot read: it closes, as Apache Kafka's brokers and clients do."""
+    """Return a frame that the other end cannot read: it closes, as Apache Kafka's brokers and clients do."""
     talk = body.talk(content)
     talk.cut_behind(talk.line(body.scene.target, body.side)).closer = (
         BROKER if body.side == CLIENT else CLIENT
@@ -279,7 +279,9 @@ def _below(rng: random.Random) -> Iterator[Mutant]:
 
 
 def _with_answer(rng: random.Random, change: Callable[[Any, int], bool]) -> Iterator[Mutant]:
-    """The broker's answer to ApiVersions says something else of the API that the client uses behind it."""
+    """Yield the broker's answer to ApiVersions says something else of the API that the client uses
+    behind it.
+    """
     for body in bodies(rng, CLIENT):
         scene = body.scene
         asked = [n for n in range(scene.target) if scene.exchanges[n].api_key == API_VERSIONS]

@@ -18,7 +18,9 @@ MODERN = (68, 76, 88)  # heartbeats of consumer, share and streams groups
 def places(
     rng: random.Random, key: int, *with_keys: int, each: int = 3, oldest: int = 0
 ) -> Iterator[tuple[Recording, Scene]]:  # fmt: skip
-    """Exchanges of an API from a version on, with those of some APIs before them; `each` of a recording."""
+    """Yield exchanges of an API from a version on, with those of some APIs before them; `each` of a
+    recording.
+    """
     for recording in shuffled(rng):
         found = [n for n in recording.of(key) if (recording.exchanges[n].api_version or 0) >= oldest]
         for index in found[-each:]:
@@ -31,7 +33,7 @@ def places(
 
 
 def edited(scene: Scene, side: int, edit: Edit, found_at: int | None = None) -> Iterator[Mutant]:
-    """The scene with a value changed, where there is something to change."""
+    """Yield the scene with a value changed, where there is something to change."""
     body = side_of(scene, side)
     other = side_of(scene, BROKER if side == CLIENT else CLIENT)
     if body is None or other is None:
@@ -121,7 +123,7 @@ def _outside(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("ids-then-names", "FET015", "a fetch session keeps to names or to ids")
 def _mixed(rng: random.Random) -> Iterator[Mutant]:
-    """A session that was opened with topic ids goes on with v12, which has names."""
+    """Yield mutants in which a session that was opened with topic ids goes on with v12, which has names."""
     from tests.mutation.families.values_of_any_api import translated
 
     for _, scene in places(rng, FETCH, each=20, oldest=13):
@@ -171,7 +173,7 @@ def _generation(value: Any, answer: Any) -> bool:
 
 
 def _of_members(scene: Scene) -> bool:
-    """Whether the member of the scene's request joined on the connection."""
+    """Return whether the member of the scene's request joined on the connection."""
     body = side_of(scene, CLIENT)
     member = None if body is None else body.value().member_id
     return any(
@@ -208,7 +210,7 @@ def _given_id(rng: random.Random) -> Iterator[Mutant]:
 
 
 def _last_join(scene: Scene) -> Any:
-    """The last successful JoinGroup answer before the scene's exchange; None if there is none."""
+    """Return the last successful JoinGroup answer before the scene's exchange; None if there is none."""
     body = side_of(scene, CLIENT)
     found = [answer.value() for answer in before(scene, 11, BROKER) if not answer.value().error_code]
     same = found and body is not None and found[-1].generation_id == body.value().generation_id
@@ -281,7 +283,7 @@ def _other_member(rng: random.Random) -> Iterator[Mutant]:
 
 
 def _rows(answer: Any) -> dict[tuple[str, int], Any]:
-    """Partitions of a Metadata answer that have a leader and no error."""
+    """Return partitions of a Metadata answer that have a leader and no error."""
     return {
         (topic.name, row.partition_index): row
         for topic in answer.topics
@@ -291,7 +293,7 @@ def _rows(answer: Any) -> dict[tuple[str, int], Any]:
 
 
 def _told_twice(rng: random.Random) -> Iterator[tuple[Scene, Side, Side, tuple[str, int]]]:
-    """Two Metadata answers of one broker about one partition."""
+    """Yield two Metadata answers of one broker about one partition."""
     for _, scene in places(rng, METADATA, each=4, oldest=7):
         body = side_of(scene, BROKER)
         if body is None:
@@ -308,7 +310,7 @@ def _told_twice(rng: random.Random) -> Iterator[tuple[Scene, Side, Side, tuple[s
 
 @mutator("leader-epoch-back", "MET005", "a leader epoch does not go back", MANY)
 def _epoch_back(rng: random.Random) -> Iterator[Mutant]:
-    """The earlier answer tells a higher epoch."""
+    """Yield mutants in which the earlier answer contains a higher epoch."""
     for scene, earlier, body, name in _told_twice(rng):
         value = earlier.value()
         _rows(value)[name].leader_epoch += 4

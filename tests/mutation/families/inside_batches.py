@@ -152,14 +152,14 @@ def markers(name: str, owner: str, says: str) -> Callable[[Change], Change]:
 
 
 def sealed_marker(change: Change, batch: bytes, rng: random.Random) -> bytes:
-    """A changed control batch."""
+    """Return a changed control batch."""
     found = change(batch, rng)
     assert found is not None
     return found
 
 
 def _marker_in(data: bytes) -> tuple[int, bytes]:
-    """The first whole control batch of a records field and where it stands; empty if there is none."""
+    """Return the first whole control batch of a records field and where it stands; empty if there is none."""
     at = 0
     while at + HEAD <= len(data):
         end = at + LEADER_EPOCH + number(data, at + LENGTH, 4)
@@ -212,7 +212,7 @@ def _type(batch: bytes, rng: random.Random) -> bytes:
 
 
 def old_sealed(message: bytes) -> bytes:
-    """A message of magic 0 or 1 with the length and checksum of its bytes."""
+    """Return a message of magic 0 or 1 with the length and checksum of its bytes."""
     length = (len(message) - LEADER_EPOCH).to_bytes(4)
     return message[:LENGTH] + length + zlib.crc32(message[MAGIC:]).to_bytes(4) + message[MAGIC:]
 
@@ -228,7 +228,7 @@ def _parts(message: bytes) -> tuple[bytes, bytes, bytes] | None:
 
 
 def _wrapper(head: bytes, key: bytes, value: bytes | None) -> bytes:
-    """A compressed message of its parts; `value` is what is inside."""
+    """Return a compressed message of its parts; `value` is what is inside."""
     if value is None:
         return old_sealed(head + key + b"\xff\xff\xff\xff")
     squeezed = gzip.compress(value, mtime=0)
@@ -293,7 +293,7 @@ def _wrapper_offset(head: bytes, key: bytes, value: bytes, rng: random.Random) -
 
 
 def _last_inside(value: bytes) -> int:
-    """The offset of the last message in a message set."""
+    """Return the offset of the last message in a message set."""
     at = last = 0
     while at + LEADER_EPOCH < len(value):
         last = number(value, at, 8)
@@ -303,7 +303,7 @@ def _last_inside(value: bytes) -> int:
 
 @wrappers("lz4-as-its-format-says", "REC037", "early lz4 frames have another checksum", *BOTH, magics=(0,))
 def _lz4(head: bytes, key: bytes, value: bytes, rng: random.Random) -> bytes:
-    """The same messages, compressed with lz4: a frame of today's libraries."""
+    """Return the same messages, compressed with lz4: a frame of today's libraries."""
     squeezed = lz4.frame.compress(value)
     head = head[:OLD_ATTRIBUTES] + bytes((head[OLD_ATTRIBUTES] & ~7 | LZ4,)) + head[OLD_TIME:]
     return old_sealed(head + key + len(squeezed).to_bytes(4) + squeezed)

@@ -41,7 +41,7 @@ def _of_nobody(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("two-ways-to-join", "TXN008", "a producer adds partitions itself, or uses Produce v12")
 def _two_ways(rng: random.Random) -> Iterator[Mutant]:
-    """A batch behind AddPartitionsToTxn says the same in Produce v12."""
+    """Yield mutants in which a batch after AddPartitionsToTxn says the same in Produce v12."""
     for _, scene in places(rng, PRODUCE, *STEPS):
         body = side_of(scene, CLIENT)
         ranges = advertised(scene, PRODUCE)
@@ -59,7 +59,9 @@ def _two_ways(rng: random.Random) -> Iterator[Mutant]:
 
 
 def _joined(scene: Scene) -> Any:
-    """The JoinGroup request whose member heartbeats in the scene's exchange; None where it is not there."""
+    """Return the JoinGroup request whose member heartbeats in the scene's exchange; None where it is not
+    there.
+    """
     body = side_of(scene, CLIENT)
     for index in range(scene.target - 1, -1, -1):
         at = scene._replace(target=index)
@@ -87,7 +89,9 @@ def _silent(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("rebalance-ignored", "GRP018", "a member that is told of a rebalance joins again in time", MANY)
 def _overdue(rng: random.Random) -> Iterator[Mutant]:
-    """The last two heartbeats are answered with a rebalance, the first of them long ago."""
+    """Yield mutants in which the last two heartbeats are answered with a rebalance, the first of them long
+    ago.
+    """
     for _, scene in places(rng, HEARTBEAT, *GROUP, each=1):
         joined = _joined(scene)
         if joined is None or scene.target == 0 or scene.exchanges[scene.target - 1].api_key != HEARTBEAT:
@@ -112,7 +116,7 @@ def _overdue(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("api-versions-late", "SAS009", "ApiVersions comes before SaslHandshake", MANY)
 def _late_versions(rng: random.Random) -> Iterator[Mutant]:
-    """ApiVersions moves behind the handshake."""
+    """Yield mutants in which ApiVersions moves after the handshake."""
     for recording, scene in logins(rng):
         asked = [n for n in recording.of(API_VERSIONS) if n < scene.target]
         if len(asked) == 1:
@@ -125,7 +129,7 @@ def _late_versions(rng: random.Random) -> Iterator[Mutant]:
 
 
 def _tokens(rng: random.Random, mechanism: str) -> Iterator[list[Side]]:
-    """The SaslAuthenticate requests of a login with a mechanism."""
+    """Yield the SaslAuthenticate requests of a login with a mechanism."""
     for recording, scene in logins(rng):
         asked = side_of(scene, CLIENT)
         if asked is not None and asked.value().mechanism.startswith(mechanism):
@@ -216,7 +220,7 @@ def _pushes(rng: random.Random) -> Iterator[Pushed]:
 
 
 def _subscription_of(capture: str, instance: bytes) -> Side | None:
-    """The answer that gave a client instance its subscription."""
+    """Return the answer that gave a client instance its subscription."""
     for recording in recordings():
         for index in recording.of(SUBSCRIPTIONS) if recording.capture == capture else ():
             scene = Scene(capture, recording.exchanges[: index + 1], index)
@@ -228,7 +232,7 @@ def _subscription_of(capture: str, instance: bytes) -> Side | None:
 
 @mutator("metrics-too-large", "TEL001", "metrics have telemetry_max_bytes at most")
 def _too_large(rng: random.Random) -> Iterator[Mutant]:
-    """The subscription allows ten bytes."""
+    """Yield mutants in which the subscription allows ten bytes."""
     for pushed in _pushes(rng):
         value = pushed.given.value()
         value.telemetry_max_bytes = 10
@@ -246,7 +250,7 @@ def _subscription(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("pushed-too-early", "TEL003", "metrics are not pushed before the interval is over")
 def _too_early(rng: random.Random) -> Iterator[Mutant]:
-    """The subscription asks for an interval of an hour."""
+    """Yield mutants in which the subscription asks for an interval of an hour."""
     for pushed in _pushes(rng):
         value = pushed.given.value()
         value.push_interval_ms = 3_600_000
@@ -256,7 +260,7 @@ def _too_early(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("codec-not-accepted", "TEL004", "metrics are compressed with an accepted codec")
 def _codec(rng: random.Random) -> Iterator[Mutant]:
-    """The subscription leaves the codec out that the client uses."""
+    """Yield mutants in which the subscription leaves the codec out that the client uses."""
     for pushed in _pushes(rng):
         used, value = pushed.body.value().compression_type, pushed.given.value()
         if used and used in value.accepted_compression_types:
@@ -266,7 +270,7 @@ def _codec(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("pushed-after-the-end", "TEL006", "nothing is pushed behind a push that terminates")
 def _after_end(rng: random.Random) -> Iterator[Mutant]:
-    """The push before says that it is the last."""
+    """Yield mutants in which the push before says that it is the last."""
     for pushed in _pushes(rng):
         if pushed.before is not None:
             value, scene = pushed.before.value(), pushed.body.scene
@@ -310,7 +314,7 @@ def _registered(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("quorum-epoch-back", "KRF003", "the epoch that a node of the quorum names does not go back", MANY)
 def _quorum(rng: random.Random) -> Iterator[Mutant]:
-    """An earlier request names a later epoch."""
+    """Yield mutants in which an earlier request names a later epoch."""
     for key, field in ((BEGIN_EPOCH, "leader_epoch"), (VOTE, "replica_epoch"), (END_EPOCH, "leader_epoch")):
         for _, scene in places(rng, key, each=4):
             now = side_of(scene, CLIENT)
@@ -327,7 +331,7 @@ def _quorum(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("counted-back", "KRF006", "what a broker or controller counts up does not go back", MANY)
 def _counted_back(rng: random.Random) -> Iterator[Mutant]:
-    """An earlier request names a later number."""
+    """Yield mutants in which an earlier request names a later number."""
     for key, field in ((BROKER_HEARTBEAT, "current_metadata_offset"), (UPDATE_METADATA, "controller_epoch")):
         for _, scene in places(rng, key, each=4):
             now, earlier = side_of(scene, CLIENT), before(scene, key, CLIENT)

@@ -20,12 +20,12 @@ WAITING = (1, 11, 14, 17, 36, 58, 59, 78)
 
 
 def shuffled(rng: random.Random) -> list[Recording]:
-    """Every recording; those of one capture do not stand together."""
+    """Return every recording; those of one capture do not stand together."""
     return rng.sample(recordings(), len(recordings()))
 
 
 def with_id(content: bytes, side: int, correlation_id: int) -> bytes:
-    """A frame under another correlation id."""
+    """Return a frame under another correlation id."""
     at = 4 if side == CLIENT else 0
     return content[:at] + correlation_id.to_bytes(4, signed=True) + content[at + 4 :]
 
@@ -76,7 +76,7 @@ def _swapped(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("request-passed-over", "PAI015", "a request is answered before those behind it", MANY)
 def _passed_over(rng: random.Random) -> Iterator[Mutant]:
-    """Its answer goes to the same request, asked once more under the next id."""
+    """Yield mutants in which its answer goes to the same request, asked once more under the next id."""
     for body in bodies(rng, BROKER):
         if body.scene.exchange.close is not None or body.api.key in SASL:
             continue  # a login that is not answered is none
@@ -178,7 +178,7 @@ def _late(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("early-fetch", "FET008", "a fetch waits max_wait_ms for min_bytes")
 def _early(rng: random.Random) -> Iterator[Mutant]:
-    """An empty answer that came after the wait comes at once."""
+    """Yield mutants in which an empty answer that came after the wait comes at once."""
     for body in spread(sides_of("Fetch", BROKER), rng):
         asked, answer = side_of(body.scene, CLIENT), body.value()
         rows = [row for topic in answer.responses for row in topic.partitions]
@@ -200,7 +200,9 @@ def _early(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("throttle-ignored", "PAI010", "a client is silent for throttle_time_ms")
 def _throttled(rng: random.Random) -> Iterator[Mutant]:
-    """The answer asks for a minute of silence, and the next request comes 200 ms later."""
+    """Yield mutants in which the answer asks for a minute of silence, and the next request comes 200 ms
+    later.
+    """
     for body in bodies(rng, BROKER):
         value = body.value()
         scene = body.scene

@@ -24,18 +24,18 @@ OUT_OF_ORDER_SEQUENCE_NUMBER = 45  # org.apache.kafka.common.protocol.Errors
 
 
 def number(batch: bytes, at: int, size: int) -> int:
-    """A field of a batch."""
+    """Return a field of a batch."""
     return int.from_bytes(batch[at : at + size], signed=True)
 
 
 def put(batch: bytes, at: int, size: int, value: int) -> bytes:
-    """A batch with another field, and the checksum that goes with it."""
+    """Return a batch with another field, and the checksum that goes with it."""
     changed = batch[:at] + value.to_bytes(size, signed=True) + batch[at + size :]
     return changed[:CRC] + crc32c(changed[ATTRIBUTES:]).to_bytes(4) + changed[ATTRIBUTES:]
 
 
 def batch_of(request: Any) -> bytes | None:
-    """The first batch of a Produce request, if it is of magic 2, whole and alone in its partition."""
+    """Return the first batch of a Produce request, if it is of magic 2, whole and alone in its partition."""
     row = first(request.topic_data, "partition_data")
     batch = b"" if row is None or row.records is None else bytes(row.records)
     whole = len(batch) > HEAD and batch[MAGIC] == 2 and number(batch, 8, 4) == len(batch) - 12
@@ -48,7 +48,7 @@ def with_batch(request: Any, batch: bytes) -> None:
 
 
 def idempotent(request: Any) -> bytes | None:
-    """The first batch, if a producer id stands in it."""
+    """Return the first batch, if a producer id stands in it."""
     batch = batch_of(request)
     return batch if batch is not None and number(batch, PRODUCER_ID, 8) >= 0 else None
 
@@ -103,7 +103,7 @@ def _target(value: Any) -> tuple[object, int]:
 
 
 def _same_before(scene: Scene) -> bool:
-    """Whether the producer of the scene's batch wrote to its partition before, in the same epoch."""
+    """Return whether the producer of the scene's batch wrote to its partition before, in the same epoch."""
     body = side_of(scene, CLIENT)
     now = None if body is None else body.value()
     batch = None if now is None else idempotent(now)
@@ -149,7 +149,7 @@ def _not_from_zero(rng: random.Random) -> Iterator[Mutant]:
 
 
 def _answered_with(mutant: Mutant, error: int) -> Iterator[Mutant]:
-    """The broker refuses what was changed."""
+    """Yield the broker refuses what was changed."""
     answer = side_of(mutant.scene, BROKER)
     if answer is not None:
         value = answer.value()
@@ -178,7 +178,7 @@ STEPS = (PRODUCE, INIT_PRODUCER_ID, ADD_PARTITIONS, ADD_OFFSETS, END_TXN, OFFSET
 
 @mutator("broker-version-from-client", "TXN003", "AddPartitionsToTxn v4 is for brokers")
 def _brokers(rng: random.Random) -> Iterator[Mutant]:
-    """A client's v3 says the same in the form of v4."""
+    """Yield mutants in which a client's v3 says the same in the form of v4."""
     from kdissect.decoders.encoder import encode_request, encode_response
 
     for _, scene in places(rng, ADD_PARTITIONS, INIT_PRODUCER_ID):
@@ -213,13 +213,13 @@ def _transactional(scene: Scene) -> bool:
 
 
 def _since_last_end(scene: Scene) -> range:
-    """Exchanges before the scene's that belong to its transaction."""
+    """Return exchanges before the scene's that belong to its transaction."""
     ends = [n for n in range(scene.target) if scene.exchanges[n].api_key in (END_TXN, INIT_PRODUCER_ID)]
     return range(ends[-1] + 1 if ends else 0, scene.target)
 
 
 def _joined(scene: Scene, index: int) -> bool:
-    """Whether an exchange began the transaction that the scene's EndTxn ends."""
+    """Return whether an exchange began the transaction that the scene's EndTxn ends."""
     exchange, body = scene.exchanges[index], side_of(scene._replace(target=index), CLIENT)
     ending = side_of(scene, CLIENT)
     if exchange.api_key not in (PRODUCE, ADD_PARTITIONS) or body is None or ending is None:
@@ -232,7 +232,7 @@ def _joined(scene: Scene, index: int) -> bool:
 
 @mutator("partition-not-added", "TXN004", "a partition is added to a transaction before it is written", MANY)
 def _not_added(rng: random.Random) -> Iterator[Mutant]:
-    """AddPartitionsToTxn never took place."""
+    """Yield mutants in which AddPartitionsToTxn never took place."""
     for _, scene in places(rng, PRODUCE, *STEPS):
         added = [n for n in _since_last_end(scene) if scene.exchanges[n].api_key == ADD_PARTITIONS]
         if _transactional(scene) and (scene.exchange.api_version or 0) <= 11 and added:
@@ -243,7 +243,7 @@ def _not_added(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("end-without-begin", "TXN005", "a transaction that was not begun is not ended", MANY)
 def _not_begun(rng: random.Random) -> Iterator[Mutant]:
-    """Nothing took place between InitProducerId and the answered EndTxn."""
+    """Yield mutants in which nothing took place between InitProducerId and the answered EndTxn."""
     for _, scene in places(rng, END_TXN, *STEPS, each=9):
         started = [n for n in range(scene.target) if scene.exchanges[n].api_key == INIT_PRODUCER_ID]
         ended = [n for n in range(scene.target) if scene.exchanges[n].api_key == END_TXN]
@@ -261,7 +261,7 @@ def _not_begun(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("produced-while-ending", "TXN006", "nothing is produced while a transaction ends", MANY)
 def _while_ending(rng: random.Random) -> Iterator[Mutant]:
-    """EndTxn is sent before the last batch, and answered behind it."""
+    """Yield mutants in which EndTxn is sent before the last batch, and answered after it."""
     for _, scene in places(rng, END_TXN, *STEPS, each=9):
         last = scene.target - 1
         if (
@@ -299,7 +299,7 @@ WRITE_MARKERS = 27
 
 
 def _ended_by(capture: str, producer_id: int) -> tuple[Exchange, ...]:
-    """The first transaction of a producer id, from InitProducerId to EndTxn, on its own connection."""
+    """Return the first transaction of a producer id, from InitProducerId to EndTxn, on its own connection."""
     for recording in recordings():
         for index in recording.of(INIT_PRODUCER_ID) if recording.capture == capture else ():
             exchange = recording.exchanges[index]
@@ -313,7 +313,9 @@ def _ended_by(capture: str, producer_id: int) -> tuple[Exchange, ...]:
 
 @mutator("marker-says-otherwise", "TXN009", "markers say what EndTxn asked for", MANY)
 def _otherwise(rng: random.Random) -> Iterator[Mutant]:
-    """The first marker of a producer says the opposite; the producer's own connection is beside it."""
+    """Yield mutants in which the first marker of a producer says the opposite; the producer's own connection
+    is another one.
+    """
     for recording in shuffled(rng):
         for index in recording.of(WRITE_MARKERS)[:1]:
             alone = Scene(recording.capture, recording.exchanges[: index + 1], index)

@@ -22,7 +22,7 @@ OFFSET_OUT_OF_RANGE, LEADER_NOT_AVAILABLE, FENCED_MEMBER_EPOCH = (
 
 
 def _partition(value: Any, topics: str = "topics", rows: str = "partitions") -> Any:
-    """The first partition without an error; None: there is none."""
+    """Return the first partition without an error; None: there is none."""
     for topic in getattr(value, topics) or ():
         for row in getattr(topic, rows) or ():
             if not getattr(row, "error_code", 0) and not getattr(topic, "error_code", 0):
@@ -170,7 +170,7 @@ def _otherwise(value: Any, asked: Any) -> bool:
 
 @mutator("created-without-id", "ADM023", "a topic has an id")
 def _without_id(rng: random.Random) -> Iterator[Mutant]:
-    """At brokers that tell by their APIs that they have KRaft."""
+    """Yield mutants at brokers whose APIs show that they have KRaft."""
     for _, scene in places(rng, CREATE_TOPICS, API_VERSIONS, oldest=7):
         body, asked, offers = (
             side_of(scene, BROKER),
@@ -305,7 +305,7 @@ def _of_topic(value: Any, *names: str, put: Any) -> bool:
 
 
 def vars_of(of: Any) -> list[str]:
-    """Names of the fields of a struct."""
+    """Return names of the fields of a struct."""
     return [name for name, _ in items(of)]
 
 

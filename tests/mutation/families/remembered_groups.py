@@ -52,7 +52,7 @@ def _assigned_twice(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("other-topic-assigned", "GRP035", "a member is assigned topics that it joined for", MANY)
 def _other_topic(rng: random.Random) -> Iterator[Mutant]:
-    """Each letter of the topic that the leader itself gets is another one."""
+    """Yield mutants in which each letter of the topic that the leader itself gets is another one."""
 
     def edit(value: Any, _: Any) -> bool:
         row = next((row for row in value.assignments if str(row.member_id) == str(value.member_id)), None)
@@ -71,7 +71,9 @@ def _other_topic(rng: random.Random) -> Iterator[Mutant]:
 
 
 def _is_whole(subscription: bytes) -> bool:
-    """Whether partitions that the member owns follow the topics and the user's data, where they should."""
+    """Return whether partitions that the member owns follow the topics and the user's data, where they
+    should.
+    """
     at = 6
     for _ in range(int.from_bytes(subscription[2:6])):
         at += 2 + int.from_bytes(subscription[at : at + 2])
@@ -81,7 +83,9 @@ def _is_whole(subscription: bytes) -> bool:
 
 @mutator("stranger-answered", "GRP036", "who is no member gets no heartbeat accepted", MANY)
 def _stranger(rng: random.Random) -> Iterator[Mutant]:
-    """Of a member that the leader was told of on the same connection, in a group without static members."""
+    """Yield mutants of a member that the leader learned on the same connection, in a group without static
+    members.
+    """
     for _, scene in places(rng, HEARTBEAT, *GROUP):
         body, answer = side_of(scene, CLIENT), side_of(scene, BROKER)
         joined = [found.value() for found in before(scene, JOIN_GROUP, BROKER)]
@@ -138,7 +142,7 @@ def _other_metadata(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("heartbeat-behind-leaving", "GRP027", "who left is no member any more")
 def _behind_leaving(rng: random.Random) -> Iterator[Mutant]:
-    """A heartbeat that came before, and its answer, come behind."""
+    """Yield mutants in which a heartbeat that came before, and its answer, come later."""
     for key, left in ((HEARTBEAT, LEAVE_GROUP), *((key, key) for key in MODERN)):
         for _, scene in places(rng, left, *(GROUP if left == LEAVE_GROUP else (left,)), each=2):
             for index in range(scene.target - 1, -1, -1):
@@ -154,7 +158,7 @@ def _behind_leaving(rng: random.Random) -> Iterator[Mutant]:
 
 
 def _is_of_same_member(scene: Scene, index: int, key: int) -> bool:
-    """Whether an exchange is an accepted heartbeat of who leaves in the scene's."""
+    """Return whether an exchange is an accepted heartbeat of who leaves in the scene's."""
     beat, leaves = side_of(scene._replace(target=index), CLIENT), side_of(scene, CLIENT)
     told, answer = side_of(scene._replace(target=index), BROKER), side_of(scene, BROKER)
     if beat is None or beat.api.key != key or leaves is None or told is None or answer is None:

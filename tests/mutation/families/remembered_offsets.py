@@ -39,7 +39,7 @@ WAIT_NS = SECOND // 2
 
 
 def _with_records(value: Any) -> Any:
-    """The first partition that brings records; None where none does."""
+    """Return the first partition that brings records; None where none does."""
     rows = [row for topic in value.responses for row in topic.partitions]
     return next((row for row in rows if row.records and not row.error_code), None)
 
@@ -115,7 +115,7 @@ def _beyond_records(value: Any, _: Any) -> bool:
 
 @mutator("throttle-of-wait", "PAI016", "the throttle time is not the wait for records")
 def _throttle_of_wait(rng: random.Random) -> Iterator[Mutant]:
-    """Three empty answers come after half a second, and say so."""
+    """Yield mutants in which three empty answers come after half a second, and say so."""
     for _, scene in places(rng, FETCH, each=1, oldest=8):
         found = [side_of(scene._replace(target=n), BROKER) for n in range(scene.target + 1)]
         empty = [
@@ -148,7 +148,9 @@ def _no_id(value: Any, _: Any) -> bool:
 
 @mutator("producer-id-given-twice", "PRD013", "a producer id is given once", MANY)
 def _given_twice(rng: random.Random) -> Iterator[Mutant]:
-    """The connection gave the same id before: InitProducerId is asked twice, with the same answer."""
+    """Yield mutants in which the connection gave the same id before: InitProducerId is asked twice, with the
+    same answer.
+    """
     for _, scene in places(rng, INIT_PRODUCER_ID):
         answer = side_of(scene, BROKER)
         if answer is None or answer.value().error_code or answer.value().producer_epoch:
@@ -165,7 +167,7 @@ def _given_twice(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("old-epoch-taken", "TXN010", "a coordinator refuses epochs that are lower than the one it gave")
 def _old_epoch(rng: random.Random) -> Iterator[Mutant]:
-    """InitProducerId gave an epoch that is higher by seven."""
+    """Yield mutants in which InitProducerId gave an epoch that is higher by seven."""
     for key in (END_TXN, ADD_OFFSETS):
         for _, scene in places(rng, key, *STEPS):
             given, body = before(scene, INIT_PRODUCER_ID, BROKER), side_of(scene, CLIENT)
@@ -182,7 +184,7 @@ def _old_epoch(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("offsets-before-added", "TXN011", "a group is added before its offsets are committed")
 def _not_added(rng: random.Random) -> Iterator[Mutant]:
-    """AddOffsetsToTxn named another group."""
+    """Yield mutants in which AddOffsetsToTxn named another group."""
     for _, scene in places(rng, OFFSETS, *STEPS):
         added, body = before(scene, ADD_OFFSETS, CLIENT), side_of(scene, CLIENT)
         given = [answer.value().producer_id for answer in before(scene, INIT_PRODUCER_ID, BROKER)]
@@ -207,7 +209,9 @@ def _start_back(rng: random.Random) -> Iterator[Mutant]:
 
 
 def _offset_back(rng: random.Random, field: str) -> Iterator[Mutant]:
-    """An answer before it told of higher offsets; of topics with ids, for a name may be that of a new one."""
+    """Yield an answer before it told of higher offsets; of topics with ids, for a name may be that of a new
+    one.
+    """
     for _, scene in places(rng, FETCH, each=20, oldest=13):
         now, asked = side_of(scene, BROKER), side_of(scene, CLIENT)
         if now is None or asked is None or asked.value().session_epoch <= 0:
@@ -231,7 +235,7 @@ def _offset_back(rng: random.Random, field: str) -> Iterator[Mutant]:
     "epoch-beyond-session", "FET030", "no batch has a higher epoch than its fetch session asks for", MANY
 )
 def _epoch_beyond_session(rng: random.Random) -> Iterator[Mutant]:
-    """The partition is one that an earlier request named with a leader epoch."""
+    """Yield mutants in which the partition is one that an earlier request named with a leader epoch."""
     for _, scene in places(rng, FETCH, each=20, oldest=9):
         now, asked = side_of(scene, BROKER), side_of(scene, CLIENT)
         if now is None or asked is None or asked.value().session_epoch <= 0:
@@ -260,7 +264,7 @@ def _identity(topic: Any) -> Any:
 
 
 def _epochs(request: Any) -> dict[tuple[Any, int], int]:
-    """The leader epochs that a request names, by topic and partition."""
+    """Return the leader epochs that a request names, by topic and partition."""
     return {
         (_identity(topic), row.partition): row.current_leader_epoch
         for topic in request.topics
@@ -270,7 +274,9 @@ def _epochs(request: Any) -> dict[tuple[Any, int], int]:
 
 @mutator("other-value-fetched", "FET031", "a broker gives out the records that it took", MANY)
 def _other_value(rng: random.Random) -> Iterator[Mutant]:
-    """The connection fetches what it produced: a batch whose first record has another value."""
+    """Yield mutants in which the connection fetches what it produced: a batch whose first record has another
+    value.
+    """
     for _, scene in places(rng, PRODUCE, oldest=3):
         sent, answer = side_of(scene, CLIENT), side_of(scene, BROKER)
         found = None if sent is None or answer is None else _stored(sent.value(), answer.value())
@@ -305,7 +311,7 @@ def _other_value(rng: random.Random) -> Iterator[Mutant]:
 
 
 def _stored(request: Any, answer: Any) -> tuple[Any, int, bytes] | None:
-    """Topic, partition and batch of a Produce with one, at the offset that the answer gives."""
+    """Return the topic, partition and batch of a Produce with one, at the offset that the answer gives."""
     rows = [(topic, row) for topic in request.topic_data for row in topic.partition_data]
     told = [row for topic in answer.responses for row in topic.partition_responses]
     if len(rows) != 1 or len(told) != 1 or told[0].error_code or told[0].base_offset < 0:
@@ -323,7 +329,7 @@ def _forgets(asked: Any) -> bool:
 
 
 def _partitions(answer: Any) -> dict[tuple[Any, int], Any]:
-    """Partitions without an error, by topic and number."""
+    """Return partitions without an error, by topic and number."""
     return {
         (topic.topic_id if hasattr(topic, "topic_id") else topic.topic, row.partition_index): row
         for topic in answer.responses

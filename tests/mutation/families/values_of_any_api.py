@@ -43,7 +43,7 @@ OWNED = ("acks", "election_type", "acknowledge_types")
 
 
 def values(value: Any) -> Iterator[Value]:
-    """A struct and all structs below it."""
+    """Yield a struct and all structs below it."""
     yield value
     for _, item in items(value):
         for element in item if isinstance(item, list) else (item,):
@@ -52,7 +52,7 @@ def values(value: Any) -> Iterator[Value]:
 
 
 def having(value: Any, *names: str) -> list[tuple[Any, str]]:
-    """Structs of a body that have one of these fields, with its name."""
+    """Return structs of a body that have one of these fields, with its name."""
     return [(of, name) for of in values(value) for name, _ in items(of) if name in names]
 
 
@@ -200,7 +200,7 @@ def _other_version(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("request-in-other-version", "VER018", "a request is in the version that its header names", MANY)
 def _asked_in_other_version(rng: random.Random) -> Iterator[Mutant]:
-    """The header is right, and the body is one of another version."""
+    """Yield mutants in which the header is right, and the body is one of another version."""
     for body in bodies(rng, CLIENT):
         versions = range(body.message.versions.first, body.message.versions.last + 1)
         for version in rng.sample(versions, len(versions)):
@@ -215,7 +215,7 @@ def _asked_in_other_version(rng: random.Random) -> Iterator[Mutant]:
 
 
 def _fits_behind_header(body: Side, content: bytes, version: int) -> bool:
-    """Whether a response is one of a version, its header included."""
+    """Return whether a response is one of a version, its header included."""
     tags = body.message.is_flexible(version) and body.api.key != API_VERSIONS
     if tags and content[4] != 0:
         return False
@@ -252,7 +252,7 @@ def _unstable(rng: random.Random) -> Iterator[Mutant]:
 
 
 def _in_flight(body: Side) -> bool:
-    """Whether an earlier request of the scene waits when the exchange's is sent."""
+    """Return whether an earlier request of the scene waits when the exchange's is sent."""
     lines = body.scene.talk().lines
     before = lines[: lines.index(next(x for x in lines if x.exchange == body.scene.target))]
     return any(
@@ -264,7 +264,9 @@ def _in_flight(body: Side) -> bool:
 
 @mutator("refused-by-close", "VER014", "versions that brokers dropped are refused with a close")
 def _refused(rng: random.Random) -> Iterator[Mutant]:
-    """The broker closes behind a request in an old version, on a connection without ApiVersions."""
+    """Yield mutants in which the broker closes after a request in an old version, on a connection without
+    ApiVersions.
+    """
     for body in spread([b for b in sides() if b.side == CLIENT], rng):
         known = history(body.api.key)
         keys = {exchange.api_key for exchange in body.scene.exchanges[: body.scene.target]}
@@ -385,7 +387,9 @@ def _empty_fallback(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("fallback-ignored", "VER006", "after error 35 a client asks in a listed version", 12)
 def _ignored(rng: random.Random) -> Iterator[Mutant]:
-    """The broker's refusal lists a range in which the client's second question does not lie."""
+    """Yield mutants in which the broker's refusal lists a range in which the client's second question does
+    not lie.
+    """
     for scene, content in _fallbacks(rng):
         if content[6:12] == (1).to_bytes(4) + API_VERSIONS.to_bytes(2):
             other = content[:12] + (90).to_bytes(2) + (91).to_bytes(2)

@@ -11,18 +11,18 @@ ENVELOPE = 58
 
 
 def first(rows: Any, name: str) -> Any:
-    """The first inner row of a list of lists, None where there is none."""
+    """Return the first inner row of a list of lists, None where there is none."""
     return next((row for of in rows or () for row in getattr(of, name) or ()), None)
 
 
 def accepted(answer: Any, name: str) -> bool:
-    """Whether every result of an answer is without an error, and there is one."""
+    """Return whether every result of an answer is without an error, and there is one."""
     codes = [row.error_code for row in getattr(answer, name, None) or ()]
     return bool(codes) and not any(codes)
 
 
 def created(answer: Any) -> bool:
-    """Whether CreateTopics was answered without any error."""
+    """Return whether CreateTopics was answered without any error."""
     return accepted(answer, "topics")
 
 
@@ -268,7 +268,7 @@ def _novel(value: Any, _: Any) -> bool:
 
 
 def _first_of(value: Any, name: str) -> Any:
-    """The first struct below that has a field, and no error."""
+    """Return the first struct below that has a field, and no error."""
     for _, _, item in present(value):
         rows = item if isinstance(item, list) else [item]
         for row in rows:

@@ -24,7 +24,7 @@ def _early_id(value: Any, _: Any) -> bool:
 
 
 def _led(value: Any) -> Any:
-    """The first partition that has a leader and no error."""
+    """Return the first partition that has a leader and no error."""
     rows = [row for topic in value.topics if not topic.error_code for row in topic.partitions]
     return next((row for row in rows if not row.error_code and row.leader_id >= 0), None)
 

@@ -43,7 +43,9 @@ def text(message: Message, version: int, data: bytes) -> bytes | None:
 
 
 def by_python(message: Message, version: int, data: bytes) -> bytes | None:
-    """The text by another way than that of the rows: tags and all; None where the bytes are no body."""
+    """Return the text by another way than that of the rows: tags and all; None where the bytes are
+    no body.
+    """
     try:
         body, end = json_decoder(message, version)(data, 0)
     except DecodeError:

@@ -37,7 +37,7 @@ PLACES = [0, 1, (1 << 63) - 1, -(1 << 63)]
 
 
 def produce(records: bytes | None, topic: str = USERS, version: int = 9) -> Exchange:
-    """A request with records."""
+    """Return a request with records."""
     partition = {"index": 0, "records": records}
     body = {"acks": 1, "timeout_ms": 1, "topic_data": [{"name": topic, "partition_data": [partition]}]}
     message = request_message(PRODUCE)
@@ -48,7 +48,7 @@ def produce(records: bytes | None, topic: str = USERS, version: int = 9) -> Exch
 
 
 def fetch(records: bytes | None, topic_id: bytes) -> Exchange:
-    """A response with records of a topic that has but an id."""
+    """Return a response with records of a topic that has but an id."""
     partition = {"partition_index": 0, "records": records}
     body = {"responses": [{"topic_id": topic_id, "partitions": [partition] * 2}]}
     message = response_message(FETCH)
@@ -64,14 +64,16 @@ def frame(data: bytes) -> Frame:
 
 
 def name_of(_connection: ConnectionInfo, topic_id: bytes) -> str | None:
-    """What ids are called here; raises ValueError as those do who cannot say."""
+    """Return what ids are called here; raises ValueError as those do who cannot say."""
     if topic_id == bytes([9] * 16):
         raise ValueError
     return {1: OWN, 2: USERS}.get(topic_id[0])
 
 
 def by_python(exchange: Exchange, topic_name: NameOf | None) -> Texts | None:
-    """The texts as Python makes them of any bodies; None where it says that something is wrong in them."""
+    """Return the texts as Python makes them of any bodies; None where it says that something is wrong in
+    them.
+    """
     row: Row = {
         "request": None if exchange.request is None else {},
         "response": None if exchange.response is None else {},
@@ -93,7 +95,7 @@ def by_python(exchange: Exchange, topic_name: NameOf | None) -> Texts | None:
 
 
 def both(exchange: Exchange, *, counted: bool = False) -> Texts | None:
-    """The compiled texts, which are those of Python."""
+    """Return the compiled texts, which are those of Python."""
     topic_name = None if counted else name_of
     found = BodyTexts(topic_name, show_secrets=False).texts(exchange)
     assert found is None or found == by_python(exchange, topic_name)

@@ -51,7 +51,7 @@ def cases() -> tuple[Case, ...]:
 
 @cache
 def decoders(key: int, version: int, is_response: bool) -> tuple[CanonicalDecoder, CanonicalDecoder] | None:
-    """The compiled decoder and the emitted one; None where there is no compiled one."""
+    """Return the compiled decoder and the emitted one; None where there is no compiled one."""
     message = known_body(key, version, is_response)
     compiled = None if message is None else canonical_decoder(message, version)
     if message is None or not is_compiled(compiled):
@@ -64,7 +64,7 @@ def is_compiled(decode: Any) -> bool:
 
 
 def shown(decoded: Any) -> Any:
-    """All of it, types too: equal numbers of different types are not the same."""
+    """Return all of it, types too: equal numbers of different types are not the same."""
     if decoded is None:
         return None
     records_fields = decoded.records_fields
@@ -132,7 +132,7 @@ def test_nothing_is_kept() -> None:
 
 
 def damage(data: bytes, offset: int, random: Random) -> bytes:
-    """A byte or two changed, most of them where lengths and counts stand."""
+    """Return a byte or two changed, most of them where lengths and counts stand."""
     made = bytearray(data)
     for _ in range(random.randint(1, 2)):
         if offset < len(data):

@@ -29,7 +29,7 @@ Seen = tuple[BodyGuards, Exchange, tuple[Decoded | None, Decoded | None]]
 
 
 def exchanges() -> Iterator[Seen]:
-    """Exchanges of recordings with the guards of all rules."""
+    """Yield exchanges of recordings with the guards of all rules."""
     subjects = Subjects(ALL_RULES)
     for name in NAMES:
         for exchange in kdissect.open(CAPTURES / name):

@@ -22,7 +22,7 @@ MOST_PLACES = 80  # of longer bodies a sample is changed
 
 
 def damaged(data: bytes, dice: random.Random) -> Iterator[bytes]:
-    """Every byte changed, every cut, bytes more and less."""
+    """Yield every byte changed, every cut, bytes more and less."""
     places = range(len(data))
     for at in places if len(data) <= MOST_PLACES else dice.sample(places, MOST_PLACES):
         for byte in (data[at] ^ 1, data[at] ^ 0x80, dice.choice((0, 1, 2, 127, 255))):
@@ -52,7 +52,7 @@ def test_damaged_bodies_have_the_summaries_of_the_summarizer(api_key: int) -> No
 
 
 def metadata(*topics: bytes) -> bytes:
-    """A request of version 1."""
+    """Return a request of version 1."""
     return len(topics).to_bytes(4) + b"".join(len(name).to_bytes(2) + name for name in topics)
 
 

@@ -41,7 +41,7 @@ def check(
     topic_name: TopicNames | None = None,
     columns: Sequence[str] = (),
 ) -> Any:
-    """The table that the compiled records make of fields, which is the one made of rows."""
+    """Return the table that the compiled records make of fields, which is the one made of rows."""
     from kdissect.engine.records.compiled_tables import CompiledTables
     from kdissect.engine.records.record_schema import arrow_schema
     from kdissect.engine.records.row_tables import arrow_row, in_tables, table_rows
@@ -71,12 +71,12 @@ def fail(error: Exception, _exchange: Exchange) -> None:
 
 
 def plain(column: Any) -> list[Any]:
-    """Values; times as numbers, as most 64-bit numbers are no `datetime`."""
+    """Return values; times as numbers, as most 64-bit numbers are no `datetime`."""
     return (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
 
 
 def field(data: bytes, topic: str | None = "t", is_response: bool = True, partition: int = 0) -> RecordSet:
-    """A records field of a frame that has nothing else."""
+    """Return a records field of a frame that has nothing else."""
     info = ConnectionInfo("0" * 16, "", Endpoint("10.0.0.1", 1), Endpoint("10.0.0.2", 9092), NOW)
     exchange = Exchange(info, 0)
     exchange.api_key, exchange.api_version = (1 if is_response else 0), 4

@@ -20,7 +20,7 @@ SOME = ("kafka44_sarama_groups", "kafka44_kafkajs_transactions", "kafka44_java_s
 
 
 def written(capture: str, out: str, *options: str) -> Any:
-    """The table that is written of a capture; its row groups are another matter."""
+    """Return the table that is written of a capture; its row groups are another matter."""
     from pyarrow.parquet import read_table
 
     main(["records", capture, "--format", "parquet", "-o", out, *options])

@@ -41,7 +41,7 @@ PRODUCE, FETCH_SNAPSHOT = 0, 59
 
 
 def hold(tables: Any, exchanges: Iterable[Exchange]) -> list[Any]:
-    """What tables make of exchanges, closed whenever they hold enough."""
+    """Return what tables make of exchanges, closed whenever they hold enough."""
     made = []
     for exchange in exchanges:
         taken = tables.take_exchange(exchange)
@@ -59,7 +59,7 @@ def _sets(exchange: Exchange) -> list[RecordSet]:
 
 
 def compiled_tables(report: Any, names: Any = None) -> Any:
-    """What holds and decodes records."""
+    """Return what holds and decodes records."""
     from kdissect.engine.records.compiled_tables import CompiledTables
     from kdissect.engine.records.row_tables import table_rows
 
@@ -105,7 +105,7 @@ def check(exchanges: Iterable[Exchange], names: Any = None) -> Any:
 
 
 def values(column: Any) -> list[Any]:
-    """Values; times as numbers, as most 64-bit numbers are no `datetime`."""
+    """Return values; times as numbers, as most 64-bit numbers are no `datetime`."""
     found: list[Any] = (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
     return found
 
@@ -132,14 +132,16 @@ def test_records_but_those_that_go_by_rows_are_found_by_the_compiled_walk() -> N
 
 
 def produce(*fields: bytes, end: bytes = b"") -> Exchange:
-    """A Produce request of version 3: transactional id, acks, timeout; one topic, a partition each field."""
+    """Return a Produce request of version 3: transactional id, acks, timeout; one topic, a partition each
+    field.
+    """
     parts = [index.to_bytes(4) + len(each).to_bytes(4) + each for index, each in enumerate(fields)]
     body = b"\xff\xff\xff\xff\0\0\0\1\0\0\0\1\0\1t" + len(fields).to_bytes(4) + b"".join(parts) + end
     return asked(body)
 
 
 def asked(body: bytes) -> Exchange:
-    """An exchange with a Produce request of version 3."""
+    """Return an exchange with a Produce request of version 3."""
     info = ConnectionInfo("0" * 16, "", Endpoint("10.0.0.1", 1), Endpoint("10.0.0.2", 9092), NOW)
     frame = Frame(body, len(body), 1, 1, NOW * 10**6, NOW * 10**6)
     return Exchange(info, 0, PRODUCE, 3, 1, "client", frame, 0)
@@ -174,7 +176,7 @@ def test_fields_by_rows_that_follow_each_other_are_one_table() -> None:
 
 
 def compressed(codec: int, content: bytes) -> bytes:
-    """The first batch with its records as they are given, of a codec."""
+    """Return the first batch with its records as they are given, of a codec."""
     head = bytearray(BATCHES[0][:61])
     head[8:12] = (49 + len(content)).to_bytes(4)
     head[21:23] = codec.to_bytes(2)
@@ -187,7 +189,7 @@ LONG = kafka_python_batch([(NOW, None, Random(1).randbytes(1 << 17), [])])[61:]
 
 
 def raw_snappy(content: bytes) -> bytes:
-    """One block."""
+    """Return one block."""
     return bytes(cramjam.snappy.compress_raw(content))
 
 
@@ -197,7 +199,7 @@ def xerial(*blocks: bytes) -> bytes:
 
 
 def with_size(frame: bytes, size: int) -> bytes:
-    """A frame of lz4 that tells another content size, with the header checksum that belongs to it."""
+    """Return a frame of lz4 that tells another content size, with the header checksum that belongs to it."""
     head = frame[4:6] + size.to_bytes(8, "little")
     return frame[:4] + head + bytes((xxh32(head) >> 8 & 0xFF,)) + frame[15:]
 
@@ -294,7 +296,9 @@ def test_gzip_is_left_to_python_where_it_has_a_faster_library(
 
 
 def with_end(raw: bytes) -> bytes:
-    """A member of gzip whose checksum and length are those of what zlib makes of `raw`, where it takes it."""
+    """Return a member of gzip whose checksum and length are those of what zlib makes of `raw`, where it takes
+    it.
+    """
     inflate = zlib.decompressobj(-15)
     try:
         content = inflate.decompress(raw, 1 << 20)

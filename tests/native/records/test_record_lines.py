@@ -88,7 +88,7 @@ def test_damaged_captures(native: Any, python_side: PythonSide, tmp_path: Path) 
 
 
 def field(data: bytes, client_id: str | None = "c", topic: str = "t", time_ns: int = 10**18) -> RecordSet:
-    """A records field of a Produce request that has nothing else."""
+    """Return a records field of a Produce request that has nothing else."""
     info = ConnectionInfo("0" * 16, "", Endpoint("10.0.0.1", 1), Endpoint("10.0.0.2", 9092), time_ns)
     exchange = Exchange(info, 0, 0, 4, client_id=client_id)
     frame = exchange.request = Frame(data, len(data), 1, 1, time_ns, time_ns)
@@ -98,7 +98,9 @@ def field(data: bytes, client_id: str | None = "c", topic: str = "t", time_ns: i
 def lines(
     sets: list[RecordSet], style: str, columns: list[str], form: str, file: str = "f"
 ) -> tuple[list[bytes], int]:
-    """What the compiled part writes of fields, which is what Python writes; how many it left to Python."""
+    """Return what the compiled part writes of fields, which is what Python writes; how many it left to
+    Python.
+    """
     from kdissect.cli.captures.record_lines import CompiledLines
 
     chosen = columns or ([] if style == "jsonl" else ALL)

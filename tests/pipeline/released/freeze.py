@@ -30,7 +30,7 @@ MAX_ROWS = 12
 
 
 def schema_with_version() -> str:
-    """What `VERSION.schema` holds."""
+    """Return what `VERSION.schema` holds."""
     return f"version {TABLES_VERSION}\n{schema_text(TABLES.values())}"
 
 

@@ -36,7 +36,7 @@ def directory_at(
 
 
 def rates(numbers: Sequence[int], day: date = DAY_ONE) -> Any:
-    """Rows of `rates`, each with a number as its exchanges."""
+    """Return rows of `rates`, each with a number as its exchanges."""
     rows = [{"capture_set": "a", "time_ns": number, "day": day, "exchanges": number} for number in numbers]
     return pa.RecordBatch.from_pylist(rows, schema=arrow_schema(TABLES["rates"]))
 
@@ -49,7 +49,7 @@ def topics(*names: str) -> Any:
 def staged(
     directory: StreamDirectory, batch: int, table: str, *rows: Any, by: tuple[str, ...] = ()
 ) -> list[WrittenFile]:
-    """A file with each of the rows, as tasks of a batch write them."""
+    """Return a file with each of the rows, as tasks of a batch write them."""
     files: list[WrittenFile] = []
     for number, each in enumerate(rows):
         parts = ParquetParts(directory.filesystem, directory.staging(batch), by, f"task{number}")

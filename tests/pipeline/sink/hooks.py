@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 
 def finding_rows() -> list[Row]:
-    """Findings of a capture, as tables hold them."""
+    """Return findings of a capture, as tables hold them."""
     (path,) = (HERE / "0.1.0" / "findings").glob("*.parquet")
     rows: list[Row] = pq.read_table(path).to_pylist()
     return rows

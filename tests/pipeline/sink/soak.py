@@ -53,7 +53,7 @@ def join(root: Path) -> None:
 
 
 def read(root: Path) -> int:
-    """The batches that are there. Raises AssertionError where one is not there once and as a whole."""
+    """Return the batches that are there. Raises AssertionError where one is not there once and as a whole."""
     rates = sorted(dataset_of(str(root), "rates").to_table().column("exchanges").to_pylist())
     assert rates == list(range(len(rates))), rates
     assert len(rates) % ROWS == 0, rates

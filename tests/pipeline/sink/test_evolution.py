@@ -104,7 +104,7 @@ def test_columns_and_fields_may_be_added() -> None:
 
 @pytest.fixture(params=RELEASED)
 def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A directory as the release left it."""
+    """Return a directory as the release left it."""
     copytree(HERE / request.param, tmp_path / "old")
     return tmp_path / "old"
 

@@ -22,7 +22,7 @@ from tests.pipeline.sink.directories import DAY_ONE, Clock, commit, directory_at
 
 
 def numbers_in(root: Path) -> list[int]:
-    """What is in `rates`, as who reads the manifest finds it, in its order."""
+    """Return what is in `rates`, as who reads the manifest finds it, in its order."""
     return dataset_of(str(root), "rates").to_table().column("exchanges").to_pylist()
 
 
@@ -31,12 +31,12 @@ def names_in(root: Path) -> list[str]:
 
 
 def by_pattern(root: Path) -> list[int]:
-    """What is in `rates` for who knows no manifest."""
+    """Return what is in `rates` for who knows no manifest."""
     return sorted(ds.dataset(root / "rates", format="parquet").to_table().column("exchanges").to_pylist())
 
 
 def by_glob(root: Path) -> list[int]:
-    """The same with DuckDB."""
+    """Return the same with DuckDB."""
     query = "select exchanges from read_parquet(?)"
     return sorted(row[0] for row in duckdb.execute(query, [f"{root}/rates/**/*.parquet"]).fetchall())
 

@@ -16,7 +16,7 @@ CAPTURES = CHECKOUT / "captures"
 
 
 def packets_of(name: str) -> list[Packet]:
-    """The packets of a capture that the repository ships."""
+    """Return the packets of a capture that the repository ships."""
     return list(open_captures([str(CAPTURES / name)]).packets())
 
 

@@ -96,7 +96,7 @@ class Stream:
         return done
 
     def step(self, now_s: float = 2e9) -> Done | None:
-        """One batch; None where nothing is ready."""
+        """Return one batch; None where nothing is ready."""
         ready = self.scanner.scan(now_s).ready
         if ready:
             self.registry.add(ready)
@@ -110,7 +110,7 @@ class Stream:
         return done
 
     def shards(self, start: Offset, end: Offset) -> list[Report]:
-        """What the shards make of a batch."""
+        """Return what the shards make of a batch."""
         entries = self.registry.entries[start.taken : end.taken]
         mapping = StreamMapping(self.settings.shards)
         has_taps = may_have_taps(self.settings.paths, self.registry.entries[: end.taken])

@@ -21,7 +21,7 @@ LATER_NS = 120 * 10**9
 
 
 def _silent() -> list[Packet]:
-    """The packets of a capture without those that tell names."""
+    """Return the packets of a capture without those that tell names."""
     lost: set[int] = set()
     for event in Dissection([str(CAPTURES / NAME)]).events():
         if isinstance(event, Exchange) and event.api_key in ANNOUNCING and event.response is not None:
@@ -31,7 +31,7 @@ def _silent() -> list[Packet]:
 
 
 def _later() -> list[Packet]:
-    """All of them, as if the same clients had come again."""
+    """Return all of them, as if the same clients had come again."""
     return [packet._replace(time_ns=packet.time_ns + LATER_NS) for packet in packets_of(NAME)]
 
 

@@ -31,7 +31,7 @@ NAME = "mock_rdk216_txn.pcap"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """The port of a server."""
+    """Yield the port of a server."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -79,7 +79,7 @@ class Bucket:
 
 @pytest.fixture
 def bucket(server: int, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Bucket:
-    """An empty one."""
+    """Return an empty one."""
     monkeypatch.setitem(os.environ, "AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setitem(os.environ, "AWS_SECRET_ACCESS_KEY", "test")
     return Bucket(server, "b" + format(abs(hash(request.node.name)), "x"))

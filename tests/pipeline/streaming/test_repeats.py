@@ -26,7 +26,7 @@ class KilledError(Exception):
 
 
 def _killed_at(calls: int, real: Callable[..., Any]) -> Callable[..., Any]:
-    """The function until its n-th call, which is the last thing that happens."""
+    """Return the function until its n-th call, which is the last thing that happens."""
     left = [calls]
 
     def function(*arguments: Any, **named: Any) -> Any:

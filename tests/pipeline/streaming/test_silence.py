@@ -35,7 +35,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def slowly(packets: Sequence[Packet], files: int = FILES) -> list[list[Packet]]:
-    """The packets as files, each of two minutes: all with the same share of them."""
+    """Return the packets as files, each of two minutes: all with the same share of them."""
     share = -(-len(packets) // files)
     first_ns = packets[0].time_ns
     found: list[list[Packet]] = []

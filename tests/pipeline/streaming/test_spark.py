@@ -77,7 +77,7 @@ def test_a_stream_that_is_killed_again_and_again(folder: Path) -> None:
 
 
 def _started(folder: Path, *more: str) -> subprocess.Popen[bytes]:
-    """The command, in a session of its own."""
+    """Return the command, in a session of its own."""
     conf = [part for name, value in QUICK.items() for part in ("--conf", f"{name}={value}")]
     places = ["--output", str(folder / "tables"), "--checkpoint", str(folder / "checkpoint")]
     tables = (
@@ -125,7 +125,7 @@ def _batch(folder: Path) -> int | None:
 
 
 def _family(root: int) -> Iterator[int]:
-    """A process and all below it, by proc(5)."""
+    """Yield a process and all below it, by proc(5)."""
     parents: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

@@ -22,7 +22,7 @@ MINUTE_NS = 60 * 10**9
 
 
 def _versions(start_ns: int, port: int, ends: bool = True) -> Conversation:
-    """A connection with one ApiVersions exchange."""
+    """Return a connection with one ApiVersions exchange."""
     talk = Conversation(ports=(port, 9092), isn=(port << 12, port << 13), start_ns=start_ns).handshake()
     talk.client(request(18, 0, 1)).broker(response(1, b"\0\0\0\0\0\0"))
     return talk.fin(CLIENT).fin(BROKER) if ends else talk
@@ -147,7 +147,7 @@ def test_open_connections_that_have_nothing_new_are_not_touched(tmp_path: Path) 
 
 
 def _written_for_one(folder: Path, idle: int) -> dict[str, int]:
-    """What a batch writes in which one of so many open connections speaks after a silence."""
+    """Return what a batch writes in which one of so many open connections speaks after a silence."""
     stream = Stream(settings_of(folder, folder / "in", shards=1))
     talks = [_versions(START_NS + n, 43000 + n, ends=False) for n in range(idle)]
     folder.mkdir()

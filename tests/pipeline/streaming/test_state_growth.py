@@ -44,12 +44,12 @@ def _produced(number: int, transactional_id: str | None = None) -> Step:
 
 
 def produce(number: int) -> Iterator[Step]:
-    """An idempotent producer's next batch."""
+    """Yield an idempotent producer's next batch."""
     yield _produced(number)
 
 
 def fetch(number: int) -> Iterator[Step]:
-    """The next fetch of a session, which brings a batch."""
+    """Yield the next fetch of a session, which brings a batch."""
     asked = {"session_id": 7 if number else 0, "session_epoch": number, "topics": []}
     told = {"partition_index": 0, "high_watermark": number + 1, "log_start_offset": 0, "error_code": 0}
     told |= {"records": batch_bytes(_BATCH, base_offset=number), "aborted_transactions": None}
@@ -60,7 +60,7 @@ def fetch(number: int) -> Iterator[Step]:
 
 
 def group(number: int) -> Iterator[Step]:
-    """A member's heartbeat, and its commit."""
+    """Yield a member's heartbeat, and its commit."""
     member = {"group_id": "g", "generation_id": 3, "member_id": "m"}
     yield apis.HEARTBEAT, 3, member, {"error_code": 0}
     rows = [{"partition_index": 0, "committed_offset": number, "committed_metadata": ""}]
@@ -70,7 +70,7 @@ def group(number: int) -> Iterator[Step]:
 
 
 def transaction(number: int) -> Iterator[Step]:
-    """A transaction of one batch."""
+    """Yield a transaction of one batch."""
     ids = {"producer_id": 7, "producer_epoch": 0}
     named = {"v3_and_below_transactional_id": "x", "v3_and_below_producer_id": 7}
     asked = named | {

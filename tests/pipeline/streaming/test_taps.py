@@ -33,7 +33,7 @@ ORDERS: dict[str, Sequence[Sequence[Visit]]] = {
 
 
 def _shifted(packets: Sequence[Packet], shift_ns: int, keeps: Callable[[int], bool]) -> list[Packet]:
-    """What another host saw: its clock is off, and it lost some."""
+    """Return what another host saw: its clock is off, and it lost some."""
     return [
         packet._replace(time_ns=packet.time_ns + shift_ns)
         for number, packet in enumerate(packets)
@@ -76,7 +76,7 @@ def test_a_larger_capture_crosswise(tmp_path: Path) -> None:
 def _compare(
     tmp_path: Path, name: str, order: Sequence[Sequence[Visit]], shift_ns: int, keeps: Callable[[int], bool]
 ) -> list[str]:
-    """The tables after each batch; gives the connections that do not count."""
+    """Return the tables after each batch; gives the connections that do not count."""
     packets = packets_of(name)
     parts = {"a": cut(packets, FILES), "b": cut(_shifted(packets, shift_ns, keeps), FILES)}
     folders = {host: tmp_path / host for host in parts}

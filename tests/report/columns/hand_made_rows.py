@@ -34,7 +34,7 @@ class Table(NamedTuple):
 
 
 def changed(row: Row, *changes_: Row) -> list[Row]:
-    """A row, and the same row with each of the changes."""
+    """Return a row, and the same row with each of the changes."""
     return [row, *(row | change for change in changes_)]
 
 
@@ -324,7 +324,7 @@ TOLD: Row = {
 
 
 def over_time() -> list[Row]:
-    """Two points with a gap between them."""
+    """Return two points with a gap between them."""
     points = [POINT | {"time_ns": 3 * 10**9}, POINT]
     found = traffic.time_rows({"points": points, "interval_ns": 10**9})
     return [row | {"bar": "#"} for row in found]

@@ -11,7 +11,7 @@ ODD = {"anomalies": [{"kind": "trailing_bytes"}, {"kind": "gap"}, {"kind": "gap"
 
 
 def unanswered(**closed: Any) -> dict[str, Any]:
-    """A row without a response."""
+    """Return a row without a response."""
     return {"state": "unanswered", "closed": {"by": None, "how": "fin", "after_ns": 2_000_000, **closed}}
 
 

@@ -17,7 +17,7 @@ WIDEST = 2000
 
 
 def lines_of(table: Table) -> Iterator[str]:
-    """The cells of each row, with their styles in brackets; the table; what it leaves out, and when."""
+    """Yield the cells of each row, with their styles in brackets; the table; what it leaves out, and when."""
     for row in table.rows:
         cells = [(column.title, *column.cell(row)) for column in table.columns]
         shown = (f"{title}: {text}{f' [{style}]' if style else ''}" for title, text, style in cells if text)
@@ -45,7 +45,7 @@ def lines_of(table: Table) -> Iterator[str]:
 
 
 def printed(table: Table, width: int) -> list[str]:
-    """What a terminal of that width shows."""
+    """Return what a terminal of that width shows."""
     made = TableFormat(table.columns, colour=False, width=width, header=True, sample=WIDEST)
     parts = [made.line(row) for row in table.rows]
     return b"".join([*parts, made.tail()]).decode().splitlines()

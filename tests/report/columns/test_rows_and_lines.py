@@ -16,7 +16,7 @@ OPEN: dict[str, Any] = {
 
 
 def group(name: str = "g", **changes: Any) -> dict[str, Any]:
-    """A group with one rebalance."""
+    """Return a group with one rebalance."""
     made: dict[str, Any] = {"group": name, "kind": "classic", "rebalancing": None, "members": [{"id": 1}]}
     made["rebalances"] = [{"generation": 2, "took_ns": 5}, {"generation": 3, "took_ns": 6}]
     return made | changes

@@ -13,7 +13,7 @@ MS = 1_000_000
 
 
 def cells(**changed: Any) -> dict[str, str]:
-    """What a row shows, without empty cells."""
+    """Return what a row shows, without empty cells."""
     columns = split_columns(["api"])
     shown = {column.title: column.cell(NO_TIME | changed).text for column in columns}
     return {title: text for title, text in shown.items() if text}

@@ -69,7 +69,7 @@ Round = list[tuple[Pair, int]]
 
 
 def packets(rounds: Iterable[Round], port: int = 40000, back_at: int = -1) -> list[Packet]:
-    """A connection. Its clock is set back before the round `back_at`."""
+    """Return a connection. Its clock is set back before the round `back_at`."""
     talk = Conversation(ports=(port, 9092)).handshake()
     for number, together in enumerate(rounds):
         if number == back_at:
@@ -80,7 +80,7 @@ def packets(rounds: Iterable[Round], port: int = 40000, back_at: int = -1) -> li
 
 
 def told(judge: Judge) -> list[object]:
-    """All that a report says."""
+    """Return all that a report says."""
     coverage = judge.coverage
     return [
         [(f.code, f.place, f.party, f.count, f.last_time_ns, f.expected, f.seen, f.consequence, f.earlier)
@@ -94,14 +94,14 @@ def told(judge: Judge) -> list[object]:
 
 
 def one_by_one(monkeypatch: pytest.MonkeyPatch, found: list[Packet]) -> list[object]:
-    """What is told where nothing counts as repeated."""
+    """Return what is told where nothing counts as repeated."""
     with monkeypatch.context() as patch:
         patch.setattr(ConnectionView, "is_again", lambda *_: False)
         return told(judged(found))
 
 
 def closely(monkeypatch: pytest.MonkeyPatch, found: list[Packet]) -> tuple[int, list[object]]:
-    """How many exchanges the rules are asked about, and what is told."""
+    """Return how many exchanges the rules are asked about, and what is told."""
     calls = [0]
     real = Judge._closely
 
@@ -115,7 +115,7 @@ def closely(monkeypatch: pytest.MonkeyPatch, found: list[Packet]) -> tuple[int, 
 
 
 def repeated(one: Pair, in_flight: int = 1) -> list[Packet]:
-    """One exchange again and again."""
+    """Return one exchange again and again."""
     return packets([(one, first + at) for at in range(in_flight)] for first in range(0, TIMES, in_flight))
 
 

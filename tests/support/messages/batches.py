@@ -15,7 +15,7 @@ Header = tuple[str, bytes | None]
 
 
 def zigzag(value: int) -> bytes:
-    """A zigzag varint, as protobuf's sint64 has it."""
+    """Return a zigzag varint, as protobuf's sint64 has it."""
     coded = (value << 1) ^ (value >> 63)
     coded &= (1 << 64) - 1
     out = bytearray()
@@ -34,7 +34,7 @@ def record_bytes(
     offset_delta: int = 0, timestamp_delta: int = 0, key: bytes | None = None, value: bytes | None = None,
     headers: Sequence[Header] = (), attributes: int = 0,
 ) -> bytes:  # fmt: skip
-    """A record of magic 2 with its length."""
+    """Return a record of magic 2 with its length."""
     body = bytes((attributes,)) + zigzag(timestamp_delta) + zigzag(offset_delta) + blob(key) + blob(value)
     body += zigzag(len(headers))
     for name, content in headers:
@@ -48,7 +48,7 @@ def batch_bytes(
     max_timestamp: int = 1_700_000_000_999, producer_id: int = -1, epoch: int = -1, sequence: int = -1,
     leader_epoch: int = 0, length: int | None = None, crc: int | None = None,
 ) -> bytes:  # fmt: skip
-    """A batch of magic 2; `length` and `crc` as given, else right."""
+    """Return a batch of magic 2; `length` and `crc` as given, else right."""
     delta = count - 1 if last_delta is None else last_delta
     tail = struct.pack(
         ">hiqqqhii", attributes, delta, base_timestamp, max_timestamp, producer_id, epoch, sequence, count
@@ -65,7 +65,7 @@ def message_bytes(
     value: bytes | None, *, magic: int = 1, offset: int = 0, key: bytes | None = None, attributes: int = 0,
     timestamp: int = 1_400_000_000_000,
 ) -> bytes:  # fmt: skip
-    """A message of magic 0 or 1."""
+    """Return a message of magic 0 or 1."""
     body = struct.pack(">bb", magic, attributes) + (struct.pack(">q", timestamp) if magic else b"")
     for part in (key, value):
         body += struct.pack(">i", -1) if part is None else struct.pack(">i", len(part)) + part
@@ -77,7 +77,7 @@ Sample = tuple[int, bytes | None, bytes | None, list[Header]]
 
 
 def kafka_python_batch(samples: Iterable[Sample], codec: int = 0, **options: object) -> bytes:
-    """A batch of magic 2 as kafka-python builds it."""
+    """Return a batch of magic 2 as kafka-python builds it."""
     settings = {
         "is_transactional": False, "producer_id": -1, "producer_epoch": -1, "base_sequence": -1,
     } | options  # fmt: skip
@@ -88,7 +88,7 @@ def kafka_python_batch(samples: Iterable[Sample], codec: int = 0, **options: obj
 
 
 def kafka_python_messages(samples: Iterable[Sample], magic: int, codec: int = 0) -> bytes:
-    """A message set of magic 0 or 1 as kafka-python builds it."""
+    """Return a message set of magic 0 or 1 as kafka-python builds it."""
     builder = LegacyRecordBatchBuilder(magic=magic, compression_type=codec, batch_size=1 << 30)
     for index, (timestamp, key, value, _headers) in enumerate(samples):
         assert builder.append(index, timestamp if magic else None, key, value) is not None

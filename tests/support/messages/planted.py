@@ -56,12 +56,12 @@ def inner_change() -> bytes:
 
 
 def fetched_metadata() -> tuple[dict[str, Any], dict[str, Any]]:
-    """Records of the metadata log that Apache Kafka wrote, in a Fetch."""
+    """Return records of the metadata log that Apache Kafka wrote, in a Fetch."""
     return metadata_batch([row[3] for row in records() if row[0] == "__cluster_metadata" and row[3]])
 
 
 def metadata_batch(values: list[bytes]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A Fetch of these records of the metadata log, built here by hand: request and response."""
+    """Return a Fetch of these records of the metadata log, built here by hand: request and response."""
     content = b""
     for number, value in enumerate(values):
         record = bytes([0, 0, number * 2, 1]) + varint(len(value)) + value + b"\0"
@@ -136,7 +136,7 @@ def token_dialogues() -> Iterator[tuple[Any, ...]]:
 
 
 def needles(secret: str) -> set[bytes]:
-    """A secret as text, hex of several kinds, and as base64 whatever stands before it."""
+    """Return a secret as text, hex of several kinds, and as base64 whatever stands before it."""
     data = secret.encode()
     found = {data, data.hex().encode(), data.hex(" ").encode(), data.hex(":").encode()}
     for before in range(3):  # only characters that no byte around the secret can change

@@ -17,7 +17,7 @@ Plain = tuple[int, int, bytes | None, bytes | None, tuple[Any, ...]]
 
 
 def joined_batches(exchanges: Iterable[Exchange]) -> Iterator[RecordBatch]:
-    """The batches of exchanges, those of snapshots that came in pieces too (`test_snapshot_pieces`)."""
+    """Yield the batches of exchanges, those of snapshots that came in pieces too (`test_snapshot_pieces`)."""
     pieces = SnapshotPieces()
     for exchange in exchanges:
         if exchange.api_key != FETCH_SNAPSHOT:
@@ -29,7 +29,7 @@ def joined_batches(exchanges: Iterable[Exchange]) -> Iterator[RecordBatch]:
 
 
 def batches_of(exchange: Exchange, *, whole_frames: bool = False) -> Iterator[RecordBatch]:
-    """The batches of request and response; `whole_frames`: only of frames that were captured whole."""
+    """Yield the batches of request and response; `whole_frames`: only of frames that were captured whole."""
     for frame, offset, is_response in (
         (exchange.request, exchange.request_body_offset, False),
         (exchange.response, exchange.response_body_offset, True),
@@ -46,25 +46,25 @@ def batches_of(exchange: Exchange, *, whole_frames: bool = False) -> Iterator[Re
 def records_fields_of(
     data: bytes, offset: int, api_key: int, api_version: int, is_response: bool
 ) -> list[RecordsField]:
-    """The records fields of the body at `offset`, as far as the bytes go."""
+    """Return the records fields of the body at `offset`, as far as the bytes go."""
     finder = finder_of(api_key, api_version, is_response)
     return finder(data, offset) if finder else []
 
 
 def plain(record: Record) -> Plain:
-    """What both readers have."""
+    """Return what both readers have."""
     return (record.offset, record.timestamp, record.key, record.value, record.headers)
 
 
 def ours(batch: RecordBatch) -> list[Plain]:
-    """The records as kdissect reads them."""
+    """Return the records as kdissect reads them."""
     found = read_records(batch)
     assert not found.faults
     return [plain(record) for record in found.records]
 
 
 def theirs(data: bytes) -> list[Plain]:
-    """The records of batches as kafka-python reads them; it has no timestamp for magic 0."""
+    """Return the records of batches as kafka-python reads them; it has no timestamp for magic 0."""
     return [_theirs(record) for batch in MemoryRecords(data) for record in batch]
 
 
@@ -74,7 +74,7 @@ def _theirs(record: Any) -> Plain:
 
 
 def whole(data: bytes) -> RecordBatch:
-    """The one batch that `data` is."""
+    """Return the one batch that `data` is."""
     found = split_batches(data, 0, len(data))
     (batch,) = found.batches
     assert not found.faults
@@ -82,10 +82,10 @@ def whole(data: bytes) -> RecordBatch:
 
 
 def faults_of(batch: RecordBatch) -> list[str]:
-    """Everything that is wrong with a batch and its records, as text."""
+    """Return everything that is wrong with a batch and its records, as text."""
     return [f"{fault.kind} {fault}" for fault in (*batch.faults, *read_records(batch).faults)]
 
 
 def all_records(batches: Iterable[RecordBatch]) -> int:
-    """How many records can be read."""
+    """Return how many records can be read."""
     return sum(len(read_records(batch).records) for batch in batches)

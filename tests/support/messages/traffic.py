@@ -11,20 +11,20 @@ STEP_NS = 1_000_000
 
 
 def frame(content: bytes) -> bytes:
-    """A Kafka frame: size prefix and content."""
+    """Return a Kafka frame: size prefix and content."""
     return struct.pack(">i", len(content)) + content
 
 
 def request(
     key: int, version: int, correlation_id: int, body: bytes = b"", client_id: bytes | None = b"test"
 ) -> bytes:
-    """A request frame with header v1."""
+    """Return a request frame with header v1."""
     text = struct.pack(">h", -1) if client_id is None else struct.pack(">h", len(client_id)) + client_id
     return frame(struct.pack(">hhi", key, version, correlation_id) + text + body)
 
 
 def response(correlation_id: int, body: bytes = b"") -> bytes:
-    """A response frame with header v0."""
+    """Return a response frame with header v0."""
     return frame(struct.pack(">i", correlation_id) + body)
 
 
@@ -86,7 +86,7 @@ class Conversation:
     def packet(
         self, side: int, data: bytes = b"", flags: int = ACK, snap: int | None = None
     ) -> "Conversation":
-        """One packet; `snap` keeps only that many bytes of it."""
+        """Return one packet; `snap` keeps only that many bytes of it."""
         self.now += STEP_NS
         self._id = (self._id + 1) & 0xFFFF
         tcp = struct.pack(

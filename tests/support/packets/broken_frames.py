@@ -30,13 +30,13 @@ BROKEN = {
 
 
 def broken(data: bytes, start_ns: int, port: int = 40001) -> Conversation:
-    """A connection that begins with these bytes; the broker closes it."""
+    """Return a connection that begins with these bytes; the broker closes it."""
     talk = Conversation(ports=(port, PORT), start_ns=start_ns).handshake().client(data)
     return talk.fin(BROKER).fin(CLIENT)
 
 
 def healthy(start_ns: int) -> Conversation:
-    """One exchange with the same broker."""
+    """Return one exchange with the same broker."""
     talk = Conversation(ports=(40000, PORT), start_ns=start_ns).handshake()
     talk.client(request(HEARTBEAT, 0, 1, BODY)).broker(response(1, OK))
     return talk.fin(CLIENT).fin(BROKER)

@@ -49,7 +49,7 @@ _NAMES = (
 
 
 def needles(secret: bytes) -> frozenset[bytes]:
-    """Every piece of `SHORTEST` bytes as text, as hex of several kinds, and as base64."""
+    """Return every piece of `SHORTEST` bytes as text, as hex of several kinds, and as base64."""
     found = set()
     for at in range(len(secret) - SHORTEST + 1):
         piece = secret[at : at + SHORTEST]
@@ -64,13 +64,13 @@ def needles(secret: bytes) -> frozenset[bytes]:
 
 @cache
 def _needles_of(name: str) -> tuple[tuple[bytes, bytes], ...]:
-    """Those of the secrets of a conversation."""
+    """Return those of the secrets of a conversation."""
     wire = b"".join(data for _, data in dict(message_lists())[name])
     return tuple((needle, secret) for secret in SECRETS if secret in wire for needle in needles(secret))
 
 
 def shown(out: bytes, name: str) -> tuple[bytes, bytes] | None:
-    """The first secret of a conversation that stands in `out`, with what is around it."""
+    """Return the first secret of a conversation that stands in `out`, with what is around it."""
     for needle, secret in _needles_of(name):
         at = out.find(needle)
         if at >= 0:
@@ -82,7 +82,7 @@ def shown(out: bytes, name: str) -> tuple[bytes, bytes] | None:
 
 
 def message_lists() -> tuple[tuple[str, Messages], ...]:
-    """One for each place where a secret stands, by name."""
+    """Return one for each place where a secret stands, by name."""
     return _message_lists()
 
 
@@ -203,7 +203,7 @@ def _raw(mechanism: str, tokens: list[tuple[bytes, bytes]]) -> Messages:
 
 
 def damaged(messages: Messages, dice: Random) -> bytes:
-    """A pcap of the conversation with one to three faults in it.
+    """Return a pcap of the conversation with one to three faults in it.
 
     Without SASL API key and version of requests stay: a request that becomes another one is that one, and
     nothing is near that would tell.
@@ -246,7 +246,7 @@ Pieces = list[tuple[int, bytearray]]
 
 
 def _place(pieces: Pieces, dice: Random) -> tuple[bytearray, int]:
-    """A frame, most often one with a secret, and a place in it, most often before or in the secret."""
+    """Return a frame, most often one with a secret, and a place in it, most often before or in the secret."""
     holders = [data for _, data in pieces if any(secret in data for secret in SECRETS)]
     data = dice.choice(holders) if holders and dice.random() < 0.9 else dice.choice(pieces)[1]
     starts = [data.find(secret) for secret in SECRETS if secret in data]
@@ -344,7 +344,7 @@ class Look(NamedTuple):
 
 
 def looks() -> tuple[tuple[Look, ...], tuple[Look, ...]]:
-    """Those that show contents, and all others."""
+    """Return those that show contents, and all others."""
     return _looks()
 
 
@@ -392,7 +392,7 @@ def _command(name: str, *more: str) -> Look:
 
 
 def printed(*arguments: str) -> bytes:
-    """What a command prints, errors too."""
+    """Return what a command prints, errors too."""
     kept = os.dup(1), os.dup(2)
     with tempfile.TemporaryFile() as file:
         sys.stdout.flush()
@@ -428,7 +428,7 @@ def _redacted(level: str) -> Callable[[str, Path], bytes]:
 
 
 def _payloads(path: Path) -> bytes:
-    """The bytes of a capture, and again as the streams they make, without headers between them."""
+    """Return the bytes of a capture, and again as the streams they make, without headers between them."""
     from kdissect.api import Dissection
 
     if not path.exists():
@@ -462,7 +462,7 @@ def _parquet(path: str, folder: Path) -> bytes:
 
 
 def _rows(table: Any) -> bytes:
-    """What a table holds; times as numbers, as those of damaged records are none that Python has."""
+    """Return what a table holds; times as numbers, as those of damaged records are none that Python has."""
     from pyarrow import types
 
     columns = zip(table.column_names, table.columns, strict=True)
@@ -488,7 +488,7 @@ def _copies(path: str, _: Path) -> bytes:
 
 
 def _decoded(path: str, _: Path) -> bytes:
-    """Each frame by itself, as `kdissect decode` of a hex dump."""
+    """Return each frame by itself, as `kdissect decode` of a hex dump."""
     from kdissect.api import Dissection
 
     out = b""
@@ -508,7 +508,7 @@ def _decoded(path: str, _: Path) -> bytes:
 
 
 def _values(path: str, _: Path) -> bytes:
-    """What Python prints of the values, and of the errors."""
+    """Return what Python prints of the values, and of the errors."""
     from kdissect.api import Dissection
     from kdissect.model.errors import DecodeError
 
@@ -537,7 +537,7 @@ class Leak(NamedTuple):
 
 
 def chosen(number: int) -> tuple[str, Messages, Random, list[Look]]:
-    """The conversation of a number, its dice, and the looks at it: one of each kind, in turns."""
+    """Return the conversation of a number, its dice, and the looks at it: one of each kind, in turns."""
     name, messages = message_lists()[number % len(message_lists())]
     turn = number // len(message_lists()) + number
     return name, messages, Random(number), [kind[turn % len(kind)] for kind in looks()]

@@ -9,7 +9,7 @@ from kdissect.model.packets.packet import Packet
 
 
 def pcap_bytes(packets: Iterable[Packet], link_type: int = 1) -> bytes:
-    """A nanosecond pcap file."""
+    """Return a nanosecond pcap file."""
     parts = [struct.pack("<IHHIIII", 0xA1B23C4D, 2, 4, 0, 0, 1 << 18, link_type)]
     for packet in packets:
         seconds, nanos = divmod(packet.time_ns, 10**9)

@@ -27,7 +27,7 @@ def tap(
 
 
 def moved(packet: Packet, start: int) -> Packet:
-    """An Ethernet, IPv4 packet with sequence numbers `start` further on, as another connection has."""
+    """Return an Ethernet, IPv4 packet with sequence numbers `start` further on, as another connection has."""
     data = bytearray(packet.data)
     tcp = 14 + (data[14] & 15) * 4  # RFC 791 section 3.1
     for at in (tcp + 4, tcp + 8):  # sequence and acknowledgment number, RFC 9293 section 3.1

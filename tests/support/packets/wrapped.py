@@ -21,7 +21,7 @@ def pktap(
 
 
 def nflog(packet: bytes, order: str = "<") -> bytes:
-    """Header, hook and prefix as the kernel puts them first, the packet from its IP header on."""
+    """Return the header, hook and prefix as the kernel puts them first, the packet from its IP header on."""
     ip = packet[ETHERNET_HEADER:]
     family = 10 if ip[0] >> 4 == 6 else 2
 
@@ -33,14 +33,14 @@ def nflog(packet: bytes, order: str = "<") -> bytes:
 
 
 def outer_ip(protocol: int, payload: bytes) -> bytes:
-    """An Ethernet frame with another IPv4 packet."""
+    """Return an Ethernet frame with another IPv4 packet."""
     ends = b"\x0a\x63\0\1\x0a\x63\0\2"
     ip = struct.pack(">BBHHHBBH8s", 0x45, 0, 20 + len(payload), 1, 0, 64, protocol, 0, ends)
     return bytes(12) + b"\x08\0" + ip + payload
 
 
 def udp(port: int, payload: bytes) -> bytes:
-    """An Ethernet frame with a datagram."""
+    """Return an Ethernet frame with a datagram."""
     return outer_ip(17, struct.pack(">HHHH", 50001, port, 8 + len(payload), 0) + payload)
 
 
@@ -80,7 +80,7 @@ FORMS: dict[str, tuple[int, Wrap]] = {
 
 
 def packets_of(capture: Path) -> list[Packet]:
-    """The packets of a capture of Ethernet."""
+    """Return the packets of a capture of Ethernet."""
     return list(open_captures([str(capture)]).packets())
 
 
@@ -91,7 +91,7 @@ def pcap(
     version: tuple[int, int] = (2, 4),
     order: str = "<",
 ) -> bytes:
-    """A pcap file with nanoseconds; before 2.3 with the wire length first."""
+    """Return a pcap file with nanoseconds; before 2.3 with the wire length first."""
     parts = [struct.pack(order + "IHHIIII", 0xA1B23C4D, *version, 0, 0, 1 << 18, link)]
     for packet in packets:
         data = wrap(packet.data)
@@ -107,7 +107,7 @@ Comments = Callable[[Packet], tuple[Sequence[str], int]]
 
 
 def pcapng(packets: Iterable[Packet], comments: Comments, order: str = "<") -> bytes:
-    """A pcapng file whose packets have comments, and options that nobody asks for."""
+    """Return a pcapng file whose packets have comments, and options that nobody asks for."""
 
     def block(kind: int, body: bytes) -> bytes:
         size = len(body) + 12
@@ -135,7 +135,7 @@ def pcapng(packets: Iterable[Packet], comments: Comments, order: str = "<") -> b
 
 
 def ptcpdump(pid: int, command: str, *more: str) -> list[str]:
-    """Comments as ptcpdump writes them, one for each thing it knows."""
+    """Return comments as ptcpdump writes them, one for each thing it knows."""
     return [f"PID: {pid}\nCmd: {command}\nArgs: {command} -Xmx1g", *more]
 
 

@@ -28,7 +28,7 @@ def exchanges(path: str) -> list[Exchange]:
 
 
 def in_a_shell(command: str) -> str:
-    """What a shell prints for a command of ours."""
+    """Return what a shell prints for a command of ours."""
     ours = f"kdissect() {{ '{sys.executable}' -P -m kdissect \"$@\"; }}\n{command}\n"
     ran = subprocess.run(["bash", "-c", ours], capture_output=True, text=True, cwd=CHECKOUT, check=False)
     assert ran.returncode == 0, ran.stderr
@@ -36,7 +36,9 @@ def in_a_shell(command: str) -> str:
 
 
 def fields(text: str) -> list[str]:
-    """The lines of a tree without places: those of a frame count with or without its size before it."""
+    """Return the lines of a tree without places: those of a frame count with or without its size
+    before it.
+    """
     lines = [line.split("  ", 2)[-1].strip() for line in text.splitlines() if ".." in line[:20]]
     return [line.partition("  ")[2].strip() if line[:1].isdigit() else line for line in lines]
 

@@ -33,7 +33,7 @@ FILES = (
 
 
 def rows_of(exchanges: list[Exchange], names: list[str]) -> list[dict[str, Any]]:
-    """Rows with bodies."""
+    """Return rows with bodies."""
     rows = ExchangeRows(names, bodies=True)
     return [rows.row(exchange) for exchange in exchanges]
 
@@ -124,7 +124,7 @@ def test_spans_tell_the_packets_of_each_byte() -> None:
 
 
 def payload_by_packet(path: Path) -> dict[int, bytes]:
-    """TCP payloads by number of the packet, as dpkt takes them apart."""
+    """Return TCP payloads by number of the packet, as dpkt takes them apart."""
     import dpkt
 
     found = {}

@@ -13,7 +13,7 @@ PRODUCE = CAPTURES / "kafka44_java_produce.pcapng"
 
 
 def find_line(driven: Driven, label: str) -> Item:
-    """The first open line with a label."""
+    """Return the first open line with a label."""
     return next(item for item in driven.fields.lines if item.label == label)
 
 

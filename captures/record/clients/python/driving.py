@@ -48,7 +48,9 @@ def endless(
 
 
 def settings_of(options: Options) -> dict[str, Any]:
-    """The client's own settings, of every `--set NAME=VALUE`: numbers, true, false and null as such."""
+    """Return the client's own settings, of every `--set NAME=VALUE`: numbers, true, false and null
+    as such.
+    """
     pairs = (line.split("=", 1) for line in options.get("set", "").splitlines())
     return {name: _value(text) for name, text in pairs}
 
@@ -114,16 +116,16 @@ class Flow(NamedTuple):
         )
 
     def key(self, number: int) -> bytes | None:
-        """The key of a record; none with --keys 0."""
+        """Return the key of a record; none with --keys 0."""
         return f"customer-{number % self.keys if self.keys > 0 else number}".encode() if self.keys else None
 
     def value(self, number: int) -> bytes:
-        """An order, as long as --size bytes at least."""
+        """Return an order, as long as --size bytes at least."""
         text = f'{{"order": {number}, "state": "packed", "note": "'
         return (text + "as usual " * (max(0, self.size - len(text)) // 9) + '"}').encode()
 
     def bursts(self, told: threading.Event) -> Iterator[range]:
-        """The numbers of the records of each burst, with the rests between, until told to stop."""
+        """Yield the numbers of the records of each burst, with the rests between, until told to stop."""
         for first in range(0, self.count, self.burst):
             if told.is_set():
                 return
@@ -152,7 +154,7 @@ def outcome(call: str, work: Callable[[], Any]) -> None:
 
 
 def story(options: Options) -> list[Record]:
-    """The records to write: every fourth has no key, every fifth no value, every third headers."""
+    """Return the records to write: every fourth has no key, every fifth no value, every third headers."""
     label, count = options.get("label", "story"), int(options.get("count", "6"))
     partitions = int(options.get("partitions", "2"))
     return [_record(options["topic"], label, number, partitions) for number in range(count)]
@@ -168,7 +170,7 @@ def _record(topic: str, label: str, number: int, partitions: int) -> Record:
 
 
 def text(data: bytes | None) -> Any:
-    """Bytes as text when they are printable ASCII, else as hex."""
+    """Return bytes as text when they are printable ASCII, else as hex."""
     if data is None:
         return None
     if all(32 <= octet < 127 for octet in data):

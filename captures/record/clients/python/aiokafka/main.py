@@ -248,7 +248,7 @@ def _calls(client: AIOKafkaAdminClient, topic: str, group: str) -> dict[str, Cal
 
 
 def _run(action: Callable[[str, Options], Awaitable[None]]) -> Callable[[str, Options], None]:
-    """An action that runs in an event loop of its own."""
+    """Return an action that runs in an event loop of its own."""
     return lambda bootstrap, options: asyncio.run(action(bootstrap, options))
 
 

@@ -30,7 +30,7 @@ def writes(settings: dict[str, Any], options: Options) -> None:
 
 
 def _connected(kind: Callable[..., Any], settings: dict[str, Any]) -> Any:
-    """A client; before 3.0 it is none while no broker answers, and who runs it starts it again."""
+    """Return a client; before 3.0 it is none while no broker answers, and who runs it starts it again."""
     while True:
         try:
             return kind(**settings)
