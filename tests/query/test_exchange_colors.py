@@ -41,13 +41,13 @@ def test_the_first_rule_that_holds_counts(tmp_path: Path) -> None:
         ("latncy > 5ms", "coloring rule 'rule 1': column 1: no field 'latncy'; did you mean latency?"),
         (
             "number == 3",
-            "coloring rule 'rule 1': a filter that asks for findings or numbers does not apply to one exchange "
-            "alone",
+            "coloring rule 'rule 1': a filter that asks for findings or numbers does not apply to one "
+            "exchange alone",
         ),
         (
             "has finding",
-            "coloring rule 'rule 1': a filter that asks for findings or numbers does not apply to one exchange "
-            "alone",
+            "coloring rule 'rule 1': a filter that asks for findings or numbers does not apply to one "
+            "exchange alone",
         ),
     ],
 )
