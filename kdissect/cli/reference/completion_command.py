@@ -64,6 +64,7 @@ complete -c kdissect -f -k -a '(__kdissect_complete)'
 """
 SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 Candidate = tuple[str, str]
+"""A word that completes the last one of a command line, and its meaning."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -84,12 +85,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _answer(shell: str, words: Sequence[str]) -> str:
-
     return "".join(f"{text}\t{meaning}\n" for text, meaning in completions(shell, words))
 
-
-# Completions for the last word of a command line: commands, options, their values, filters.
-"""Candidates for the word, and their meaning."""
 
 # Values are imported when a word is completed to one: start-up, once for every press of a key.
 _BEGINNINGS = {"--help": "the commands", "--version": "the version"}

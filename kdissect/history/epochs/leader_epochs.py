@@ -207,7 +207,7 @@ def _compare(key: PartitionKey, view: ExchangeView, report: _Report, known: Lead
 
 
 def _cluster_of(view: ExchangeView) -> str | None:
-    """The id of the cluster in a response; None without one, where it is null, and beside an error."""
+    """Return the cluster id of a response, or None if the response has none, a null id or an error."""
     answer = view.response
     if view.key not in _WITH_CLUSTER or getattr(answer, "error_code", 0) != 0:
         return None

@@ -99,7 +99,7 @@ def _found(relation: Relation, value: Any, others: list[Any]) -> tuple[str, str]
         return (f"{most} or less, {name}", str(value)) if value > most >= 0 else None
     if kind == "needs":
         known = max(others)
-        return (f"0 or more beside {name} {known}", str(value)) if value < 0 <= known else None
+        return (f"0 or more with {name} {known}", str(value)) if value < 0 <= known else None
     if kind == "among":
         among = [one for other in others for one in _listed(other)]
         strays = sorted(one for one in {*_listed(value)} - {*among} if isinstance(one, str) or one >= 0)
@@ -109,9 +109,9 @@ def _found(relation: Relation, value: Any, others: list[Any]) -> tuple[str, str]
         return None
     count = len(value) if isinstance(value, list | tuple) else value
     if kind == "empty":
-        return (f"none beside {name} {others[0]}", str(count)) if count else None
+        return (f"none with {name} {others[0]}", str(count)) if count else None
     is_missing = not count if isinstance(value, list | tuple) else count < 0
-    return (f"some beside {name} {others[0]}", str(count)) if is_missing else None
+    return (f"some with {name} {others[0]}", str(count)) if is_missing else None
 
 
 def _listed(value: Any) -> Any:

@@ -32,6 +32,7 @@ _REQUEST_END, _RESPONSE_END = b'},"response":', b'},"latency_ns":'
 _END = b"]}\n"  # of the anomalies, and of the line
 Texts = tuple[bytes | None, bytes | None]
 NameOf = Callable[[ConnectionInfo, bytes], str | None]
+"""The name of a topic id on a connection. May raise ValueError: the caller then takes the general path."""
 
 
 class BodyLines:
@@ -119,7 +120,6 @@ def _with_anomalies(line: bytes, anomalies: list[Anomaly]) -> bytes:
 
 
 # Both bodies of exchanges as JSON text from the native engine. Other bodies come from `engine.bodies`.
-"""The name of a topic id on a connection. May raise ValueError: then the general path is taken."""
 _KAFKA = ExchangeKind.KAFKA
 
 
