@@ -126,7 +126,7 @@ EVERY_NUMBER_IN: dict[tuple[str, str], str] = {
     ("OffsetFetchResponse", "committed_offset"): "as it was committed: KafkaApis stores every number",
     ("TxnOffsetCommitRequest", "committed_offset"): "KafkaApis stores every number",
     ("OffsetCommitRequest", "retention_time_ms"): "no broker since 2.1 reads it: KIP-211",
-    ("InitProducerIdRequest", "transaction_timeout_ms"): "without a transactional id nobody reads it",
+    ("InitProducerIdRequest", "transaction_timeout_ms"): "without a transactional id it has no reader",
 }
 # Numbers that a client passes on as its application gave them. A broker has to refuse them: one that takes
 # them is at fault: org.apache.kafka.controller.ReplicationControlManager#createTopic.
@@ -146,7 +146,7 @@ EVERY_TEXT_IN: dict[tuple[str, str], str] = {
     ("LeaderAndIsrRequest", "topic_id"): "no ids below inter.broker.protocol.version 2.8: KIP-516",
     ("DeleteTopicsResponse", "topic_id"): "no ids below inter.broker.protocol.version 2.8: KIP-516",
     ("DescribeShareGroupOffsetsResponse", "topic_id"):
-        "zero of a topic that is gone: GroupCoordinatorService#describeShareGroupOffsets",
+        "zero of a deleted topic: GroupCoordinatorService#describeShareGroupOffsets",
 }  # fmt: skip
 # Names that stand for one thing on both sides of an exchange.
 _PARTITIONS = frozenset(
