@@ -128,9 +128,9 @@ class OtherNode(FactRule):
 class ChosenTwice(FactRule):
     """A node of the metadata quorum must choose once.
 
-    In an epoch it gives its vote to one candidate, and follows one leader. It stores both, so that they last
+    In an epoch it votes for one candidate, and follows one leader. It stores both, so that they last
     over a restart. Two leaders of one epoch write two logs. Votes that only ask whether an election may win
-    (pre_vote) do not count. As the active controller it gives each block of producer ids to one broker.
+    (pre_vote) do not count. As the active controller it assigns each block of producer ids to one broker.
 
     Example: a node grants its vote to candidate 2 in epoch 5, and to candidate 3 in epoch 5.
 
