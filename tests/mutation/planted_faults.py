@@ -33,9 +33,9 @@ PLANTED = (
     Planted("FindCoordinator: node -1 without an error", "MET013"),
     Planted("Heartbeat: a stranger is answered 0", "GRP036", "m_heartbeat_stranger_ok"),
     Planted("JoinGroup: the leader gets no members", "GRP030", "m_join_leader_without_members"),
-    Planted("SyncGroup: a topic to which nobody subscribed", "GRP035", "m_assign_unsubscribed_topic"),
+    Planted("SyncGroup: a topic without a subscriber", "GRP035", "m_assign_unsubscribed_topic"),
     Planted(
-        "SyncGroup: partition 99 of a topic of 6",
+        "SyncGroup: partition 99 of a topic with 6",
         reason="partitions may be added between Metadata and the assignment",
         source="org.apache.kafka.controller.ReplicationControlManager#createPartitions",
     ),
@@ -43,7 +43,7 @@ PLANTED = (
     Planted("ConsumerGroupHeartbeat: interval 0", "GRP032", "m_k848_interval_zero"),
     Planted("ConsumerGroupHeartbeat: the zero topic id", "GRP034"),
     Planted(
-        "ConsumerGroupHeartbeat: partition 99 of a topic of 6",
+        "ConsumerGroupHeartbeat: partition 99 of a topic with 6",
         case="m_k848_assignment_partition_99",
         reason="no later Metadata is in the capture, and partitions may be added before the assignment",
         source="org.apache.kafka.controller.ReplicationControlManager#createPartitions",
@@ -55,7 +55,7 @@ PLANTED = (
         reason="the broker reads the watermark first and the records later, while the log grows",
         source="kafka.cluster.Partition#fetchRecords",
     ),
-    Planted("Fetch: offset -7 is asked for", "FET026", "m_fetch_offset_negative"),
+    Planted("Fetch: offset -7 is requested", "FET026", "m_fetch_offset_negative"),
     Planted(
         "Fetch: an aborted transaction beyond the last stable offset",
         reason="the broker reads the offset first and the transactions later, while the log grows",
@@ -70,7 +70,7 @@ PLANTED = (
     Planted("Produce: log start above the base offset", "PRD014", "m_produce_logstart_above_base"),
     Planted(
         "Produce: base offset -1 without an error",
-        reason="-1 is what a broker answers that does not know the offset of a batch",
+        reason="a broker answers -1 if it does not know the offset of a batch",
         source="org.apache.kafka.common.requests.ProduceResponse#INVALID_OFFSET",
     ),
     Planted("OffsetForLeaderEpoch: a later epoch than asked for", "MET014"),

@@ -130,7 +130,7 @@ class ChosenTwice(FactRule):
 
     In an epoch it votes for one candidate, and follows one leader. It stores both, so that they last
     over a restart. Two leaders of one epoch write two logs. Votes that only ask whether an election may win
-    (pre_vote) do not count. As the active controller it gives each block of producer ids to one broker.
+    (pre_vote) do not count. As the active controller it assigns each block of producer ids to one broker.
 
     Example: a node grants its vote to candidate 2 in epoch 5, and to candidate 3 in epoch 5.
 
