@@ -250,6 +250,9 @@ class Identities:
         capture_set, group = place[0], self._group_at(place)
         if group is None or group in self._known:
             return
+        # A broker may name a cluster as a group is named here: no name leads to itself.
+        if self._turned_out_as(capture_set, cluster) == group:
+            return
         if cluster not in self._clusters[capture_set] and len(self._clusters[capture_set]) < MAX_CLUSTERS:
             self._meet(capture_set, cluster, group=group)
         self._turned_out[capture_set, group] = cluster

@@ -282,6 +282,17 @@ def test_groups_of_brokers_that_name_one_cluster_are_one() -> None:
     assert identities.moves == 0
 
 
+def test_a_cluster_may_have_the_name_of_a_group() -> None:
+    identities, first, second = two_groups()
+    before = scopes(first, second)
+    own, other = (identities.apart(scope) for scope in before)
+    identities.learn(metadata(first, own, ("10.0.0.2",)))
+    identities.learn(metadata(second, own, ("10.0.0.3",)))
+    assert scopes(first, second) == ["set", "set"]
+    identities.learn(metadata(first, other, ("10.0.0.2",)))
+    assert identities.cluster_of(first.info) == other
+
+
 def test_one_group_of_brokers_is_not_named() -> None:
     identities = Identities()
     first, second = talks(identities, "10.0.0.2", "10.0.0.3")
