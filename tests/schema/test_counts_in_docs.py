@@ -1,6 +1,6 @@
-"""How many APIs, versions and bodies README.md and docs/schema.md speak of is what the schema holds.
+"""README.md and docs/schema.md have the numbers of APIs, versions and bodies in the schema, and of rules.
 
-`python -m tests.regenerate schema` writes the numbers anew.
+`python -m tests.regenerate schema` writes the numbers.
 """
 
 import os
@@ -8,14 +8,23 @@ import re
 
 import pytest
 
+from kdissect.rules.registry import ALL_RULES
 from kdissect.schema import protocol_messages
 from tests.support.console import CHECKOUT
 
 APIS = protocol_messages.all_apis()
 API_VERSIONS = sum(api.versions.last - api.versions.first + 1 for api in APIS)
-# What stands behind each number, and the number.
+# The words after each number, and the number.
 COUNTS = {
-    "README.md": ((r" APIs", len(APIS)), (r" API versions", API_VERSIONS)),
+    "README.md": (
+        (r" APIs", len(APIS)),
+        (r" API versions", API_VERSIONS),
+        (r" rules to clients", len(ALL_RULES)),
+    ),
+        (r" APIs", len(APIS)),
+        (r" API versions", API_VERSIONS),
+        (r" rules to clients", len(ALL_RULES)),
+    ),
     "docs/schema.md": (
         (r" APIs", len(APIS)),
         (r" API versions", API_VERSIONS),
