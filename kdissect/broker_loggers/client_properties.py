@@ -17,7 +17,7 @@ MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _CREDENTIAL = re.compile(r'\b(username|password)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))')
 _ESCAPED = re.compile(r"\\(.)")
-# Values in the file itself (KIP-651), which kafka-python takes from files alone.
+# Certificates and keys as values of the file itself: kafka-python takes them from files alone.
 _INLINE = ("ssl.truststore.certificates", "ssl.keystore.certificate.chain", "ssl.keystore.key")
 _STORES = {
     "ssl.truststore.location": ("ssl.truststore.type", ("ssl_cafile",)),

@@ -1,4 +1,4 @@
-"""The request loggers of a cluster: their levels, read and set over the admin protocol (KIP-412, KIP-339)."""
+"""The request loggers of a cluster: their levels, read and set over the admin protocol."""
 
 from __future__ import annotations
 

@@ -38,20 +38,25 @@ class FindingLog:
         """Count a finding that only increases a count, by its `key` and its place in time, before it is
         built.
 
-        False if it must be built: it may be the one that represents the equal findings. A class that
-        overrides `add` to see each finding returns False.
+        False if it must be built: it may be the one that represents the equal findings.
         """
+        if not self.would_repeat(key, time_ns):
+            return False
         known = self._found.get(key)
         if known is None:
-            if len(self._found) < self._most:
-                return False
             self.dropped += 1
-            return True
-        if time_ns <= known.place.time_ns:
-            return False
-        known.count += 1
-        known.last_time_ns = max(known.last_time_ns, time_ns)
+        else:
+            known.count += 1
+            known.last_time_ns = max(known.last_time_ns, time_ns)
         return True
+
+    def would_repeat(self, key: Key, time_ns: int) -> bool:
+        """Return whether a finding only increases a count, now and later: the first one never becomes later.
+
+        A class that overrides `add` to see each finding returns False.
+        """
+        known = self._found.get(key)
+        return len(self._found) >= self._most if known is None else time_ns > known.place.time_ns
 
     def add_consequence(self, keys: Iterable[Key], place: tuple[str, int], consequence: str) -> None:
         """Set the consequence of an exchange in its findings, but not in findings that other exchanges

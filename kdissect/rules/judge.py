@@ -44,7 +44,7 @@ from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.rules.run_coverage.rule_coverage import Exercise
 from kdissect.rules.views import pieces
 from kdissect.rules.views.body_view import Body
-from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView
+from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView, Misfit
 from kdissect.rules.views.doubt import Doubt
 from kdissect.rules.views.kept_exchanges import LargeExchanges, RecentExchanges
 from kdissect.schema.domains import is_inside
@@ -375,9 +375,13 @@ class Judge:
         """Report what the size of a frame might have explained, and does not."""
         misfits, view.misfits = view.misfits, ()
         for rule in self._subjects.undecodable_rules if misfits else ():
-            for code, finding in misfits:
-                if code == rule.code:
-                    self.findings.add(rule, finding)
+            for misfit in misfits:
+                if misfit.code != rule.code:
+                    continue
+                if misfit.finding is None:
+                    self.findings.repeats(misfit.key, misfit.time_ns)
+                else:
+                    self.findings.add(rule, misfit.finding)
 
     def _bodies(
         self, exchange: Exchange, view: ConnectionView, shown: ShownExchange | None, marks: int
@@ -581,7 +585,9 @@ class Judge:
         """Make and store the finding of a fault, or count it."""
         if isinstance(rule, UndecodableRule) and view.is_size_in_question(exchange):
             self._counted = None
-            view.misfits = (*view.misfits, (rule.code, finding_of(rule, fault, view.info, exchange, found)))
+            is_repeated = self.findings.would_repeat(found.key, found.time_ns)
+            made = None if is_repeated else finding_of(rule, fault, view.info, exchange, found)
+            view.misfits = (*view.misfits, Misfit(rule.code, found.key, found.time_ns, made))
         elif self.findings.repeats(found.key, found.time_ns):
             if self._counted is not None:
                 self._counted.append(found)

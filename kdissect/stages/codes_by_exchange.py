@@ -25,7 +25,7 @@ class CodesByExchange(FindingLog):
         self.is_full = False
         self._codes: dict[tuple[str, int], set[str]] = {}
 
-    def repeats(self, key: Key, time_ns: int) -> bool:
+    def would_repeat(self, key: Key, time_ns: int) -> bool:
         """Each one is looked at."""
         return False
 

@@ -339,7 +339,7 @@ def test_turns_that_end_within_a_block(
             talk.talk.handshake()
             talk.exchange("ApiVersions", 3, SOFTWARE, VERSIONS)
         talk.talk.now = max(now, talk.talk.now)
-        talk.exchange("ListTransactions", 0, {}, {"transaction_states": []})
+        talk.exchange("DescribeUserScramCredentials", 0, {"users": []}, {"results": []})
         now = talk.talk.now
         packets += talk.talk.packets
         talk.talk.packets.clear()
@@ -359,7 +359,7 @@ def test_of_a_short_connection_the_first_exchange_alone_becomes_an_object(
         talk.talk.handshake()
         talk.exchange("ApiVersions", 3, SOFTWARE, VERSIONS)
         talk.exchange("Metadata", 9, {"topics": [{"name": "a"}]}, _cluster())
-        talk.exchange("ListTransactions", 0, {}, {"transaction_states": []})
+        talk.exchange("DescribeUserScramCredentials", 0, {"users": []}, {"results": []})
         packets += talk.close()
     assert _assert_same(native, write_pcap(tmp_path / "short.pcap", packets)) >= 2 * (ROUNDS - 1)
 

@@ -221,7 +221,7 @@ def test_one_capture_has_no_way(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["connections", both(FAR)[0], "--one-way", "--format", "json"]) == 0
     told = capfd.readouterr()
     assert json.loads(told.out)["rows"] == []
-    assert "no exchange is in two captures: name those of both places" in told.err
+    assert "no exchange is in two captures: name the files of both places" in told.err
 
 
 def test_a_filter_chooses_rows_and_leaves_the_clocks(capfd: pytest.CaptureFixture[str]) -> None:

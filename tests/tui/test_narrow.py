@@ -161,7 +161,7 @@ def test_an_empty_list_says_why(monkeypatch: Any) -> None:
     async def filtered(driven: Driven) -> None:
         await driven.loaded()
         await driven.use_filter("latency > 1h")
-        await driven.until(lambda: "takes none of 180 exchanges" in driven.screen()[HEADS + 1])
+        await driven.until(lambda: "matches no exchange (180 exchanges in all)" in driven.screen()[HEADS + 1])
 
     async def unread(driven: Driven) -> None:
         await driven.loaded()

@@ -61,7 +61,7 @@ class BrokenBytes(FindingLog):
         self._open: Table[str, list[tuple[Finding, int]]] = Table(OPEN_KEPT)
         self.found: Table[BrokenKey, Broken] = Table(KEYS_KEPT)
 
-    def repeats(self, key: Key, time_ns: int) -> bool:
+    def would_repeat(self, key: Key, time_ns: int) -> bool:
         """Each finding counts."""
         return False
 

@@ -348,7 +348,7 @@ class TakenFindings(FindingLog):
         super().__init__()
         self._taken = taken
 
-    def repeats(self, key: Key, time_ns: int) -> bool:
+    def would_repeat(self, key: Key, time_ns: int) -> bool:
         """Each one is looked at."""
         return False
 

@@ -1,5 +1,5 @@
 """Nodes that a node of the metadata quorum chooses once: candidates and leaders by epoch (KIP-595), and the
-broker of a block of producer ids (KIP-730).
+broker of a block of producer ids.
 
 Key: address of the node that answers, partition, epoch or first producer id. A node votes once in an epoch,
 follows one leader in it, and gives a block to one broker, also over restarts. So the order of exchanges means
@@ -69,7 +69,7 @@ class QuorumChoices:
 
 
 def _is_poll(asked: Any) -> bool:
-    """Whether a request asks how a node would vote, and nothing more (KIP-996)."""
+    """Whether a request asks how a node would vote, and nothing more."""
     return bool(getattr(asked, "pre_vote", False))
 
 

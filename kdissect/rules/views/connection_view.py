@@ -82,6 +82,15 @@ class Refusal(NamedTuple):
     ordinal: int
 
 
+class Misfit(NamedTuple):
+    """A fault of a body, by the code of its rule. Without a `finding` it only increases a count."""
+
+    code: str
+    key: Key
+    time_ns: int
+    finding: Finding | None
+
+
 class ConnectionView:
     """One connection as far as it was judged.
 
@@ -135,8 +144,8 @@ class ConnectionView:
         """The last doubt about where frames begin. Data that follows a frame that is wrong may be none."""
         self.misplaced_end: MisplacedEnd | None = None
         """The first frame whose size seems to be off by one, as long as that is not refuted."""
-        self.misfits: tuple[tuple[str, Finding], ...] = ()
-        """Findings, by the codes of their rules, about the body of that frame: its size may explain them."""
+        self.misfits: tuple[Misfit, ...] = ()
+        """Faults of the body of that frame: its size may explain them."""
         self.spoken = _NOTHING_SPOKEN
         self.suppressed: dict[int, frozenset[str]] = _NONE_SUPPRESSED
         """Codes that other rules silenced, by the ordinal of the exchange."""

@@ -67,7 +67,7 @@ class _PlacedFindings(FindingLog):
         self._context = context
         self._codes: list[tuple[str, int, str]] = []
 
-    def repeats(self, key: Key, time_ns: int) -> bool:
+    def would_repeat(self, key: Key, time_ns: int) -> bool:
         """Return False: each finding is read."""
         return False
 

@@ -350,11 +350,11 @@ def _outside(value: Any, asked: Any) -> bool:
 def _in_range(value: Any, asked: Any) -> bool:
     first = asked.topics[0] if asked is not None and len(asked.topics or ()) == 1 else None
     row = _partition(value, "responses")
-    if first is None or len(first.partitions) != 1 or row is None or value.error_code or row.records:
+    if first is None or len(first.partitions) != 1 or row is None or value.error_code:
         return False
     if not 0 <= row.log_start_offset <= first.partitions[0].fetch_offset <= row.high_watermark:
         return False
-    row.error_code = OFFSET_OUT_OF_RANGE
+    row.error_code, row.records = OFFSET_OUT_OF_RANGE, b""
     return True
 
 
