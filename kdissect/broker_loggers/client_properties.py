@@ -15,7 +15,8 @@ Settings = dict[str, str | int | bool]
 
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-_CREDENTIAL = re.compile(r'\b(username|password)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))')
+# An option of a login module. Names inside of quotes are no options.
+_OPTION = re.compile(r'([\w.-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))')
 _ESCAPED = re.compile(r"\\(.)")
 # Certificates and keys as values of the file itself: kafka-python takes them from files alone.
 _INLINE = ("ssl.truststore.certificates", "ssl.keystore.certificate.chain", "ssl.keystore.key")
@@ -39,10 +40,15 @@ def settings_of(path: str) -> Settings:
     """Return the settings in a properties file. Raises PropertiesError, and OSError if it cannot be read."""
     import javaproperties  # an extra
 
+    content = Path(path).read_bytes()
     try:
-        properties = javaproperties.loads(Path(path).read_text("utf-8"))
-    except ValueError:
-        raise PropertiesError(f"{path}: no properties file in UTF-8") from None
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")  # as java.util.Properties#load reads bytes
+    try:
+        properties = javaproperties.loads(text)
+    except ValueError as error:
+        raise PropertiesError(f"{path}: no properties file: {error}") from None
     try:
         return settings_from(properties)
     except PropertiesError as error:
@@ -51,7 +57,8 @@ def settings_of(path: str) -> Settings:
 
 def settings_from(properties: Mapping[str, str]) -> Settings:
     """Return the settings in properties. Raises PropertiesError."""
-    protocol = properties.get("security.protocol", _PROTOCOLS[0]).strip().upper()
+    properties = {name: value.strip() for name, value in properties.items()}
+    protocol = properties.get("security.protocol", _PROTOCOLS[0]).upper()
     if protocol not in _PROTOCOLS:
         raise PropertiesError(f"security.protocol is none of {', '.join(_PROTOCOLS)}")
     settings: Settings = {"security_protocol": protocol}
@@ -68,7 +75,7 @@ def _login(properties: Mapping[str, str]) -> Settings:
         raise PropertiesError(f"sasl.mechanism {mechanism} is not supported, only {', '.join(MECHANISMS)}")
     found = {
         name: _ESCAPED.sub(r"\1", quoted) or bare
-        for name, quoted, bare in _CREDENTIAL.findall(properties.get("sasl.jaas.config", ""))
+        for name, quoted, bare in _OPTION.findall(properties.get("sasl.jaas.config", ""))
     }
     username = properties.get("sasl.username") or found.get("username")
     password = properties.get("sasl.password") or found.get("password")
@@ -94,6 +101,6 @@ def _tls(properties: Mapping[str, str]) -> Settings:
             settings |= dict.fromkeys(into, location)
     settings |= {into: properties[name] for name, into in _FILES.items() if properties.get(name)}
     # An empty value, or none in librdkafka, switches the check of the host name off.
-    check = properties.get("ssl.endpoint.identification.algorithm", "https").strip().lower()
+    check = properties.get("ssl.endpoint.identification.algorithm", "https").lower()
     settings["ssl_check_hostname"] = check not in ("", "none")
     return settings

@@ -18,6 +18,7 @@ from platformdirs import user_state_path
 
 from kdissect.broker_loggers.client_properties import Settings
 from kdissect.broker_loggers.cluster import (
+    LEVELS,
     QUIET,
     WRITES_REQUESTS,
     BrokerLogger,
@@ -30,6 +31,9 @@ FOLDER_VARIABLE = "KDISSECT_STATE_DIR"
 _LOOK_S = 1.0  # how often the guard looks for the time and for a newer switch
 _RETRY_S = 10.0  # between attempts to set the levels back
 _TRIES_S = 24 * 3600.0
+_LAST_TIME = 1 << 36  # seconds since 1970 that a datetime can have
+_LAST_PROCESS = 1 << 31
+_KNOWN = frozenset(LEVELS)
 
 
 class Switch(NamedTuple):
@@ -60,13 +64,24 @@ class Switch(NamedTuple):
 
     @classmethod
     def read(cls, cluster: str) -> Self | None:
-        """Return the switch of a cluster; None if its request log is not on by kdissect of this user."""
+        """Return the switch of a cluster; None if its request log is not on by kdissect of this user, or if
+        the file is damaged.
+        """
         try:
             facts = json.loads(_path(cluster).read_text("utf-8"))
             before = {int(node): str(level) for node, level in facts.pop("before").items()}
-            return cls(before=before, **facts)
-        except (OSError, ValueError, TypeError, AttributeError, KeyError):
+            found = cls(before=before, **facts)
+        except (OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError):
             return None
+        return found if found.is_sound else None
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether each value is one that kdissect writes."""
+        texts = self.cluster, self.level, self.problem
+        are_typed = all(isinstance(text, str) for text in texts) and type(self.guard) is int
+        is_time = type(self.until) in (int, float) and 0 <= self.until < _LAST_TIME
+        return are_typed and is_time and 0 <= self.guard < _LAST_PROCESS and {*self.before.values()} <= _KNOWN
 
     def forget(self) -> None:
         """Delete the file: the levels are as before."""
@@ -98,33 +113,45 @@ def switch_on(
     """
     name, loggers = cluster.loggers()
     known = Switch.read(name)
-    before = {logger.node: settable(logger.level) for logger in loggers if logger.level is not None}
-    if known is not None:
-        before |= {node: was for node, was in known.before.items() if node in before}
+    responding = {logger.node: _level_before(logger.level) for logger in loggers if logger.level is not None}
+    before = responding | (known.before if known else {})
     switch = Switch(name, level, before, time.time() + seconds)
     switch = _guarded(switch, bootstrap, settings)
-    problems = cluster.set_levels(dict.fromkeys(before, level))
-    if before and len(problems) == len(before) and known is None:
+    problems = cluster.set_levels(dict.fromkeys(responding, level))
+    if len(problems) == len(responding) and known is None:
         switch.forget()
     return switch, [_with(logger, level, problems) for logger in loggers]
 
 
+def _level_before(level: str) -> str:
+    """Return the level to set afterwards. A log that is on without a switch was left on, or is somebody's."""
+    return QUIET if level in WRITES_REQUESTS else settable(level)
+
+
 def switch_off(cluster: Cluster) -> list[BrokerLogger]:
-    """Set the levels back to those before, or to that of the log4j files if they are not known."""
+    """Set the levels back to those before, or to that of the log4j files if they are not known.
+
+    The switch remains for brokers that do not respond or are not in the cluster now.
+    """
     name, loggers = cluster.loggers()
     switch = Switch.read(name)
     before = switch.before if switch else {}
     wanted = {
         logger.node: before.get(logger.node, QUIET)
         for logger in loggers
-        if logger.node in before or logger.level in WRITES_REQUESTS
+        if logger.level in WRITES_REQUESTS or (logger.node in before and logger.level is not None)
     }
     problems = cluster.set_levels(wanted)
-    if switch and not problems:
+    done = wanted.keys() - problems.keys()
+    left = {node: level for node, level in before.items() if node not in done}
+    if switch and left:
+        switch._replace(before=left).write()
+    elif switch:
         switch.forget()
+    away = left.keys() - {logger.node for logger in loggers}
     return [
-        _with(logger, wanted[logger.node], problems) if logger.node in wanted else logger
-        for logger in loggers
+        *(_with(one, wanted[one.node], problems) if one.node in wanted else one for one in loggers),
+        *(BrokerLogger(node, "", None, "it is not in the cluster now") for node in sorted(away)),
     ]
 
 
@@ -151,7 +178,8 @@ def _guarded(switch: Switch, bootstrap: str, settings: Settings) -> Switch:
         with guard.stdin as pipe:
             pipe.write(json.dumps([switch.cluster, switch.until, bootstrap, settings]).encode())
     except OSError as error:
-        raise ClusterError(f"no process can be started that switches it off: {error.strerror}") from None
+        name = f"{error.filename}: " if error.filename else ""
+        raise ClusterError(f"{name}{error.strerror}: no process switches it off, so it stays off") from None
     return switch
 
 

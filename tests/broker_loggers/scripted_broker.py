@@ -77,8 +77,9 @@ def cluster(*levels: str, refusal: Callable[[int], str | None] = lambda _: None)
             stack.enter_context(ScriptedBroker(node, level, refusal(node)))
             for node, level in enumerate(levels, 1)
         ]
+        peers = {each.node: each.server_address[1] for each in brokers}
         for broker in brokers:
-            broker.peers = {each.node: each.server_address[1] for each in brokers}
+            broker.peers = peers
             threading.Thread(target=broker.serve_forever, daemon=True).start()
             stack.callback(broker.shutdown)
         yield brokers

@@ -39,6 +39,31 @@ def test_names_of_librdkafka() -> None:
     }  # fmt: skip
 
 
+def test_spaces_after_a_value_do_not_count() -> None:
+    settings = settings_from({
+        "security.protocol": "SASL_PLAINTEXT ", "sasl.mechanism": "SCRAM-SHA-256 ",
+        "sasl.jaas.config": f'{PLAIN_LOGIN} username="u" password="p" u="password=zz" x="username=evil";',
+    })  # fmt: skip
+    assert settings == {
+        "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "SCRAM-SHA-256",
+        "sasl_plain_username": "u", "sasl_plain_password": "p",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1"])
+def test_files_of_other_encodings(tmp_path: Path, encoding: str) -> None:
+    file = tmp_path / "admin.properties"
+    file.write_text("security.protocol=SSL\nssl.ca.location=\xe9.pem\n", encoding)
+    assert settings_of(str(file))["ssl_cafile"] == "\xe9.pem"
+
+
+def test_an_escape_that_is_none(tmp_path: Path) -> None:
+    file = tmp_path / "admin.properties"
+    file.write_text("ssl.ca.location=\\uZZ00\n")
+    with pytest.raises(PropertiesError, match="no properties file: Invalid"):
+        settings_of(str(file))
+
+
 def test_nothing_at_all_is_plaintext() -> None:
     assert settings_from({}) == {"security_protocol": "PLAINTEXT"}
 

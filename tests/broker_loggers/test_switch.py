@@ -1,6 +1,7 @@
 """The request log is on until its time, whoever is killed meanwhile. Afterwards the levels are as before."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -103,6 +104,52 @@ def test_without_a_switch_off_sets_the_level_of_the_log4j_files(capfd: pytest.Ca
         found = rows(capfd, 0, "off", bootstrap(brokers))
         assert [row["level"] for row in found] == ["WARN", "ERROR"]
         assert brokers[1].changes == []
+
+
+def test_a_log_that_is_on_without_a_switch_is_off_afterwards(
+    capfd: pytest.CaptureFixture[str], state: Path
+) -> None:
+    """Another user switched it on, or the file of the switch is damaged."""
+    with cluster("DEBUG") as brokers:
+        rows(capfd, 0, "on", bootstrap(brokers), *LONG)
+        (path,) = state.iterdir()
+        path.write_text(path.read_text()[:20])
+        rows(capfd, 0, "on", bootstrap(brokers), *LONG)
+        rows(capfd, 0, "off", bootstrap(brokers))
+        assert levels(brokers) == ["WARN"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"until": "x"}, {"until": None}, {"until": float("nan")}, {"until": 1e20}, {"guard": "7"},
+        {"guard": 10**30}, {"before": {"1": None}}, {"before": {"1": "OFF"}}, {"before": []}, {"more": 1},
+    ],
+)  # fmt: skip
+def test_a_damaged_file_is_no_switch(
+    changes: dict[str, object], capfd: pytest.CaptureFixture[str], state: Path
+) -> None:
+    with cluster("DEBUG") as brokers:
+        Switch(CLUSTER_ID, "DEBUG", {1: "INFO"}, time.time() + 60, os.getpid()).write()
+        (path,) = state.iterdir()
+        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+        (row,) = rows(capfd, 0, "status", bootstrap(brokers))
+        assert row["off_at"] is None
+        rows(capfd, 0, "off", bootstrap(brokers))
+        assert levels(brokers) == ["WARN"]
+
+
+def test_a_broker_that_is_away_is_not_forgotten(capfd: pytest.CaptureFixture[str]) -> None:
+    with cluster("WARN", "INFO") as brokers:
+        address = bootstrap(brokers)
+        rows(capfd, 0, "on", address, *LONG)
+        (port,) = {brokers[0].peers.pop(2)}
+        found = rows(capfd, 3, "off", address)
+        assert [row["problem"] for row in found] == [None, "it is not in the cluster now"]
+        assert levels(brokers) == ["WARN", "DEBUG"]
+        brokers[0].peers[2] = port
+        rows(capfd, 0, "off", address)
+        assert levels(brokers) == ["WARN", "INFO"]
 
 
 def test_a_level_that_cannot_be_set_again_becomes_fatal(capfd: pytest.CaptureFixture[str]) -> None:

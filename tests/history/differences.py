@@ -55,7 +55,7 @@ DIFFERENCES = frozenset(
         ModernFact.EPOCH_DIFFERS, ModernFact.OTHER_MEMBER_ID, ModernFact.LATE,
         CounterFact.COUNTED_BACK, CounterFact.OTHER_NODE, QuorumFact.WENT_BACK, QuorumFact.OTHER_NODE,
         SnapshotFact.POSITION_DIFFERS,
-        ChoiceFact.OTHER_CANDIDATE, ChoiceFact.OTHER_LEADER, ChoiceFact.OTHER_BROKER,
+        ChoiceFact.OTHER_CANDIDATE, ChoiceFact.OTHER_LEADER,
         SnapshotFact.OTHER_POSITION, SnapshotFact.SIZE_DIFFERS,
         SnapshotFact.OTHER_SNAPSHOT,
         BrokerFact.WENT_BACK, BrokerFact.OTHER_EPOCH,

@@ -30,8 +30,10 @@ class RecordsRedelivered(Cause):
             topic, clients = plain_name(key.topic), list(found.clients)
             group = {Party("group", key.group)} if key.group else set()
             who = f"Share group '{key.group}'" if key.group else "A share group"
+            # Without the third delivery of a record its count is not known.
+            what = plural(found.records, "record") if found.records else "records"
             yield self.found(
-                f"{who} received {plural(found.records, 'record')} of topic '{topic}'"
+                f"{who} received {what} of topic '{topic}'"
                 f" three times or more, {times(found.most)} at most: no member accepted them before.",
                 clients_text(clients),
                 parties_of(clients) | {Party("broker", key.broker), Party("topic", topic)} | group,

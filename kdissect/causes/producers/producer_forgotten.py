@@ -1,4 +1,4 @@
-"""`producer-forgotten`: a broker refuses the next batch of a producer although it took the one before."""
+"""`producer-forgotten`: a broker refuses the next batch of a producer although the one before was taken."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class ProducerForgotten(Cause):
             names = " or ".join(dict.fromkeys(error_name(fact.seen) for fact in found.facts))
             yield self.found(
                 f"{found.broker} refused batches of {clients_text(found.clients)} for {quoted(topics)}"
-                f" {times(found.seen.times)} with {names}, although they follow batches that it took: it does"
-                " not have its state of the producer any more.",
+                f" {times(found.seen.times)} with {names}, although they follow batches that brokers took: it"
+                " does not have that state of the producer.",
                 clients_text(found.clients),
                 found.parties | {Party("topic", topic) for topic in topics},
                 found.seen,

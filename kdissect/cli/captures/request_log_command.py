@@ -114,7 +114,8 @@ def _line(row: Facts) -> str:
     change = level if before == level else f"{before} -> {level}"
     until = f", until {row['off_at']}" if row["off_at"] else ""
     problem = f": {row['problem']}" if row["problem"] else ""
-    return f"broker {row['broker']} ({row['address']})  {change}{until}{problem}"
+    address = f" ({row['address']})" if row["address"] else ""
+    return f"broker {row['broker']}{address}  {change}{until}{problem}"
 
 
 def _code(rows: list[Facts]) -> int:

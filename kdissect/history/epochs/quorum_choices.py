@@ -1,9 +1,9 @@
-"""Nodes that a node of the metadata quorum chooses once: candidates and leaders by epoch (KIP-595), and the
-broker of a block of producer ids.
+"""Nodes that a node of the metadata quorum chooses once: candidates and leaders by epoch (KIP-595).
 
-Key: address of the node that answers, partition, epoch or first producer id. A node votes once in an epoch,
-follows one leader in it, and gives a block to one broker, also over restarts. So the order of exchanges means
-nothing, and connections are compared with each other.
+Key: address of the node that answers, the cluster id in the request, partition and epoch. A node votes once
+in an epoch and follows one leader in it, also over restarts. So the order of exchanges means nothing, and
+connections are compared with each other. Requests without a cluster id are not compared: another cluster may
+come to the same address.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,6 @@ class ChoiceFact(StrEnum):
 
     OTHER_CANDIDATE = "other_candidate"
     OTHER_LEADER = "other_leader"
-    OTHER_BROKER = "other_broker"  # was given a block of producer ids before
 
 
 ChoiceKey = tuple[str, str, int, int, ChoiceFact]
@@ -32,20 +31,15 @@ ChoiceKey = tuple[str, str, int, int, ChoiceFact]
 class QuorumChoices:
     """The chosen node and its evidence by node that answers, partition and epoch."""
 
-    api_keys: ClassVar[frozenset[int] | None] = frozenset(
-        {apis.VOTE, apis.BEGIN_QUORUM_EPOCH, apis.ALLOCATE_PRODUCER_IDS}
-    )
+    api_keys: ClassVar[frozenset[int] | None] = frozenset({apis.VOTE, apis.BEGIN_QUORUM_EPOCH})
 
     def __init__(self) -> None:
         self.choices: Table[ChoiceKey, tuple[int, Evidence]] = Table(CHOICES_KEPT)
 
     def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next exchange; its order means nothing."""
-        if view.request is None or view.is_refused_whole:
+        if view.request is None or view.is_refused_whole or not view.request.cluster_id:
             return []
-        if view.key == apis.ALLOCATE_PRODUCER_IDS:
-            first, broker = view.response.producer_id_start, view.request.broker_id
-            return self._chosen(view, ("", -1, first, ChoiceFact.OTHER_BROKER), broker, "producer_id_start")
         facts = []
         is_vote = view.key == apis.VOTE
         kind = ChoiceFact.OTHER_CANDIDATE if is_vote else ChoiceFact.OTHER_LEADER
@@ -61,7 +55,7 @@ class QuorumChoices:
     def _chosen(
         self, view: ExchangeView, what: tuple[str, int, int, ChoiceFact], node: int, path: str
     ) -> list[Fact]:
-        key: ChoiceKey = f"{view.info.scope} {view.info.broker_address}", *what
+        key: ChoiceKey = f"{view.info.scope} {view.info.broker_address} {view.request.cluster_id}", *what
         known = self.choices.get(key) or self.choices.put(key, (node, view.evidence))
         if known[0] == node:
             return []

@@ -116,7 +116,7 @@ class PartitionSequence:
         return True
 
     def follows_taken(self, sequence: int, lost: Collection[int]) -> bool:
-        """Return True if a sequence comes directly after a batch that the broker took.
+        """Return True if a sequence comes directly after a batch that a broker took.
 
         Batches in between count if the broker refused them with one of the error codes `lost`.
         """

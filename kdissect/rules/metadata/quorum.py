@@ -130,7 +130,7 @@ class ChosenTwice(FactRule):
 
     In an epoch it votes for one candidate, and follows one leader. It stores both, so that they last
     over a restart. Two leaders of one epoch write two logs. Votes that only ask whether an election may win
-    (pre_vote) do not count. As the active controller it assigns each block of producer ids to one broker.
+    (pre_vote) do not count.
 
     Example: a node grants its vote to candidate 2 in epoch 5, and to candidate 3 in epoch 5.
 
@@ -145,9 +145,8 @@ class ChosenTwice(FactRule):
     cites = (
         "KIP-595 Proposed Changes",
         "org.apache.kafka.raft.QuorumState#transitionToUnattached",
-        "org.apache.kafka.controller.ProducerIdControlManager#generateNextProducerId",
     )
-    facts = (ChoiceFact.OTHER_CANDIDATE, ChoiceFact.OTHER_LEADER, ChoiceFact.OTHER_BROKER)
+    facts = (ChoiceFact.OTHER_CANDIDATE, ChoiceFact.OTHER_LEADER)
     expects = "node {}, as before"
     sees = "node {}"
 

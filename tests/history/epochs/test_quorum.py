@@ -23,15 +23,25 @@ def test_the_piece_is_as_long_as_tests_say() -> None:
     assert len(PIECE) == 100
 
 
-def vote(talk: Talk, epoch: int, answered: int, candidate: int = 1, granted: bool = False) -> Exchange:
+CLUSTER = "quorum"
+
+
+def vote(
+    talk: Talk,
+    epoch: int,
+    answered: int,
+    candidate: int = 1,
+    granted: bool = False,
+    cluster: str | None = CLUSTER,
+) -> Exchange:
     asked = {"partition_index": 0, "replica_epoch": epoch, "replica_id": candidate}
     told = {"partition_index": 0, "leader_id": 2, "leader_epoch": answered, "vote_granted": granted}
-    return talk.ask(VOTE, 0, of_log(asked), of_log(told))
+    return talk.ask(VOTE, 0, of_log(asked) | {"cluster_id": cluster}, of_log(told))
 
 
 def begin(talk: Talk, epoch: int, answered: int, key: int = BEGIN, leader: int = 1) -> Exchange:
     row = {"partition_index": 0, "leader_id": leader, "leader_epoch": epoch}
-    return talk.ask(key, 0, of_log(row), of_log({**row, "leader_epoch": answered}))
+    return talk.ask(key, 0, of_log(row) | {"cluster_id": CLUSTER}, of_log({**row, "leader_epoch": answered}))
 
 
 def fetch(talk: Talk, epoch: int, answered: int, topic: str = METADATA_TOPIC) -> Exchange:
@@ -165,12 +175,18 @@ def test_what_a_node_chooses_once() -> None:
     talk, other, machine = Talk(), Talk("10.0.0.9"), QuorumChoices()
     assert not feed(
         machine, vote(talk, 5, 5, 1, True), vote(other, 5, 5, 2), vote(other, 6, 6, 2, True),
-        begin(talk, 5, 5), begin(other, 6, 6, leader=2), block(talk, 0), block(talk, 1000),
-        block(other, 2000, broker=2),
+        begin(talk, 5, 5), begin(other, 6, 6, leader=2),
     )  # fmt: skip
     assert brief(feed(machine, vote(other, 5, 5, 2, True))) == [("other_candidate", 1, 2)]
     assert brief(feed(machine, begin(other, 5, 5, leader=2))) == [("other_leader", 1, 2)]
-    assert brief(feed(machine, block(other, 1000, broker=2))) == [("other_broker", 1, 2)]
+
+
+def test_another_cluster_chooses_for_itself() -> None:
+    """A laboratory comes back to the same address; requests without a cluster id show no cluster."""
+    talk, machine = Talk(), QuorumChoices()
+    votes = [vote(talk, 5, 5, node, True, cluster) for cluster in ("b", None) for node in (2, 3)]
+    assert not feed(machine, vote(talk, 5, 5, 1, True), votes[0], *votes[2:])
+    assert brief(feed(machine, votes[1])) == [("other_candidate", 2, 3)]
 
 
 def test_a_snapshot_in_pieces() -> None:
