@@ -18,7 +18,7 @@ Named = Iterator[tuple[str, str]]
 
 
 def names_in(text: str) -> Named:
-    """Yield addresses and names in JSON documents. Raises ValueError if the text is not JSON."""
+    """Return addresses and names in JSON documents. Raises ValueError if the text is not JSON."""
     objects = list(_objects(text))
     for kinds in (("Pod",), ("EndpointSlice", "Endpoints"), ("Service",), ("Node",)):
         for one in objects:

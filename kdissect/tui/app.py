@@ -107,7 +107,7 @@ class KdissectApp(ViewApp):
         session.changed = self._session_changed
 
     def compose(self) -> ComposeResult:
-        """Yield bars above, the view, the keys below."""
+        """Yield the bars, the view and the keys, from top to bottom."""
         yield self._top
         yield self._view_bar
         yield self._filter_bar

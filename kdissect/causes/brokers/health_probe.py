@@ -26,7 +26,7 @@ class HealthProbe(FailedConnection):
     cites = ("spec/000 Network",)
 
     def holds(self, problems: list[ConnectionProblem], seen: Evidence) -> bool:
-        """Return a client that ends while it connects looks so once."""
+        """Return True for several connections: a client that ends while it connects looks so once."""
         return len(problems) >= 5
 
     def sentence(self, host: str, end: str, problems: list[ConnectionProblem]) -> str:

@@ -124,7 +124,7 @@ class _MarkLate(ExchangeRule):
     guard = ExchangeFact.LATE
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
-        """Return all that do not wait on purpose."""
+        """Return True for APIs that do not wait on purpose."""
         return api_key not in WAITING
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterable[Violation]:

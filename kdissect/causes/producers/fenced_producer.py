@@ -40,7 +40,7 @@ class FencedProducer(ErrorCause):
         return key.txn or key.client
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
-        """Return a producer without a transactional id raises its epoch by itself.
+        """Return True for a transactional id: without one, a producer raises its epoch by itself.
 
         A transaction that timed out is in another state, too: then another client has taken the id.
         """

@@ -45,7 +45,7 @@ class FeatureNotFinalized(ErrorCause):
         return key.client, _NEEDED[key.api_key]
 
     def holds(self, errors: Errors, seen: Evidence) -> bool:
-        """Return the broker offered the API before, and named its features without this one."""
+        """Return True if the broker offered the API before, and named its features without this one."""
         features = seen.gathering.features
         offers = [
             (

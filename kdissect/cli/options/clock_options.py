@@ -10,7 +10,7 @@ def add_clocks(parser: ArgumentParser) -> None:
     """Add the option; `clocks_within` is in nanoseconds, or None without the option."""
     parser.add_argument("--clocks-within", metavar="TIME", type=_time_span, help=(
         "of captures from two places: their clocks differ by no more (5ms; 0ms: one clock made both). "
-        "Without it, by what the packets allow"
+        "Without it, the packets show the bound"
     ))  # fmt: skip
 
 

@@ -160,9 +160,7 @@ def _see_topics(topics: WantedNames, exchange: Exchange, topics_of: TopicsOf) ->
 
 
 def _went_wrong(exchange: Exchange) -> bool:
-    """Return error codes in the response, no response, no request, or a body or header that cannot be
-    decoded.
-    """
+    """Return True for an error code, no response, no request, or a body or header that does not decode."""
     if exchange.state in (State.UNANSWERED, State.INCOMPLETE, State.ORPHAN_RESPONSE):
         return True
     return bool(exchange.response_summary().errors) or not is_decodable(exchange)

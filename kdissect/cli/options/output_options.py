@@ -150,9 +150,11 @@ def add_forms(parser: ArgumentParser) -> None:
 
 def add_limit(parser: ArgumentParser) -> None:
     """Add `--limit` and `--sort`."""
-    parser.add_argument("--limit", metavar="N", type=positive, help="stop after N lines. Sorted: the first N")
+    parser.add_argument(
+        "--limit", metavar="N", type=positive, help="stop after N lines, or print the first N of sorted lines"
+    )
     parser.add_argument("--sort", metavar="FIELD", help=(
-        "sort the lines at the end: the largest number first, texts in ascending order. Or FIELD:asc, "
+        "sort the lines at the end: the largest number first, texts in ascending order; FIELD:asc, "
         "FIELD:desc"
     ))  # fmt: skip
     parser.set_defaults(order=None)

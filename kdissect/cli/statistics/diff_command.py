@@ -45,7 +45,7 @@ def run(arguments: Sequence[str]) -> int:
     )
     add_inputs(parser)
     add_topic_ids(parser)
-    add_filters(parser, "only exchanges for which EXPR holds. Given twice: of GOOD, and of BAD")
+    add_filters(parser, "only exchanges for which EXPR holds; twice: one for GOOD, one for BAD")
     parser.add_argument("--exit-code", action="store_true", help="exit with 1 where anything differs")
     add_tables(parser, *_TABLES)
     options = parser.parse_args(arguments)

@@ -86,6 +86,6 @@ class ProducerSnapshot(IndexFile):
 
 
 def _first_sequence(last: int, delta: int) -> int:
-    """Return sequences wrap to 0 behind the largest (DefaultRecordBatch#decrementSequence)."""
+    """Return the first sequence: after the largest one comes 0 (DefaultRecordBatch#decrementSequence)."""
     first = last - delta
     return first if first >= 0 or last < 0 else first + MAX_SEQUENCE + 1

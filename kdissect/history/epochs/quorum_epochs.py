@@ -44,7 +44,7 @@ class QuorumEpochs:
         self.epochs: Table[QuorumKey, tuple[int, Evidence]] = Table(PARTITIONS_KEPT)
 
     def passes(self, exchange: Exchange, _parts: Any) -> bool:
-        """Return a Fetch of another topic."""
+        """Return True for a Fetch of another topic."""
         return exchange.api_key == apis.FETCH and not _is_of_quorum(exchange)
 
     def knows(self, info: ConnectionInfo, partition: int, epoch: int) -> bool:

@@ -134,7 +134,7 @@ class Producers:
         return True
 
     def _given(self, view: ExchangeView, producer_id: int, epoch: int) -> list[Fact]:
-        """Return a coordinator gave a producer id and epoch."""
+        """Take the producer id and epoch that a coordinator assigned."""
         self.have_back()
         key: ProducerKey = view.info.scope, producer_id
         self._given_on.put(view.info.id, producer_id)
@@ -189,7 +189,7 @@ class Producers:
         return facts
 
     def losses_on(self, connection: str) -> int:
-        """Return requests of a connection that were cut, and batches with a wrong checksum."""
+        """Return the number of cut requests and of batches with a wrong checksum on a connection."""
         return self._damaged.peek(connection) or 0
 
     def _damage(self, connection: str) -> None:

@@ -73,7 +73,7 @@ class Transactions:
         return step(self, view, self._id(view, request.transactional_id))
 
     def passes(self, _exchange: Exchange, parts: ProduceParts | None) -> bool:
-        """Return a Produce outside of transactions."""
+        """Return True for a Produce outside of transactions."""
         return parts is not None and not parts.is_transactional
 
     def _id(self, view: ExchangeView, transactional_id: str) -> TransactionalId:

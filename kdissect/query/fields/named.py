@@ -118,7 +118,7 @@ class NamedFlag(Flag):
         self._shown = tuple(names.values())
 
     def parse(self, literal: Literal) -> bool:
-        """Return a bool."""
+        """Return the value of `true` or `false`."""
         found = self._names.get(literal.text.casefold())
         return super().parse(literal) if found is None else found
 

@@ -81,7 +81,7 @@ class ReservedTopicId(NodeRule):
     guard = (TopicId(frozenset({METADATA_TOPIC_ID})),)
 
     def speaks_of(self, api: str, side: str, version: int) -> bool:
-        """Return those between clients and brokers."""
+        """Return True for APIs between clients and brokers."""
         return api in _CLIENT_APIS
 
     def check(self, node: Node, body: Body) -> Iterator[Violation]:

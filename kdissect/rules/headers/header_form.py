@@ -103,7 +103,7 @@ class NegativeVersion(ExchangeRule):
     misleads = True
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
-        """Return versions below 0."""
+        """Return True for versions below 0."""
         return api_version is not None and api_version < 0
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:
@@ -148,7 +148,7 @@ class WrongHeaderVersion(UndecodableRule):
     kinds = frozenset(FaultKind)
 
     def check(self, body: Body, error: DecodeError) -> Iterator[Violation]:
-        """Yield whether the body fits one byte away."""
+        """Yield a violation if the body fits one byte away."""
         shift = _shift(body)
         if shift:
             what = f"the body fits {plural(abs(shift), 'byte')} {'earlier' if shift < 0 else 'later'}"
@@ -181,7 +181,7 @@ class HeaderTags(ExchangeRule):
     guard = ExchangeFact.HEADER_TAGS
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
-        """Return versions whose headers have a tag section."""
+        """Return True for versions whose headers have a tag section."""
         api = None if api_key is None else protocol_messages.api(api_key)
         if api_key is None or api_version is None or api is None or api_version not in api.versions:
             return False

@@ -30,7 +30,7 @@ class UnknownApi(ExchangeRule):
     once = Once.VALUE
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
-        """Return keys that no API has."""
+        """Return True for keys that no API has."""
         return api_key is not None and protocol_messages.api(api_key) is None
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:

@@ -361,7 +361,7 @@ def _short_length(batch: Batch) -> RecordFault:
 
 
 def _record_faults(batch: Batch, owners: Sequence[RecordFaultRule], silent: set[str]) -> Spoken:
-    """Yield bytes that do not fit: the first rule with a word has it, as the other faults mostly follow."""
+    """Return bytes that do not fit, by the first rule that reports them: other faults mostly follow."""
     for owner in owners:
         if owner.code in silent:
             return
@@ -373,7 +373,7 @@ def _record_faults(batch: Batch, owners: Sequence[RecordFaultRule], silent: set[
 
 
 def _first(rule: Rule, faults: Iterable[Violation], spoken: set[str]) -> Spoken:
-    """Yield a rule's first fault, unless another rule has reported the same cause."""
+    """Return a rule's first fault, unless another rule has reported the same cause."""
     if rule.code in spoken:
         return
     for fault in islice(faults, 1):

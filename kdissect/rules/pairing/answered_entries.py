@@ -61,7 +61,7 @@ class OtherCount(BodyRule):
     the result for each entry. For matching entries, and for entries that Apache Kafka leaves out, see
     docs/rules/answers.md.
 
-    Example: DescribeGroups for two groups, one described. Or for one group, and a different group described.
+    Example: DescribeGroups for two groups, answered with one of them, or with a different group.
 
     What to do: answer each entry once, with an error code if need be.
     """

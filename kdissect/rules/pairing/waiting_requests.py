@@ -78,7 +78,7 @@ class SlowResponse(ExchangeRule):
     guard = ExchangeFact.SLOW
 
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
-        """Return APIs that do not wait on purpose."""
+        """Return True for APIs that do not wait on purpose."""
         return api_key not in _WAITING
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterator[Violation]:

@@ -62,7 +62,7 @@ class TimeLine(Counts):
         return self.span() > MAX_SLOTS
 
     def wider(self, width_ns: int) -> int:
-        """Return two slots become one."""
+        """Join each two slots, and return the new width."""
         return width_ns * 2
 
 

@@ -215,7 +215,7 @@ class OtherMarker(FactRule):
     facts = (TransactionFact.MARKER_DIFFERS,)
 
     def check(self, fact: Fact) -> Iterator[Violation]:
-        """Yield whether they commit."""
+        """Yield a violation if they commit."""
         for fault in super().check(fact):
             yield fault._replace(expected=_word(fact.expected), seen=_word(fact.seen), path="")
 

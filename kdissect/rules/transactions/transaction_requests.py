@@ -89,7 +89,7 @@ class BrokerVersionFromClient(BodyRule):
     versions = Versions(4, NO_UPPER_BOUND)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """Yield whether the connection also begins or ends transactions, as no broker does."""
+        """Yield a violation if the connection also begins or ends transactions, as no broker does."""
         used = {key for key, _ in body.exchange.connection.api_versions_seen}
         if used & _CLIENT_ONLY:
             yield body.violation("transactions", "v3 or lower from a client", f"v{body.version}")

@@ -64,7 +64,7 @@ class Series(Counts):
         return len(self._held) > MAX_POINTS
 
     def wider(self, width_ns: int) -> int:
-        """Return the next of `WIDTHS_NS`."""
+        """Return the next width in `WIDTHS_NS`."""
         return _next_width(width_ns)
 
 
@@ -114,5 +114,5 @@ class LatencySeries(Intervals[Distribution]):
         return len(self._held) > MAX_POINTS
 
     def wider(self, width_ns: int) -> int:
-        """Return the next of `stats.series.WIDTHS_NS`."""
+        """Return the next width in `stats.series.WIDTHS_NS`."""
         return _next_width(width_ns)
