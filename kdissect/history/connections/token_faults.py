@@ -50,7 +50,7 @@ class ScramExchange:
         return None if same else "the final token has another nonce"
 
     def server(self, token: bytes) -> str | None:
-        """The server's next token."""
+        """Take the server's next token."""
         if self.tokens == 2:  # brokers refuse with an error code instead of `e=`
             is_final = _message("SaslScramServerFinal", token, False) is not None
             return None if is_final else "the server's final token has no verifier"
@@ -69,13 +69,13 @@ class ScramExchange:
 
 
 def _gs2_header(first: bytes) -> bytes:
-    """The header of a client's first token if it binds no channel, else nothing (RFC 5802 section 7)."""
+    """Return the header of a client's first token without channel binding, else nothing (RFC 5802 section 7)."""
     parts = first.split(b",", 2)
     return b"%b,%b," % (parts[0], parts[1]) if len(parts) > 2 and parts[0] in (b"n", b"y") else b""
 
 
 def _channel_binding(final: bytes) -> bytes | None:
-    """The value of `c` in a client's final token, which is base64; None if it is not."""
+    """Return the value of `c` in a client's final token, which is base64; None if it is not."""
     try:
         return a2b_base64(final.removeprefix(b"c=").partition(b",")[0], strict_mode=True)
     except ValueError:

@@ -87,7 +87,7 @@ class OwnCounters:
         return [Fact(CounterFact.OTHER_NODE, key, view.evidence, "request", path, known[0], node, known[1])]
 
     def _block(self, view: ExchangeView) -> list[Fact]:
-        """A block of producer ids begins after the blocks before it."""
+        """Compare a block of producer ids with the blocks before it: it begins after them."""
         answer = view.response
         if answer is None or answer.error_code or answer.producer_id_len <= 0:
             return []

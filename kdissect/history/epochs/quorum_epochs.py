@@ -81,7 +81,7 @@ class QuorumEpochs:
 
 
 def _replica(view: ExchangeView) -> tuple[int, str]:
-    """The node id that a replica names, and where; -1 if it names none."""
+    """Return the node id that a replica names (-1 without one), and its path."""
     request = view.request
     if view.key == apis.VOTE:
         for _, at, rows in _topics(getattr(request, "topics", None)):

@@ -42,7 +42,7 @@ class AcquiredRecords:
         return at >= 0 and last <= self._ends[partition][at]
 
     def remove(self, partition: Partition, first: int, last: int) -> None:
-        """The member is done with a range that it `holds`."""
+        """End a range that the member `holds`."""
         starts, ends = self._starts.get(partition, []), self._ends.get(partition, [])
         at = bisect_right(starts, first) - 1
         if at < 0 or last > ends[at] or last < first:

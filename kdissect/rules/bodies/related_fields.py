@@ -80,7 +80,7 @@ class RelatedFields(BodyRule):
 
 
 def _at_odds(of: Any, relation: Relation) -> tuple[str, str, str] | None:
-    """The path, what was expected and what was seen, if two values of a struct do not go together."""
+    """Return the path, the expected and the seen text of two values of a struct that do not go together."""
     others = [value for _, value in _values(of, relation.other)]
     if not others:
         return None
@@ -92,7 +92,7 @@ def _at_odds(of: Any, relation: Relation) -> tuple[str, str, str] | None:
 
 
 def _found(relation: Relation, value: Any, others: list[Any]) -> tuple[str, str] | None:
-    """What was expected and seen of one value."""
+    """Return the expected and the seen text of one value."""
     kind, name = relation.kind, relation.other
     if kind == "below":
         most = max(others)
@@ -119,7 +119,7 @@ def _listed(value: Any) -> Any:
 
 
 def _values(of: Any, path: str, at: str = "") -> Iterator[tuple[str, Any]]:
-    """The values of a path below a struct, each with its own path; nulls are left out."""
+    """Return the values of a path below a struct, each with its own path, without nulls."""
     name, _, rest = path.partition(".")
     value = sent(of, name)
     if value is None:

@@ -184,7 +184,7 @@ class ContradictsFetch(BodyRule):
     )
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The session, and each partition that the request names once."""
+        """Yield the session, and each partition that the request names once."""
         asked = body.other()
         if asked is None or sent(body.value, "error_code", 0):
             return
@@ -208,7 +208,7 @@ def _topic_of(topic: Any) -> Any:
 
 
 def _contradiction(wanted: Any, row: Any) -> tuple[str, str, str] | None:
-    """The field of a partition that contradicts its request, what was expected and what was seen."""
+    """Return the field of a partition that contradicts its request, with the expected and the seen text."""
     offset, first, last = wanted.fetch_offset, row.log_start_offset, row.high_watermark
     if row.error_code == _OFFSET_OUT_OF_RANGE and 0 <= first <= offset <= last:
         return (

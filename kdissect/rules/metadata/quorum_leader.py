@@ -55,7 +55,7 @@ class AheadOfLeader(BodyRule):
     on = (("DescribeQuorum", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The first replica that is ahead."""
+        """Yield the first replica that is ahead."""
         for _, partition, at in body.partitions("topics"):
             ends = [
                 row.log_end_offset

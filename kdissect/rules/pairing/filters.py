@@ -49,7 +49,7 @@ class OutsideFilter(BodyRule):
     on = tuple((api, RESPONSE) for api in _FILTERED)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The first entry of each filter."""
+        """Yield the first entry of each filter that it does not select."""
         asked = body.other()
         if asked is None or sent(body.value, "error_code", 0):
             return
@@ -116,7 +116,7 @@ def _deleted_acls(asked: Any, answered: Any) -> Iterator[Stray]:
 
 
 def _unlike(wanted: Any, resource: Any, acl: Any) -> Stray | None:
-    """The field of an ACL that a filter does not select, with what it selects."""
+    """Return the field of an ACL that a filter does not select, with what it selects."""
     pattern = sent(wanted, "pattern_type_filter", _LITERAL)
     numbers = [
         ("resource_type", wanted.resource_type_filter, resource.resource_type),

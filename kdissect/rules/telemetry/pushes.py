@@ -162,7 +162,7 @@ class OtherInstance(BodyRule):
     on = (("GetTelemetrySubscriptions", RESPONSE),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The id of the response."""
+        """Yield the id of the response, if the request has another one."""
         asked, answered = body.other(), body.value
         if asked is None or answered.error_code:
             return

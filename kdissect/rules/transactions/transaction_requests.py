@@ -124,7 +124,7 @@ class EpochNotRaised(BodyRule):
     guard = (Above((".producer_id",), -1),)
 
     def check(self, body: Body) -> Iterator[Violation]:
-        """The epoch of the same producer id."""
+        """Yield the epoch of the same producer id, if it does not rise."""
         asked, answered = body.other(), body.value
         if asked is None or answered.error_code or asked.producer_id < 0:
             return
