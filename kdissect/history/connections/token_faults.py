@@ -69,7 +69,7 @@ class ScramExchange:
 
 
 def _gs2_header(first: bytes) -> bytes:
-    """Return the header of a client's first token without channel binding, else nothing (RFC 5802 section 7)."""
+    """Return the header of a client's first token, empty with channel binding (RFC 5802 section 7)."""
     parts = first.split(b",", 2)
     return b"%b,%b," % (parts[0], parts[1]) if len(parts) > 2 and parts[0] in (b"n", b"y") else b""
 
