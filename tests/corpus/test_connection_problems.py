@@ -24,6 +24,8 @@ FIN, SYN, RST, ACK = 1, 2, 4, 16
 OTHERS = {
     "kafka44_franz_raw.pcapng": {"closed_at_once": 2},  # Produce v1 and v2, which Kafka 4 closes at
     "kafka44_franz_sasl.pcapng": {"login_refused": 2},  # the intruder of its truth
+    # Health checks, and PROXY headers to brokers.
+    "kafka44_haproxy.pcapng": {"probe": 11, "proxy_refused": 6},
     # The errors of its truth: a wrong password, a mechanism that the listener does not have.
     "kafka44_java_refused.pcapng": {"login_refused": 4, "mechanism_refused": 2},
     "kafka44_java_sasl.pcapng": {"login_refused": 6},  # the wrong passwords of its truth

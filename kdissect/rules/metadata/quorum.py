@@ -107,7 +107,7 @@ class OtherNode(FactRule):
 
     One process sends all requests of a connection between brokers and controllers. It names its id as
     broker_id in what a broker asks of a controller, as controller_id in what a controller asks of a broker,
-    and as replica_id in Vote, FetchSnapshot and a Fetch of the metadata log.
+    and as replica_id in Vote and FetchSnapshot.
 
     Example: BrokerHeartbeat of broker 1, then of broker 2 on the same connection.
 
