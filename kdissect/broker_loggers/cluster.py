@@ -49,6 +49,7 @@ class Cluster:
         from kafka.admin import KafkaAdminClient  # an extra
         from kafka.errors import KafkaError
 
+        self.bootstrap = bootstrap
         heard = _LastError()
         logging.getLogger("kafka").addHandler(heard)
         self._error = (KafkaError, OSError, ValueError, AssertionError)
@@ -66,13 +67,21 @@ class Cluster:
     def __exit__(self, *_: object) -> None:
         self._client.close()
 
-    def loggers(self) -> tuple[str, list[BrokerLogger]]:
-        """Return the id of the cluster, and the request logger of each of its brokers."""
+    @property
+    def id(self) -> str:
+        """The id that the brokers name."""
+        return str(self._metadata.cluster_id)
+
+    def loggers(self) -> list[BrokerLogger]:
+        """Return the request logger of each broker of the cluster."""
+        brokers = sorted(self._metadata.brokers(), key=lambda broker: broker.node_id)
+        return [self._logger(broker) for broker in brokers]
+
+    @property
+    def _metadata(self) -> Any:
         # `describe_cluster` of 3.0.12 raises KeyError for brokers up to 3.6, whose response has no type of
         # endpoint. These names are those of the Metadata response that every connection begins with.
-        metadata = self._client._manager.cluster  # noqa: SLF001
-        brokers = sorted(metadata.brokers(), key=lambda broker: broker.node_id)
-        return str(metadata.cluster_id), [self._logger(broker) for broker in brokers]
+        return self._client._manager.cluster  # noqa: SLF001
 
     def _logger(self, broker: Any) -> BrokerLogger:
         node, address = broker.node_id, f"{broker.host}:{broker.port}"
@@ -105,13 +114,6 @@ class Cluster:
         from kafka.admin import ConfigResource, ConfigResourceType  # an extra
 
         return ConfigResource(ConfigResourceType.BROKER_LOGGER, str(node), {LOGGER: level})
-
-
-def settable(level: str | None) -> str:
-    """Return the level that can be set in place of one that a broker had."""
-    if level == "OFF":
-        return LEVELS[-1]
-    return level if level in LEVELS else QUIET
 
 
 def _text(error: Exception) -> str:

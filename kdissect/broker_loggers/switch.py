@@ -24,7 +24,6 @@ from kdissect.broker_loggers.cluster import (
     BrokerLogger,
     Cluster,
     ClusterError,
-    settable,
 )
 
 FOLDER_VARIABLE = "KDISSECT_STATE_DIR"
@@ -104,37 +103,40 @@ def _runs(process: int) -> bool:
 
 
 def switch_on(
-    cluster: Cluster, bootstrap: str, settings: Settings, level: str, seconds: float
-) -> tuple[Switch, list[BrokerLogger]]:
-    """Set the level of all brokers for some time. Returns the switch, and the loggers with what is wrong.
+    cluster: Cluster, loggers: list[BrokerLogger], settings: Settings, level: str, seconds: float
+) -> list[BrokerLogger]:
+    """Set the level of all brokers for some time. Returns the loggers afterwards.
 
     The guard runs before the first level changes, so that no moment is without it. Raises ClusterError if
     the guard cannot start.
     """
-    name, loggers = cluster.loggers()
-    known = Switch.read(name)
+    known = Switch.read(cluster.id)
     responding = {logger.node: _level_before(logger.level) for logger in loggers if logger.level is not None}
     before = responding | (known.before if known else {})
-    switch = Switch(name, level, before, time.time() + seconds)
-    switch = _guarded(switch, bootstrap, settings)
+    switch = _guarded(Switch(cluster.id, level, before, time.time() + seconds), cluster.bootstrap, settings)
     problems = cluster.set_levels(dict.fromkeys(responding, level))
     if len(problems) == len(responding) and known is None:
         switch.forget()
-    return switch, [_with(logger, level, problems) for logger in loggers]
+    return [_with(logger, level, problems) for logger in loggers]
 
 
 def _level_before(level: str) -> str:
-    """Return the level to set afterwards. A log that is on without a switch was left on, or is somebody's."""
-    return QUIET if level in WRITES_REQUESTS else settable(level)
+    """Return the level to set afterwards.
+
+    Kafka does not take OFF. A log that is on without a switch was left on, or is another user's.
+    """
+    if level == "OFF":
+        return LEVELS[-1]
+    return level if level in _KNOWN.difference(WRITES_REQUESTS) else QUIET
 
 
-def switch_off(cluster: Cluster) -> list[BrokerLogger]:
-    """Set the levels back to those before, or to that of the log4j files if they are not known.
+def switch_off(cluster: Cluster, loggers: list[BrokerLogger]) -> list[BrokerLogger]:
+    """Set the levels back to those before, or to that of the log4j files if they are not known. Returns the
+    loggers afterwards.
 
     The switch remains for brokers that do not respond or are not in the cluster now.
     """
-    name, loggers = cluster.loggers()
-    switch = Switch.read(name)
+    switch = Switch.read(cluster.id)
     before = switch.before if switch else {}
     wanted = {
         logger.node: before.get(logger.node, QUIET)
@@ -210,7 +212,7 @@ def _ended(bootstrap: str, settings: Settings) -> str:
     """Set the levels back. Returns what is wrong."""
     try:
         with Cluster(bootstrap, settings) as cluster:
-            loggers = switch_off(cluster)
+            loggers = switch_off(cluster, cluster.loggers())
     except ClusterError as error:
         return str(error)
     return "; ".join(f"broker {logger.node}: {logger.problem}" for logger in loggers if logger.problem)

@@ -263,8 +263,10 @@ class History:
         if info.id not in (self._tracks if self._watches_all else self._due) or not self.lends(info):
             return None
         due = self.due_on(info.id)
-        if due is None or not self._watches_all:
-            return None if due is None else (due, None)
+        if due is None:
+            return None
+        if not self._watches_all:
+            return due, None
         track = self._tracks[info.id]
         if track.negotiation is None or not track.is_quiet:
             return None

@@ -329,14 +329,10 @@ class Evidence:
         """Exchanges that count, by API, client id, host of the client and broker."""
         return _tallies(self.gathering.traffic)
 
-    @property
+    @cached_property
     def background(self) -> Tallies:
         """All exchanges, also those that a filter does not accept: evidence against causes."""
-        return self._all_tallies if self.gathering.is_filtered else self.tallies
-
-    @cached_property
-    def _all_tallies(self) -> Tallies:
-        return _tallies(self.gathering.background)
+        return _tallies(self.gathering.background) if self.gathering.is_filtered else self.tallies
 
     def reads(self, client: Client) -> bool:
         """Return whether a client fetches records."""

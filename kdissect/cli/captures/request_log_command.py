@@ -76,16 +76,14 @@ def _parser() -> ArgumentParser:
 
 def _rows(cluster: Cluster, options: Namespace, settings: Settings) -> list[Facts]:
     """Do what is asked. Returns a row for each broker."""
-    name, before = cluster.loggers()
-    levels = {logger.node: logger.level for logger in before}
+    loggers = cluster.loggers()
+    before = {logger.node: logger.level for logger in loggers}
     if options.action == "on":
-        _, loggers = switch_on(cluster, options.bootstrap, settings, options.level, options.seconds)
+        loggers = switch_on(cluster, loggers, settings, options.level, options.seconds)
     elif options.action == "off":
-        loggers = switch_off(cluster)
-    else:
-        loggers = before
-    switch = Switch.read(name)
-    return [_row(logger, levels.get(logger.node), switch) for logger in loggers]
+        loggers = switch_off(cluster, loggers)
+    switch = Switch.read(cluster.id)
+    return [_row(logger, before.get(logger.node), switch) for logger in loggers]
 
 
 def _row(logger: BrokerLogger, before: str | None, switch: Switch | None) -> Facts:

@@ -19,6 +19,7 @@ from enum import StrEnum
 from typing import Any, ClassVar
 
 from kdissect.history import api_keys as apis
+from kdissect.history.epochs.first_values import differs_from_first
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact
 from kdissect.history.state_table import Table
@@ -72,8 +73,9 @@ class OwnCounters:
         if view.key == apis.ALLOCATE_PRODUCER_IDS:
             return facts + self._block(view)
         if view.key == apis.ALTER_PARTITION:
-            for topic_id, row, path in _partitions(view.response):
-                facts += self._row(view, topic_id, row, path)
+            asked = {(which, row.partition_index): row for which, row, _ in _partitions(view.request)}
+            for which, row, path in _partitions(view.response):
+                facts += self._row(view, which, row, path, asked.get((which, row.partition_index)))
         return facts
 
     def _own_id(self, view: ExchangeView) -> list[Fact]:
@@ -81,10 +83,9 @@ class OwnCounters:
         path = _OWN_ID[view.key]
         key: CounterKey = view.info.id, "node id", b"", -1
         node = getattr(view.request, path, -1)
-        known = None if node < 0 else self.numbers.get(key) or self.numbers.put(key, (node, view.evidence))
-        if known is None or known[0] == node:
+        if node < 0:
             return []
-        return [Fact(CounterFact.OTHER_NODE, key, view.evidence, "request", path, known[0], node, known[1])]
+        return differs_from_first(self.numbers, key, node, CounterFact.OTHER_NODE, view, ("request", path))
 
     def _block(self, view: ExchangeView) -> list[Fact]:
         """Compare a block of producer ids with the blocks before it: it begins after them."""
@@ -97,12 +98,9 @@ class OwnCounters:
         self.numbers.put(key, (start + answer.producer_id_len, view.evidence))
         return facts
 
-    def _row(self, view: ExchangeView, topic_id: bytes, row: Any, path: str) -> Iterator[Fact]:
-        asked = {(wanted, one.partition_index): one for wanted, one, _ in _partitions(view.request)}.get(
-            (topic_id, row.partition_index)
-        )
+    def _row(self, view: ExchangeView, which: bytes, row: Any, path: str, asked: Any) -> Iterator[Fact]:
         for field in _OF_PARTITIONS:
-            key = view.info.id, field, topic_id, row.partition_index
+            key = view.info.id, field, which, row.partition_index
             least, known = getattr(asked, field, -1), self.numbers.get(key)
             if known is None or least > known[0] or view.version < _IDS_FROM:
                 self.numbers.put(key, (least, view.evidence))

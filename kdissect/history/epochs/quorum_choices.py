@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, ClassVar
 
 from kdissect.history import api_keys as apis
+from kdissect.history.epochs.first_values import differs_from_first
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact
 from kdissect.history.state_table import Table
@@ -40,7 +41,8 @@ class QuorumChoices:
         """Take the next exchange; its order means nothing."""
         if view.request is None or view.is_refused_whole or not view.request.cluster_id:
             return []
-        facts = []
+        facts: list[Fact] = []
+        node = f"{view.info.scope} {view.info.broker_address} {view.request.cluster_id}"
         is_vote = view.key == apis.VOTE
         kind = ChoiceFact.OTHER_CANDIDATE if is_vote else ChoiceFact.OTHER_LEADER
         for topic, asked, answered, path in _rows(view):
@@ -49,17 +51,9 @@ class QuorumChoices:
             epoch, chosen = (
                 (asked.replica_epoch, asked.replica_id) if is_vote else (asked.leader_epoch, asked.leader_id)
             )
-            facts += self._chosen(view, (topic, asked.partition_index, epoch, kind), chosen, path)
+            key: ChoiceKey = node, topic, asked.partition_index, epoch, kind
+            facts += differs_from_first(self.choices, key, chosen, kind, view, ("response", path))
         return facts
-
-    def _chosen(
-        self, view: ExchangeView, what: tuple[str, int, int, ChoiceFact], node: int, path: str
-    ) -> list[Fact]:
-        key: ChoiceKey = f"{view.info.scope} {view.info.broker_address} {view.request.cluster_id}", *what
-        known = self.choices.get(key) or self.choices.put(key, (node, view.evidence))
-        if known[0] == node:
-            return []
-        return [Fact(what[-1], key, view.evidence, "response", path, known[0], node, known[1])]
 
 
 def _is_poll(asked: Any) -> bool:

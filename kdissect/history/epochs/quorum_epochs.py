@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any, ClassVar
 
 from kdissect.history import api_keys as apis
+from kdissect.history.epochs.first_values import differs_from_first
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact
 from kdissect.history.state_table import Table
@@ -75,10 +76,9 @@ class QuorumEpochs:
         """Whether a replica named another id before on its connection."""
         node, path = _replica(view)
         key: QuorumKey = view.info.id, "node id", "", -1
-        known = None if node < 0 else self.epochs.get(key) or self.epochs.put(key, (node, view.evidence))
-        if known is None or known[0] == node:
+        if node < 0:
             return []
-        return [Fact(QuorumFact.OTHER_NODE, key, view.evidence, "request", path, known[0], node, known[1])]
+        return differs_from_first(self.epochs, key, node, QuorumFact.OTHER_NODE, view, ("request", path))
 
 
 def _replica(view: ExchangeView) -> tuple[int, str]:
