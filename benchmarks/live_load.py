@@ -111,7 +111,7 @@ def produce(bootstrap: str, rate: float, seconds: float) -> float:
 
 
 def measure(captor: Captor, cluster: Cluster, rate: float, seconds: float, folder: Path) -> Measured:
-    """Return one run of the producer beside one program."""
+    """Return one run of the producer together with one program."""
     port = int(cluster.bootstrap.rpartition(":")[2])
     file, words = folder / "load.pcapng", folder / "words"
     with words.open("w") as said:

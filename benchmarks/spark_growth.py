@@ -155,7 +155,7 @@ def shapes(chosen: argparse.Namespace) -> Iterator[Shape]:
 def compare(
     chosen: argparse.Namespace, shape: Shape, starts: dict[str, Cost], store: Store | None
 ) -> Iterator[Run]:
-    """Yield one process, and Spark on as many cores as are asked for; over the store, too, where there is
+    """Yield one process, and Spark on as many cores as are asked for; over the store, too, if there is
     one.
     """
     captures = capture(chosen, shape)

@@ -89,7 +89,7 @@ def inputs_of(plan: Plan) -> Inputs:
 
 
 def simulated(plan: Plan, figures: Figures) -> Outcome:
-    """Return a run: the pass that compares capture sets, where there are several, and then the tasks."""
+    """Return a run: the pass that compares capture sets, if there are several, and then the tasks."""
     inputs = inputs_of(plan)
     sizes = [0] * plan.hosts
     for file in inputs.files:

@@ -267,7 +267,7 @@ def watched(command: list[str]) -> tuple[float, float, int]:
 
 
 def line_of(batch: dict[str, Any]) -> str:
-    """Return a batch as Spark told it."""
+    """Return a batch from Spark's progress report."""
     times = batch["durationMs"]
     state = batch["stateOperators"][0]
     stored = state["customMetrics"].get("rocksdbSstFileSize", 0)

@@ -158,7 +158,7 @@ def peak(who: int) -> float:
 
 
 def in_thread() -> Any:
-    """Return what stands in for `WorkerProcess` with a thread in it."""
+    """Return a replacement for `WorkerProcess` with a thread in it."""
     import threading
 
     from kdissect.tui.processes.screen_worker import Worker

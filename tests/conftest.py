@@ -62,9 +62,9 @@ def _raise(error: Exception) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def faults_fail_the_test(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Yield what the command line would bound and tell, a fault of kdissect's own, comes out of `main`.
+    """Let faults of kdissect's own come out of `main`, which the command line would catch and report.
 
-    But in modules that say `FAULTS_ARE_TOLD`.
+    Modules that set `FAULTS_ARE_TOLD` are left out.
     """
     with pytest.MonkeyPatch.context() as patch:
         if not getattr(request.module, "FAULTS_ARE_TOLD", False):
@@ -100,7 +100,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def reference() -> Path:
-    """Return the reference material beside the checkout, or where `KDISSECT_REFERENCE` says; skips without
+    """Return the reference material next to the checkout, or where `KDISSECT_REFERENCE` says; skips without
     it.
     """
     path = Path(os.environ.get("KDISSECT_REFERENCE", CHECKOUT.parent / "shared"))

@@ -59,7 +59,7 @@ class Terminal:
         self._tmux("send-keys", "-l", text)
 
     def screen(self) -> str:
-        """Return what stands on it."""
+        """Return the text of the screen."""
         return self._tmux("capture-pane", "-p")
 
     def until(self, *texts: str) -> str:
@@ -88,7 +88,7 @@ class Terminal:
 
 
 def walk(columns: int, lines: int, saved: Path) -> dict[str, str]:
-    """Return the whole way; gives the screens by the name of the step."""
+    """Walk through all steps, and return the screens by the names of the steps."""
     config = Path(tempfile.mkdtemp())
     command = [sys.executable, "-m", "kdissect", "tui", *map(str, WALKED)]
     screens: dict[str, str] = {}

@@ -44,7 +44,7 @@ def extensions() -> Path:
 
 
 def configs(library: str) -> list[str]:
-    """Return the command that tells what a set of jars, named behind it, calls its configs."""
+    """Return the command that prints the names of configs in a set of jars, its last argument."""
     classes = _compile(library, ["configs"])
     return [
         workshop.program("java", "ask for configs"),

@@ -156,8 +156,8 @@ def _how_printed(printed: bytes, later: bytes) -> str:
 
 
 def _are_named_later(printed: bytes, later: bytes) -> bool:
-    """Return whether the only difference is the one that docs/live.md tells of: names of topics that the wire
-    told by id when the line was printed, and by name afterwards.
+    """Return whether the only difference is the one in docs/live.md: names of topics that the wire named by id
+    when the line was printed, and by name afterwards.
     """
     pairs = _different(printed, later)
     return all(b"nothing" not in pair and _named(*map(json.loads, pair)) for pair in pairs)

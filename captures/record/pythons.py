@@ -75,7 +75,7 @@ def _environment(folder: str, instead: str = "") -> Path:
 
 
 def _made(name: str, wanted: str) -> Path:
-    """Return the interpreter of a client's virtual environment, made anew when its requirements changed."""
+    """Return the interpreter of a client's virtual environment, a new one if its requirements changed."""
     home = workshop.folder("python", name)
     python, done = home / "bin" / "python", home / ".requirements"
     if not done.exists() or done.read_text() != wanted:

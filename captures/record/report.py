@@ -22,7 +22,7 @@ def main() -> None:
 
 
 def readme(path: Path, found: list[Capture]) -> str:
-    """Return the text of `captures/README.md` with its table made anew."""
+    """Return the text of `captures/README.md` with a new table."""
     before, rest = path.read_text().split(BEGIN)
     _, after = rest.split(END)
     return f"{before}{BEGIN}\n\n{capture_table(found)}\n{END}{after}"
@@ -50,7 +50,7 @@ def capture_table(found: list[Capture]) -> str:
 
 
 def _clients(capture: Capture) -> str:
-    """Return each client once, its versions behind it."""
+    """Return each client once, followed by its versions."""
     versions: dict[str, list[str]] = {}
     for each in capture.truth["clients"]:
         known = versions.setdefault(each["name"], [])

@@ -69,7 +69,7 @@ LIBRDKAFKA = {
 
 
 def clients() -> list[Client]:
-    """Return the Java client and librdkafka, built where they are not yet."""
+    """Return the Java client and librdkafka, built if they are not yet."""
     found = [(java.java("4.4.0"), JAVA, "transactional-id"), (pythons.librdkafka(), LIBRDKAFKA, "id")]
     return [
         Client(f"{driver.name} {driver.version}", driver, stories, once) for driver, stories, once in found

@@ -520,7 +520,7 @@ def _asks(code: str, api: str, version: int, field: str, body: Build) -> None:
 
 
 def _first_error(value: Value) -> int:
-    """Return the first error code in an answer, from its top down; 0 where there is none."""
+    """Return the first error code in an answer, from its top down, or 0 without one."""
     below: list[Value] = []
     for name, item in items(value):
         if name == "error_code" and item:

@@ -201,7 +201,7 @@ class Frames(Target):
     bytes_per_byte = 2500
 
     def seeds(self) -> list[bytes]:
-        """Return a request and a response of every API: a byte tells which, then key and version, then the
+        """Return a request and a response of every API: a byte says which, then key and version, then the
         frame.
         """
         made = []

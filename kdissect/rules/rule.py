@@ -68,8 +68,8 @@ class Rule:
     connection could explain; `needs_whole`: one that bytes missing from the capture could explain. Both are
     then inconclusive. `rises` is for rules about brokers alone. `overrides` are codes that stay silent about
     an exchange this rule has spoken of: they would report the same cause. `misleads`: the frame is none that
-    its sender has to send, so that later frames may be read where none begin (`views.doubt`). `confuses`: the
-    response fits, but it is not the one that the client waits for.
+    its sender has to send, so that later frames may be read at wrong positions (`views.doubt`). `confuses`:
+    the response fits, but it is not the one that the client waits for.
     """
 
     code: ClassVar[str]

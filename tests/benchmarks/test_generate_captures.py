@@ -22,7 +22,7 @@ PROFILES = list(SIZES)
 
 
 def tshark_rows(path: Path, *options: str) -> list[list[str]]:
-    """Return fields of each packet as tshark prints them; skips where there is no tshark."""
+    """Return fields of each packet as tshark prints them; skips without tshark."""
     if not shutil.which("tshark"):
         pytest.skip("tshark is not installed")
     command = ["tshark", "-r", str(path), "-d", "tcp.port==9092,kafka", "-T", "fields", *options]

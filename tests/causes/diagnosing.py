@@ -17,7 +17,7 @@ def capture(name: str) -> str:
 
 
 def gathered_from(*paths: str | Path) -> Gathering:
-    """Return all evidence of captures; TLS with the keys beside them."""
+    """Return all evidence of captures; TLS with the key files next to them."""
     keys = [Path(str(path).partition(".pcap")[0] + ".keys") for path in paths]
     dissection = Dissection(
         [str(path) for path in paths], key_logs=[str(key) for key in keys if key.exists()]

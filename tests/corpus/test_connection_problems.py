@@ -35,7 +35,7 @@ OTHERS = {
 
 
 def problems(path: Path) -> tuple[Dissection, list[ConnectionProblem]]:
-    """Return what `connections --problems` tells of a capture."""
+    """Return the output of `connections --problems` for a capture."""
     keys = CORPUS_KEYS.get(path.name)
     dissection, diagnosis = Dissection(str(path), key_logs=[] if keys is None else [str(keys)]), Diagnosis()
     found = [one for event in dissection.events() for one in diagnosis.add(event)]

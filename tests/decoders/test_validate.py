@@ -52,9 +52,7 @@ def of(exchange: Exchange) -> Iterator[Side]:
 
 
 def judged(data: bytes, offset: int, key: int, version: int, is_response: bool) -> Validation | None:
-    """Return what validating may tell, by the decoders that make values; None for what is not as it should
-    be.
-    """
+    """Return the expected result of validation, by the decoders that make values; None for a bad body."""
     decode = response_to_jsonable if is_response else request_to_jsonable
     try:
         found = decode(data, offset, key, version)

@@ -93,7 +93,7 @@ def test_flows_of_several_capture_sets_stay_apart() -> None:
 
 
 def _silent(waits: list[int]) -> list[Packet]:
-    """Return connections that ask, fall silent and end or go on, beside one that talks all the time."""
+    """Return connections that ask, fall silent and end or go on, and one that talks all the time."""
     talker = Conversation(ports=(40000, 9092)).handshake()
     packets = talker.packets
     for number in range(2 * (max(waits) // 10**10)):

@@ -57,7 +57,7 @@ def shipped(name: str) -> list[PlainPacket]:
 
 
 def damaged(packets: list[PlainPacket], damage: list[tuple[int, str, int]]) -> list[PlainPacket]:
-    """Return the packets with what happened to them, numbered anew."""
+    """Return the packets after a damage, with new numbers."""
     found = list(packets)
     for where, what, by in damage:
         at = where % len(found)
@@ -80,9 +80,7 @@ def damaged(packets: list[PlainPacket], damage: list[tuple[int, str, int]]) -> l
 
 
 def flipped(packets: list[PlainPacket], flips: list[tuple[int, int, int]]) -> list[PlainPacket]:
-    """Return the packets with bits changed behind a frame's headers: of which packet, at which
-    byte, by what.
-    """
+    """Return the packets with changed bits after a frame's headers. Flips: packet, byte, bits."""
     found = list(packets)
     for where, at, by in flips:
         ref, time_ns, link, data, wire = found[where % len(found)]
@@ -130,7 +128,7 @@ def plain(value: Any) -> Any:
 
 
 def each(analyzer: Analyzer, batches: Iterable[Sequence[PlainPacket]]) -> Iterator[Any]:
-    """Yield each event as it stood when it was told, with the number of the packet that completed it."""
+    """Yield each event in its state at that time, with the number of the packet that completed it."""
     before = 0
     for batch in batches:
         for events in analyzer.feed_each(batch):
@@ -146,7 +144,7 @@ def streams(analyzer: Analyzer) -> list[Any]:
 
 
 def told(batches: list[Any]) -> tuple[list[Any], Any]:
-    """Return what was told of each packet, as it stood then, and what the parser counted."""
+    """Return the events of each packet, in their state at that time, and the counts of the parser."""
     analyzer = Analyzer()
     said: list[Any] = list(each(analyzer, batches))
     parser = analyzer.parser

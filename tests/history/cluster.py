@@ -31,6 +31,6 @@ class Client(Conversation):
         return self.ask(FETCH, 13, {"topics": topics}, {"responses": []})
 
     def metadata(self, cluster: str | None, **names: bytes) -> "Client":
-        """Return a Metadata response that tells names."""
+        """Return a Metadata response that has names."""
         topics = [{"name": name, "topic_id": topic_id} for name, topic_id in names.items()]
         return self.ask(METADATA, 12, {"topics": []}, {"cluster_id": cluster, "topics": topics})

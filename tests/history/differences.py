@@ -67,5 +67,5 @@ DIFFERENCES = frozenset(
 
 
 def is_difference(fact: Fact) -> bool:
-    """Return whether a fact tells of a difference."""
+    """Return whether a fact is about a difference."""
     return (type(fact.kind), fact.kind) in DIFFERENCES

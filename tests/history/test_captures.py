@@ -58,7 +58,7 @@ SMALL = (
 
 
 def path_of(name: str) -> str:
-    """Return the path of a capture, compressed or not; skips where it is not here."""
+    """Return the path of a capture, compressed or not; skips if it is not here."""
     found = sorted(CAPTURES.glob(name + ".pcap*"))
     if not found:
         pytest.skip(f"no capture {name}")

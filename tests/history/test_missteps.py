@@ -12,7 +12,7 @@ TWICE = "kafka011_twice_raw"
 
 
 def refused(call: str, name: str = NAME) -> Counter[str]:
-    """Return what the client was told, as its own library read it."""
+    """Return the responses to the client, as its own library read them."""
     rows = [row for row in truth(name)["events"] if row["what"] == "answered" and row["call"] == call]
     return Counter(row["error"] for row in rows if row["error"] != "NONE")
 

@@ -37,8 +37,8 @@ def state(of: Any) -> Any:
 
 
 def agree(make: Make, exchanges: Iterable[Exchange]) -> int:
-    """Return how many exchanges a machine let pass; it must know and tell what one that was fed all of them
-    does.
+    """Return how many exchanges a machine let pass. It must know and report the same as one that was fed
+    all of them.
     """
     quick, thorough = make(), make()
     passed = 0

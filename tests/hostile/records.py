@@ -59,7 +59,7 @@ def _damaged_by_turns(count: int) -> bytes:
 
 
 def _swallowing(count: int) -> bytes:
-    """Return batches each of which claims to reach over all behind it."""
+    """Return batches, each of which claims to include all later ones."""
     one = batch_bytes(RECORD, 1)
     return b"".join(one[:8] + struct.pack(">i", len(one) * (count - n) - 12) + one[12:] for n in range(count))
 

@@ -42,7 +42,7 @@ def packets_of(load: Load, count: int) -> Iterator[PlainPacket]:
 
 
 def opened(_load: Load, _count: int) -> Analyzer:
-    """Return what `held_of_each` feeds if it is told nothing else."""
+    """Return the default packets of `held_of_each`."""
     return Analyzer()
 
 

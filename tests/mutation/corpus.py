@@ -89,7 +89,7 @@ class Side:
         return dissect(self.message, self.version, self.data, self.offset)
 
     def value(self) -> Any:
-        """Return the decoded body, made anew each time."""
+        """Return the decoded body, a new object each time."""
         return decoder(self.message, self.version)(self.data, self.offset)[0]
 
     def encoded(self, value: Any) -> bytes:
@@ -175,8 +175,8 @@ def opening(recording: Recording) -> int:
 
 
 def scene_at(recording: Recording, index: int) -> Scene:
-    """Return an exchange with the opening, an earlier one of its kind where there is one, and the one behind
-    it.
+    """Return an exchange with the opening, an earlier one of its kind if there is one, and the next
+    exchange.
     """
     exchanges = recording.exchanges
     first = min(opening(recording), index)
@@ -188,8 +188,8 @@ def scene_at(recording: Recording, index: int) -> Scene:
 
 
 def prefix(recording: Recording, index: int, *keys: int) -> Scene:
-    """Return everything up to an exchange and the one behind it; with `keys` of these APIs and the opening
-    only.
+    """Return everything up to an exchange and the next one. With `keys`, only these APIs and the
+    opening.
     """
     first, exchanges = opening(recording), recording.exchanges
     chosen = [

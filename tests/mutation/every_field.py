@@ -226,7 +226,7 @@ def _has_error(leaf: Leaf) -> bool:
 
 
 def _is_echoed(body: Side, leaf: Leaf, put: Any, other: Any) -> bool:
-    """Return whether the other side has what stood there as the same thing, and not what stands there now."""
+    """Return whether the other side has the former value with the same meaning, and not the present one."""
     name = leaf.field.name
     # Apache Kafka 2.8 lists topics that nobody asked for, without partitions: DescribeLogDirs.
     if body.side == BROKER and name == "name" and getattr(leaf.of, "partitions", None) == []:

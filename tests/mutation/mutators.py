@@ -140,6 +140,6 @@ def edits(
 
 
 def other_value(body: Side) -> Any:
-    """Return the decoded other side of the exchange; None where there is none that fits."""
+    """Return the decoded other side of the exchange, or None if it is missing or does not fit."""
     found = side_of(body.scene, BROKER if body.side == CLIENT else CLIENT)
     return None if found is None else found.value()

@@ -11,7 +11,7 @@ from tests.support.python_side import PythonSide
 
 @pytest.fixture(scope="session")
 def native() -> Any:
-    """Return the module `kdissect._native`; skips where it is not installed or not wanted."""
+    """Return the module `kdissect._native`; skips if it is not installed or not wanted."""
     if compiled is None:
         pytest.skip("no compiled hot path (docs/native.md)")
     return compiled

@@ -72,7 +72,7 @@ TWO_MEMBERS = ((0, 0, 0), (1, 0, 1))
 
 
 def steady(rounds: int) -> list[Step]:
-    """Return members of which there is nothing to tell."""
+    """Return members without any event."""
     return joins(*TWO_GROUPS) + beats(rounds, *TWO_GROUPS)
 
 

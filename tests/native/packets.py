@@ -51,14 +51,14 @@ def facts(file: CaptureFile) -> Any:
 
 
 def told_with_few(packets: list[PlainPacket], most: int) -> Any:
-    """Return what is told where at most so many connections may be open."""
+    """Return the events if at most so many connections may be open."""
     analyzer = Analyzer(limits=Limits(connections=most))
     said = list(each(analyzer, blocks(packets, [40])))
     return said, plain(analyzer.close()), repr(analyzer.anomalies)
 
 
 def told_of_sets(packets: list[PlainPacket], cuts: list[int]) -> Any:
-    """Return what is told of two capture sets with the same packets, block by block in turns."""
+    """Return the events of two capture sets with the same packets, block by block in turns."""
     analyzer = Analyzer(capture_set_of=str, duplicate_taps=DuplicateTaps())
     again = [((1 << FILE_SHIFT) | number, *rest) for number, *rest in packets]
     turns = zip(blocks(packets, cuts), blocks(again, cuts), strict=True)  # type: ignore[arg-type]
@@ -78,7 +78,7 @@ class File:
 
 
 def told_of_turns(packets: list[PlainPacket], cuts: list[int], late_ns: int, are_compared: bool) -> Any:
-    """Return what is told of three files of two capture sets, packet by packet in turns, with the order of
+    """Return the events of three files of two capture sets, packet by packet in turns, with the order of
     all: the same packets, but those of the third file, which is of the first set, are of other hosts.
     """
     taps = DuplicateTaps() if are_compared else None
@@ -112,7 +112,7 @@ def _elsewhere(data: bytes, number: int) -> bytes:
 
 
 def told_by_shards(packets: list[PlainPacket], cuts: list[int]) -> Any:
-    """Return what each of two shards tells, with its place."""
+    """Return the events of each of two shards, with its place."""
     said = []
     for number in range(2):
         analyzer = ShardAnalyzer(Shard(number, 2))
@@ -168,7 +168,7 @@ def first_half(packets: list[PlainPacket]) -> bytes:
 
 
 def second_half(state: bytes, packets: list[PlainPacket]) -> Any:
-    """Return what an analyzer of the other side tells of the rest, in blocks and packet by packet,
+    """Return the events that an analyzer of the other side makes of the rest, in blocks and packet by packet,
     and keeps.
     """
     said = []
@@ -211,7 +211,7 @@ def _with_link(packet: PlainPacket, how: str) -> PlainPacket:
 
 
 def vxlan(port: int, is_ipv6: bool) -> bytes:
-    """Return what stands before a frame that VXLAN carries; its lengths are those of a small packet."""
+    """Return the headers before a frame that VXLAN carries; its lengths are those of a small packet."""
     udp = struct.pack(">HHHH4s4s", 50001, port, 600, 0, b"\x08\0\0\0", b"\0\0\7\0")
     if is_ipv6:
         return bytes(12) + b"\x86\xdd" + struct.pack(">IHBB", 6 << 28, 600, 17, 64) + bytes(32) + udp
@@ -223,7 +223,7 @@ TUNNELS = {"vxlan": vxlan(4789, False), "vxlan_ipv6": vxlan(8472, True)}
 
 
 def merged(paths: list[str]) -> Any:
-    """Return what is told of files that are read together, packet by packet."""
+    """Return the events of files that are read together, packet by packet."""
     return told(list(open_captures(paths).batches()))
 
 
@@ -247,7 +247,7 @@ def analyzers(packets: list[PlainPacket], limits: Limits) -> list[Analyzer]:
 def told_of_talk(
     said: list[tuple[int, bytes, int]], limits: Limits, cuts: list[int], lost: tuple[int, ...] = ()
 ) -> Any:
-    """Return what is told of a connection in blocks and packet by packet, and what all connections hold."""
+    """Return the events of a connection in blocks and packet by packet, and the state of all connections."""
     packets = talk(said, lost)
     found = []
     for batches in (blocks(packets, cuts), [packets]):
@@ -261,7 +261,7 @@ def told_of_talk(
 
 
 def held_of_talk(said: list[tuple[int, bytes, int]]) -> Any:
-    """Return what a connection holds, taken back if it was lent."""
+    """Return the state of a connection, also of a native-owned one."""
     (analyzer,) = analyzers(talk(said), Limits())
     connection: Any = next(iter(analyzer._flows.values()))
     streams = [one.state() for one in connection.tcp.streams]

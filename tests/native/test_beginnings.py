@@ -67,7 +67,7 @@ SETTINGS = settings(
 
 
 def said(connections: list[Any]) -> list[PlainPacket]:
-    """Return packets of connections, one beside the other, in the order of their times."""
+    """Return packets of simultaneous connections, in the order of their times."""
     found: list[PlainPacket] = []
     for number, (handshake, isn, steps) in enumerate(connections):
         talk = Conversation(ports=(40000 + number // 2, 9092 + number % 2), isn=isn)

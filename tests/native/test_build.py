@@ -51,7 +51,7 @@ def _cargo(folder: Path, script: str) -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty checkout; what stands in its `bin` is all that is in PATH but for a shell."""
+    """Return an empty checkout; PATH has its `bin` and a shell alone."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "native").mkdir()
     (tmp_path / "kdissect").mkdir()

@@ -104,7 +104,7 @@ def test_packets_are_found_without_python(native: object, monkeypatch: pytest.Mo
 
 
 def steps_of(times: list[int]) -> list[tuple[int, int, int]]:
-    """Return what a block of packets at these times tells of its clock."""
+    """Return the clock steps in a block of packets at these times."""
     parser = PcapngParser(0)
     second = MIN_TIME_NS // 1_000_000_000
     unit = option(9, b"\x09")

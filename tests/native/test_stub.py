@@ -46,7 +46,7 @@ def _is_property(of: ast.stmt) -> bool:
 
 
 def _arguments(of: ast.FunctionDef) -> list[str]:
-    """Return names as PyO3 tells them, but for the object itself."""
+    """Return names as PyO3 reports them, without the object itself."""
     args = of.args
     star = [f"*{args.vararg.arg}"] if args.vararg else []
     named = [f"**{args.kwarg.arg}"] if args.kwarg else []
@@ -100,7 +100,7 @@ def test_nothing_is_asked_of_objects_by_name() -> None:
 
 
 def _signatures(native: Any) -> Iterator[tuple[str, ast.FunctionDef, str]]:
-    """Yield what the stub says and what PyO3 tells of a function, a method, or of the making of a class."""
+    """Yield what the stub says and what PyO3 reports of a function, a method, or of the making of a class."""
     for name, function in FUNCTIONS.items():
         yield name, function, getattr(native, name).__text_signature__
     for name, of in CLASSES.items():

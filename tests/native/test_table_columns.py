@@ -173,7 +173,7 @@ def test_errors_of_partitions_are_columns(
 
 
 def rows_read_once(paths: list[str], tables: frozenset[str]) -> dict[str, list[Any]]:
-    """Return the same of a stream: names of topics are those that were told before."""
+    """Return the same of a stream: it has the names of topics that came before."""
     dissection = Dissection(paths)
     dissection.topics = TopicNames()
     found: dict[str, list[Any]] = {}

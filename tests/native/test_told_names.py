@@ -37,8 +37,8 @@ def rows_of(
     most: int = topic_names.MAX_ANSWERS,
     tables: frozenset[str] = DEFAULT,
 ) -> Rows:
-    """Return all rows of tables; of a stream names of topics are those that were told before. Answers that
-    were told are forgotten where there are so many.
+    """Return all rows of tables; a stream has the names of topics that came before. Earlier
+    answers are forgotten beyond `most`.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(topic_names, "MAX_ANSWERS", most)
@@ -59,7 +59,7 @@ Asked = tuple[int, int, dict[str, Any], dict[str, Any]]
 
 
 def telling(chance: Random, is_steady: bool) -> Asked:
-    """Return an answer that tells names: of one or two topics, with or without ids, a cluster, leaders, an
+    """Return an answer that has names: of one or two topics, with or without ids, a cluster, leaders, an
     error.
     """
     names = chance.sample(("a", "b", "c"), chance.choice((1, 2, 2)))

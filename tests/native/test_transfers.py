@@ -183,7 +183,7 @@ def _audited(audit: UpgradeAudit) -> list[Any]:
 
 
 def _hosts(path: Path) -> str:
-    """Return clients alike on six hosts: the first to ask is the last to ask again."""
+    """Return equal clients on six hosts: the first to ask is the last to ask again."""
     talks = [Conversation(f"10.0.0.{host}", "10.0.1.1").handshake() for host in range(1, 7)]
     for talk in talks:
         for number in range(40):

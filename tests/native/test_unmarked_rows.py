@@ -218,7 +218,7 @@ def test_small_blocks_where_few_connections_are_kept(
 
 
 def _topic(name: str = "a", **partition: Any) -> dict[str, Any]:
-    """Return what Metadata tells of a topic."""
+    """Return a topic of a Metadata response."""
     told = {"leader_id": 1, "leader_epoch": 3, "replica_nodes": [1, 2, 7], "isr_nodes": [1], **partition}
     return {"name": name, "partitions": [told]}
 

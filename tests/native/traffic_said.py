@@ -49,7 +49,7 @@ def counted(paths: list[str], by: list[str], most: int = 1000, expression: str =
 
 
 def counted_together(path: str, ways: Sequence[list[str]], most: int) -> list[Any]:
-    """Return what `counted` gives for each way, by one counter that tells exchanges apart in all of them."""
+    """Return the result of `counted` for each way, from one counter for all ways."""
     dissection = Dissection(path)
     context = Context(dissection.topics, GroupLinks())
     traffics = [Traffic(key_maker(by, context)) for by in ways]

@@ -13,7 +13,7 @@ MS = 1_000_000
 
 
 def trips(wire: Wire) -> RoundTrips:
-    """Return what acknowledgments tell of both ends."""
+    """Return the round trips that acknowledgments show for both ends."""
     client, broker = wire.connection.streams
     return RoundTrips(part_of(broker.acks), part_of(client.acks))
 

@@ -30,7 +30,7 @@ MADE = ("tables", "partitions", "run")
 
 
 def blocks(heading: str) -> list[str]:
-    """Return the statements of the block behind a line that begins so."""
+    """Return the statements of the block after a line that begins so."""
     found = re.search(rf"^{heading}:.*?```\w+\n(.*?)```", PAGE, re.DOTALL | re.MULTILINE)
     assert found is not None, heading
     return [text.strip() for text in found[1].split(";\n") if text.strip()]

@@ -16,7 +16,7 @@ CLIENT, BROKER = Endpoint("10.1.2.3", 50001), Endpoint("10.9.9.9", 9092)
 
 
 def exchange(client: Endpoint = CLIENT, **facts: Any) -> Exchange:
-    """Return a Metadata exchange without frames, unless told otherwise."""
+    """Return a Metadata exchange, by default without frames."""
     info = ConnectionInfo("00c0ffee00c0ffee", "set", client, BROKER, START)
     made = Exchange(info, 7)
     made.api_key, made.api_version, made.correlation_id = 3, 1, 42

@@ -18,7 +18,7 @@ HEADER = b"head"
 
 
 def asking(key: int, version: int, body: dict[str, Any], cut: int = 0, more: bytes = b"") -> Exchange:
-    """Return a request, its last bytes not captured, or with more bytes behind its layout."""
+    """Return a request, its last bytes not captured, or with more bytes after its layout."""
     found = api(key)
     assert found is not None
     data = HEADER + encode(found.request, version, body) + more

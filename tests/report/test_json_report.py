@@ -17,7 +17,7 @@ KEYS = {
 
 
 def strict(schema: Any) -> Any:
-    """Return the schema with no other keys allowed: what the report says is what the schema tells."""
+    """Return the schema with no other keys allowed: the report has what the schema describes."""
     if isinstance(schema, dict):
         made = {name: strict(value) for name, value in schema.items()}
         if "properties" in made and isinstance(made.get("required"), list):

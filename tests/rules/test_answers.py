@@ -59,7 +59,7 @@ def test_omissions_are_cited() -> None:
 
 
 def filled(kind: Any, version: int, number: int, name: str = "") -> Any:
-    """Return a value of a type: key `number` where it is one of a key."""
+    """Return a value of a type: key `number` if it is part of a key."""
     if isinstance(kind, Array):
         return []
     if isinstance(kind, Struct):

@@ -17,7 +17,7 @@ COMMIT: dict[str, Any] = {
 
 
 def without_tags(key: int, version: int, body: dict[str, Any]) -> bytes:
-    """Return a request of a flexible version behind a header of version 1: the classic client bug."""
+    """Return a request of a flexible version after a header of version 1: the classic client bug."""
     frame = encode_request(key, version, 2, "test", body)[4:]
     end = 10 + len("test")
     assert frame[end] == 0

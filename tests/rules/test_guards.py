@@ -184,7 +184,7 @@ def test_a_new_rule_is_shown_everything_of_blocks(rule: Rule) -> None:
 
 
 def _steady() -> ScriptedConnection:
-    """Return exchanges that are alike."""
+    """Return equal exchanges."""
     talk = ScriptedConnection()
     for _ in range(3):
         talk.exchange("Metadata", 12, METADATA, CLUSTER)

@@ -75,7 +75,7 @@ def judged(packets: list[Packet]) -> Judge:
 
 
 def told_to_join(*, joins: bool, error: int) -> list[Packet]:
-    """Return a member that is told to join again, and heartbeats for longer than the rebalance timeout."""
+    """Return a member that has to join again, and heartbeats for longer than the rebalance timeout."""
     line, beats = Line(ports=(40000, 9092)).handshake(), Line(ports=(40001, 9092)).handshake()
     assert isinstance(line, Line)
     assert isinstance(beats, Line)

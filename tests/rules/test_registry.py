@@ -30,7 +30,7 @@ def _has_code(source: str) -> bool:
 
 
 def completed(listed: list[str], there: set[str]) -> list[str]:
-    """Return the list without files that are gone, with new ones behind the last of their family."""
+    """Return the list without files that are gone, with new ones after the last of their family."""
     found = [name for name in listed if name in there]
     for name in sorted(there - set(listed)):
         family = name.partition(".")[0]

@@ -89,7 +89,7 @@ def records_like(kind: str, chance: random.Random, size: int) -> bytes:
 
 
 def fetches(kind: str, version: int, ahead: int, chance: random.Random) -> list[Packet]:
-    """Return a consumer that has up to `ahead` requests under way, with answers of many segments."""
+    """Return a consumer that has up to `ahead` open requests, with answers of many segments."""
     talk = Conversation().handshake()
     for first in range(1, 41, ahead):
         numbers = range(first, min(first + ahead, 41))

@@ -640,8 +640,8 @@ def test_topics_beyond_the_limit_count_with_those_of_their_cluster(
 
 
 def mixed_up(*steps: tuple[str, str, tuple[str, ...]]) -> list[tuple[str, str, str]]:
-    """Return who is misled: clients `me` that are told a cluster and its brokers by one broker after the
-    other.
+    """Return misled clients: clients `me` to which one broker after the other names a cluster and its
+    brokers.
     """
     identities, mixups = Identities(), ClusterMixups()
     said = talks(identities, *(broker for broker, _, _ in steps))

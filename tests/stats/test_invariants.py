@@ -95,7 +95,7 @@ def test_no_cause_is_later_than_its_effect(name: str, capfd: pytest.CaptureFixtu
 
 
 def came(name: str) -> dict[tuple[str, str], str]:
-    """Return when a member, by each name it goes by, was first seen to ask its group for anything."""
+    """Return when a member, by each of its names, was first seen to ask its group for anything."""
     found: dict[tuple[str, str], str] = {}
     for exchange in listed_once(name):
         view = ExchangeView(exchange)

@@ -33,13 +33,13 @@ def both(name: str) -> list[str]:
 
 
 def split(capfd: pytest.CaptureFixture[str], paths: list[str], *options: str) -> Any:
-    """Return what `stats --split` tells of one way."""
+    """Return the rows of `stats --split` about one way."""
     assert main(["stats", *paths, "--split", "--by", "client_id", "--format", "json", *options]) == 0
     return json.loads(capfd.readouterr().out)["split"]["one_way"]
 
 
 def connections(capfd: pytest.CaptureFixture[str], paths: list[str], *options: str) -> Any:
-    """Return what `connections --one-way` tells."""
+    """Return the rows of `connections --one-way`."""
     assert main(["connections", *paths, "--one-way", "--format", "json", *options]) == 0
     return json.loads(capfd.readouterr().out)["rows"]
 

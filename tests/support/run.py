@@ -25,7 +25,7 @@ def exchanges_of(packets: Iterable[Packet], ports: Iterable[int] = ()) -> list[E
 
 
 def connections_of(packets: Iterable[Packet], ports: Iterable[int] = ()) -> list[ConnectionInfo]:
-    """Return every connection of a capture, as it stood at its end."""
+    """Return every connection of a capture, in its state at the end."""
     return [event.connection for event in events_of(packets, ports) if isinstance(event, ConnectionClosed)]
 
 

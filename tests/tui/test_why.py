@@ -51,7 +51,7 @@ def studied(path: Path, expression: str = "") -> Diagnosis:
 
 
 def told(driven: Driven) -> str:
-    """Return what stands on the screen, as one line."""
+    """Return the text of the screen, as one line."""
     return " ".join(" ".join(driven.screen()).split())
 
 

@@ -8,7 +8,7 @@ Numbers of brokers and controllers that only rise:
 - current_metadata_offset: what a broker applied of the metadata log (KIP-631)
 - want_shut_down: a broker that stops does not change its mind (KIP-631)
 - leader_epoch, partition_epoch: the controller's state of a partition, by topic id (KIP-497, KIP-841); a
-  response is not behind its request
+  response is not lower than its request
 - producer_id_start: the controller gives each block of producer ids once
 
 Its own node id stays as it is.

@@ -1,4 +1,4 @@
-"""Rules: data in a Fetch response where none belongs, or that its request contradicts."""
+"""Rules: data in a Fetch response that does not belong there, or that its request contradicts."""
 
 from collections.abc import Iterator
 from typing import Any

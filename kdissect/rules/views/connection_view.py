@@ -315,7 +315,7 @@ class ConnectionView:
     def raise_doubt(
         self, who: Who, exchange: Exchange, said: Key, *, is_no_frame: bool, is_sound: bool = False
     ) -> None:
-        """Note that a frame of `who` is wrong, or none at all: later frames may be read where none begin.
+        """Note that a frame of `who` is wrong, or none at all: later frames may be read at wrong positions.
 
         `said` is the key of the finding about it. `is_sound`: the frame fits, and should not have been sent.
         """

@@ -54,7 +54,7 @@ MISSING = {"too long": b"x" * 4000, "empty": b"", "longer than a path": b"y/" * 
 
 
 def run(command: str, folder: Path, *paths: "bytes | str | Path", shell: str = "", **environment: str) -> Ran:
-    """Return a command in a process; `shell` is put behind it (`>&-`)."""
+    """Return a command in a process; `shell` follows it (`>&-`)."""
     words = [word.format(folder) for word in command.split()]
     call: list[bytes | str | Path] = [sys.executable, "-m", "kdissect", *words]
     if paths:

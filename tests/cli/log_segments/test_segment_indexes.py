@@ -154,7 +154,7 @@ def test_a_missing_entry_of_an_aborted_transaction(tmp_path: Path, capfd: pytest
 
 @pytest.fixture
 def orders(tmp_path: Path) -> Path:
-    """Return a segment of five batches of 69 bytes, without files beside it."""
+    """Return a segment of five batches of 69 bytes, without index files."""
     folder = tmp_path / "orders-3"
     folder.mkdir()
     batches = [batch_bytes(record_bytes(value=b"%d" % i), base_offset=i) for i in range(5)]

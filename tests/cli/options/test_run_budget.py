@@ -41,7 +41,7 @@ def limits() -> Iterator[Callable[..., None]]:
 
 
 def bomb(count: int) -> bytes:
-    """Return records that are alike to the last byte, offsets too."""
+    """Return records that are equal to the last byte, offsets too."""
     return batch_bytes(zstandard.compress(record_bytes() * count), count, attributes=Codec.ZSTD)
 
 

@@ -148,7 +148,7 @@ REPORTS = [
 
 
 def column_of(capfd: pytest.CaptureFixture[str], title: str, *arguments: str) -> list[str]:
-    """Return what stands below a heading of a report, up to the end of its table."""
+    """Return the lines below a heading of a report, up to the end of its table."""
     assert main(list(arguments)) == 0
     lines = capfd.readouterr().out.splitlines()
     at = next(number for number, line in enumerate(lines) if re.search(rf"(^|  ){re.escape(title)}", line))

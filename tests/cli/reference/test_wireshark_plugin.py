@@ -386,7 +386,7 @@ def test_names_are_filters(words: str, keys: set[str], plugin: str) -> None:
 
 
 def without_root(text: str) -> str:
-    """Return what tshark says where it is root, who needs no telling here."""
+    """Return tshark's messages without its warning about root."""
     return text.replace('Running as user "root" and group "root". This could be dangerous.\n', "")
 
 

@@ -32,7 +32,7 @@ def _bytes(text: str | None) -> bytes | None:
 def decoded(
     place: str, data: bytes, facts: dict[str, Any], show_secrets: bool = False
 ) -> dict[str, Any] | None:
-    """Return the payload in `data` as it stands in JSON; its tree must fill the bytes and hold the same
+    """Return the payload in `data` as JSON has it; its tree must fill the bytes and hold the same
     value.
     """
     scope = Scope(facts)

@@ -22,7 +22,7 @@ REFUSED = 58  # SASL_AUTHENTICATION_FAILED
 
 
 def logins(rng: random.Random) -> Iterator[tuple[Recording, Scene]]:
-    """Yield connections that authenticate once with requests, up to the second request behind it.
+    """Yield connections that authenticate once with requests, up to the second request after it.
 
     The scene's target is the handshake.
     """
@@ -113,7 +113,7 @@ def _other_mechanism(rng: random.Random) -> Iterator[Mutant]:
 
 
 def again(rng: random.Random) -> Iterator[Scene]:
-    """Yield connections that authenticated twice, up to the request behind it; the target is the last
+    """Yield connections that authenticated twice, up to the request after it; the target is the last
     handshake.
     """
     for recording in shuffled(rng):

@@ -257,7 +257,7 @@ def _again(batch: bytes, rng: random.Random) -> bytes:
 
 @batches("epoch-back", "REC043", "leader epochs do not go back from batch to batch", FETCHED)
 def _epoch_back(batch: bytes, rng: random.Random) -> bytes:
-    """Return the same batch behind it, of the epoch before."""
+    """Return the same batch after it, of the epoch before."""
     epoch, behind = number(batch, 12, 4), number(batch, 0, 8) + number(batch, 23, 4) + 1
     later = behind.to_bytes(8) + batch[8:12] + max(0, epoch).to_bytes(4) + batch[16:]
     return batch[:12] + (max(0, epoch) + 1).to_bytes(4) + batch[16:] + later

@@ -279,9 +279,7 @@ def _below(rng: random.Random) -> Iterator[Mutant]:
 
 
 def _with_answer(rng: random.Random, change: Callable[[Any, int], bool]) -> Iterator[Mutant]:
-    """Yield the broker's answer to ApiVersions says something else of the API that the client uses
-    behind it.
-    """
+    """Yield answers to ApiVersions that say something else of the API that the client uses afterwards."""
     for body in bodies(rng, CLIENT):
         scene = body.scene
         asked = [n for n in range(scene.target) if scene.exchanges[n].api_key == API_VERSIONS]

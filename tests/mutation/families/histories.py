@@ -33,7 +33,7 @@ def places(
 
 
 def edited(scene: Scene, side: int, edit: Edit, found_at: int | None = None) -> Iterator[Mutant]:
-    """Yield the scene with a value changed, where there is something to change."""
+    """Yield the scene with a value changed, if it has one to change."""
     body = side_of(scene, side)
     other = side_of(scene, BROKER if side == CLIENT else CLIENT)
     if body is None or other is None:

@@ -59,7 +59,7 @@ def _two_ways(rng: random.Random) -> Iterator[Mutant]:
 
 
 def _joined(scene: Scene) -> Any:
-    """Return the JoinGroup request whose member heartbeats in the scene's exchange; None where it is not
+    """Return the JoinGroup request whose member heartbeats in the scene's exchange, or None if it is not
     there.
     """
     body = side_of(scene, CLIENT)

@@ -48,7 +48,7 @@ def with_batch(request: Any, batch: bytes) -> None:
 
 
 def idempotent(request: Any) -> bytes | None:
-    """Return the first batch, if a producer id stands in it."""
+    """Return the first batch, if it has a producer id."""
     batch = batch_of(request)
     return batch if batch is not None and number(batch, PRODUCER_ID, 8) >= 0 else None
 

@@ -39,7 +39,7 @@ WAIT_NS = SECOND // 2
 
 
 def _with_records(value: Any) -> Any:
-    """Return the first partition that brings records; None where none does."""
+    """Return the first partition that brings records, or None."""
     rows = [row for topic in value.responses for row in topic.partitions]
     return next((row for row in rows if row.records and not row.error_code), None)
 
@@ -209,7 +209,7 @@ def _start_back(rng: random.Random) -> Iterator[Mutant]:
 
 
 def _offset_back(rng: random.Random, field: str) -> Iterator[Mutant]:
-    """Yield an answer before it told of higher offsets; of topics with ids, for a name may be that of a new
+    """Yield an answer before one with higher offsets; of topics with ids, for a name may be that of a new
     one.
     """
     for _, scene in places(rng, FETCH, each=20, oldest=13):

@@ -11,7 +11,7 @@ ENVELOPE = 58
 
 
 def first(rows: Any, name: str) -> Any:
-    """Return the first inner row of a list of lists, None where there is none."""
+    """Return the first inner row of a list of lists, or None."""
     return next((row for of in rows or () for row in getattr(of, name) or ()), None)
 
 

@@ -51,7 +51,7 @@ def cases() -> tuple[Case, ...]:
 
 @cache
 def decoders(key: int, version: int, is_response: bool) -> tuple[CanonicalDecoder, CanonicalDecoder] | None:
-    """Return the compiled decoder and the emitted one; None where there is no compiled one."""
+    """Return the compiled decoder and the emitted one, or None without a compiled one."""
     message = known_body(key, version, is_response)
     compiled = None if message is None else canonical_decoder(message, version)
     if message is None or not is_compiled(compiled):

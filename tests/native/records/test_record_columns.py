@@ -199,7 +199,7 @@ def xerial(*blocks: bytes) -> bytes:
 
 
 def with_size(frame: bytes, size: int) -> bytes:
-    """Return a frame of lz4 that tells another content size, with the header checksum that belongs to it."""
+    """Return a frame of lz4 that states another content size, with the header checksum that belongs to it."""
     head = frame[4:6] + size.to_bytes(8, "little")
     return frame[:4] + head + bytes((xxh32(head) >> 8 & 0xFF,)) + frame[15:]
 

@@ -96,7 +96,7 @@ class Stream:
         return done
 
     def step(self, now_s: float = 2e9) -> Done | None:
-        """Return one batch; None where nothing is ready."""
+        """Return one batch, or None if nothing is ready."""
         ready = self.scanner.scan(now_s).ready
         if ready:
             self.registry.add(ready)

@@ -21,7 +21,7 @@ LATER_NS = 120 * 10**9
 
 
 def _silent() -> list[Packet]:
-    """Return the packets of a capture without those that tell names."""
+    """Return the packets of a capture without packets that have names."""
     lost: set[int] = set()
     for event in Dissection([str(CAPTURES / NAME)]).events():
         if isinstance(event, Exchange) and event.api_key in ANNOUNCING and event.response is not None:

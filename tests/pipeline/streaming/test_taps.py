@@ -76,7 +76,7 @@ def test_a_larger_capture_crosswise(tmp_path: Path) -> None:
 def _compare(
     tmp_path: Path, name: str, order: Sequence[Sequence[Visit]], shift_ns: int, keeps: Callable[[int], bool]
 ) -> list[str]:
-    """Return the tables after each batch; gives the connections that do not count."""
+    """Check the tables after each batch, and return the connections that do not count."""
     packets = packets_of(name)
     parts = {"a": cut(packets, FILES), "b": cut(_shifted(packets, shift_ns, keeps), FILES)}
     folders = {host: tmp_path / host for host in parts}

@@ -94,14 +94,14 @@ def told(judge: Judge) -> list[object]:
 
 
 def one_by_one(monkeypatch: pytest.MonkeyPatch, found: list[Packet]) -> list[object]:
-    """Return what is told where nothing counts as repeated."""
+    """Return the findings if no exchange counts as repeated."""
     with monkeypatch.context() as patch:
         patch.setattr(ConnectionView, "is_again", lambda *_: False)
         return told(judged(found))
 
 
 def closely(monkeypatch: pytest.MonkeyPatch, found: list[Packet]) -> tuple[int, list[object]]:
-    """Return how many exchanges the rules are asked about, and what is told."""
+    """Return the number of exchanges that rules receive, and the findings."""
     calls = [0]
     real = Judge._closely
 

@@ -136,7 +136,7 @@ def token_dialogues() -> Iterator[tuple[Any, ...]]:
 
 
 def needles(secret: str) -> set[bytes]:
-    """Return a secret as text, hex of several kinds, and as base64 whatever stands before it."""
+    """Return a secret as text, hex of several kinds, and as base64 at each offset of three bytes."""
     data = secret.encode()
     found = {data, data.hex().encode(), data.hex(" ").encode(), data.hex(":").encode()}
     for before in range(3):  # only characters that no byte around the secret can change

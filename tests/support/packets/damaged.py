@@ -70,7 +70,7 @@ def _needles_of(name: str) -> tuple[tuple[bytes, bytes], ...]:
 
 
 def shown(out: bytes, name: str) -> tuple[bytes, bytes] | None:
-    """Return the first secret of a conversation that stands in `out`, with what is around it."""
+    """Return the first secret of a conversation that is in `out`, with the text around it."""
     for needle, secret in _needles_of(name):
         at = out.find(needle)
         if at >= 0:

@@ -125,7 +125,7 @@ class Flow(NamedTuple):
         return (text + "as usual " * (max(0, self.size - len(text)) // 9) + '"}').encode()
 
     def bursts(self, told: threading.Event) -> Iterator[range]:
-        """Yield the numbers of the records of each burst, with the rests between, until told to stop."""
+        """Yield the numbers of the records of each burst, with the rests between, until it has to stop."""
         for first in range(0, self.count, self.burst):
             if told.is_set():
                 return
