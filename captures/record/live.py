@@ -156,7 +156,7 @@ def _how_printed(printed: bytes, later: bytes) -> str:
 
 
 def _are_named_later(printed: bytes, later: bytes) -> bool:
-    """Return whether the only difference is the one in docs/live.md: names of topics that the wire named by id
+    """Return whether the only difference is the one in docs/live.md: topics that the wire named by id
     when the line was printed, and by name afterwards.
     """
     pairs = _different(printed, later)
