@@ -135,7 +135,7 @@ def _never_acquired(view: ExchangeView, key: ShareKey, acquired: AcquiredRecords
 
 
 def _done(view: ExchangeView) -> Iterator[tuple[Partition, int, int]]:
-    """Ranges that a member accepts, releases or rejects, of partitions without an error."""
+    """Yield ranges that a member accepts, releases or rejects, of partitions without an error."""
     if view.response.error_code:
         return
     failed = {
@@ -147,14 +147,19 @@ def _done(view: ExchangeView) -> Iterator[tuple[Partition, int, int]]:
     for topic in view.request.topics or ():
         for row in topic.partitions or ():
             partition = topic.topic_id, row.partition_index
-            for batch in row.acknowledgement_batches or () if partition not in failed else ():
-                types = batch.acknowledge_types or ()
-                for number, kind in enumerate(types):
-                    first, last = batch.first_offset + number, batch.first_offset + number
-                    if len(types) == 1:
-                        last = batch.last_offset
-                    if kind != _RENEW and last <= batch.last_offset:
-                        yield partition, first, last
+            if partition not in failed:
+                for batch in row.acknowledgement_batches or ():
+                    yield from ((partition, first, last) for first, last in _ended(batch))
+
+
+def _ended(batch: Any) -> Iterator[tuple[int, int]]:
+    """Yield the ranges that a batch ends. It has one type for all of its records, or one for each."""
+    types = batch.acknowledge_types or ()
+    offsets = range(batch.first_offset, batch.last_offset + 1)
+    ranges = (
+        [(batch.first_offset, batch.last_offset)] if len(types) == 1 else zip(offsets, offsets, strict=True)
+    )
+    return (span for kind, span in zip(types, ranges, strict=False) if kind != _RENEW)
 
 
 def _is_sure_of_epoch(view: ExchangeView, session: ShareSession) -> bool:

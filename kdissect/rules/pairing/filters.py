@@ -12,49 +12,8 @@ from kdissect.rules.views.body_view import Body
 _ANY = 1  # enums.table: aclResourceType, aclPatternType, aclOperation, aclPermission
 _MATCH, _LITERAL = 2, 3  # aclPatternType
 _EXACT, _DEFAULT = 0, 1  # quotaMatchType
-_FILTERED = (
-    "ListGroups", "ListTransactions", "DescribeConfigs", "DescribeAcls", "DeleteAcls", "DescribeClientQuotas",
-)  # fmt: skip
 Stray = tuple[str, str, str]
 """Path below the body, what the filter selects, and what the response contains."""
-
-
-class OutsideFilter(BodyRule):
-    """A response must contain only entries that the filter of its request selects.
-
-    ListGroups names types of groups, ListTransactions states, DescribeConfigs the keys of a resource.
-    DescribeAcls and DeleteAcls filter by resource, principal, host, operation and permission, and
-    DescribeClientQuotas by entity. A filter that is null or empty selects all. The rule skips the states of
-    ListGroups: up to Kafka 3.9 a broker reads the state again after it has filtered. Filters that are keys of
-    the results belong to PAI009.
-
-    Example: DescribeConfigs for `retention.ms`, answered with `segment.bytes`.
-
-    What to do: look for a filter that the broker ignores. A client that deletes by a filter deletes more.
-    """
-
-    code = "PAI017"
-    name = "outside-filter"
-    claim = Claim.DIFFERS
-    severity = Severity.WARNING
-    who = Who.BROKER
-    needs = BOTH_FRAMES
-    cites = (
-        "KIP-290 Public Interfaces",
-        "KIP-664 Public Interfaces",
-        "KIP-848 Public Interfaces",
-        "org.apache.kafka.common.requests.DescribeClientQuotasRequest#filter",
-        "spec/003 DescribeConfigs API",
-    )
-    on = tuple((api, RESPONSE) for api in _FILTERED)
-
-    def check(self, body: Body) -> Iterator[Violation]:
-        """Yield the first entry of each filter that it does not select."""
-        asked = body.other()
-        if asked is None or sent(body.value, "error_code", 0):
-            return
-        for path, expected, seen in _STRAYS[body.api.name](asked, body.value):
-            yield body.violation(path, expected, seen)
 
 
 def _groups(asked: Any, answered: Any) -> Iterator[Stray]:
@@ -153,6 +112,49 @@ def _quotas(asked: Any, answered: Any) -> Iterator[Stray]:
             return
 
 
-_STRAYS: dict[str, Callable[[Any, Any], Iterator[Stray]]] = dict(
-    zip(_FILTERED, (_groups, _transactions, _configs, _described_acls, _deleted_acls, _quotas), strict=True)
-)
+_STRAYS: dict[str, Callable[[Any, Any], Iterator[Stray]]] = {
+    "ListGroups": _groups,
+    "ListTransactions": _transactions,
+    "DescribeConfigs": _configs,
+    "DescribeAcls": _described_acls,
+    "DeleteAcls": _deleted_acls,
+    "DescribeClientQuotas": _quotas,
+}
+
+
+class OutsideFilter(BodyRule):
+    """A response must contain only entries that the filter of its request selects.
+
+    ListGroups names types of groups, ListTransactions states, DescribeConfigs the keys of a resource.
+    DescribeAcls and DeleteAcls filter by resource, principal, host, operation and permission, and
+    DescribeClientQuotas by entity. A filter that is null or empty selects all. The rule skips the states of
+    ListGroups: up to Kafka 3.9 a broker reads the state again after it has filtered. Filters that are keys of
+    the results belong to PAI009.
+
+    Example: DescribeConfigs for `retention.ms`, answered with `segment.bytes`.
+
+    What to do: look for a filter that the broker ignores. A client that deletes by a filter deletes more.
+    """
+
+    code = "PAI017"
+    name = "outside-filter"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    needs = BOTH_FRAMES
+    cites = (
+        "KIP-290 Public Interfaces",
+        "KIP-664 Public Interfaces",
+        "KIP-848 Public Interfaces",
+        "org.apache.kafka.common.requests.DescribeClientQuotasRequest#filter",
+        "spec/003 DescribeConfigs API",
+    )
+    on = tuple((api, RESPONSE) for api in _STRAYS)
+
+    def check(self, body: Body) -> Iterator[Violation]:
+        """Yield the first entry of each filter that it does not select."""
+        asked = body.other()
+        if asked is None or sent(body.value, "error_code", 0):
+            return
+        for path, expected, seen in _STRAYS[body.api.name](asked, body.value):
+            yield body.violation(path, expected, seen)
