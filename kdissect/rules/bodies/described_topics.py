@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from kdissect.decoders.generated.summary import NO_TOPIC_ID
-from kdissect.decoders.generated.values import Value, items, present, sent
+from kdissect.decoders.generated.values import Value, items, sent
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.rules.guards import TopicId
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
+from kdissect.schema.types import Array, Field, Struct
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # org.apache.kafka.common.internals.Topic
 # Brokers without ZooKeeper alone have these APIs, so that each topic has an id (KIP-516, KIP-848, KIP-932).
@@ -85,7 +87,8 @@ def _of_topics(value: Value, entity: str, at: str) -> Iterator[tuple[str, Value,
     """Yield path, struct and value of an entity's fields, without structs that have an error."""
     if sent(value, "error_code", 0):
         return
-    for field, name, item in present(value):
+    for name in _leading(value.struct_fields, entity):
+        item = sent(value, name)
         path = f"{at}{name}"
         if isinstance(item, Value):
             yield from _of_topics(item, entity, f"{path}.")
@@ -93,10 +96,26 @@ def _of_topics(value: Value, entity: str, at: str) -> Iterator[tuple[str, Value,
             for index, element in enumerate(item):
                 if isinstance(element, Value):
                     yield from _of_topics(element, entity, f"{path}[{index}].")
-                elif field.entity == entity and name not in _AS_ASKED:
+                else:
                     yield f"{path}[{index}]", value, element
-        elif field.entity == entity and item is not None and name not in _AS_ASKED:
+        elif item is not None:
             yield path, value, item
+
+
+@cache
+def _leading(fields: tuple[Field, ...], entity: str) -> tuple[str, ...]:
+    """Return the names of the fields that are of an entity or have one below.
+
+    Metadata of many partitions has one name for each topic, and partitions have none.
+    """
+    return tuple(field.name for field in fields if _is_of(field, entity))
+
+
+def _is_of(field: Field, entity: str) -> bool:
+    kind = field.type.element if isinstance(field.type, Array) else field.type
+    if isinstance(kind, Struct):
+        return bool(_leading(kind.fields, entity))
+    return field.entity == entity and field.name not in _AS_ASKED
 
 
 def _has_error(value: Value) -> bool:
