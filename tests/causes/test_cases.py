@@ -86,6 +86,11 @@ ANSWERS = (
     Answer("resent_not_doubled_real.pcap.gz", "session-expired",
            ("5 times", "5.03 s after the login or later", "does not process the request"),
            ("duplicate-writes", *VERSIONS)),
+    Answer("transactional_id_expired_real.pcap.gz", "transactional-id-expired",
+           ("'bank-1'", "INVALID_PRODUCER_ID_MAPPING", "had ended 12.00 s before")),
+    Answer("disk_full_real.pcap.gz", "storage-error", ("'scans'",), ("requests-fail",)),
+    Answer("replica_offline_real.pcap.gz", "partition-offline",
+           ("'scans' partition 0 had no leader for 7.31 s", "its log directory failed"), ("requests-fail",)),
     Answer("topic_recreated_real.pcap.gz", "topic-recreated", ("deleted and created again",),
            ("offset-rewound",)),
 )  # fmt: skip
