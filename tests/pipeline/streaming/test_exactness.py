@@ -15,7 +15,13 @@ from tests.pipeline.parquet import of_one_process, of_stream
 from tests.pipeline.streaming.arriving import CAPTURES, arrive, assert_equal, cut, packets_of
 from tests.pipeline.streaming.drive import Stream, settings_of
 from tests.support.packets.nat import INSIDE, OUTSIDE, nat_side
-from tests.support.packets.rewritten import change_bodies, connections_of, forget_clusters, write
+from tests.support.packets.rewritten import (
+    change_bodies,
+    connections_of,
+    follow_without_ids,
+    forget_clusters,
+    write,
+)
 
 NAMES = (
     "kafka44_connect_plain.pcapng",
@@ -48,9 +54,13 @@ def test_file_by_file(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_clusters_that_no_response_names(tmp_path: Path) -> None:
+@pytest.mark.parametrize("at_one_address", [False, True])
+def test_clusters_that_no_response_names(at_one_address: bool, tmp_path: Path) -> None:
     connections = connections_of(CAPTURES / "kafka44_two_clusters.pcapng")
-    change_bodies(connections, forget_clusters)
+    if at_one_address:
+        follow_without_ids(connections, 26012, 26062)
+    else:
+        change_bodies(connections, forget_clusters)
     path = write(connections, tmp_path / "two.pcap")
     packets = list(open_captures([str(path)]).packets())
     stream = Stream(settings_of(tmp_path, tmp_path / "in"))
