@@ -37,7 +37,7 @@ def connection_columns() -> list[TableColumn]:
         TableColumn("closed", _closed, 11, 1),
         TableColumn("rtt", _round_trip, 7, 2, right=True),
         TableColumn("near", lambda row: Cell(row["captured_near"] or "", "dim"), rank=3),
-        TableColumn("tcp", _health, 18),
+        TableColumn("tcp", _health, 6),
     ]
 
 

@@ -52,7 +52,10 @@ class ConnectionsView(TablesView):
     def main(self, facts: Any) -> tuple[Sequence[TableColumn], Sequence[Row]]:
         """Return the connections in the order of their first packets, or only the failed ones on demand."""
         rows = facts["connections"]
-        columns = connection_columns()
+        columns = [
+            column._replace(min_width=_TCP) if column.title == "tcp" else column
+            for column in connection_columns()
+        ]
         kind = next(at for at, column in enumerate(columns) if column.title == "kind")
         columns.insert(kind + 1, _PROBLEM)
         return columns, [row for row in rows if row["reason"]] if self._only_problems else rows
@@ -127,6 +130,7 @@ class ConnectionsView(TablesView):
 
 
 # Versions and counts are at the ends of these texts.
+_TCP = 18  # `2 retransmissions`
 _PROBLEM = TableColumn("problem", lambda row: Cell(row["reason"], "odd"), max(map(len, Reason)))
 _AROUND = GUTTER + GAP + 1  # a name and a value on a line, and the bar after them
 
