@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# kafka-python 3.0.12 raises KeyError in KafkaAdminClient.describe_cluster() if the broker is Apache Kafka 3.6 or older.
+# kafka-python 3.0.12 raises KeyError in KafkaAdminClient.describe_cluster() if the broker is Apache Kafka 2.8 to 3.6.
 #
 # DescribeCluster version 1 added the field EndpointType (KIP-919). Apache Kafka 2.8 to 3.6 has version 0 only, so
 # kafka-python sends version 0, and the response has no EndpointType.
@@ -9,7 +9,8 @@
 # (kafka/protocol/schemas/resources/DescribeClusterResponse.json).
 # Observed: the broker answers without an error, and kafka-python raises KeyError: 'endpoint_type'.
 # Cause (kafka/admin/_cluster.py): metadata.pop('endpoint_type') has no default, and to_dict() leaves out fields that the
-# version of the response does not have. The fallback to Metadata is for brokers without DescribeCluster alone.
+# version of the response does not have. The fallback to Metadata is only for brokers without
+# DescribeCluster.
 #
 # Needs java 11 or later, mvn, python3 with venv. Exit codes: see README.md.
 set -uo pipefail
