@@ -6,6 +6,7 @@ from typing import Any
 
 from kdissect.decoders.generated.values import sent, structs
 from kdissect.model.finding import Claim, Severity
+from kdissect.rules.guards import Above, All, Below, Condition, Empty, Exceeds, Guard, Longer
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import BOTH_FRAMES, REQUEST, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
@@ -27,6 +28,23 @@ def _related() -> tuple[tuple[str, str], ...]:
 @cache
 def _relations(message: str) -> tuple[Relation, ...]:
     return tuple(one for one in domains().relations.get(message, ()) if one.is_judged)
+
+
+def _guard() -> Guard:
+    """Return conditions on which a judged relation may not hold."""
+    relations = (relation for message in domains().relations for relation in _relations(message))
+    return tuple(dict.fromkeys(part for relation in relations for part in _marks(relation)))
+
+
+def _marks(relation: Relation) -> tuple[Condition | All, ...]:
+    field, other = ((name.rpartition(".")[2],) for name in (relation.field, relation.other))
+    if relation.kind == "needs":
+        return (All((Below(field, 0), Above(other, -1))),)
+    if relation.kind == "given":
+        return Below(field, 0), Empty(field)
+    if relation.kind == "below" and "." not in relation.field + relation.other:
+        return (Exceeds(relation.field, relation.other),)
+    return Above(field, -1), Longer(field, 0)
 
 
 class RelatedFields(BodyRule):
@@ -62,6 +80,7 @@ class RelatedFields(BodyRule):
         "KIP-1071 Public Interfaces",
     )
     on = _related()
+    guard = _guard()
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Yield each struct without an error."""
