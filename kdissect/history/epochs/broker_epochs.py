@@ -80,9 +80,12 @@ class BrokerEpochs:
             return []
         known.register(str(request.cluster_id), frozenset(getattr(request, "log_dirs", None) or ()))
         before, known.epoch = known.epoch, answer.broker_epoch
+        named = getattr(request, "previous_broker_epoch", -1)  # of its last clean shutdown (KIP-966)
+        if named > (-1 if before is None else before):
+            before, earlier = named, None
         known.given_by, known.incarnation_id = view.evidence, request.incarnation_id
         known.registrations += 1
-        back = before is not None and answer.broker_epoch < before
+        back = before is not None and (answer.broker_epoch < before or answer.broker_epoch == named)
         kind = BrokerFact.WENT_BACK if back else BrokerFact.REGISTERED
         path, seen = "broker_epoch", answer.broker_epoch
         return [Fact(kind, key, view.evidence, "response", path, before, seen, earlier, view.all_whole)]

@@ -2,9 +2,7 @@
 
 Key: capture set, topic, partition. The topic is its name if the message has one, else its id. Order: that of
 completion. A broker's metadata lags, so an older epoch from another broker is only stale. An older epoch from
-the same broker is a difference, unless the topic was deleted and created again, which its id shows. The ids
-that a name had are stored by connection, because one process answers on it, and may be one of several at its
-address.
+the same broker is a difference, unless the topic was deleted and created again, which its id shows.
 """
 
 from collections.abc import Iterator
@@ -25,8 +23,6 @@ PARTITIONS_KEPT = 200_000  # partitions of a large cluster, with 300 bytes of st
 # brokers that reported one partition: its replicas, and the brokers that clients ask for metadata
 BROKERS_KEPT = 16
 CONNECTIONS_KEPT = 20_000  # whose cluster is known, with 500 bytes of state each
-NAMES_KEPT = 20_000  # names of topics on connections, with 400 bytes of state each
-IDS_KEPT = 8  # of a name
 UNKNOWN_EPOCH = -1  # RecordBatch.NO_PARTITION_LEADER_EPOCH (KIP-320)
 
 
@@ -39,7 +35,6 @@ class LeaderFact(StrEnum):
     WENT_BACK = "went_back"  # a lower epoch than this broker reported before
     TWO_LEADERS = "two_leaders"  # two leaders in one epoch
     RECREATED = "recreated"  # the topic has another id now
-    ID_AGAIN = "id_again"  # ids: the later topic of a name, and a former one that the connection named before
     OTHER_CLUSTER = "other_cluster"  # ids: the one that this connection named before, and another
 
 
@@ -79,15 +74,12 @@ class _Report(NamedTuple):
 _WITH_LEADER = frozenset({apis.FETCH, apis.PRODUCE, apis.SHARE_FETCH})
 """APIs whose answers may name the leader of a partition."""
 
-_WITH_IDS = frozenset({apis.METADATA, apis.DESCRIBE_TOPIC_PARTITIONS})
 _WITH_CLUSTER = frozenset({apis.METADATA, apis.DESCRIBE_CLUSTER})
 PartitionKey = tuple[str, str | bytes, int]
 Standing = tuple[PartitionKey, bytes | None, int, int]
 """A partition, its topic's id, its leader and the epoch, in a response."""
-Named = list[tuple[str, bytes, str]]
-"""Names of topics, their ids, and the paths of these."""
-Stated = tuple[str | None, Named, list[Standing]]
-"""The id of the cluster, if the answer has one, the ids of its topics, and the leaders."""
+Stated = tuple[str | None, list[Standing]]
+"""The id of the cluster, if the answer has one, and the leaders."""
 
 
 class LeaderEpochs:
@@ -101,8 +93,6 @@ class LeaderEpochs:
     def __init__(self) -> None:
         self.partitions: Table[PartitionKey, Leadership] = Table(PARTITIONS_KEPT)
         self.clusters: Table[str, tuple[str, Evidence]] = Table(CONNECTIONS_KEPT)
-        self.ids: Table[tuple[str, str], tuple[tuple[bytes, ...], Evidence]] = Table(NAMES_KEPT)
-        """By connection and name: the ids in their order, and what named the last one first."""
 
     def concerns(self, api_key: int, api_version: int) -> bool:
         """Return whether responses of this version may name a leader."""
@@ -122,34 +112,7 @@ class LeaderEpochs:
                     report.topic_id, report.leader, report.epoch, broker
                 ):
                     facts += self._learn(view, report, key, known)
-        return facts + self._cluster(view) + self._ids(view)
-
-    def _ids(self, view: ExchangeView) -> list[Fact]:
-        """Return whether a connection names the id of a former topic again."""
-        facts = []
-        for name, topic_id, path in _named(view):
-            ids, by = self._named_ids(view.info, name, topic_id, view.evidence)
-            if topic_id == ids[-1]:
-                continue
-            key = view.info.scope, name
-            if topic_id in ids:
-                expected, seen = ids[-1].hex(), topic_id.hex()
-                facts.append(
-                    view.fact(
-                        LeaderFact.ID_AGAIN, key, path, side="response", expected=expected, seen=seen,
-                        earlier=by,
-                    )
-                )  # fmt: skip
-            else:
-                self.ids.put((view.info.id, name), ((*ids, topic_id)[-IDS_KEPT:], view.evidence))
-        return facts
-
-    def _named_ids(
-        self, info: ConnectionInfo, name: str, topic_id: bytes, by: Evidence
-    ) -> tuple[tuple[bytes, ...], Evidence]:
-        """Return the ids that a connection named for a name: this one if it named none before."""
-        key = info.id, name
-        return self.ids.get(key) or self.ids.put(key, ((topic_id,), by))
+        return facts + self._cluster(view)
 
     def _cluster(self, view: ExchangeView) -> list[Fact]:
         """Return whether a broker names another cluster than it did before, on the same connection."""
@@ -168,7 +131,7 @@ class LeaderEpochs:
         return self.clusters.get(info.id) or self.clusters.put(info.id, (cluster, by))
 
     def stated(self, view: ExchangeView) -> Stated:
-        """Return the cluster, ids, leaders and epochs of a response, to recognize them when a broker repeats
+        """Return the cluster, leaders and epochs of a response, to recognize them when a broker repeats
         them.
         """
         scope = view.info.scope
@@ -177,14 +140,14 @@ class LeaderEpochs:
             for of in _reports(view)
             if of.epoch > UNKNOWN_EPOCH
         ]
-        return _cluster_of(view), _named(view), leaders
+        return _cluster_of(view), leaders
 
     def stands(self, info: ConnectionInfo, stated: Stated) -> bool:
         """Return whether these leaders are known, this broker reported their epochs last, and the connection
         named no other cluster.
         """
         broker, peek = info.broker_address, self.partitions.peek
-        cluster, _, leaders = stated
+        cluster, leaders = stated
         named = self.clusters.peek(info.id)
         if cluster is not None and named is not None and named[0] != cluster:
             return False
@@ -195,12 +158,10 @@ class LeaderEpochs:
         return True
 
     def repeat(self, info: ConnectionInfo, stated: Stated, evidence: Evidence) -> None:
-        """Mark them as used. The connection may name its cluster and topics for the first time."""
-        cluster, topics, leaders = stated
+        """Mark them as used. The connection may name its cluster for the first time."""
+        cluster, leaders = stated
         if cluster is not None:
             self._named_first(info, cluster, evidence)
-        for name, topic_id, _ in topics:
-            self._named_ids(info, name, topic_id, evidence)
         for standing in leaders:
             self.partitions.get(standing[0])
 
@@ -252,17 +213,6 @@ def _cluster_of(view: ExchangeView) -> str | None:
         return None
     cluster = getattr(answer, "cluster_id", None)
     return None if cluster is None else str(cluster)
-
-
-def _named(view: ExchangeView) -> Named:
-    """Return the topics of a description that have a name, an id and no error."""
-    if view.key not in _WITH_IDS or view.response is None:
-        return []
-    return [
-        (topic.name, topic.topic_id, f"topics[{at}].topic_id")
-        for at, topic in enumerate(view.response.topics or ())
-        if not topic.error_code and topic.name and getattr(topic, "topic_id", NO_TOPIC_ID) != NO_TOPIC_ID
-    ]
 
 
 def _fact(

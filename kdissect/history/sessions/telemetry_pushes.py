@@ -79,7 +79,7 @@ class Telemetry:
         """Return whether a request names another client instance than its connection did before."""
         asked, given = (getattr(body, "client_instance_id", NO_ID) for body in (view.request, view.response))
         known = self._instances.get(view.info.id)
-        if known is None and asked == NO_ID != given:
+        if asked == NO_ID != given:  # a client without an id receives one
             self._instances.put(view.info.id, (given, view.evidence))
         if asked == NO_ID:
             return []

@@ -178,26 +178,3 @@ class OtherCluster(FactRule):
     cites = ("spec/003 Metadata API",)
     facts = (LeaderFact.OTHER_CLUSTER,)
     expects = "{}, as before"
-
-
-class IdAgain(FactRule):
-    """A broker must not return to the id of a deleted topic.
-
-    A topic that is deleted and created again under its name has a new id. A broker applies the metadata log
-    in its order, so that its responses do not return to the former topic. The rule compares responses of one
-    connection. Another broker may be behind.
-
-    Example: Metadata names topic `t` with the id `a`, then with `b`, then with `a`.
-
-    What to do: look for a proxy that takes responses from several brokers, or for metadata that was restored.
-    """
-
-    code = "MET016"
-    name = "id-again"
-    claim = Claim.DIFFERS
-    severity = Severity.WARNING
-    who = Who.BROKER
-    cites = ("KIP-516 Proposed Changes", "KIP-631 Proposed Changes")
-    facts = (LeaderFact.ID_AGAIN,)
-    expects = "topic id {}, the later topic of the name"
-    sees = "topic id {}"

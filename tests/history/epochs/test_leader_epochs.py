@@ -87,15 +87,3 @@ def test_what_tells_nothing() -> None:
     )
     feed(machine, metadata(talk, 1, 4))
     assert not feed(machine, metadata(talk, -1, 4))  # no leader just now
-
-
-def test_a_connection_returns_to_a_former_topic() -> None:
-    """Another broker may be behind, also at the same address."""
-    one, two, machine = Talk(), Talk("10.0.0.9"), LeaderEpochs()
-    later = bytes(15) + b"\1"
-    feed(machine, metadata(one, 1, 4), metadata(two, 1, 0, topic_id=later), metadata(one, 1, 4))
-    assert not feed(machine, metadata(one, 1, 4)) and "id_again" not in kinds(
-        feed(machine, metadata(one, 1, 0, later))
-    )
-    again = feed(machine, metadata(one, 1, 4))
-    assert ("id_again", later.hex(), UUID.hex()) in brief(again)

@@ -366,6 +366,33 @@ def _former_again(rng: random.Random) -> Iterator[Mutant]:
                 break
 
 
+@mutator("other-name-of-an-id", "MET017", "an id belongs to one name", MANY)
+def _other_name(rng: random.Random) -> Iterator[Mutant]:
+    """Yield mutants in which a later answer has another name for an id."""
+
+    for _, scene in places(rng, METADATA, each=1, oldest=10):
+        known = {
+            topic.topic_id
+            for found in before(scene, METADATA, BROKER)
+            for topic in (found.value().topics if found.version >= 10 else ())
+            if topic.name and is_random(topic.topic_id) and not topic.error_code
+        }
+
+        def edit(value: Any, asked: Any, known: set[bytes] = known) -> bool:
+            for topic in value.topics if asked.topics is None else ():
+                if topic.topic_id in known and not topic.error_code:
+                    topic.name = "another-name"
+                    return True
+            return False
+
+        yield from edited(scene, BROKER, edit)
+
+
+def is_random(topic_id: bytes) -> bool:
+    """A UUID of version 4 (RFC 9562 section 5.4)."""
+    return topic_id[6] >> 4 == 4 and topic_id[8] >> 6 == 2
+
+
 @mutator("two-leaders", "MET006", "an epoch has one leader", MANY)
 def _two_leaders(rng: random.Random) -> Iterator[Mutant]:
     for scene, earlier, body, name in _told_twice(rng):
