@@ -549,7 +549,7 @@ def latest_delta(
 # Produces and Fetches, counted
 
 _MemberRow = tuple[Layout, tuple[str, str, str], Layout, PartitionRows | None]
-WayOf = Callable[[int, int], tuple[PartitionRows, PartitionRows] | _MemberRow | ToldNames | bool]
+WayOf = Callable[[int, int], tuple[PartitionRows, PartitionRows] | _MemberRow | ToldNames | Layout | bool]
 _Listed = list[tuple[str | bytes, list[tuple[int, int, int, int]]]]
 # Connection, group, offsets that it commits, when it does.
 _GoesBack = Callable[[ConnectionInfo, str, _Listed, int], bool]
@@ -894,6 +894,7 @@ class TrafficCounter:
                 Layout,
                 Layout | None,
                 tuple[Summarizer, Summarizer] | None,
+                bytes,
                 tuple[bool, PartitionRows] | None,
                 bool,
             ]
