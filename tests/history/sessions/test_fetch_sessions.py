@@ -79,7 +79,8 @@ def test_after_a_failed_fetch_the_epoch_is_unknown(lost: int | None) -> None:
     talk, machine = Talk(), FetchSessions()
     failed = fetch(talk, 7, 1, got=None) if lost is None else fetch(talk, 7, 1, error=lost, got=0)
     facts = feed(machine, fetch(talk, 0, 0, (0,)), failed, fetch(talk, 7, 9))
-    assert kinds(facts) == ["created", *([] if lost is None else ["epoch_refused"]), "incremental"]
+    refused = [] if lost is None else ["right_epoch_refused", "epoch_refused"]
+    assert kinds(facts) == ["created", *refused, "incremental"]
 
 
 @pytest.mark.parametrize(
@@ -87,8 +88,20 @@ def test_after_a_failed_fetch_the_epoch_is_unknown(lost: int | None) -> None:
 )
 def test_what_brokers_refuse(code: int, kind: str) -> None:
     talk = Talk()
-    facts = feed(FetchSessions(), fetch(talk, 0, 0, (0,)), fetch(talk, 7, 1, error=code, got=0))
-    assert brief(facts)[1:] == [(kind, 0, code)]
+    facts = feed(FetchSessions(), fetch(talk, 0, 0, (0,)), fetch(talk, 7, 2, error=code, got=0))
+    assert brief(facts)[-1:] == [(kind, 0, code)]
+
+
+def test_the_next_epoch_is_refused() -> None:
+    """Another connection may have used the session meanwhile."""
+    talk, other = Talk(), Talk("10.0.0.9")
+    for by in (talk, other):
+        facts = feed(FetchSessions(), fetch(talk, 0, 0, (0,)), fetch(by, 7, 1, error=71, got=0))
+        refused = ("right_epoch_refused", 1, 71)
+        assert (refused in brief(facts)) is (by is talk)
+        facts = feed(ShareSessions(), share(talk, 0), share(by, 1, error=123))
+        refused = ("right_epoch_refused", 1, 123)
+        assert (refused in brief(facts)) is (by is talk)
 
 
 def test_other_differences() -> None:
@@ -169,7 +182,7 @@ def test_share_sessions_that_differ() -> None:
     assert brief(facts) == [
         ("unknown_session", None, 5), ("continued", None, 5), ("acknowledged_at_opening", None, None),
         ("opened", None, 0), ("epoch_differs", 1, 3), ("continued", None, 3), ("epoch_refused", 0, 123),
-        ("continued", None, 9), ("evicted", 0, 122),
+        ("right_epoch_refused", 4, 123), ("continued", None, 9), ("evicted", 0, 122),
     ]  # fmt: skip
 
 
