@@ -265,7 +265,7 @@ class EpochNotRaised(FactRule):
     """
 
     code = "PRD015"
-    name = "epoch-not-raised"
+    name = "producer-epoch-not-raised"
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.BROKER
