@@ -549,7 +549,7 @@ def latest_delta(
 # Produces and Fetches, counted
 
 _MemberRow = tuple[Layout, tuple[str, str, str], Layout, PartitionRows | None]
-WayOf = Callable[[int, int], tuple[PartitionRows, PartitionRows] | _MemberRow | ToldNames | bool]
+WayOf = Callable[[int, int], tuple[PartitionRows, PartitionRows] | _MemberRow | ToldNames | Layout | bool]
 _Listed = list[tuple[str | bytes, list[tuple[int, int, int, int]]]]
 # Connection, group, offsets that it commits, when it does.
 _GoesBack = Callable[[ConnectionInfo, str, _Listed, int], bool]
@@ -841,6 +841,7 @@ class UnmarkedRows:
             Callable[[int, int, int], list[str]],
             Callable[[Exercise, int, int, bool, int], tuple[BodyPair, int, bool] | None],
             Callable[[list[tuple[BodyPair, int, int]], _Latencies, _Slots], int],
+            Callable[[Exchange, bool], int | None],
             type[AtRest],
             Callable[[Exchange, int], AtRest],
         ],
@@ -893,6 +894,7 @@ class TrafficCounter:
                 Layout,
                 Layout | None,
                 tuple[Summarizer, Summarizer] | None,
+                bytes,
                 tuple[bool, PartitionRows] | None,
                 bool,
             ]

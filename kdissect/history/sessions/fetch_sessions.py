@@ -291,7 +291,8 @@ class FetchSessions:
                 self.sessions.get_or(
                     self._key(fetch.view, answer.session_id), lambda: FetchSession(answer.session_id)
                 )
-            if fetch.epoch == INITIAL and not answer.error_code:
+            # A throttled response to a full fetch has no session (FetchContext#getThrottledResponse).
+            if fetch.epoch == INITIAL and not answer.error_code and not answer.throttle_time_ms:
                 facts.append(fetch.fact(FetchFact.NOT_CREATED, "session_id", side="response"))
             return facts
         return [*facts, *self._created(fetch, answer)]

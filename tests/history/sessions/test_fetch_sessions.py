@@ -20,6 +20,7 @@ def fetch(
     talk: Talk, session: int, epoch: int, partitions: tuple[int, ...] = (), forget: tuple[int, ...] = (),
     got: int | None = 7, error: int = 0, answered: tuple[int, ...] | None = None, version: int = 12,
     high: int = 9, start: int = 0, failed: int = 0, leader: int = -1, records: bytes = b"",
+    throttled: int = 0,
 ) -> Exchange:  # fmt: skip
     """`leader` is the leader epoch that is asked for."""
     name: dict[str, Any] = {"topic_id": UUID} if version > 12 else {"topic": "t"}
@@ -34,7 +35,8 @@ def fetch(
     told = {"high_watermark": high, "log_start_offset": start, "error_code": failed}
     rows = [{"partition_index": p, "records": records, "aborted_transactions": None} | told for p in answered]
     answer = {
-        "error_code": error, "session_id": got, "responses": [name | {"partitions": rows}] if rows else [],
+        "throttle_time_ms": throttled, "error_code": error, "session_id": got,
+        "responses": [name | {"partitions": rows}] if rows else [],
     }  # fmt: skip
     return talk.ask(FETCH, version, body, None if got is None else answer)
 
@@ -114,6 +116,12 @@ def test_other_differences() -> None:
     ]  # fmt: skip
     assert facts[-1].seen == ("t", 6)
     assert facts[-1].kind is FetchFact.STRANGE_PARTITION
+
+
+def test_a_throttled_response_has_no_session() -> None:
+    talk = Talk()
+    assert feed(FetchSessions(), fetch(talk, 0, 0, (0,), got=0, answered=(), throttled=248)) == []
+    assert kinds(feed(FetchSessions(), fetch(talk, 0, 0, (0,), got=0))) == ["not_created"]
 
 
 def test_a_session_moves_to_another_connection_but_not_to_another_broker() -> None:
