@@ -702,6 +702,34 @@ def test_topics_beyond_the_limit_count_with_those_of_their_cluster(
     assert row["read"]["requests"] == 3
 
 
+def listing(talk: Talk, topic_id: int, partitions: int) -> Exchange:
+    """Return a Metadata response with the partitions of topic `t`, all led by broker 1."""
+    rows = [
+        {"error_code": 0, "partition_index": number, "leader_id": 1, "leader_epoch": 0, "replica_nodes": [1],
+         "isr_nodes": [1], "offline_replicas": []}
+        for number in range(partitions)
+    ]  # fmt: skip
+    topic = {"error_code": 0, "name": "t", "topic_id": bytes([topic_id] * 16), "is_internal": False,
+             "partitions": rows, "topic_authorized_operations": 0}  # fmt: skip
+    asked = {"topics": None, "allow_auto_topic_creation": False, "include_topic_authorized_operations": False}
+    brokers = [{"node_id": 1, "host": "10.0.0.2", "port": 9092, "rack": None}]
+    answer = {"throttle_time_ms": 0, "brokers": brokers, "cluster_id": CLUSTER_A, "controller_id": 1}
+    return talk.ask(METADATA, 12, asked, answer | {"topics": [topic]})
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 2), (5, 2)])
+def test_a_topic_has_the_partitions_of_no_other_topic_of_its_name(before: int, after: int) -> None:
+    """Metadata names those of the topic that has the name now."""
+    traffic = TopicTraffic(TopicNames())
+    (talk,) = talks(Identities(), "10.0.0.2")
+    for number, partitions in ((1, before), (2, after)):
+        topic_id = bytes([number] * 16)
+        for exchange in (listing(talk, number, partitions), produce(talk, 0, topic_id=topic_id)):
+            learn_identities(exchange)
+            traffic.add(exchange)
+    assert [row["partition_count"] for row in topic_facts(traffic)] == [None, after]
+
+
 def mixed_up(*steps: tuple[str, str, tuple[str, ...]]) -> list[tuple[str, str, str]]:
     """Return misled clients: clients `me` to which one broker after the other names a cluster and its
     brokers.
