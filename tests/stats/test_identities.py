@@ -184,6 +184,21 @@ def test_an_address_that_becomes_another_clusters_changes_new_connections_alone(
     assert len(set(scopes(old, new))) == 2
 
 
+def test_the_clusters_before_and_after_a_time() -> None:
+    identities = Identities()
+    first, second = talks(identities, "10.0.0.2", "10.0.0.2")
+    identities.learn(metadata(first, CLUSTER_A))
+    second.now = 50
+    exchange = metadata(second, CLUSTER_B)
+    identities.learn(exchange)
+    assert exchange.response is not None
+    moved_ns, address = exchange.response.time_ns, second.info.broker_address
+    assert identities.moved_after("set", address, moved_ns - 1) == (CLUSTER_A, CLUSTER_B)
+    assert identities.moved_after("set", address, moved_ns) is None
+    assert identities.moved_after("set", address, 0) is None
+    assert identities.moved_after("set", "10.0.0.3:9092", moved_ns - 1) is None
+
+
 @pytest.mark.parametrize(("start", "cluster"), [(0, CLUSTER_A), (9, CLUSTER_A), (99, CLUSTER_B)])
 def test_a_connection_that_names_no_cluster_has_that_of_its_time(start: int, cluster: str) -> None:
     """Whenever it is asked for: the address became another cluster's at 50 ms."""
