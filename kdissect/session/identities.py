@@ -116,6 +116,8 @@ class Identities:
         """True if rows are of one capture set each, as rows of tables are: other sets do not matter then."""
         self._topics: dict[_TopicKey, tuple[bytes, ...]] = {}
         """The ids of a name, in the order in which they were met."""
+        self._names: dict[tuple[str, bytes], str] = {}
+        """The name of an id, by scope."""
         self._most_topics = in_force().topic_names
         self._renewed: set[_TopicKey] = set()
         """Names that more than one topic had."""
@@ -383,6 +385,7 @@ class Identities:
         if len(known) >= MAX_TOPICS_OF_NAME or (not known and len(self._topics) >= self._most_topics):
             return max(len(known) - 1, 0)
         self._topics[key] = (*known, topic_id)
+        self._names[key[0], topic_id] = key[1]
         if known:
             self._renewed.add(key)
             self.changes += 1
@@ -476,6 +479,18 @@ class Identities:
             number = self._note_topic(key, topic_id)
             known = self._topics.get(key, ())
         return name if number < 1 else later_topic(name, known[number])
+
+    def other_name(self, info: ConnectionInfo, topic: str | bytes) -> str | bytes | None:
+        """Return the id of a topic by its name, or the name by its id.
+
+        None if it is unknown, or if several topics had the name.
+        """
+        scope = self.scope(info)
+        name = self._names.get((scope, topic)) if isinstance(topic, bytes) else topic
+        known = () if name is None else self._topics.get((scope, name), ())
+        if len(known) != 1:
+            return None
+        return name if isinstance(topic, bytes) else known[0]
 
     def is_former(self, scope: str, topic: str) -> bool:
         """Return whether another topic has the name of a topic, which `topic` returned, by now."""
