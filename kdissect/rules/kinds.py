@@ -141,7 +141,7 @@ class BodyRule(Rule):
         raise NotImplementedError
 
     def finds(self, body: Body) -> bool:
-        """Return whether the judge must look closely at a body because of this rule, which has no guard."""
+        """Return whether the judge must look closely at a body because of this rule, which receives it."""
         return any(True for _ in self.check(body))
 
 

@@ -44,6 +44,10 @@ class _Mark(BodyRule):
         """Nothing."""
         return ()
 
+    def finds(self, body: Body) -> bool:
+        """Return True: a marked body is shown."""
+        return True
+
 
 class _MarkError(_Mark):
     code, name = "WHY001", "has-error"

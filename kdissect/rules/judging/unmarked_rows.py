@@ -23,7 +23,6 @@ from kdissect.history.producing.lent_sequences import LentSequences
 from kdissect.history.producing.stored_batches import StoredTable
 from kdissect.history.sessions.lent_sessions import LentSessions
 from kdissect.model.native import native
-from kdissect.rules.finding_evidence import has_no_error
 from kdissect.rules.guards import Above, Guard, Other
 from kdissect.rules.judging.batch_judge import (
     LOG_TOPICS,
@@ -37,7 +36,6 @@ from kdissect.rules.judging.body_kind import BodyPair
 from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.repeated_answers import Kind, ToldAgain
 from kdissect.rules.judging.rule_index import Subjects
-from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.rules.run_coverage.rule_coverage import Exercise
@@ -70,11 +68,12 @@ PlanRow = tuple[
     _Asks,
     Callable[[ConnectionInfo, Kind, tuple[bytes, bytes], "native.EvidenceRow"], bool] | None,
     int,
+    int,
     bool,
 ]
 """The guards of bodies, how batches are looked at, bodies as rows by partition, what machines ask, what takes
-exchanges that come again, marks of rules that never speak of such bodies, and whether rules or machines need
-all exchanges as objects.
+exchanges that come again, marks of rules that never speak of such bodies, marks that `_show` follows, and
+whether rules or machines need all exchanges as objects.
 """
 TakenBack = tuple[
     JudgedConnection, list[Exchange], Earlier, tuple[int, int, int | None], tuple[int, bool],
@@ -194,7 +193,7 @@ class UnmarkedRows:
         members = None
         if asks.member_fields is not None:
             members = self._members.rows, native_layout(request, version)[0], list(asks.member_fields)
-        guards = shown.guards.with_others([*map(_is_set, asks.zeros), *map(_is_known, asks.epochs)])
+        guards, others = shown.guards.with_others([*map(_is_set, asks.zeros), *map(_is_known, asks.epochs)])
         sequences = self._sequences.rows if asks.asks_sequences else None
         sessions = self._sessions.rows if asks.asks_sessions else None
         table = self._history.stored_batches.table if asks.asks_stored else None
@@ -202,20 +201,21 @@ class UnmarkedRows:
         stated = sequences, asks.is_transactional, sessions, asks.knows_epoch, members, stored
         has_open_batches = self._batches.has_rules and carriage is None and _has_batches(api_key)
         is_shown = asks.is_fed or not shown.is_guarded or has_open_batches
-        return guards, carriage, rows, stated, None if asks.is_fed else again, shown.silent, is_shown
+        marks = shown.silent, shown.checkable & ~others
+        return guards, carriage, rows, stated, None if asks.is_fed else again, *marks, is_shown
 
-    def _show(self, exchange: Exchange, is_shown: bool) -> int | None:
-        """Show a row to rules without a guard, if the plan `is_shown`, and to the machines that watch its
-        API. Return the number of its batches, if it has no findings and no facts for rules; None if it must be
-        added.
+    def _show(self, exchange: Exchange, marks: int, is_shown: bool) -> int | None:
+        """Show a row to the rules whose guards it `marks`, to rules without a guard, if the plan `is_shown`,
+        and to the machines that watch its API. Return the number of its batches, if it has no findings and no
+        facts for rules; None if it must be added.
         """
         # Hot, once for each row that is not passed by its values alone.
         asked, answered = exchange.bodies()
         request, response, batches = exchange.request, exchange.response, 0
         if asked is None or request is None or (answered is None and response is not None):
             return None
-        if is_shown:
-            found = self._batches_of_unspoken(exchange, asked, answered)
+        if marks or is_shown:
+            found = self._batches_of_unspoken(exchange, asked, answered, marks)
             if found is None:
                 return None
             batches = found
@@ -226,21 +226,21 @@ class UnmarkedRows:
         return batches
 
     def _batches_of_unspoken(
-        self, exchange: Exchange, asked: Decoded, answered: Decoded | None
+        self, exchange: Exchange, asked: Decoded, answered: Decoded | None, marks: int
     ) -> int | None:
-        """Return the number of batches of an exchange about which no rule without a guard has a fault."""
+        """Return the number of batches of an exchange in which no rule that receives it finds a fault."""
         api_key, version = exchange.api_key or 0, asked.version
         sides = self._subjects.shown_of((api_key, version, version)).sides
         request = Body(exchange, REQUEST, asked)
-        if _find(sides[0].open_rules, request):
+        if sides[0].finds(request, marks):
             return None
         if answered is not None and exchange.response is not None:
             response = Body(exchange, RESPONSE, answered, request)
-            if _find(sides[1].open_rules, response):
+            if sides[1].finds(response, marks):
                 return None
             if has_topic_names(api_key) and tells_own_topics(response.data):
                 return None
-        if has_topic_names(api_key) or not _has_batches(api_key):
+        if has_topic_names(api_key) or api_key in _TRANSFERS or not _has_batches(api_key):
             return None if has_topic_names(api_key) and tells_own_topics(request.data) else 0
         return self._batches.passes(exchange, asked.value)
 
@@ -288,10 +288,6 @@ class UnmarkedRows:
 def _has_batches(api_key: int) -> bool:
     name = api_name(api_key) or ""
     return carries_batches(name, REQUEST) or carries_batches(name, RESPONSE)
-
-
-def _find(rules: Iterable[BodyRule], body: Body) -> bool:
-    return any((rule.refusable and not has_no_error(body)) or rule.finds(body) for rule in rules)
 
 
 def _is_set(name: str) -> Guard:
