@@ -29,6 +29,7 @@ from kdissect.history.sessions.share_sessions import ShareSessions
 from kdissect.history.sessions.snapshot_fetches import SnapshotFetches
 from kdissect.history.sessions.telemetry_pushes import Telemetry
 from kdissect.history.stream_order import StreamOrder
+from kdissect.history.topics.topic_ids import TopicIds
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo, ConnectionKind
@@ -39,7 +40,7 @@ _IN_STREAM_ORDER = (
 )  # fmt: skip
 _AS_COMPLETED = (
     "transactions", "classic_groups", "modern_groups", "leader_epochs", "broker_epochs", "telemetry",
-    "connection_problems", "refused_requests", "stored_batches", "quorum_choices",
+    "connection_problems", "refused_requests", "stored_batches", "quorum_choices", "topic_ids",
 )  # fmt: skip
 # Clients that sent or received unreadable bytes, each in 100 bytes. Beyond this number, later clients are
 # believed.
@@ -149,6 +150,7 @@ class History:
         self.classic_groups = ClassicGroups()
         self.modern_groups = ModernGroups()
         self.leader_epochs = LeaderEpochs()
+        self.topic_ids = TopicIds()
         self.broker_epochs = BrokerEpochs()
         self.quorum_choices = QuorumChoices()
         self.telemetry = Telemetry()

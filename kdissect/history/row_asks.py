@@ -18,6 +18,7 @@ from kdissect.history.producing.producers import Producers
 from kdissect.history.producing.stored_batches import StoredBatches
 from kdissect.history.producing.transactions import Transactions
 from kdissect.history.sessions.fetch_sessions import FetchSessions
+from kdissect.history.topics.topic_ids import TopicIds
 from kdissect.session.info import ConnectionInfo
 
 
@@ -70,7 +71,7 @@ def _with(asks: RowAsks, machine: Machine, api_key: int, version: int) -> RowAsk
         case QuorumEpochs(), apis.FETCH:
             epochs = ("leader_epoch",) if tells_in_tags(api_key, version) else asks.epochs
             return asks._replace(knows_epoch=machine.knows, epochs=epochs)
-        case LeaderEpochs() | ConnectionProblems(), _ if api_key in ANNOUNCING:
+        case LeaderEpochs() | TopicIds() | ConnectionProblems(), _ if api_key in ANNOUNCING:
             return asks._replace(again=(*asks.again, machine))
         case LeaderEpochs(), _ if tells_in_tags(api_key, version):
             return asks._replace(epochs=("leader_epoch",))
