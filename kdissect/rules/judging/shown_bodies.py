@@ -10,6 +10,7 @@ from kdissect.rules.kinds import BodyRule, NodeRule
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.protocol_messages import api_name
+from kdissect.session.exchange import Exchange
 
 NodeRules = dict[str, list[NodeRule]]
 """Rules by the sort of pieces they look at."""
@@ -109,3 +110,16 @@ class ShownExchange:
         self.is_guarded = not any(side.open_rules for side in self.sides)
         self.silent = self.sides[0].silent | self.sides[1].silent
         self.checkable = (self.sides[0].checkable | self.sides[1].checkable) & ~self.silent
+
+    def finds(self, exchange: Exchange, marks: int = 0) -> bool:
+        """Return whether the judge must look closely at the bodies of an exchange, which fit, with these
+        marks, all `checkable`.
+        """
+        asked, answered = exchange.bodies()
+        assert asked is not None
+        request = Body(exchange, REQUEST, asked)
+        if self.sides[0].finds(request, marks):
+            return True
+        return answered is not None and self.sides[1].finds(
+            Body(exchange, RESPONSE, answered, request), marks
+        )

@@ -8,9 +8,9 @@ are for `Judge.add`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from kdissect.decoders.body_schemas import known_body
-from kdissect.decoders.decoded import Decoded
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.engine.records.compiled_records import BATCH_QUESTIONS
 from kdissect.engine.transfer_rows import transfer_rows
@@ -39,7 +39,6 @@ from kdissect.rules.judging.rule_index import Subjects
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.rules.run_coverage.rule_coverage import Exercise
-from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import API_VERSIONS, MOST_NS, AtRest, ConnectionView, Earlier
 from kdissect.rules.views.kept_exchanges import RecentExchanges
 from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
@@ -215,7 +214,10 @@ class UnmarkedRows:
         if asked is None or request is None or (answered is None and response is not None):
             return None
         if marks or is_shown:
-            found = self._batches_of_unspoken(exchange, asked, answered, marks)
+            api_key, version = exchange.api_key or 0, asked.version
+            if self._subjects.shown_of((api_key, version, version)).finds(exchange, marks):
+                return None
+            found = self._batches_in(exchange, asked.value)
             if found is None:
                 return None
             batches = found
@@ -225,24 +227,17 @@ class UnmarkedRows:
             self.note(exchange)
         return batches
 
-    def _batches_of_unspoken(
-        self, exchange: Exchange, asked: Decoded, answered: Decoded | None, marks: int
-    ) -> int | None:
-        """Return the number of batches of an exchange in which no rule that receives it finds a fault."""
-        api_key, version = exchange.api_key or 0, asked.version
-        sides = self._subjects.shown_of((api_key, version, version)).sides
-        request = Body(exchange, REQUEST, asked)
-        if sides[0].finds(request, marks):
-            return None
-        if answered is not None and exchange.response is not None:
-            response = Body(exchange, RESPONSE, answered, request)
-            if sides[1].finds(response, marks):
-                return None
-            if has_topic_names(api_key) and tells_own_topics(response.data):
-                return None
-        if has_topic_names(api_key) or api_key in _TRANSFERS or not _has_batches(api_key):
-            return None if has_topic_names(api_key) and tells_own_topics(request.data) else 0
-        return self._batches.passes(exchange, asked.value)
+    def _batches_in(self, exchange: Exchange, asked: Any) -> int | None:
+        """Return the number of batches that the native engine does not count; None if a rule needs one, or
+        learns names of topics.
+        """
+        api_key = exchange.api_key or 0
+        if has_topic_names(api_key):
+            frames = exchange.request, exchange.response
+            return None if any(frame and tells_own_topics(frame.data) for frame in frames) else 0
+        return (
+            0 if api_key in _TRANSFERS or not _has_batches(api_key) else self._batches.passes(exchange, asked)
+        )
 
     def _codes_of(self, api_key: int, version: int, facts: int) -> list[str]:
         """Return the rules about exchanges that receive one with these facts."""
