@@ -841,7 +841,7 @@ class UnmarkedRows:
             Callable[[int, int, int], list[str]],
             Callable[[Exercise, int, int, bool, int], tuple[BodyPair, int, bool] | None],
             Callable[[list[tuple[BodyPair, int, int]], _Latencies, _Slots], int],
-            Callable[[Exchange, bool], int | None],
+            Callable[[Exchange, int, bool], int | None],
             type[AtRest],
             Callable[[Exchange, int], AtRest],
         ],
