@@ -63,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def table() -> dict[str, int]:
-    """The committed counts of this CPython and engine, by work and capture; empty for another."""
+    """Return the committed counts of this CPython and engine, by work and capture; empty for another one."""
     versions: dict[str, dict[str, int]] = json.loads(TABLE.read_text(encoding="utf-8"))
     return versions.get(version(), {})
 

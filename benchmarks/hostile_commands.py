@@ -194,7 +194,7 @@ def write_files(directory: Path, packets: Iterable[Placed]) -> None:
 
 
 def main() -> None:
-    """Prints a line for each load, count and command."""
+    """Print a line for each load, count and command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("loads", nargs="*", choices=[[], *MANY_FILES, *ONE_FILE], default=[])
     parser.add_argument("--commands", default="info,check")

@@ -86,7 +86,7 @@ def serve_one(peer: socket.socket) -> None:
 
 
 def serve(host: str, port: int) -> None:
-    """A broker, for ever. Says on stdout when it listens."""
+    """Run a broker until the process ends. Print a line when it listens."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
     with socket.create_server((host, port), family=family, backlog=1024, dualstack_ipv6=both) as server:
@@ -103,7 +103,7 @@ def ask(peer: socket.socket, frame: bytes) -> int:
 
 
 def converse(host: str, port: int, requests: int, size: int) -> None:
-    """A client: one connection, `requests` Produce requests one after the other."""
+    """Run a client: one connection, `requests` Produce requests one after the other."""
     with socket.create_connection((host, port), timeout=TIMEOUT_SECONDS) as peer:
         frames = [request(API_VERSIONS, 0, 1)]
         frames += [produce(2 + number, bytes([number & 0xFF]) * size) for number in range(requests)]

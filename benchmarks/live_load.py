@@ -68,7 +68,7 @@ def dumpcap_command(port: int, file: Path) -> list[str]:
 
 
 def counts_of_live(said: str) -> tuple[int, int]:
-    """Captured and dropped, from what `live` says at its end."""
+    """Return the numbers of captured and dropped packets in the last lines of `live`."""
     found = re.search(r"(\d+) packets captured .*?, (\d+) dropped", said)
     if found is None:
         raise RuntimeError(f"kdissect live said: {said.strip()}")
@@ -76,7 +76,7 @@ def counts_of_live(said: str) -> tuple[int, int]:
 
 
 def counts_of_dumpcap(said: str) -> tuple[int, int]:
-    """Captured and dropped, from what dumpcap says at its end."""
+    """Return the numbers of captured and dropped packets in the last lines of dumpcap."""
     found = re.search(r"Packets received/dropped on interface .*?: (\d+)/(\d+)", said)
     if found is None:
         raise RuntimeError(f"dumpcap said: {said.strip()}")

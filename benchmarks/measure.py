@@ -58,7 +58,7 @@ def fetch(path: Path) -> None:
 
 
 def _environment(home: Path | None) -> dict[str, str]:
-    """That of a user: without bytecode on disk each start compiles some 400 modules, which takes 0.4 s."""
+    """Return the environment of a user. Without bytecode on disk each start compiles 400 modules in 0.4 s."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     if home is not None:
         kept["PYTHONPATH"] = str(home)
@@ -133,7 +133,7 @@ def median(runs: Iterable[Run]) -> Run:
 
 
 def cpu_model() -> str:
-    """The processor's name where Linux has it, else what `platform` knows."""
+    """Return the processor's name from Linux, or from `platform` if Linux has none."""
     if CPU_INFO.exists():
         for line in CPU_INFO.read_text(encoding="utf-8", errors="replace").splitlines():
             if line.startswith("model name"):

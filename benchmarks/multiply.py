@@ -171,7 +171,7 @@ def _payload_at(data: bytes, tcp_at: int) -> int:
 
 
 def _listening(packets: list[tuple[bytes, _Headers]]) -> set[End]:
-    """The ends that answered or received a SYN."""
+    """Return the ends that answered or received a SYN."""
     ends = set()
     for data, head in packets:
         flags = data[head.tcp_at + 13] & (SYN | ACK)
@@ -287,7 +287,7 @@ def copies(recording: Recording, count: int, side_by_side: bool = False) -> Iter
 
 
 def write(file: BinaryIO, recording: Recording, packets: Iterator[tuple[int, bytes, int]], ng: bool) -> None:
-    """A pcap file with nanoseconds, or a pcapng file with the secrets of the recording."""
+    """Write a pcap file with nanoseconds, or a pcapng file with the secrets of the recording."""
     if ng:
         writer = PcapngWriter(file)
         for secret in recording.secrets:

@@ -59,7 +59,7 @@ CREDENTIALS = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any"}
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Store]:
-    """A store in a process of its own, which ends with the block."""
+    """Run a store in a process of its own until the block ends."""
     command = [sys.executable, __file__, str(folder), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -103,7 +103,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._object(with_content=False)
 
     def do_GET(self) -> None:
-        """A list of objects, or bytes of one."""
+        """Answer with a list of objects, or with bytes of an object."""
         query = parse_qs(urlsplit(self.path).query, keep_blank_values=True)
         if "counts" in query:
             self._answer(json.dumps(self.server.take_counts()).encode())

@@ -103,7 +103,7 @@ SHAPES = {
 
 
 def make(name: str, folder: Path, mb: float) -> Capture:
-    """The capture of a shape of about so many MB, made unless it is in the folder.
+    """Return a capture of a shape, `mb` MB long. Make the file unless it is in the folder.
 
     Another process makes it: the memory of this one would count for every process that it measures.
     """

@@ -184,7 +184,7 @@ def compare(
 def over_store(
     chosen: argparse.Namespace, shape: Shape, cores: str, store: Store, files: tuple[Cost, Cost, int]
 ) -> None:
-    """The same out of an object store, beside what the start and the run over files took, and its bytes."""
+    """Measure a run out of an object store, and compare it with the start and the run over `files`."""
     start, over_files, size = files
     before = store.counts()
     cost, told = spark(chosen, shape, cores, store)
@@ -308,7 +308,7 @@ def capture(chosen: argparse.Namespace, shape: Shape) -> Path:
 
 
 def folders(captures: Path) -> list[str]:
-    """The folders of all hosts, or the one there is."""
+    """Return the folders of all hosts, or the only folder."""
     return [str(path) for path in sorted(captures.glob("host*"))] or [str(captures)]
 
 

@@ -193,7 +193,7 @@ def steady(seconds: list[float]) -> list[float]:
 
 @contextmanager
 def counted_files(checkpoint: str) -> Iterator[Counter[str]]:
-    """Counts bytes of the checkpoint's own files while they are read and written."""
+    """Count bytes of the checkpoint's own files while the block reads and writes them."""
     from kdissect.pipeline.table_files import whole_object
 
     counts: Counter[str] = Counter()

@@ -103,7 +103,7 @@ def ratios(content: Content, commands: list[str]) -> str:
 
 
 def spread(content: Content, commands: list[str]) -> str:
-    """The lowest, the median and the highest ratio of each column over all shapes."""
+    """Return the lowest, the median and the highest ratio of each column over all shapes."""
     heads, cells = _ratio_columns(content, commands)
     rows = [cells(row) for row in _rows(content, commands).values()]
     columns = [sorted(value for value in column if value is not None) for column in zip(*rows, strict=True)]

@@ -136,7 +136,7 @@ class Phase:
         self.row = worst, self._log.read_bytes()[self._begins :].count(b"made not entrant")
 
     def _tick(self) -> None:
-        """The first spell ends what was before the phase."""
+        """Send a tick each second until the phase ends. The first spell ends what was before the phase."""
         wanted = self._first + 1
         self._application.tell("start")
         while not self._ticking.wait(1):

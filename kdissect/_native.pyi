@@ -741,8 +741,14 @@ class Sessions:
 
 @final
 class StoredBatches:
-    # How many are kept; the id of a connection, and what its broker is called.
-    def __new__(cls, most: int, known_as: Callable[[ConnectionInfo], tuple[str, str]]) -> Self: ...
+    # How many are kept; the id of a connection, and what its broker is called; the id of a topic by its name
+    # on a connection, or the name by its id.
+    def __new__(
+        cls,
+        most: int,
+        known_as: Callable[[ConnectionInfo], tuple[str, str]],
+        other_name: Callable[[ConnectionInfo, str | bytes], str | bytes | None],
+    ) -> Self: ...
     def __len__(self) -> int: ...
     # A batch that a broker took: its place, its checksum, the header behind that, its Produce (`Evidence`).
     def note(
@@ -843,6 +849,7 @@ class UnmarkedRows:
             Callable[[int, int, int], list[str]],
             Callable[[Exercise, int, int, bool, int], tuple[BodyPair, int, bool] | None],
             Callable[[list[tuple[BodyPair, int, int]], _Latencies, _Slots], int],
+            Callable[[Exchange, bool], int | None],
             type[AtRest],
             Callable[[Exchange, int], AtRest],
         ],

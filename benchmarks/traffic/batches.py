@@ -88,7 +88,7 @@ def build_batch(random: Random, profile: Profile, codec: str) -> Batch:
 
 
 def build_pool(random: Random, profile: Profile, codec: str) -> list[Batch]:
-    """The batches every frame with this codec is made of."""
+    """Return the batches from which every frame with this codec is built."""
     return [build_batch(random, profile, codec) for _ in range(POOL_SIZE)]
 
 

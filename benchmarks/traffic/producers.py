@@ -144,7 +144,7 @@ class Producer(Role):
         self._until_metadata = random.randint(1, METADATA_EVERY)
 
     def next_sequence(self, place: Stamp) -> int:
-        """Base sequence of the next batch of a partition; -1 without idempotence."""
+        """Return the base sequence of the next batch of a partition; -1 without idempotence."""
         if self.producer_id < 0:
             return -1
         sequence = self._sequences[place.partition]

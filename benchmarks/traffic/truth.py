@@ -26,7 +26,7 @@ class Truth:
         self.whole: Counter[str] = Counter()
 
     def add_request(self, exchange: Exchange, size: int) -> None:
-        """A request was sent."""
+        """Count a request that was sent."""
         template = exchange.request
         self.requests[template.api_key, template.version] += 1
         self.record_batches += len(template.stamps)
@@ -45,7 +45,7 @@ class Truth:
         self.frame_bytes += size
 
     def settle(self, exchange: Exchange) -> None:
-        """An exchange is over: count what of it the capture holds in full."""
+        """Count the parts of a finished exchange that the capture contains in full."""
         self.whole["requests"] += exchange.request_whole
         if exchange.response is not None:
             self.whole["responses"] += exchange.response_whole

@@ -38,11 +38,11 @@ class Client(NamedTuple):
         return self.library == JAVA
 
     def action(self, name: str) -> str:
-        """The action of this driver that `writes` or `reads`."""
+        """Return this driver's name of the action `writes` or `reads`."""
         return {"writes": "Produce", "reads": "Consume"}[name] if self.is_java else name
 
     def settings(self, wanted: Mapping[str, Any]) -> dict[str, str]:
-        """Settings under Kafka's names in those of the library; what it has no word for is left out.
+        """Translate settings from Kafka's names to those of the library. Leave out what it has no name for.
 
         The driver of franz-go has settings of its own.
         """
@@ -69,23 +69,23 @@ class Client(NamedTuple):
 
 
 def family(library: str) -> str:
-    """The library without a release: `java` of `java 2.8.2`."""
+    """Return the library without its release: `java` of `java 2.8.2`."""
     return library.partition(" ")[0]
 
 
 def client(library: str) -> Client:
-    """The newest of a library, or one release of it: `java 2.8.2`."""
+    """Return the newest client of a library, or a release of it: `java 2.8.2`."""
     name, *release = library.split(" ")
     return Client(name, _DRIVERS[name](*release))
 
 
 def library_of(variant: int) -> str:
-    """The library that a variant is about, unless the fault says otherwise."""
+    """Return the library of a variant, unless the fault names another one."""
     return _OF_VARIANT[variant]
 
 
 def login_with(library: str, mechanism: str, user: str, password: str) -> dict[str, Any]:
-    """Settings to authenticate with a password, right or wrong."""
+    """Return settings to authenticate with a password, right or wrong."""
     if library == JAVA:
         how = login(mechanism, user)
         before, _, rest = how["sasl.jaas.config"].partition('password="')
@@ -100,7 +100,7 @@ def login_with(library: str, mechanism: str, user: str, password: str) -> dict[s
 
 
 def trusting(library: str, certificate: str, *, any_host: bool = False) -> dict[str, Any]:
-    """Settings to speak TLS and trust a certificate; with an empty path those that the system trusts.
+    """Return settings to use TLS and trust a certificate, or the system's certificates for an empty path.
 
     With `any_host` the certificate may name another host.
     """

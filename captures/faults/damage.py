@@ -175,7 +175,7 @@ def _merged(one: Packets, other: Packets) -> Packets:
 
 
 def _brokers(packets: Packets) -> set[int]:
-    """The ports that clients connect to."""
+    """Return the ports that clients connect to."""
     return {_ports(packet)[1] for packet in packets if _flags(packet) & (_SYN | _ACK) == _SYN}
 
 
@@ -199,7 +199,7 @@ def _data_length(packet: Packet) -> int:
 
 
 def _translated(packet: Packet, brokers: set[int], apart_ns: int) -> Packet:
-    """A packet after the NAT: the client has the address 203.0.113.9 (RFC 5737) and another port."""
+    """Return a packet after the NAT: the client has the address 203.0.113.9 (RFC 5737) and another port."""
     source, target = _ports(packet)
     at, data = _tcp(packet), bytearray(packet.data)
     address, port_at, port = (30, at + 2, target) if source in brokers else (26, at, source)

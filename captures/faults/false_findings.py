@@ -58,7 +58,7 @@ def rows(kinds: Iterable[str] = DAMAGES, seed: str = SEED) -> Iterator[Row]:
 
 @cache
 def packets_of(name: str) -> Packets:
-    """The packets of a capture."""
+    """Return the packets of a capture."""
     return list(open_captures([str(CAPTURES / name)]).packets())
 
 
@@ -86,12 +86,12 @@ def judged(packets: Iterable[Packet]) -> tuple[int, Mapping[str, Finding]]:
 
 
 def _closed(analyzer: Analyzer) -> Iterator[Event]:
-    """What is left, once all packets were taken."""
+    """Yield the events that remain after all packets."""
     yield from analyzer.close()
 
 
 def table(found: Iterable[Row]) -> str:
-    """A row for each kind of damage, and their sum."""
+    """Return a row for each kind of damage, and their sum."""
     lines = ["| damage | captures | new errors and warnings |", "|---|---:|---:|"]
     captures = new = 0
     for row in found:
@@ -101,7 +101,7 @@ def table(found: Iterable[Row]) -> str:
 
 
 def of_clients() -> str:
-    """A row for each client library: its captures, and the codes of errors and warnings in them."""
+    """Return a row for each client library: its captures, and the codes of errors and warnings in them."""
     lines = ["| client | captures | errors and warnings |", "|---|---:|---|"]
     for client in CLIENTS:
         names = sorted(path.name for path in CAPTURES.glob(f"kafka*_{client}_*.pcapng*"))

@@ -113,7 +113,7 @@ def two(first: str, second: str) -> None:
 
 
 def catalogue() -> dict[str, Fault]:
-    """The faults by name, those of one cluster beside each other."""
+    """Return the faults by name, grouped by cluster."""
     from captures.faults import rooms  # here: the rooms import this module
 
     for entry in sorted(pkgutil.iter_modules(rooms.__path__), key=lambda entry: entry.name == "pairs"):

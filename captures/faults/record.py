@@ -57,7 +57,7 @@ def record(faults: Iterable[Fault], variants: Iterable[int], base: int, output: 
 
 @contextlib.contextmanager
 def cluster_of(spec: Spec, base: int) -> Iterator[Cluster]:
-    """A cluster that runs, on 100 ports from `base` on."""
+    """Run a cluster on 100 ports from `base` on."""
     cluster = Cluster(spec, base, java.extensions() if spec.modern else None)
     try:
         cluster.start()
@@ -118,7 +118,7 @@ def captured(
 
 @contextlib.contextmanager
 def interfaces_of(cluster: Cluster, fault: Fault, variant: int) -> Iterator[tuple[str, ...]]:
-    """The interfaces to capture, with the way of a fault while it is there."""
+    """Yield the interfaces to capture, including the way of a fault while it exists."""
     way = (fault.way or {}).get(variant)
     if way is None:
         yield ("lo",)

@@ -79,7 +79,7 @@ class Recording(NamedTuple):
 
 
 def recordings(folder: Path) -> list[Recording]:
-    """The captures of a folder with their truths, by name."""
+    """Return the captures of a folder with their truths, by name."""
     found = []
     for path in sorted(folder.glob("*.pcap*")):
         name, _, end = path.name.partition(".pcap")
@@ -144,7 +144,7 @@ def _content(path: Path) -> Row:
 
 
 def page_of(*paths: Path) -> Row:
-    """The page of `why` with all causes, as its JSON; TLS with the keys next to the capture."""
+    """Return the JSON of `why` with all causes; TLS is decrypted with the keys next to the capture."""
     files = [str(path) for path in paths]
     found: Row = diagnosis_row(diagnose(gathered_from(*paths), files, most=1_000))
     return found

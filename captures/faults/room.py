@@ -63,11 +63,11 @@ class Room:
         return values[self.variant - 1]
 
     def name(self, word: str) -> str:
-        """A topic, group or transactional id of this run: runs share a broker, so it has a number."""
+        """Return a topic, group or transactional id with the number of the run: runs share a broker."""
         return f"{word}-{self.number}"
 
     def client(self, library: str | None = None) -> Client:
-        """A client of a library, by default that of the variant."""
+        """Return a client of a library, by default the variant's library."""
         return clients.client(library or self._library)
 
     def writes(
@@ -216,7 +216,7 @@ class Room:
             raise problems[0]
 
     def truth(self) -> dict[str, Any]:
-        """What was injected, as it is kept beside the capture."""
+        """Return the injected fault as the file next to the capture has it."""
         fault = self.fault
         return {
             "fault": fault.name,
@@ -232,7 +232,7 @@ class Room:
         }
 
     def _errors(self) -> dict[str, dict[str, int]]:
-        """What the clients themselves said of their errors: how often each, by client id."""
+        """Return how often each error appears in the output of the clients, by client id."""
         found: dict[str, dict[str, int]] = {}
         for error in self.lab.truth.content["errors"]:
             of_client = found.setdefault(error["client_id"], {})

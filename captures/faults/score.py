@@ -45,13 +45,13 @@ class Outcome(NamedTuple):
 
 
 def outcomes(folder: Path, names: Sequence[str] = ()) -> list[Outcome]:
-    """What `why` says of each capture of a folder, by name."""
+    """Return the result of `why` for each capture of a folder, by name."""
     wanted = [one for one in injected_in(folder) if not names or one.name in names]
     return [placed(one.injected, page_of(one.path)["causes"]) for one in wanted]
 
 
 def placed(truth: Row, said: Iterable[Row]) -> Outcome:
-    """The places of the true causes in what was said."""
+    """Return the ranks of the true causes among the printed ones."""
     causes, also = tuple(truth["causes"]), truth["also"]
     told = [cause for cause in said if cause["id"] not in also or cause["id"] in causes]
     ids = tuple(cause["id"] for cause in told)
@@ -69,7 +69,7 @@ def _names(truth: Row, told: Sequence[Row]) -> bool | None:
 
 
 def table(found: Sequence[Outcome]) -> str:
-    """A line for each fault, and the shares in all."""
+    """Return a line for each fault, and the shares in all."""
     singles = [one for one in found if len(one.causes) == 1]
     pairs = [one for one in found if len(one.causes) > 1]
     lines = [f"{'fault':40}{'variant: place':20}said first where it is not the cause"]

@@ -55,11 +55,11 @@ class Judged(NamedTuple):
     meant: Mapping[str, Meant] = MappingProxyType({})
 
     def causes(self, certainty: str) -> list[Row]:
-        """The causes that were printed with this certainty."""
+        """Return the causes that were printed with this certainty."""
         return [one for one in self.page["causes"] if one["certainty"] == certainty]
 
     def wrong(self) -> list[Row]:
-        """The causes that were printed and are not right."""
+        """Return the causes that were printed and are not right."""
         return [one for one in self.page["causes"] if not self.is_right(one)]
 
     def is_right(self, cause: Row) -> bool:
@@ -108,7 +108,7 @@ def healthy_days() -> list[Recording]:
 
 
 def healthy() -> list[str]:
-    """The captures of the corpus of which no cause is true."""
+    """Return the captures of the corpus of which no cause is true."""
     return [one.name for one in recordings(CAPTURES) if one.is_healthy]
 
 

@@ -65,7 +65,7 @@ def clients_of(release: str) -> list[str]:
 
 
 def capture_of(release: str, client: str) -> str:
-    """The name of the capture of one pair."""
+    """Return the name of the capture of a pair."""
     return f"kafka{''.join(release.split('.')[:2])}_{client}.pcapng"
 
 

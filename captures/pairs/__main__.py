@@ -65,7 +65,7 @@ def _apache(base: int) -> Iterator[Cluster]:
 
 @contextlib.contextmanager
 def _other() -> Iterator[int]:
-    """The port of another broker, which is new."""
+    """Run another broker, which is new, and yield its port."""
     command = [*release("librdkafka", RDKAFKA).command, "-", "serves", "--client-id", "mock"]
     running = Running(command, lambda event: None)
     try:

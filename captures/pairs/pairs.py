@@ -57,7 +57,7 @@ def _java(version: str, action: str, **settings: str) -> Run:
 
 
 def _dotted(run: Run) -> Run:
-    """Settings of librdkafka, whose names have dots."""
+    """Return the run with the settings of librdkafka, whose names have dots."""
     return run._replace(settings={name.replace("_", "."): value for name, value in run.settings.items()})
 
 

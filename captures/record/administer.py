@@ -44,7 +44,7 @@ def administer(lab: Lab, client: Driver) -> None:
 
 
 def groups(lab: Lab, client: Driver) -> None:
-    """A live group with a static member, a group that is empty, and the calls on both."""
+    """Run a group with a static member and an empty group, and call the APIs of groups on both."""
     lab.run_driver(client, "Produce", client_id="g-producer", topic="grouped", count=6)
     lab.run_driver(
         client, "Consume", client_id="g-idle", topic="grouped", group="idle", count=6, commit="true"

@@ -215,5 +215,5 @@ class Cluster:
 
 
 def directory_id(node: Node) -> str:
-    """The directory id a controller is formatted with (KIP-853): 16 bytes in URL-safe base64."""
+    """Return the directory id to format a controller with (KIP-853): 16 bytes in URL-safe base64."""
     return base64.urlsafe_b64encode(b"kdissect-node-%02d" % node.id).decode().rstrip("=")

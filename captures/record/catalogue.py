@@ -8,7 +8,7 @@ from captures.record import scenarios
 
 
 def catalogue() -> dict[str, ModuleType]:
-    """The scenarios by name, in order of their names."""
+    """Return the scenarios by name, in order of their names."""
     found = {}
     for entry in pkgutil.iter_modules(scenarios.__path__):
         module = importlib.import_module(f"{scenarios.__name__}.{entry.name}")

@@ -17,7 +17,7 @@ def tool(name: str, bootstrap: str, *options: str) -> str:
 
 
 def tell_offsets(lab: Lab, cluster: str, bootstrap: str) -> None:
-    """An event `ends` of each partition of a cluster: the offset at which the broker would write next."""
+    """Add an event `ends` for each partition of a cluster: the offset that the broker writes next."""
     printed = tool("GetOffsetShell", bootstrap)
     for topic, partition, offset in re.findall(r"^([\w.-]+):(\d+):(\d+)$", printed, re.MULTILINE):
         event = {"event": "ends", "topic": topic, "partition": int(partition), "offset": int(offset)}

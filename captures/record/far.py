@@ -53,7 +53,7 @@ def far(driver: Driver) -> Driver:
 
 @contextmanager
 def far_away(way: Way, port: int, output: Path, *, tapped: bool = True) -> Iterator[dict[str, Any]]:
-    """The way, while it is there, captured at both of its ends into `client.pcapng` and `broker.pcapng`.
+    """Set up the way and capture it at both ends into `client.pcapng` and `broker.pcapng`.
 
     Without `tapped` nobody captures it here; `BROKER_END` is the interface that the broker's end has. Gives a
     dict that has, afterwards, `lost`: who sent each packet with data that was dropped, when, and when its

@@ -33,7 +33,7 @@ def behind_nat(driver: Driver) -> Driver:
 
 @contextmanager
 def translated(port: int, target: Path) -> Iterator[None]:
-    """The NAT, while it is there; both of its sides are captured into `target`."""
+    """Set up the NAT and capture both of its sides into `target`."""
     for name in (_CLIENTS, _ROUTER):
         workshop.run(["ip", "netns", "add", name])
     try:

@@ -21,7 +21,7 @@ def spec(version: str, release: str = "") -> Spec:
 
 
 def life(lab: Lab, client_version: str, *, brief: bool = False) -> None:
-    """A replicated topic is written, one node is stopped and returns, unless `brief` the next is killed."""
+    """Write a replicated topic, stop a node and start it again, and kill the next one unless `brief`."""
     work(lab, client_version, "first")
     for number, kill in ((1, False), (2, True))[: 1 if brief else 2]:
         lab.cluster.stop_node(number, kill=kill)
@@ -32,7 +32,7 @@ def life(lab: Lab, client_version: str, *, brief: bool = False) -> None:
 
 
 def work(lab: Lab, version: str, name: str) -> None:
-    """Records are written and read, in transactions and without; `name` stands in the client ids."""
+    """Write and read records, in transactions and without; `name` is part of the client ids."""
     client = java(version)
     lab.run_driver(
         client, "Produce", client_id=f"{name}-producer", topic="kept", count=4, properties={"acks": "all"}

@@ -40,7 +40,7 @@ class Truth:
         }
 
     def client(self, name: str, version: str, client_id: str) -> None:
-        """A client that takes part, known on the wire by its client id."""
+        """Add a client that takes part, known on the wire by its client id."""
         entry = {"name": name, "version": version, "client_id": client_id}
         if entry not in self.content["clients"]:
             self.content["clients"].append(entry)
@@ -64,7 +64,7 @@ class Truth:
         self.secret(secret)
 
     def secret(self, text: str) -> None:
-        """A planted secret."""
+        """Add a planted secret."""
         if text not in self.content["secrets"]:
             self.content["secrets"].append(text)
 

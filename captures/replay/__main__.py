@@ -84,7 +84,7 @@ class Stage:
             _produce(self.setup, 11, {"name": topic, "partition_data": rows})
 
     def fill_by_proxy(self, topic_id: bytes) -> None:
-        """The same by an idempotent producer that names the topic by its id, as consumers do.
+        """Do the same with an idempotent producer that names the topic by its id, as consumers do.
 
         The tape of the proxy has the bytes that go through it.
         """
@@ -99,13 +99,13 @@ class Stage:
         client.close()
 
     def share_from_start(self, group: str) -> None:
-        """A share group reads from the start of its topics: a setting of the group on the broker."""
+        """Set on the broker that a share group reads from the start of its topics."""
         setting = {"name": "share.auto.offset.reset", "config_operation": _SET, "value": "earliest"}
         resource = {"resource_type": _GROUP_RESOURCE, "resource_name": group, "configs": [setting]}
         self.setup.ask("IncrementalAlterConfigs", 1, resources=[resource])
 
     def open_transaction(self, topic: str) -> None:
-        """A transaction of the topic's name that has written to it, and stays open."""
+        """Open a transaction named after the topic, write to the topic, and leave the transaction open."""
         given = self.setup.ask("InitProducerId", 4, transactional_id=topic, transaction_timeout_ms=60_000)
         rows = [{"name": topic, "partitions": [0]}]
         whose = {

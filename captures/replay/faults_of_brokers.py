@@ -411,7 +411,7 @@ def _offline(answer: Any, _: Any) -> bool:
 
 
 def sets(path: str, value: Any) -> Change:
-    """Sets a field of every struct at a path of names with dots between them, of answers without an error."""
+    """Set a field of every struct at a path of names with dots, in responses without an error."""
 
     def change(answer: Any, _: Any) -> bool:
         *names, last = path.split(".")

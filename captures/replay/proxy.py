@@ -47,7 +47,7 @@ class Proxy:
             self._last = self._accepted = 0.0
 
     def ended(self) -> None:
-        """A client closed a connection on which a fault was played."""
+        """Record that a client closed a connection on which a fault was played."""
         with self._lock:
             self._ends.append(time.monotonic())
 

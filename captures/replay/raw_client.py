@@ -60,7 +60,7 @@ class RawClient:
             raise RefusedError(CLOSED) from None
 
     def hear(self, api: str, version: int) -> Any:
-        """The next answer, read as one of an API's version. Raises RefusedError where there is none."""
+        """Return the next response, decoded as an API version. Raises RefusedError if there is none."""
         head = self._read(_SIZE)
         content = self._read(struct.unpack(">i", head)[0])
         self._wire.say(BROKER, head + content)

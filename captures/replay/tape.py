@@ -48,7 +48,7 @@ class Wire:
             (self._talk.client if side == CLIENT else self._talk.broker)(data)
 
     def end(self, side: int) -> None:
-        """The client or the broker closes now."""
+        """Record that the client or the broker closes now."""
         with self._lock:
             self._talk.now = max(self._talk.now, time.time_ns())
             self._talk.fin(side)

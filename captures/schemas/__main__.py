@@ -53,7 +53,7 @@ class Records:
     def add(
         self, topic: str, value: bytes | None, read: Any, headers: Sequence[Any] = (), key: bytes = b""
     ) -> None:
-        """A record; `read` is what the client reads, None where it reads nothing."""
+        """Add a record; `read` is the value that the client reads, None if it cannot read it."""
         record = {"topic": topic, "key": key, "value": value, "headers": list(headers), "read": read}
         self.records.append(record)
 
@@ -68,7 +68,7 @@ class Records:
 
 
 def plain(value: Any) -> Any:
-    """A value of the client as JSON."""
+    """Return a value of the client as JSON."""
     if hasattr(value, "DESCRIPTOR"):
         return MessageToDict(
             value, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
@@ -107,7 +107,7 @@ def orders() -> list[dict[str, Any]]:
 
 
 def add_avro(made: Records) -> None:
-    """Records, references, unions, logical types, recursion; the id before the value and in a header."""
+    """Add Avro: records, references, unions, logical types, recursion; ids before values and in headers."""
     customer = Schema((SOURCES / "customer.avsc").read_text(), "AVRO")
     made.registry.register_schema("shop.Customer", customer)
     order = Schema(
@@ -168,7 +168,7 @@ def visits(kind: Any) -> list[Any]:
 
 
 def compiled() -> str:
-    """A folder with the modules of the .proto files."""
+    """Return a folder with the modules of the .proto files."""
     folder = tempfile.mkdtemp()
     command = (sys.executable, "-m", "grpc_tools.protoc", f"-I{SOURCES}", f"--python_out={folder}")
     subprocess.run((*command, "place.proto", "visit.proto"), check=True)
@@ -191,7 +191,7 @@ def add_json(made: Records) -> None:
 
 
 def saved(made: Records) -> None:
-    """The answers of `GET /schemas`, as a registry gives them: Protobuf as text."""
+    """Save the responses of `GET /schemas` of a registry, with Protobuf as text."""
     texts = {"place.proto": "place.proto", "visits-value": "visit.proto", "visits-h-value": "visit.proto"}
     answers = []
     for subject in made.registry.get_subjects():
@@ -218,7 +218,7 @@ def saved(made: Records) -> None:
 
 
 def saved_by_apicurio() -> None:
-    """The same order as Apicurio answers: contents by id, metadata of a version, references of a content."""
+    """Save what Apicurio returns: contents by id, metadata of a version, references of a content."""
     ids = HERE / "apicurio" / "ids" / "globalIds"
     ids.mkdir(parents=True, exist_ok=True)
     (ids / "6.json").write_text((SOURCES / "customer.avsc").read_text())

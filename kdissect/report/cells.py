@@ -17,6 +17,7 @@ class TableColumn(NamedTuple):
     """One column.
 
     If the terminal is too narrow, columns of the highest `rank` are dropped first. Columns of rank 0 stay.
+    The screen drops columns of rank 2 or higher before it cuts a text of up to `readable` cells.
     `value` names what of a row it shows, where that is one value. `dated` is the cell of a time with its
     date, for tables whose rows are of several days. `moment` names the time of a row, in RFC 3339, that
     `--time` may show otherwise.
@@ -30,6 +31,12 @@ class TableColumn(NamedTuple):
     value: str = ""
     dated: Callable[[dict[str, Any]], Cell] | None = None
     moment: str = ""
+    readable: int = 0
+
+
+NAME_WIDTH = 32
+"""Cells in which the names of clients, groups and topics are readable."""
+_SOFTWARE_WIDTH = 24  # `apache-kafka-java 4.4.0`
 
 
 def count_cell(count: int, style: str = "") -> Cell:
@@ -51,6 +58,16 @@ def text_column(title: str, field: str, min_width: int = 0, rank: int = 0, style
     return TableColumn(
         title, lambda row: Cell(printable(row[field] or ""), style), min_width, rank, value=field
     )
+
+
+def name_column(title: str, field: str, rank: int = 0) -> TableColumn:
+    """Return a name that can be long: of a client, a group, a topic."""
+    return text_column(title, field, rank=rank)._replace(readable=NAME_WIDTH)
+
+
+def software_column() -> TableColumn:
+    """Return the software of the row with its version, which the screen leaves out rather than cuts."""
+    return text_column("software", "software", rank=2)._replace(readable=_SOFTWARE_WIDTH)
 
 
 def cluster_column(of: str = "") -> TableColumn:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kdissect.query.values.points_in_time import read_moment
-from kdissect.report.cells import Cell, TableColumn
+from kdissect.report.cells import Cell, TableColumn, software_column
 from kdissect.tui.views.groups import Timeline
 from kdissect.tui.widgets import plots
 from kdissect.tui.widgets.hex_rows import hex_rows
@@ -45,6 +45,30 @@ def test_a_column_with_nothing_in_it_takes_no_room() -> None:
     assert titles([column("a"), column("b"), column("c")], 80, ["x", "", "y"], ["", "", "z"]) == ["a", "c"]
 
 
+def widths(columns: list[TableColumn], width: int, *rows: list[str]) -> dict[str, int]:
+    return {columns[one.column].title: one.width for one in place_columns(columns, rows, width)}
+
+
+def test_lesser_columns_give_way_to_a_name() -> None:
+    columns = [column("name")._replace(readable=30), column("size", 2, right=True), column("n", right=True)]
+    row = ["x" * 30, "1" * 9, "2" * 9]
+    assert widths(columns, 52, row) == {"name": 30, "size": 9, "n": 9}
+    assert widths(columns, 51, row) == {"name": 30, "n": 9}
+    assert widths(columns, 40, row) == {"name": 18, "size": 9, "n": 9}, "in vain: the name is cut anyway"
+
+
+def test_a_lesser_text_goes_before_it_is_cut() -> None:
+    columns = [column("name"), software_column()]
+    row = ["x" * 8, "apache-kafka-java 4.4.0"]
+    assert widths(columns, 33, row) == {"name": 8, "software": 23}
+    assert widths(columns, 32, row) == {"name": 32}
+
+
+def test_a_number_without_room_is_left_out_and_not_cut() -> None:
+    columns = [column("first"), column("second", right=True), column("third", right=True)]
+    assert widths(columns, 25, ["x" * 8, "1" * 9, "2" * 9]) == {"first": 8, "second": 9}
+
+
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a loaded machine is slow
 @given(
     st.lists(st.tuples(st.text("x", max_size=70), st.integers(0, 4), st.booleans()), min_size=1, max_size=9),
@@ -55,6 +79,7 @@ def test_columns_never_overlap(rows: list[tuple[str, int, bool]], width: int) ->
     placed = place_columns(columns, [[text for text, _, _ in rows]], width)
     for one, two in pairwise(placed):
         assert one.start + one.width + GAP == two.start
+    assert len(placed) <= 1 or placed[-1].start + placed[-1].width <= width
 
 
 @pytest.mark.parametrize("width", range(8))

@@ -11,6 +11,7 @@ from tests.support.console import CAPTURES
 from tests.tui.driving import Driven, drive
 
 GROUPS = CAPTURES / "kafka44_java_groups.pcapng"
+REFUSED = CAPTURES / "kafka44_java_refused.pcapng"
 TRANSACTIONS = CAPTURES / "kafka44_java_transactions.pcapng"
 TABS, HEADS = 1, 3
 TLS_PORT = 19317
@@ -128,6 +129,58 @@ def test_few_rows_leave_their_room_to_the_table_below(monkeypatch: Any) -> None:
         await driven.until(lambda: view.query_one("#main").size.height > 15, "for the zoom")
 
     drive(play, GROUPS, size=(80, 24), monkeypatch=monkeypatch)
+
+
+def test_few_records_leave_their_room_to_the_chosen_one(monkeypatch: Any) -> None:
+    async def play(driven: Driven) -> None:
+        await driven.loaded()
+        await driven.press("6")
+        view = driven.app.view
+        assert view is not None
+        await driven.until(lambda: "2 records" in "\n".join(driven.screen()))
+        await driven.until(lambda: view.query_one("#main").size.height == 4, "for a table without empty rows")
+        assert view.query_one("#below").size.height > 40
+
+    drive(play, REFUSED, size=(160, 60), monkeypatch=monkeypatch)
+
+
+def test_a_finding_is_folded_and_not_cut(monkeypatch: Any) -> None:
+    async def play(driven: Driven) -> None:
+        await driven.loaded()
+        await driven.press("7")
+        await driven.until(lambda: "needs     the exchanges" in text(driven))
+        assert "…" not in text(driven)
+        whole = text(driven).replace("\n", "").replace(" ", "")
+        assert "SaslHandshakeResponse.error_code" in whole, "the end of a long line"
+        assert "security/authenticator/SaslServerAuthenticator.java" in whole, "the end of an address"
+        width = driven.app.query_one("FindingsView Lines").size.width
+        assert max(map(len, text(driven).splitlines())) <= width
+
+    def text(driven: Driven) -> str:
+        return driven.app.query_one("FindingsView Lines", Lines).text()
+
+    drive(play, REFUSED, size=(80, 24), monkeypatch=monkeypatch)
+
+
+def test_reasons_of_connections_are_whole(monkeypatch: Any) -> None:
+    async def play(driven: Driven) -> None:
+        await driven.loaded()
+        await driven.press("2", "p")
+        await driven.until(lambda: "mechanism_refused" in "\n".join(driven.screen()))
+
+    for size in ((80, 24), (160, 50)):
+        drive(play, REFUSED, size=size, monkeypatch=monkeypatch)
+
+
+def test_bytes_of_a_topic_that_nobody_reads_are_left_out(monkeypatch: Any) -> None:
+    async def play(driven: Driven) -> None:
+        await driven.loaded()
+        await driven.press("3")
+        await driven.until(lambda: "secured" in "\n".join(driven.screen()))
+        head = next(line for line in driven.screen() if "partitions" in line)
+        assert head.split().count("bytes") == 1
+
+    drive(play, REFUSED, size=(80, 24), monkeypatch=monkeypatch)
 
 
 def test_a_record_is_told_in_whole_words(monkeypatch: Any) -> None:

@@ -89,7 +89,7 @@ class Plan(NamedTuple):
     lasts_s: float
 
     def chance(self, number: int) -> Random:
-        """The source of chance of one of the things that happen: whatever the others draw."""
+        """Return the source of chance of an event, independent of what other events draw."""
         return Random(f"{self.seed} {number} {self.happens[number].kind}")
 
 

@@ -29,7 +29,7 @@ _GOOD_READER |= {"enable.auto.commit": True, "auto.commit.interval.ms": 5000}
 
 
 def plan_of(seed: int) -> Plan:
-    """The plan that a seed draws."""
+    """Return the plan of a seed."""
     setting = setting_of(seed)
     needs = (
         {
@@ -100,7 +100,7 @@ def _fault(cluster: Cluster, plan: Plan, kind: Kind) -> Fault:
 
 
 def _copied(how: str, cluster: Cluster) -> str:
-    """A topic that is to have one copy of each partition has one on each broker."""
+    """Return the topic's settings with a copy on each broker in place of one copy of each partition."""
     partitions, _, *more = how.split(":")
     return ":".join([partitions, str(len(cluster.nodes)), *more])
 

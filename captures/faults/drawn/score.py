@@ -88,7 +88,7 @@ def _concerns(cause: Row, fault: Row) -> bool:
 
 
 def table(runs: Iterable[Run]) -> str:
-    """The shares, of the runs in sight and of those kept aside."""
+    """Return the shares of the runs in sight and of the runs kept aside."""
     runs = list(runs)
     parts = {
         "in sight": [one for one in runs if not is_aside(one.seed)],

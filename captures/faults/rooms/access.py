@@ -24,7 +24,7 @@ _PATIENCE = {"max.block.ms": 15000, "reconnect.backoff.ms": 400, "reconnect.back
 
 
 def _goes_on(room: Room, bootstrap: str, settings: dict[str, object], client_id: str = "vault") -> Running:
-    """A producer that tries for as long as the capture lasts."""
+    """Run a producer that tries for as long as the capture lasts."""
     return room.writes(client_id, "files", _PATIENCE | settings, bootstrap=bootstrap, pace=300, keys=20)
 
 

@@ -19,7 +19,7 @@ _NO_MIGRATION = Spec(
 
 
 def _busy(room: Room, topic: str = "work") -> None:
-    """The crowd, and records for the group that is in trouble."""
+    """Start the crowd, and write records for the group that is in trouble."""
     room.crowd()
     room.writes("feeder", topic, pace=room.among(500, 600, 400), keys=50)
 

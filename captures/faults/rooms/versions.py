@@ -39,7 +39,7 @@ def version_refused(room: Room) -> None:
 
 
 def _ask_of_the_future(room: Room) -> None:
-    """A Metadata request of version 99, as a client of a later release sends that skips ApiVersions."""
+    """Send a Metadata request of version 99, as a client of a later release that skips ApiVersions."""
     port = room.lab.cluster.base + 10 + PLAIN
     for number in range(8):
         with socket.create_connection(("127.0.0.1", port)) as connection:

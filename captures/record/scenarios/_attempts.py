@@ -37,7 +37,7 @@ def pythons_try(lab: Lab, what: str, bootstrap: str, clients: str = "kra", **opt
 
 
 def openssl_tries(lab: Lab, what: str, address: str, *options: str) -> None:
-    """A handshake of `openssl s_client`, whose own words become an event of the truth."""
+    """Make a handshake with `openssl s_client`, whose output becomes an event of the truth."""
     openssl = workshop.program("openssl", "make a handshake")
     version = workshop.run([openssl, "version"]).split()[1]
     lab.truth.client("openssl s_client", version, what)

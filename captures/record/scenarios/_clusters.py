@@ -14,7 +14,7 @@ _SECOND = base64.urlsafe_b64encode(b"kdissect-second!").decode().rstrip("=")
 
 @contextmanager
 def another(lab: Lab, beside: int = 50, properties: Mapping[str, str] | None = None) -> Iterator[Cluster]:
-    """A second cluster like the first, `beside` ports on: those of nodes that the first does not have."""
+    """Start a second cluster like the first one, on ports that are higher by `beside`."""
     spec = replace(lab.cluster.spec, properties={**lab.cluster.spec.properties, **(properties or {})})
     cluster = Cluster(spec, lab.cluster.base + beside, java.extensions(), _SECOND)
     try:

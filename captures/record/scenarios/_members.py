@@ -7,7 +7,7 @@ from captures.record.lab import Lab
 
 
 def two_members(lab: Lab, driver: Driver, client_id: str, **options: Any) -> None:
-    """The driver's action `group`; its members call themselves `CLIENT_ID-first` and `CLIENT_ID-second`."""
+    """Run the driver's action `group`, whose members are `CLIENT_ID-first` and `CLIENT_ID-second`."""
     for name in ("first", "second"):
         lab.truth.client(driver.name, driver.version, f"{client_id}-{name}")
     lab.run_driver(driver, "group", client_id=client_id, **options)

@@ -12,7 +12,7 @@ CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 def produce(lab: Lab, driver: Driver, codecs: tuple[str, ...] = CODECS, **options: Any) -> None:
-    """A topic for each codec and each kind of acks, written and read back without a group."""
+    """Write a topic for each codec and each kind of acks, and read it back without a group."""
     variants = {f"codec-{codec}": {"codec": codec} for codec in codecs}
     variants |= {f"acks-{acks}": {"acks": acks} for acks in ("0", "1", "all")}
     for topic, variant in variants.items():
@@ -26,7 +26,7 @@ def write_and_read(lab: Lab, driver: Driver, topic: str, **options: Any) -> None
 
 
 def groups(lab: Lab, driver: Driver, *variants: dict[str, Any]) -> None:
-    """Groups of two members, one after the other, on the same six records."""
+    """Run groups of two members, one after the other, on the same six records."""
     lab.run_driver(driver, "produce", client_id="writer", topic="shared", label="grouped")
     for variant in variants:
         two_members(lab, driver, variant["group"], topic="shared", count=6, **variant)

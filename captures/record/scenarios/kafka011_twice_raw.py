@@ -17,7 +17,7 @@ BROKER = Spec(
 
 
 def run(lab: Lab) -> None:
-    """A topic, then batches that come again: alone, from before the last, and twice in one request."""
+    """Send batches again: alone, from before the last one, and twice in a request."""
     lab.run_driver(java("0.11.0.3"), "Produce", client_id="producer", topic="sequences", count=1)
     lab.run_driver(java("4.4.0"), "Twice", client_id="twice", topic="sequences")
     lab.truth.content["raw"] = True

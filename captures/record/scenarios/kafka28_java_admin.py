@@ -14,7 +14,7 @@ BROKER = Spec("2.8.2", request_log=True, zookeeper=True)
 
 
 def run(lab: Lab) -> None:
-    """The calls, then one transaction."""
+    """Make the calls, then run one transaction."""
     client = java("2.8.2")
     administer(lab, client)
     lab.run_driver(

@@ -22,7 +22,7 @@ _STALE_S = 121  # what was used within two minutes keeps its slot (kafka.server.
 
 
 def run(lab: Lab) -> None:
-    """The one that pauses first, then the one that reads on."""
+    """Run the consumer that pauses first, then the consumer that reads on."""
     client = java("2.8.2")
     lab.run_driver(client, "Produce", client_id="producer", topic="shared", count=8)
     pausing = lab.start_driver(

@@ -12,5 +12,5 @@ BROKER = Spec("2.8.2", zookeeper=True)
 
 
 def run(lab: Lab) -> None:
-    """The clients in the order they came out."""
+    """Run the clients in the order of their releases."""
     parade(lab, ["0.8.2.2", "0.9.0.1", "0.10.0.1", "0.10.1.1", "0.10.2.2", "0.11.0.3", "1.0.2", "1.1.1"])

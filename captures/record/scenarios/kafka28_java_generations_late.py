@@ -11,5 +11,5 @@ BROKER = Spec("2.8.2", zookeeper=True)
 
 
 def run(lab: Lab) -> None:
-    """The clients in the order they came out."""
+    """Run the clients in the order of their releases."""
     parade(lab, ["2.0.1", "2.1.1", "2.2.2", "2.3.1", "2.4.1", "2.5.1", "2.6.3", "2.7.2", "2.8.2"])

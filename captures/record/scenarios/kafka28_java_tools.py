@@ -14,7 +14,7 @@ BROKER = Spec("2.8.2", zookeeper=True)
 
 
 def run(lab: Lab) -> None:
-    """A live group, an idle one, and a Streams application."""
+    """Run a live group, an idle group and a Streams application."""
     client = java("1.1.1")
     lab.run_driver(client, "Produce", client_id="producer", topic="words", count=4)
     for group in ("idle-0-10", "idle-1-1"):

@@ -12,5 +12,5 @@ BROKER = Spec("2.8.2", zookeeper=True)
 
 
 def run(lab: Lab) -> None:
-    """The broker's listener has all there is."""
+    """Send everything to the broker's listener, which is the only one."""
     send_raw(lab, "broker", lab.cluster.bootstrap)

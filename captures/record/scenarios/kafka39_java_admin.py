@@ -14,7 +14,7 @@ BROKER = Spec("3.9.2", request_log=True)
 
 
 def run(lab: Lab) -> None:
-    """The calls, then one transaction."""
+    """Make the calls, then run one transaction."""
     client = java("3.9.2")
     administer(lab, client)
     lab.run_driver(

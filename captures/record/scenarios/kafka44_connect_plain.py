@@ -47,7 +47,7 @@ def _address(lab: Lab, role: int) -> str:
 
 
 def _foreign(lab: Lab) -> None:
-    """What is no Kafka, on the plaintext listener."""
+    """Send bytes that are no Kafka to the plaintext listener."""
     authority = str(trust(*NAMED))
     java_tries(
         lab, "tls", lab.cluster.bootstrap,
@@ -65,7 +65,7 @@ def _foreign(lab: Lab) -> None:
 
 
 def _closed(lab: Lab) -> None:
-    """Connections that end before a byte, or do not come to be."""
+    """Make connections that end before a byte, or that fail."""
     port = lab.cluster.nodes[0].port(PLAIN)
     socket.create_connection((HOST, port), 3).close()
     lab.truth.event({"event": "call", "call": "probe", "outcome": "connected and closed"}, "probe")

@@ -12,6 +12,6 @@ BROKER = Spec("4.4.0", sniff="all", properties={"metric.reporters": "TelemetryRe
 
 
 def run(lab: Lab) -> None:
-    """The broker's listener first, then the controller's."""
+    """Use the broker's listener first, then the controller's."""
     send_raw(lab, "broker", lab.cluster.bootstrap)
     send_raw(lab, "controller", lab.cluster.listener(CONTROLLER))

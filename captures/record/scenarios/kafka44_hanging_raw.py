@@ -16,7 +16,7 @@ _WAIT_SECONDS = 5
 
 
 def run(lab: Lab) -> None:
-    """A transaction that nobody ends, one that waits, one that ends it."""
+    """Open a transaction that nobody ends, let one wait for it, and end it."""
     client = java("4.4.0")
     transact = {"transactional_id": "sound", "plan": "commit", "count": 1}
     lab.run_driver(client, "Transact", client_id="sound", topic="stuck", **transact)

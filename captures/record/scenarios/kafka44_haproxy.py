@@ -35,7 +35,7 @@ BROKER = Spec(
 
 
 def run(lab: Lab) -> None:
-    """What is taken, then what is refused."""
+    """Make the connections that are accepted, then those that are refused."""
     port = lab.cluster.nodes[0].port
     legs = []
     for name, (own, front) in _LISTENERS.items():

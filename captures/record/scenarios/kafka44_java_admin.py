@@ -15,7 +15,7 @@ BROKER = Spec("4.4.0", request_log=True)
 
 
 def run(lab: Lab) -> None:
-    """The calls every AdminClient has, then the newer ones."""
+    """Make the calls that every AdminClient has, then the newer calls."""
     client = java("4.4.0")
     administer(lab, client)
     lab.run_driver(

@@ -11,7 +11,7 @@ BROKER = Spec("4.4.0")
 
 
 def run(lab: Lab) -> None:
-    """The clients in the order they came out."""
+    """Run the clients in the order of their releases."""
     parade(
         lab,
         [

@@ -33,7 +33,7 @@ def _member(lab: Lab, client: Driver, name: str, group: str, **more: str) -> Run
 
 
 def run(lab: Lab) -> None:
-    """A group of the new protocol, then one that is upgraded while it lives."""
+    """Run a group of the new protocol, then upgrade a group while it runs."""
     client = java("4.4.0")
     lab.run_driver(client, "Produce", client_id="producer", topic="modern", count=12, keys=7)
     first = _member(lab, client, "new-1", "new", group_remote_assignor="uniform")

@@ -16,7 +16,7 @@ _LARGE = {"batch.size": "16384", "linger.ms": "1000"}
 
 
 def run(lab: Lab) -> None:
-    """The same records, four times."""
+    """Write the same records four times."""
     client = java("4.4.0")
     ways = {"as-is": _ONE_EACH, "as-zstd": _ONE_EACH, "as-large": _LARGE, "as-large-zstd": _LARGE}
     for topic, properties in ways.items():

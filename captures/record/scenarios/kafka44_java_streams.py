@@ -13,7 +13,7 @@ BROKER = Spec("4.4.0", properties={"num.partitions": "2"})
 
 
 def run(lab: Lab) -> None:
-    """The same application with both protocols."""
+    """Run the same application with both protocols."""
     client, app = java("4.4.0"), streams()
     for topic in ("words", "counts"):
         lab.run_driver(client, "Produce", client_id=f"p-{topic}", topic=topic, count=4)

@@ -17,7 +17,7 @@ _BESIDE = 50
 
 
 def run(lab: Lab) -> None:
-    """A topic of the same name in both clusters, and a writer of each client."""
+    """Create a topic of the same name in both clusters, and write to it with each client."""
     first = lab.cluster
     node = first.nodes[0]
     own = Node(1, first.base + _BESIDE)

@@ -12,7 +12,7 @@ BROKER = Spec("4.4.0")
 
 
 def run(lab: Lab) -> None:
-    """A topic, then what no client does of its own accord."""
+    """Create a topic, then send what no client sends by itself."""
     client = java("4.4.0")
     lab.run_driver(client, "Produce", client_id="producer", topic="sequences", count=1)
     lab.run_driver(client, "Missteps", client_id="missteps", topic="sequences")

@@ -14,7 +14,7 @@ _COUNT = 12
 
 
 def run(lab: Lab) -> None:
-    """A reader, and resets of its group."""
+    """Run a reader, and reset the offsets of its group."""
     client = java("4.4.0")
     lab.run_driver(client, "Produce", client_id="writer", topic="orders", count=_COUNT)
     reads = {"topic": "orders", "group": "billing", "commit": "true"}

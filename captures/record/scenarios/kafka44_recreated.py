@@ -27,7 +27,7 @@ _QUICK = {"metadata.max.age.ms": "2000", "delivery.timeout.ms": "12000", "reques
 
 
 def run(lab: Lab) -> None:
-    """The first topic, its end, the second topic, and offsets of the first committed to the second."""
+    """Create, delete and recreate a topic, and commit offsets of the first one to the second one."""
     client = java("4.4.0")
     lab.run_driver(client, "CreateTopic", client_id="creator", topic=_TOPIC)
     tell_topic(lab, "first", _TOPIC)

@@ -15,7 +15,7 @@ _WRITTEN = {"first": 5, "second": 40}
 
 
 def run(lab: Lab) -> None:
-    """The same names in both, then a topic that has its name again."""
+    """Use the same names in both clusters, then create a topic again with its old name."""
     with another(lab) as second:
         places = {"first": lab.cluster.bootstrap, "second": second.bootstrap}
         client = java.java("4.4.0")

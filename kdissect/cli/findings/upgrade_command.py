@@ -182,8 +182,8 @@ def _some(names: Sequence[str], more: int = 0) -> str:
 
 def _why(row: Facts) -> Cell:
     taken = row["target_takes"]
-    takes = "the API is not accepted" if taken is None else f"v{taken[0]}-{taken[1]} are taken"
-    takes += ", but are off by default" if row["off_by_default"] else ""
+    takes = "the target lacks the API" if taken is None else f"the target accepts v{taken[0]}-{taken[1]}"
+    takes += ", off by default" if row["off_by_default"] else ""
     return Cell(_WHY[row["fate"]].format(release=row["release"], takes=takes) + _limit(row))
 
 
@@ -195,8 +195,8 @@ def _limit(row: Facts) -> str:
 
 _WHY = {
     "taken": "{takes}",
-    "gone": "gone since {release}: {takes}",
-    "deprecated": "goes in {release}",
-    "too_new": "comes with {release}: {takes}",
+    "gone": "removed in {release}: {takes}",
+    "deprecated": "works, but {release} removes it",
+    "too_new": "new in {release}: {takes}",
     "unknown": "no release has it",
 }

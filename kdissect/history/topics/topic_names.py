@@ -303,7 +303,7 @@ class TopicNames:
                 return name
         # A name of another cluster counts only if that cluster is not known, or if the id is random: a client
         # that is sent to the wrong cluster asks there for the topics of its own.
-        is_any = cluster is None or _is_random(topic_id)
+        is_any = cluster is None or is_random(topic_id)
         possible = {name for owner, name in names if owner is None or is_any}
         return possible.pop() if len(possible) == 1 else None
 
@@ -327,7 +327,7 @@ def may_announce_names(exchange: Exchange) -> bool:
     return request is not None and any(mark in request.data for mark in _METADATA_MARKS)
 
 
-def _is_random(topic_id: bytes) -> bool:
+def is_random(topic_id: bytes) -> bool:
     """Return whether an id is one that no two clusters have by chance: a UUID of version 4 (RFC 9562 section
     5.4).
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn, cluster_column, text_column, time_column
+from kdissect.report.cells import Cell, TableColumn, cluster_column, name_column, text_column, time_column
 from kdissect.report.printable import printable
 
 Facts = dict[str, Any]
@@ -13,7 +13,7 @@ def change_columns() -> list[TableColumn]:
     return [
         time_column("time", "time"),
         text_column("principal", "principal"),
-        text_column("client id", "client_id"),
+        name_column("client id", "client_id"),
         text_column("address", "address", rank=1),
         text_column("through", "through", rank=2),
         text_column("kind", "kind"),

@@ -3,7 +3,7 @@
 from typing import Any
 
 from kdissect.model.wording import plural
-from kdissect.report.cells import Cell, TableColumn, number_column, text_column
+from kdissect.report.cells import Cell, TableColumn, name_column, number_column, software_column, text_column
 from kdissect.report.printable import printable
 from kdissect.report.quantities import duration
 
@@ -27,8 +27,8 @@ def connection_columns() -> list[TableColumn]:
         TableColumn("client", _client, 15),
         TableColumn("broker", _broker, 15),
         TableColumn("kind", _kind, 5),
-        text_column("client id", "client_id", rank=1),
-        text_column("software", "software", rank=3),
+        name_column("client id", "client_id", rank=1),
+        software_column(),
         TableColumn("principal", _principal, rank=2),
         TableColumn("duration", lambda row: Cell(duration(row["duration_ns"])), 9, 2, right=True),
         TableColumn("exchanges", _exchanges, rank=1, right=True),
@@ -95,7 +95,7 @@ def problem_columns() -> list[TableColumn]:
         TableColumn("start", lambda row: Cell(row["start"][11:26]), 15, 3),
         TableColumn("duration", lambda row: Cell(duration(row["duration_ns"])), 9, 2, right=True),
         TableColumn("client", lambda row: Cell(row["client"]), 15),
-        text_column("client id", "client_id", rank=1),
+        name_column("client id", "client_id", rank=1),
         TableColumn("broker", lambda row: Cell(row["broker"]), 15),
         TableColumn("reason", lambda row: Cell(row["reason"], "odd" if row["kafka"] else "")),
         TableColumn("packets", lambda row: Cell(_ranges(row["packets"])), rank=1),

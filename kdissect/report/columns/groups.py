@@ -3,7 +3,15 @@
 from collections import Counter
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn, cluster_column, number_column, text_column, time_column
+from kdissect.report.cells import (
+    Cell,
+    TableColumn,
+    cluster_column,
+    name_column,
+    number_column,
+    text_column,
+    time_column,
+)
 from kdissect.report.printable import printable
 from kdissect.report.quantities import duration
 
@@ -48,7 +56,7 @@ def _rebalance_rows(group: Facts) -> list[Facts]:
 
 def group_name_columns() -> list[TableColumn]:
     """Return the name of a group, and its cluster if the captures have several."""
-    return [text_column("group", "group"), cluster_column()]
+    return [name_column("group", "group"), cluster_column()]
 
 
 def group_columns() -> list[TableColumn]:
@@ -58,7 +66,7 @@ def group_columns() -> list[TableColumn]:
         text_column("kind", "kind"),
         text_column("protocol", "protocol", rank=2),
         TableColumn("state", _state),
-        number_column("generation", "generation"),
+        number_column("generation", "generation", rank=1),
         TableColumn("members", _members, right=True),
         TableColumn("rebalances", lambda row: Cell(str(row["rebalance_count"] or "")), right=True),
         number_column("lag", "lag"),
@@ -74,7 +82,7 @@ def member_columns() -> list[TableColumn]:
     return [
         *group_name_columns(),
         text_column("member", "member_id"),
-        text_column("client id", "client_id"),
+        name_column("client id", "client_id"),
         text_column("instance", "instance_id"),
         text_column("principal", "principal"),
         text_column("address", "address", rank=2),
@@ -109,7 +117,7 @@ def failure_columns() -> list[TableColumn]:
     """Return the columns of members' failed requests, with their frequency."""
     return [
         *group_name_columns(),
-        text_column("client id", "client_id"),
+        name_column("client id", "client_id"),
         text_column("address", "address", rank=2),
         text_column("api", "api"),
         TableColumn("error", lambda row: Cell(row["error"], "bad")),
@@ -135,7 +143,7 @@ def rejoin_columns() -> list[TableColumn]:
     """Return the columns of members that left and joined again, with their frequency."""
     return [
         *group_name_columns(),
-        text_column("client id", "client_id"),
+        name_column("client id", "client_id"),
         text_column("address", "address", rank=2),
         TableColumn("after it", _after),
         *_rhythm(),
@@ -151,11 +159,11 @@ def partition_columns() -> list[TableColumn]:
     """Return the columns of partitions, their members and their positions."""
     return [
         *group_name_columns(),
-        text_column("topic", "topic"),
+        name_column("topic", "topic"),
         number_column("partition", "partition"),
         text_column("member", "member"),
-        number_column("fetch offset", "fetch_offset"),
-        number_column("high watermark", "high_watermark"),
+        number_column("fetch offset", "fetch_offset", rank=1),
+        number_column("high watermark", "high_watermark", rank=2),
         number_column("lag", "lag"),
         number_column("committed", "committed"),
         number_column("committed lag", "committed_lag"),

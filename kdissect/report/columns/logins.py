@@ -7,7 +7,9 @@ from kdissect.report.cells import (
     TableColumn,
     count_cell,
     counts_text,
+    name_column,
     number_column,
+    software_column,
     text_column,
     time_column,
 )
@@ -21,8 +23,8 @@ ACCEPTED = "accepted"
 def who_columns() -> list[TableColumn]:
     """Return the columns of logins, with one line for equal logins."""
     return [
-        text_column("client id", "client_id"),
-        text_column("software", "software", rank=2),
+        name_column("client id", "client_id"),
+        software_column(),
         text_column("address", "address", rank=2),
         text_column("broker", "broker", rank=1),
         text_column("mechanism", "mechanism"),
@@ -53,7 +55,7 @@ def failed_columns() -> list[TableColumn]:
     """Return the columns of failed logins: the broker's response, and where to look."""
     return [
         time_column("time", "time"),
-        text_column("client id", "client_id"),
+        name_column("client id", "client_id"),
         text_column("mechanism", "mechanism"),
         text_column("as", "principal"),
         text_column("outcome", "outcome", style="bad"),

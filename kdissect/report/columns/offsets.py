@@ -7,6 +7,7 @@ from kdissect.report.cells import (
     TableColumn,
     cluster_column,
     dated,
+    name_column,
     number_column,
     text_column,
     time_column,
@@ -22,7 +23,7 @@ def position_columns() -> list[TableColumn]:
     """Return where a consumer went."""
     return [
         time_column("time", "time"),
-        text_column("client id", "client_id"),
+        name_column("client id", "client_id"),
         text_column("address", "address", rank=2),
         cluster_column(),
         text_column("topic", "topic"),
@@ -40,7 +41,7 @@ def commit_columns() -> list[TableColumn]:
     return [
         time_column("time", "time"),
         text_column("group", "group"),
-        text_column("client id", "client_id"),
+        name_column("client id", "client_id"),
         cluster_column(),
         text_column("topic", "topic"),
         number_column("partition", "partition"),
@@ -64,7 +65,7 @@ def held_columns() -> list[TableColumn]:
         TableColumn("until", _until, rank=1, moment="until"),
         text_column("transactional id", "transactional_id"),
         number_column("producer", "producer_id"),
-        text_column("client id", "client_id"),
+        name_column("client id", "client_id"),
         TableColumn("waiting", lambda row: Cell(printable(", ".join(row["waiting"])))),
         _EXCHANGE,
     ]

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kdissect.report.cells import Cell, TableColumn, number_column, text_column
-from kdissect.report.columns.traffic import name_column
+from kdissect.report.cells import Cell, TableColumn, name_column, number_column, text_column
+from kdissect.report.columns.traffic import dimension_column
 from kdissect.report.printable import printable
 from kdissect.report.quantities import duration
 
@@ -14,7 +14,7 @@ _SHOWN = 100  # an error below this part of a time is left out
 
 def one_way_columns(by: Sequence[str]) -> list[TableColumn]:
     """Return the dimensions, then the ways."""
-    return [*(name_column(name) for name in by), *_way_columns()]
+    return [*(dimension_column(name) for name in by), *_way_columns()]
 
 
 def connection_columns() -> list[TableColumn]:
@@ -23,7 +23,7 @@ def connection_columns() -> list[TableColumn]:
         number_column("#", "number", 3, 4, style="dim"),
         TableColumn("client", lambda row: Cell(row["client"]), 15),
         TableColumn("broker", lambda row: Cell(row["broker"]), 15),
-        text_column("client id", "client_id", rank=1),
+        name_column("client id", "client_id", rank=1),
         text_column("near client", "near_client", rank=4),
         text_column("near broker", "near_broker", rank=4),
         *_way_columns(),

@@ -7,6 +7,7 @@ from kdissect.report.cells import (
     TableColumn,
     cluster_column,
     counts_text,
+    name_column,
     number_column,
     text_column,
     time_column,
@@ -101,7 +102,7 @@ def event_columns() -> list[TableColumn]:
 
 def without_id_columns() -> list[TableColumn]:
     """Return the columns of clients that write without a producer id."""
-    return [text_column("client id", "client_id"), number_column("batches", "batches")]
+    return [name_column("client id", "client_id"), number_column("batches", "batches")]
 
 
 def _trouble(title: str, field: str | None = None) -> TableColumn:

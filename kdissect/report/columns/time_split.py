@@ -5,7 +5,7 @@ from typing import Any
 
 from kdissect.model.wording import plural
 from kdissect.report.cells import Cell, TableColumn, number_column
-from kdissect.report.columns.traffic import name_column
+from kdissect.report.columns.traffic import dimension_column
 from kdissect.report.quantities import duration
 from kdissect.stats.times.time_split import PARTS
 
@@ -30,7 +30,7 @@ def split_columns(by: Sequence[str]) -> list[TableColumn]:
     one.
     """
     return [
-        *(name_column(name) for name in by),
+        *(dimension_column(name) for name in by),
         number_column("exchanges", "exchanges"),
         _mean("time", "time_ns", "exchanges"),
         *(_mean(_TITLES.get(part, part), f"{part}_ns", "exchanges") for part in PARTS),

@@ -4,12 +4,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from kdissect.report.cells import (
+    NAME_WIDTH,
     Cell,
     TableColumn,
     cluster_column,
     count_cell,
     counts_text,
+    name_column,
     number_column,
+    software_column,
     text_column,
 )
 from kdissect.report.printable import printable
@@ -24,14 +27,14 @@ _VERBS = {"write": "writes", "read": "reads", "share": "reads (share)", "follow"
 def topic_columns() -> list[TableColumn]:
     """Return how much goes through each, in what batches."""
     return [
-        TableColumn("topic", lambda row: Cell(topic_name(row))),
+        TableColumn("topic", lambda row: Cell(topic_name(row)), readable=NAME_WIDTH),
         cluster_column(),
         TableColumn("partitions", _partitions, right=True),
         TableColumn("written", lambda row: _records(row["written"]), right=True),
-        TableColumn("bytes", lambda row: _bytes(row["written"]), rank=2, right=True),
+        TableColumn("bytes", lambda row: _used_bytes(row["written"]), rank=2, right=True),
         TableColumn("read", lambda row: _records(row["read"]), right=True),
         TableColumn("acquired", lambda row: _acquired(row["read"]), right=True),
-        TableColumn("bytes", lambda row: _bytes(row["read"]), rank=2, right=True),
+        TableColumn("bytes", lambda row: _used_bytes(row["read"]), rank=2, right=True),
         TableColumn("records a batch", lambda row: _spread(row["batch_records"], str), rank=3),
         TableColumn("batch size", lambda row: _spread(row["batch_bytes"], byte_count), rank=3),
         TableColumn("key", lambda row: _spread(row["key_bytes"], byte_count), rank=3),
@@ -50,9 +53,9 @@ def user_columns() -> list[TableColumn]:
         cluster_column("of"),
         TableColumn("does", lambda row: Cell(row["does"], "bad" if row["does"] == "denied" else "")),
         text_column("principal", "principal"),
-        text_column("client id", "client_id"),
+        name_column("client id", "client_id"),
         TableColumn("group", lambda row: Cell(printable(", ".join(row.get("groups", ()))))),
-        text_column("software", "software", rank=2),
+        software_column(),
         text_column("address", "address", rank=1),
         number_column("requests", "requests", rank=2),
         TableColumn("records", _user_records, right=True),
@@ -114,6 +117,11 @@ def _records(use: Facts) -> Cell:
 
 def _bytes(use: Facts) -> Cell:
     return Cell(NOT_KNOWN, "dim") if use["bytes"] is None else Cell(byte_count(use["bytes"]))
+
+
+def _used_bytes(use: Facts) -> Cell:
+    """Return the bytes of a direction, nothing for a direction without requests."""
+    return _bytes(use) if use["requests"] else Cell("")
 
 
 def _acquired(use: Facts) -> Cell:

@@ -5,7 +5,16 @@ from typing import Any
 
 from kdissect.engine.times import rfc3339
 from kdissect.model.wording import plural
-from kdissect.report.cells import Cell, TableColumn, count_cell, number_column, text_column, time_column
+from kdissect.report.cells import (
+    NAME_WIDTH,
+    Cell,
+    TableColumn,
+    count_cell,
+    name_column,
+    number_column,
+    text_column,
+    time_column,
+)
 from kdissect.report.printable import printable
 from kdissect.report.quantities import byte_count, byte_rate, duration, rate
 
@@ -16,7 +25,7 @@ _NAMED = 3  # rows that an error names
 def traffic_columns(by: Sequence[str], span_ns: int) -> list[TableColumn]:
     """Return the dimensions, then how many, how fast, how large. `span_ns`: the time they took."""
     return [
-        *(name_column(name) for name in by),
+        *(dimension_column(name) for name in by),
         number_column("exchanges", "exchanges"),
         TableColumn("rate", lambda row: Cell(rate(row["exchanges"], span_ns), "dim"), rank=4, right=True),
         TableColumn("failed", _failed, right=True),
@@ -47,7 +56,7 @@ def error_columns() -> list[TableColumn]:
 def told_columns() -> list[TableColumn]:
     """Return the columns of clients that a broker sent to another replica, and whether they read there."""
     return [
-        text_column("client id", "client_id"),
+        name_column("client id", "client_id"),
         text_column("address", "address", rank=1),
         text_column("rack", "rack"),
         text_column("told by", "broker", rank=1),
@@ -116,7 +125,7 @@ def time_rows(over_time: Facts) -> list[Facts]:
     return [points.get(time_ns) or nothing | {"time": rfc3339(time_ns)} for time_ns in times]
 
 
-def name_column(name: str) -> TableColumn:
+def dimension_column(name: str) -> TableColumn:
     """Return a dimension, or the title of what is behind the rows."""
 
     def cell(row: Facts) -> Cell:
@@ -124,7 +133,7 @@ def name_column(name: str) -> TableColumn:
             return Cell(row["title"] if name == row["first"] else "", "bold")
         return Cell("-", "dim") if row[name] is None else Cell(printable(row[name]))
 
-    return TableColumn(name, cell)
+    return TableColumn(name, cell, readable=NAME_WIDTH)
 
 
 def _time(title: str, field: str, part: str, rank: int) -> TableColumn:

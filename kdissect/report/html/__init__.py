@@ -33,4 +33,4 @@ def report_html(verdict: Verdict, causes: Diagnosis | None = None) -> str:
 def _looked_at(verdict: Verdict) -> str:
     kafka = plural(verdict.coverage.connections["kafka"], "Kafka connection", spec=",")
     exchanges = plural(verdict.exchanges, "exchange", spec=",")
-    return f"{exchanges} on {kafka} were looked at. What could not be seen stands under Capture."
+    return f"{exchanges} on {kafka} were looked at. The section Capture lists what could not be seen."

@@ -23,8 +23,9 @@ class ExchangeColumn(NamedTuple):
     """A column.
 
     It is `least` to `width` cells wide, and with `grows` it takes the space that is left. Priority 0 stays
-    longest in a narrow terminal. A text is cut without a sign if the column `clips`. Its last word stays if
-    the column `keeps_end`, its begin and its end if the column `keeps_both`.
+    longest in a narrow terminal. Columns of a low priority go before a text of up to `readable` cells is cut.
+    A text is cut without a sign if the column `clips`. Its last word stays if the column `keeps_end`, its
+    begin and its end if the column `keeps_both`.
 
     A quick filter on a cell names `field`. `value` is the cell's text in the filter language.
     """
@@ -42,6 +43,7 @@ class ExchangeColumn(NamedTuple):
     clips: bool = False
     keeps_end: bool = False
     keeps_both: bool = False
+    readable: int = 0
 
     def fitted(self, text: str, cells: int) -> str:
         """Return a cell's text in exactly `cells` cells."""
@@ -200,24 +202,36 @@ def _client_id_value(log: ExchangeLog, row: int) -> str | None:
 
 
 COLUMNS: tuple[ExchangeColumn, ...] = (
-    ExchangeColumn("number", "#", 7, 7, 4, lambda log, row: (str(row + 1), "dim"), right=True),
+    ExchangeColumn("number", "#", 7, 7, 5, lambda log, row: (str(row + 1), "dim"), right=True),
     ExchangeColumn("time", "Time (UTC)", 12, 15, 1, _time, "time", _time_value, clips=True),
     ExchangeColumn("client", "Client", 15, 21, 3, _client, "client", _client_value),
     ExchangeColumn("broker", "Broker", 15, 21, 7, _broker, "broker", _broker_value),
     ExchangeColumn(
-        "client_id", "Client id", 9, 14, 2, _client_id, "client_id", _client_id_value, keeps_both=True
+        "client_id",
+        "Client id",
+        9,
+        14,
+        2,
+        _client_id,
+        "client_id",
+        _client_id_value,
+        keeps_both=True,
+        readable=16,
     ),
-    ExchangeColumn("api", "API", 17, 20, 0, _api, "api", _api_value, keeps_end=True),
-    ExchangeColumn("topic", "Topic", 10, 14, 0, _topics, "topics", _first_topic, grows=True),
-    ExchangeColumn("size", "Req Resp", 10, 10, 5, _size, right=True),
+    ExchangeColumn("api", "API", 17, 20, 0, _api, "api", _api_value, keeps_end=True, readable=24),
+    ExchangeColumn("topic", "Topic", 10, 14, 0, _topics, "topics", _first_topic, grows=True, readable=14),
+    ExchangeColumn("size", "Req Resp", 10, 10, 6, _size, right=True),
     ExchangeColumn("latency", "Latency", 9, 9, 1, _latency, "latency", _latency_value, right=True),
     ExchangeColumn("rtt", "RTT", 9, 9, 8, _rtt, "rtt", _rtt_value, right=True),
     ExchangeColumn("delay", "Delay", 9, 9, 9, _delay, "delay", _delay_value, right=True),
-    ExchangeColumn("outcome", "Outcome", 10, 18, 0, _outcome, "errors", _error_value, grows=True),
-    ExchangeColumn("findings", "Findings", 9, 10, 6, _findings, "has finding", _code_value),
+    ExchangeColumn(
+        "outcome", "Outcome", 10, 18, 0, _outcome, "errors", _error_value, grows=True, readable=26
+    ),
+    ExchangeColumn("findings", "Findings", 9, 10, 4, _findings, "has finding", _code_value),
 )
 
 GUTTER = 2
+_LESSER = 6  # priority from which columns give way to texts that are not readable
 # The cells that a growing column may add: error names are no longer.
 _MOST_GROWTH = 24
 MAX_CELLS = 48  # of a column, whatever its texts
@@ -244,13 +258,20 @@ def fitting(
             chosen.remove(column)  # no row on the screen has a text there, and others need its cells
     while len(chosen) > 1 and _left(chosen, ranges, width) < 0:
         chosen.remove(max(chosen, key=lambda column: column.priority))
+    readable = {one.name: max(ranges[one.name][0], min(ranges[one.name][1], one.readable)) for one in chosen}
+    while longest and not names and sum(readable[one.name] + 1 for one in chosen) > width - GUTTER:
+        lesser = max(chosen, key=lambda column: column.priority)
+        if lesser.priority < _LESSER:
+            break
+        chosen.remove(lesser)
     left = max(_left(chosen, ranges, width), 0)
     widths = {column.name: ranges[column.name][0] for column in chosen}
-    for column in sorted(chosen, key=lambda column: column.priority):
-        least, wanted = ranges[column.name]
-        more = min(wanted - least, left)
-        widths[column.name] += more
-        left -= more
+    by_priority = sorted(chosen, key=lambda column: column.priority)
+    for goals in (readable, {column.name: ranges[column.name][1] for column in chosen}):
+        for column in by_priority:
+            more = min(goals[column.name] - widths[column.name], left)
+            widths[column.name] += more
+            left -= more
     growing = [column for column in reversed(chosen) if column.grows]
     for index, column in enumerate(growing):
         more = min(left // (len(growing) - index), _MOST_GROWTH if index + 1 < len(growing) else left)

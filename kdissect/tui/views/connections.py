@@ -13,6 +13,7 @@ from kdissect.query.syntax.filter_tokens import quote
 from kdissect.report.cells import Cell, TableColumn
 from kdissect.report.columns.connections import connection_columns
 from kdissect.report.printable import printable
+from kdissect.session.problem import Reason
 from kdissect.tui.screens.follow import FollowScreen
 from kdissect.tui.view import Notice
 from kdissect.tui.views.quick_filters import text_is
@@ -51,7 +52,10 @@ class ConnectionsView(TablesView):
     def main(self, facts: Any) -> tuple[Sequence[TableColumn], Sequence[Row]]:
         """Return the connections in the order of their first packets, or only the failed ones on demand."""
         rows = facts["connections"]
-        columns = [column._replace(**_WHOLE.get(column.title, {})) for column in connection_columns()]
+        columns = [
+            column._replace(min_width=_TCP) if column.title == "tcp" else column
+            for column in connection_columns()
+        ]
         kind = next(at for at, column in enumerate(columns) if column.title == "kind")
         columns.insert(kind + 1, _PROBLEM)
         return columns, [row for row in rows if row["reason"]] if self._only_problems else rows
@@ -126,8 +130,8 @@ class ConnectionsView(TablesView):
 
 
 # Versions and counts are at the ends of these texts.
-_WHOLE: dict[str, dict[str, Any]] = {"software": {"min_width": 24, "rank": 2}, "tcp": {"min_width": 18}}
-_PROBLEM = TableColumn("problem", lambda row: Cell(row["reason"], "odd"))
+_TCP = 18  # `2 retransmissions`
+_PROBLEM = TableColumn("problem", lambda row: Cell(row["reason"], "odd"), max(map(len, Reason)))
 _AROUND = GUTTER + GAP + 1  # a name and a value on a line, and the bar after them
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 from typing import Any, ClassVar, cast
 
 from textual.binding import Binding, BindingType
@@ -24,6 +25,7 @@ from kdissect.tui.widgets.styled_lines import Line
 
 _AROUND = 2  # rows of bytes before and after the bytes of a finding
 _MOST_ROWS = 16
+_TEXT_INDENT, _PAGE_INDENT = 12, 10  # of values after their names, in a finding and in a rule's page
 _STYLES = {"error": "bad", "warning": "odd", "info": "dim"}
 
 
@@ -92,12 +94,23 @@ class FindingsView(LinesBelowView):
     def lines(self, row: Row) -> Sequence[Line]:
         """Return the finding, its bytes and its rule's page."""
         finding = cast(Finding, row["finding"])
-        lines: list[Line] = [((text, ""),) for text in self._text(finding)]
+        lines: list[Line] = [
+            ((part, ""),) for text in self._text(finding) for part in self._folded(text, _TEXT_INDENT)
+        ]
         lines += [(), *self._bytes(finding), ()]
         rule = rule_by(finding.code)
         if rule is not None:
-            lines += [((printable(text), _page_style(text)),) for text in rule_text(rule).splitlines()]
+            lines += [
+                ((part, _page_style(text)),)
+                for text in rule_text(rule).splitlines()
+                for part in self._folded(printable(text), _page_indent(text))
+            ]
         return lines
+
+    def _folded(self, text: str, indent: int) -> list[str]:
+        """Return a line in parts that fit, the second and later ones with an indent."""
+        width = max(self.about.scrollable_content_region.width, indent + 20)
+        return wrap(text, width, subsequent_indent=" " * indent, break_on_hyphens=False) or [""]
 
     def _text(self, finding: Finding) -> list[str]:
         return finding_text(finding, self.session.progress.file_names).splitlines()
@@ -141,9 +154,14 @@ _COLUMNS = (
     TableColumn("rule", lambda row: Cell(row["finding"].name)),
     TableColumn("times", lambda row: Cell(str(row["finding"].count)), right=True),
     text_column("api", "api", rank=2),
-    TableColumn("who", lambda row: Cell(printable(party_text(row["finding"].party))), rank=1),
+    TableColumn("who", lambda row: Cell(printable(party_text(row["finding"].party))), 28, 1),
     TableColumn("seen", lambda row: Cell(printable(row["finding"].seen)), rank=3),
 )
+
+
+def _page_indent(text: str) -> int:
+    """Return the indent of a fact, whose name is in lower case, and 0 for a sentence."""
+    return _PAGE_INDENT if text[:1].islower() and text[_PAGE_INDENT - 1 :][:1] == " " else 0
 
 
 def _page_style(text: str) -> str:

@@ -140,6 +140,8 @@ class RecordsView(LinesBelowView):
         is_over = reader is None or reader.is_over
         empty = self.nothing if is_over and not self.session.is_loading else "reading ..."
         self.table.show(record_columns(with_schemas=True), self._records, empty)
+        self._count = len(self._records)
+        self._share()
         count = plural(len(self._records), "record") + ("" if is_over else " so far: more as you scroll")
         if reader is not None and reader.is_full:
             count = f"the first {MAX_RECORDS} records: a filter finds later ones"

@@ -40,7 +40,7 @@ class StatisticsView(LinesBelowView):
 
     study = "traffic"
     nothing = "no exchange was counted"
-    below_title = "response times of the row. Over time: response times, rates, stalls and errors of all"
+    below_title = "response times of the row, and of all over time with rates, stalls and errors"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("b", "by", "By ...", tooltip="By API, client id, topic, connection ...")
     ]

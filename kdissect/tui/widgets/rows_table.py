@@ -32,6 +32,7 @@ GAP = 2  # cells between columns
 _WIDEST = 60  # of any shown column but the last
 _EASY = 16  # of a text: enough to recognize it
 LEAST = 8
+_LESSER = 2  # rank of columns that give way to names
 
 
 class _OfRow(Message, Generic[R]):
@@ -349,22 +350,40 @@ def place_columns(columns: Sequence[TableColumn], texts: Sequence[Sequence[str]]
     """Place the columns of a table `width` cells wide, with some of its rows as texts.
 
     If there is little space, long texts shrink, then columns of the highest rank go, the last of equal rank
-    first. Then all columns shrink. Space that is left over belongs to the last column, if it is text.
+    first. Names that are not readable then take the space of columns of rank 2 and higher. At last all texts
+    shrink, and the last columns go. Space that is left over belongs to the last column, if it is text.
     """
     wanted = [_wanted(column, [row[i] for row in texts]) for i, column in enumerate(columns)]
     easy = [_easy(column, own) for column, own in zip(columns, wanted, strict=True)]
-    kept = [i for i in range(len(columns)) if wanted[i]]
-    while len(kept) > 1 and _total([easy[i] for i in kept]) > width:
-        rank, index = max((columns[i].rank, i) for i in kept)
-        if rank == 0:
-            break
-        kept.remove(index)
-    for _, index in sorted((columns[i].rank, i) for i in range(len(columns)) if wanted[i] and i not in kept):
+    readable = [max(easy[i], min(own, columns[i].readable)) for i, own in enumerate(wanted)]
+    easy = [readable[i] if column.rank >= _LESSER else easy[i] for i, column in enumerate(columns)]
+    ranks = [column.rank for column in columns]
+    kept = _fitting([i for i, own in enumerate(wanted) if own], easy, ranks, 1, width)
+    fewer = _fitting(kept, readable, ranks, _LESSER, width)
+    if _total([readable[i] for i in fewer]) <= width:
+        kept, easy = fewer, readable
+    for _, index in sorted((ranks[i], i) for i, own in enumerate(wanted) if own and i not in kept):
         if _total([easy[i] for i in (*kept, index)]) <= width:  # narrower than what had to go
             kept = sorted((*kept, index))
     least = [min(easy[i], wanted[i] if columns[i].right else LEAST) for i in kept]
     widths = _shrunk([wanted[i] for i in kept], [easy[i] for i in kept], width)
-    return _placed(columns, kept, _shrunk(widths, least, width), width)
+    widths = _shrunk(widths, least, width)
+    while len(widths) > 1 and _total(widths) > width:
+        widths.pop()
+    return _placed(columns, kept[: len(widths)], widths, width)
+
+
+def _fitting(
+    columns: Sequence[int], widths: Sequence[int], ranks: Sequence[int], least: int, width: int
+) -> list[int]:
+    """Return the columns without those of the highest rank, `least` or higher, that do not fit."""
+    kept = list(columns)
+    while len(kept) > 1 and _total([widths[i] for i in kept]) > width:
+        rank, index = max((ranks[i], i) for i in kept)
+        if rank < least:
+            break
+        kept.remove(index)
+    return kept
 
 
 def _wanted(column: TableColumn, texts: Sequence[str]) -> int:

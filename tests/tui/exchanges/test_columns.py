@@ -23,6 +23,15 @@ def test_columns_without_a_text_give_way_to_others() -> None:
     assert [column.name for column, _ in fitting(chosen, 40, TEXTS)] == list(chosen)
 
 
+def test_sizes_give_way_to_outcomes_and_client_ids() -> None:
+    widths = {column.name: cells for column, cells in fitting((), 120, TEXTS)}
+    assert "size" not in widths
+    assert widths["outcome"] >= 24, "UNKNOWN_TOPIC_OR_PARTITION but for its last letters"
+    widths = {column.name: cells for column, cells in fitting((), 160, TEXTS)}
+    assert widths["outcome"] >= 26
+    assert widths["client_id"] >= 16
+
+
 def test_usual_widths_hold_before_anything_is_drawn() -> None:
     widths = {column.name: cells for column, cells in fitting((), 80)}
     assert all(widths[column.name] >= column.least for column in COLUMNS if column.name in widths)

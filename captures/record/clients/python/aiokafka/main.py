@@ -15,7 +15,7 @@ from driving import Options, Record, emit, main, moved, outcome, steps, story, t
 
 
 def common(bootstrap: str, options: Options) -> dict[str, Any]:
-    """Settings of every client: address, client id, TLS and SASL when asked for."""
+    """Return the settings of every client: address, client id, TLS and SASL if the options ask for them."""
     settings: dict[str, Any] = {"bootstrap_servers": bootstrap, "client_id": options["client-id"]}
     if "trust" in options:
         context = create_ssl_context(cafile=options["trust"] or None)
@@ -103,11 +103,11 @@ class _Listener(ConsumerRebalanceListener):
         self._names = (client_id, group, "")
 
     async def on_partitions_assigned(self, assigned: list[TopicPartition]) -> None:
-        """The member joined a generation."""
+        """Report that the member joined a generation."""
         moved("joined", *self._names, [(part.topic, part.partition) for part in assigned])
 
     async def on_partitions_revoked(self, revoked: list[TopicPartition]) -> None:
-        """A generation ended for the member."""
+        """Report that a generation ended for the member."""
         moved("revoked", *self._names, [(part.topic, part.partition) for part in revoked])
 
 
@@ -165,7 +165,7 @@ async def transactions(bootstrap: str, options: Options) -> None:
 
 
 async def stepwise(bootstrap: str, options: Options) -> None:
-    """A producer that stays open and does what standard input says.
+    """Run a producer that stays open and follows the commands of standard input.
 
     `write LABEL` sends the story, with --id in a transaction that it commits; `begin LABEL` leaves the
     transaction open until `commit`.
@@ -195,7 +195,7 @@ async def _step(producer: AIOKafkaProducer, what: str, about: str, options: Opti
 
 
 async def follows(bootstrap: str, options: Options) -> None:
-    """A member that stays and does what standard input says: `read N` records, `commit` where it stands."""
+    """Run a member that follows standard input: `read N` records, `commit` its position."""
     consumer = await _member(bootstrap, options, "only")
     lines = steps()
     while (step := await asyncio.to_thread(next, lines, None)) is not None:

@@ -11,7 +11,7 @@ from kafka.structs import OffsetAndMetadata
 
 
 def common(bootstrap: str, options: Options) -> dict[str, Any]:
-    """Settings of every client: address, client id, TLS and SASL when asked for."""
+    """Return the settings of every client: address, client id, TLS and SASL if the options ask for them."""
     settings: dict[str, Any] = {"bootstrap_servers": bootstrap, "client_id": options["client-id"]}
     if "trust" in options:
         settings |= {"security_protocol": "SSL", "ssl_cafile": options["trust"] or None}
@@ -108,11 +108,11 @@ class _Listener(ConsumerRebalanceListener):
         self.consumer: KafkaConsumer | None = None
 
     def on_partitions_assigned(self, assigned: list[TopicPartition]) -> None:
-        """The member joined a generation."""
+        """Report that the member joined a generation."""
         moved("joined", *self._names, "", [(part.topic, part.partition) for part in assigned])
 
     def on_partitions_revoked(self, revoked: list[TopicPartition]) -> None:
-        """A generation ended for the member."""
+        """Report that a generation ended for the member."""
         moved("revoked", *self._names, "", [(part.topic, part.partition) for part in revoked])
 
 

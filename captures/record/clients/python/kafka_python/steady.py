@@ -43,7 +43,7 @@ def _connected(kind: Callable[..., Any], settings: dict[str, Any]) -> Any:
 
 
 def _skip(producer: KafkaProducer, flow: Flow) -> None:
-    """What a client with a bug does: the sequence goes on as if a batch had been sent."""
+    """Skip sequence numbers as a client with a bug does, as if a batch had been sent."""
     producer.flush(_WAIT)
     manager = producer._transaction_manager  # noqa: SLF001 - no client offers a bug
     manager.increment_sequence_number(TopicPartition(flow.topic, flow.partition or 0), 7)
@@ -70,11 +70,11 @@ class _Listener(ConsumerRebalanceListener):
     """Prints what a member is given."""
 
     def on_partitions_assigned(self, assigned: list[TopicPartition]) -> None:
-        """The member joined a generation."""
+        """Report that the member joined a generation."""
         emit("joined", partitions=[f"{part.topic}-{part.partition}" for part in assigned])
 
     def on_partitions_revoked(self, revoked: list[TopicPartition]) -> None:
-        """A generation ended for the member."""
+        """Report that a generation ended for the member."""
 
 
 def reads(settings: dict[str, Any], options: Options) -> None:
@@ -185,7 +185,7 @@ def grows(settings: dict[str, Any], options: Options) -> None:
 
 
 def _common(bootstrap: str, options: Options) -> dict[str, Any]:
-    """Settings that every release knows."""
+    """Return the settings that every release knows."""
     return {"bootstrap_servers": bootstrap, "client_id": options["client-id"]}
 
 

@@ -21,7 +21,7 @@ _ANSWERS = ("ACCEPT", "RELEASE", "REJECT")
 
 
 def common(bootstrap: str, options: Options) -> dict[str, Any]:
-    """Settings of every client: address, client id, metrics, TLS and SASL when asked for."""
+    """Return the settings of every client: address, client id, metrics, TLS and SASL if asked for."""
     settings: dict[str, Any] = {"bootstrap.servers": bootstrap, "client.id": options["client-id"]}
     settings["enable.metrics.push"] = options.get("metrics", "no") == "yes"
     if "trust" in options:
@@ -220,7 +220,7 @@ def transactions(bootstrap: str, options: Options) -> None:
 
 
 def stepwise(bootstrap: str, options: Options) -> None:
-    """A producer that stays open and does what standard input says.
+    """Run a producer that stays open and follows the commands of standard input.
 
     `write LABEL` sends the story, with --id in a transaction that it commits; `begin LABEL` leaves the
     transaction open until `commit`; `offsets GROUP` commits in a transaction that partition 0 was read to
@@ -266,7 +266,7 @@ def _end_transaction(producer: Producer, name: str) -> None:
 
 
 def follows(bootstrap: str, options: Options) -> None:
-    """A member that stays and does what standard input says: `read N` records, `commit` where it stands."""
+    """Run a member that follows standard input: `read N` records, `commit` its position."""
     consumer = _member(bootstrap, options, "only")
     for what, about in steps():
         if what == "read":

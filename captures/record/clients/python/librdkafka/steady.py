@@ -140,7 +140,7 @@ def churns(settings: dict[str, Any], options: Options) -> None:
 
 
 def _common(bootstrap: str, options: Options) -> dict[str, Any]:
-    """Settings that every release knows."""
+    """Return the settings that every release knows."""
     return {"bootstrap.servers": bootstrap, "client.id": options["client-id"]}
 
 
