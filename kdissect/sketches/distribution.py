@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, repeat
-from math import ceil, log, log1p, pow
+from math import ceil, log, log1p
 from operator import mul
 
 # A percentile is off by at most this part of its value. 1 % needs 1 160 bins from 1 us to 3 h, 40 KB.
@@ -38,7 +38,7 @@ _GAMMA = 1 + 2 * RELATIVE_ERROR / (1 - RELATIVE_ERROR)  # the bounds of a bin di
 
 def _value_of(index: int) -> float:
     """Return the value that stands for all values of a bin."""
-    return pow(2.0, index / _MULTIPLIER) * (2.0 / (1 + _GAMMA))
+    return float(2.0 ** (index / _MULTIPLIER) * (2.0 / (1 + _GAMMA)))
 
 
 class Distribution:

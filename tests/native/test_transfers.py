@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -49,6 +50,7 @@ pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (do
 
 EVERY = sorted(path.name for path in CAPTURES.glob("kafka*.pcapng"))
 TRANSFERS = (apis.PRODUCE, apis.FETCH)
+METADATA = apis.METADATA
 
 
 OF_MEMBERS = TopicTraffic | GroupTraffic
@@ -241,6 +243,22 @@ def test_blocks_of_captures_that_lost_packets(
             if chance.random() >= share:
                 writer.write_packet(packet)
     assert read(str(path))[0].splitlines() == python_side.call(read, str(path))[0].splitlines()
+
+
+def test_exchanges_that_say_nothing_are_passed_as_rows() -> None:
+    """ApiVersions, and answers without an error to requests that name no group."""
+    path = str(CAPTURES / "kafka44_java_share.pcapng")
+    for counted in (TopicTraffic(TopicNames()), GroupTraffic(TopicNames()), ProducerTraffic(TopicNames())):
+        made = Counter[int | None]()
+
+        def take(event: Event, counted: Counting = counted, made: Counter[int | None] = made) -> None:
+            if isinstance(event, Exchange):
+                made[event.api_key] += not event.response_summary().errors
+                counted.add(event)
+
+        read_blocks(Dissection(path), take, counted.count_block)
+        of_telling = sum(count for key, count in made.items() if key == METADATA)
+        assert made.total() - of_telling < 40, (type(counted).__name__, made)
 
 
 def _groups_of(path: str, *, in_blocks: bool) -> tuple[GroupTraffic, int]:
