@@ -549,7 +549,7 @@ def latest_delta(
 # Produces and Fetches, counted
 
 _MemberRow = tuple[Layout, tuple[str, str, str], Layout, PartitionRows | None]
-WayOf = Callable[[int, int], tuple[PartitionRows, PartitionRows] | _MemberRow | ToldNames | bool]
+WayOf = Callable[[int, int], tuple[PartitionRows, PartitionRows] | _MemberRow | ToldNames | Layout | bool]
 _Listed = list[tuple[str | bytes, list[tuple[int, int, int, int]]]]
 # Connection, group, offsets that it commits, when it does.
 _GoesBack = Callable[[ConnectionInfo, str, _Listed, int], bool]
@@ -733,8 +733,14 @@ class Sessions:
 
 @final
 class StoredBatches:
-    # How many are kept; the id of a connection, and what its broker is called.
-    def __new__(cls, most: int, known_as: Callable[[ConnectionInfo], tuple[str, str]]) -> Self: ...
+    # How many are kept; the id of a connection, and what its broker is called; the id of a topic by its name
+    # on a connection, or the name by its id.
+    def __new__(
+        cls,
+        most: int,
+        known_as: Callable[[ConnectionInfo], tuple[str, str]],
+        other_name: Callable[[ConnectionInfo, str | bytes], str | bytes | None],
+    ) -> Self: ...
     def __len__(self) -> int: ...
     # A batch that a broker took: its place, its checksum, the header behind that, its Produce (`Evidence`).
     def note(
@@ -835,6 +841,7 @@ class UnmarkedRows:
             Callable[[int, int, int], list[str]],
             Callable[[Exercise, int, int, bool, int], tuple[BodyPair, int, bool] | None],
             Callable[[list[tuple[BodyPair, int, int]], _Latencies, _Slots], int],
+            Callable[[Exchange, bool], int | None],
             type[AtRest],
             Callable[[Exchange, int], AtRest],
         ],
@@ -887,6 +894,7 @@ class TrafficCounter:
                 Layout,
                 Layout | None,
                 tuple[Summarizer, Summarizer] | None,
+                bytes,
                 tuple[bool, PartitionRows] | None,
                 bool,
             ]

@@ -87,6 +87,12 @@ PARTS = (
         ("docs/mutants.md",),
     ),
     Part(
+        "upgrades",
+        "what `upgrade` predicts for clients, and what they did, in docs/statistics.md",
+        (*PYTEST, "tests/stats/test_upgrades_of_brokers.py"),
+        ("docs/statistics.md",),
+    ),
+    Part(
         "planted",
         "which kinds of planted faults are found, in docs/mutants.md",
         (*PYTEST, "tests/rules/test_planted_faults.py::test_the_page_has_each_kind"),

@@ -38,6 +38,11 @@ def may_answer_in_other_version(api_key: int) -> bool:
     return api_key == API_VERSIONS
 
 
+def foreign_start(api_key: int, is_response: bool) -> bytes:
+    """Return the bytes that begin a body whose version depends on its bytes; empty if no such body exists."""
+    return UNSUPPORTED_START if is_response and may_answer_in_other_version(api_key) else b""
+
+
 UNSUPPORTED_START = UNSUPPORTED_VERSION.to_bytes(2)
 """The first fields of a response body that may have another version than the request."""
 

@@ -29,6 +29,7 @@ from kdissect.history.sessions.share_sessions import ShareSessions
 from kdissect.history.sessions.snapshot_fetches import SnapshotFetches
 from kdissect.history.sessions.telemetry_pushes import Telemetry
 from kdissect.history.stream_order import StreamOrder
+from kdissect.history.topics.topic_ids import TopicIds
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo, ConnectionKind
@@ -39,7 +40,7 @@ _IN_STREAM_ORDER = (
 )  # fmt: skip
 _AS_COMPLETED = (
     "transactions", "classic_groups", "modern_groups", "leader_epochs", "broker_epochs", "telemetry",
-    "connection_problems", "refused_requests", "stored_batches", "quorum_choices",
+    "connection_problems", "refused_requests", "stored_batches", "quorum_choices", "topic_ids",
 )  # fmt: skip
 # Clients that sent or received unreadable bytes, each in 100 bytes. Beyond this number, later clients are
 # believed.
@@ -149,6 +150,7 @@ class History:
         self.classic_groups = ClassicGroups()
         self.modern_groups = ModernGroups()
         self.leader_epochs = LeaderEpochs()
+        self.topic_ids = TopicIds()
         self.broker_epochs = BrokerEpochs()
         self.quorum_choices = QuorumChoices()
         self.telemetry = Telemetry()
@@ -172,6 +174,8 @@ class History:
         missing, so that their facts about this client are unsure. An exchange that passes a machine makes
         no fact.
         """
+        self._ahead: tuple[str, int, list[Fact]] | None = None
+        """Connection, ordinal and facts of an exchange that `take_row` took, and that is added next."""
 
     def _chosen(self, names: tuple[str, ...], only: Collection[str] | None) -> tuple[Machine, ...]:
         return tuple(getattr(self, name) for name in names if only is None or name in only)
@@ -286,12 +290,25 @@ class History:
         self.go_on(info.id, due)
 
     def row_asks(self, key: int, version: int) -> RowAsks | None:
-        """Return the row values that machines need of a kind; None if a machine has to be fed."""
+        """Return the row values that machines need of a kind; None if all machines watch it."""
         if self._watches_all and key in _NEVER_SETTLED:
             return None
         watchers = self._watching(key, version)
         has_throttle = self._watches_all and watchers.has_throttle
         return row_asks(key, version, (machine for _, machine in watchers.own), has_throttle)
+
+    def take_row(self, exchange: Exchange, passes: Callable[[list[Fact], Exchange], bool]) -> bool:
+        """Feed the next exchange of a native-owned connection to the machines that watch its API, if it has
+        no anomaly. `passes` decides by the facts whether it needs to be added. Return False if it must be
+        added: then `take_exchange` returns the facts.
+        """
+        if exchange.connection.anomaly_counts:
+            return False
+        facts = self._take_own(exchange, self._watching(exchange.api_key, exchange.api_version))
+        if not facts or passes(facts, exchange):
+            return True
+        self._ahead = exchange.connection.id, exchange.ordinal, facts
+        return False
 
     def take_exchange(
         self, exchange: Exchange, before: Exchange | None = None, parts: Parts | None = None
@@ -352,6 +369,9 @@ class History:
     def _take_own(self, exchange: Exchange, watchers: KindWatchers, parts: Parts | None = None) -> list[Fact]:
         """Feed an exchange to the machines that watch its API, except those that it passes."""
         # Hot, once an exchange.
+        if self._ahead is not None and self._ahead[:2] == (exchange.connection.id, exchange.ordinal):
+            ahead, self._ahead = self._ahead[2], None
+            return ahead
         view = self._view(exchange) if exchange.connection.anomaly_counts else None
         if not watchers.own:
             return []

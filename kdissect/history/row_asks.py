@@ -18,6 +18,7 @@ from kdissect.history.producing.producers import Producers
 from kdissect.history.producing.stored_batches import StoredBatches
 from kdissect.history.producing.transactions import Transactions
 from kdissect.history.sessions.fetch_sessions import FetchSessions
+from kdissect.history.topics.topic_ids import TopicIds
 from kdissect.session.info import ConnectionInfo
 
 
@@ -33,7 +34,7 @@ class RowAsks(NamedTuple):
     member_fields: tuple[str, str, str] | None = None
     """Those of requests that are for `lent_members`."""
     is_transactional: bool = False
-    """Whether Produces in transactions are to be fed."""
+    """Whether machines need Produces in transactions as objects."""
     knows_epoch: Callable[[ConnectionInfo, int, int], bool] | None = None
     """Whether a Fetch of the metadata log names an epoch that is known. Machines must see other Fetches."""
     zeros: tuple[str, ...] = ()
@@ -42,23 +43,22 @@ class RowAsks(NamedTuple):
     """Epochs of the answer that must not be known."""
     again: tuple[Again, ...] = ()
     """The receiver of a repeated `ANNOUNCING` response, at its position."""
+    is_fed: bool = False
+    """Whether a machine reads no row, so that all of them receive each exchange as an object."""
 
 
-def row_asks(api_key: int, version: int, machines: Iterable[Machine], has_throttle: bool) -> RowAsks | None:
-    """Return what these machines need of rows with an API and version; None if one must be fed.
+def row_asks(api_key: int, version: int, machines: Iterable[Machine], has_throttle: bool) -> RowAsks:
+    """Return what these machines need of rows with an API and version.
 
     `has_throttle`: throttles are looked for.
     """
     asks = RowAsks(zeros=("throttle_time_ms",) if has_throttle else ())
     for machine in machines:
-        found = _with(asks, machine, api_key, version)
-        if found is None:
-            return None
-        asks = found
+        asks = _with(asks, machine, api_key, version)
     return asks
 
 
-def _with(asks: RowAsks, machine: Machine, api_key: int, version: int) -> RowAsks | None:
+def _with(asks: RowAsks, machine: Machine, api_key: int, version: int) -> RowAsks:
     match machine, api_key:
         case Transactions(), apis.PRODUCE:
             return asks._replace(is_transactional=True)
@@ -71,11 +71,11 @@ def _with(asks: RowAsks, machine: Machine, api_key: int, version: int) -> RowAsk
         case QuorumEpochs(), apis.FETCH:
             epochs = ("leader_epoch",) if tells_in_tags(api_key, version) else asks.epochs
             return asks._replace(knows_epoch=machine.knows, epochs=epochs)
-        case LeaderEpochs() | ConnectionProblems(), _ if api_key in ANNOUNCING:
+        case LeaderEpochs() | TopicIds() | ConnectionProblems(), _ if api_key in ANNOUNCING:
             return asks._replace(again=(*asks.again, machine))
         case LeaderEpochs(), _ if tells_in_tags(api_key, version):
             return asks._replace(epochs=("leader_epoch",))
         case ClassicGroups(), _ if api_key in MEMBER_FIELDS:
             zeros = (*asks.zeros, "error_code") if api_key == apis.HEARTBEAT else asks.zeros
             return asks._replace(member_fields=MEMBER_FIELDS[api_key], zeros=zeros)
-    return None
+    return asks._replace(is_fed=True)

@@ -87,6 +87,7 @@ ANSWERS: dict[str, Answer] = {
     "Produce": _answer(
         "topic_data:topic_id|name > partition_data:index",
         "responses:topic_id|name > partition_responses:index",
+        once=("node_endpoints:node_id",),
     ),
     "Fetch": _answer(
         "topics:topic_id|topic > partitions:partition",
@@ -96,7 +97,7 @@ ANSWERS: dict[str, Answer] = {
             Unless("org.apache.kafka.raft.KafkaRaftClient#handleFetchRequest", empty_until=6),
         ),
         session="session_epoch", without_session=frozenset({-1, 0}), cite="KIP-227 Public Interfaces",
-        once=("responses:topic_id|topic > partitions:partition_index",),
+        once=("responses:topic_id|topic > partitions:partition_index", "node_endpoints:node_id"),
     ),
     "ListOffsets": _answer(_PARTITIONS, _PARTITIONS),
     "Metadata": _answer(
@@ -205,12 +206,16 @@ ANSWERS: dict[str, Answer] = {
     "DescribeUserScramCredentials": _answer(
         "users:name", "results:user", empty_asks_all_until=NO_UPPER_BOUND, cite="KIP-554 Public Interfaces",
         beside_error="org.apache.kafka.common.requests.DescribeUserScramCredentialsRequest#getErrorResponse",
+        once=("results:# > credential_infos:mechanism",),
     ),
     "AlterUserScramCredentials": _answer(("deletions:name", "upsertions:name"), "results:user"),
     "Vote": _answer(_QUORUM, _QUORUM),
     "BeginQuorumEpoch": _answer(_QUORUM, _QUORUM),
     "EndQuorumEpoch": _answer(_QUORUM, _QUORUM),
-    "DescribeQuorum": _answer(_QUORUM, _QUORUM, once=("nodes:node_id",)),
+    "DescribeQuorum": _answer(
+        _QUORUM, _QUORUM,
+        once=("nodes:node_id", "topics:# > partitions:# > current_voters:replica_id"),
+    ),
     "AlterPartition": _answer(
         "topics:topic_id|topic_name > partitions:partition_index",
         "topics:topic_id|topic_name > partitions:partition_index",
@@ -222,7 +227,10 @@ ANSWERS: dict[str, Answer] = {
         owed=Owed.ONE, cite="org.apache.kafka.raft.KafkaRaftClient#handleFetchSnapshotRequest",
     ),
     "DescribeCluster": Answer(once=("brokers:broker_id",)),
-    "DescribeProducers": _answer("topics:name > partition_indexes:*", _PARTITIONS),
+    "DescribeProducers": _answer(
+        "topics:name > partition_indexes:*", _PARTITIONS,
+        once=("topics:# > partitions:# > active_producers:producer_id",),
+    ),
     "BrokerRegistration": _NOTHING,
     "BrokerHeartbeat": _NOTHING,
     "UnregisterBroker": _NOTHING,
@@ -272,10 +280,11 @@ ANSWERS: dict[str, Answer] = {
         "topics:topic_id > partitions:partition_index", "responses:topic_id > partitions:partition_index",
         owed=Owed.ANY, cite="KIP-932 Public Interfaces",
         session="share_session_epoch", without_session=frozenset({0}),
-        once=("responses:topic_id > partitions:partition_index",),
+        once=("responses:topic_id > partitions:partition_index", "node_endpoints:node_id"),
     ),
     "ShareAcknowledge": _answer(
         "topics:topic_id > partitions:partition_index", "responses:topic_id > partitions:partition_index",
+        once=("node_endpoints:node_id",),
     ),
     "AddRaftVoter": _NOTHING,
     "RemoveRaftVoter": _NOTHING,

@@ -172,7 +172,7 @@ class Judge:
             from kdissect.rules.judging.unmarked_rows import UnmarkedRows
 
             parts = self._views, self._subjects, self._history, self._batches, self.coverage, self._recent
-            self._unmarked = UnmarkedRows(*parts)
+            self._unmarked = UnmarkedRows(*parts, self._pass_facts)
         return self._unmarked.take(block, start)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -488,6 +488,11 @@ class Judge:
                 self.inconclusive[rule.code, "the connection was over"] += 1
             elif (_place(fact), rule.code) not in suppressed:
                 self._fact(rule, fact, found, event)
+
+    def _pass_facts(self, facts: Sequence[Fact], exchange: Exchange) -> bool:
+        """Return whether no rule is about the facts that a row completed."""
+        by_kind = self._subjects.fact_rules
+        return not any(_kind(fact) in by_kind for fact in facts)
 
     def _fact(self, rule: FactRule, fact: Fact, view: ConnectionView, event: Exchange | None) -> None:
         ordinal = fact.evidence.ordinal

@@ -140,6 +140,10 @@ class BodyRule(Rule):
         """Return the faults of the body."""
         raise NotImplementedError
 
+    def finds(self, body: Body) -> bool:
+        """Return whether the judge must look closely at a body because of this rule, which has no guard."""
+        return any(True for _ in self.check(body))
+
 
 class BatchSubject(Rule):
     """Base of rules about record batches, and messages of old message sets.

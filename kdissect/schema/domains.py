@@ -47,7 +47,7 @@ class Relation(NamedTuple):
     is_judged: bool
 
 
-RELATIONS = frozenset({"below", "among", "needs", "empty", "given"})
+RELATIONS = frozenset({"below", "among", "apart", "needs", "empty", "given"})
 """Kinds of relations, as the head of the table describes them."""
 _OF_VALUES = frozenset({"empty", "given"})
 

@@ -20,6 +20,10 @@ Rules:
   wire does not show it. Each group has a scope of its own until a response lists brokers of both, or names a
   cluster that both have. A scope then lacks what other brokers did, as if that had not been captured, which
   proves nothing false; states of two clusters in one scope would.
+- A response without a cluster replaces the group of its sender if an address of that group has another node
+  id in it, and no address has the node id that it had. The addresses that it lists are then a later group,
+  for connections that begin no earlier than the sender's. Two clusters without names, one after the other at
+  one address, with the same node id, look like one cluster.
 - An address without a captured response is in the cluster of the Metadata that advertises it.
 - The first cluster or group of a capture set, and connections to addresses of neither, have the scope of the
   capture set itself. The first topic of a name has the name itself.
@@ -73,6 +77,10 @@ _Place = tuple[str, str]
 """Capture set and address of a broker."""
 _Named = tuple[int, str]
 """Time at which an address named a cluster, in nanoseconds, and the cluster."""
+_Grouped = tuple[int, str, int | None]
+"""Start of the connection that placed an address in a group, the group, and the address's node id there, if
+a response listed it.
+"""
 _TopicKey = tuple[str, str]
 """Scope and name of a topic."""
 
@@ -89,8 +97,10 @@ class Identities:
         """Addresses that were in several clusters, one after the other."""
         self._denied: set[tuple[_Place, str]] = set()
         """Brokers that said that they are not in a cluster, or another node of it."""
-        self._together: dict[_Place, str] = {}
-        """The group of a broker that an address belongs to, if no response named a cluster."""
+        self._together: dict[_Place, tuple[_Grouped, ...]] = {}
+        """The groups of brokers that an address belonged to, one after the other, if no response named a
+        cluster.
+        """
         self._turned_out: dict[tuple[str, str], str] = {}
         """By capture set: the cluster, or the earlier group, that a group of brokers belongs to."""
         self._clusters: dict[str, dict[str, str]] = {}
@@ -105,6 +115,8 @@ class Identities:
         """True if rows are of one capture set each, as rows of tables are: other sets do not matter then."""
         self._topics: dict[_TopicKey, tuple[bytes, ...]] = {}
         """The ids of a name, in the order in which they were met."""
+        self._names: dict[tuple[str, bytes], str] = {}
+        """The name of an id, by scope."""
         self._most_topics = in_force().topic_names
         self._renewed: set[_TopicKey] = set()
         """Names that more than one topic had."""
@@ -193,28 +205,35 @@ class Identities:
         Returns whether no more can be learned from it.
         """
         own = self.cluster_of(info)
-        places = [_place_of(info, row) for row in sent(answer, "brokers", None) or ()]
+        listed = {_place_of(info, row): int(row.node_id) for row in sent(answer, "brokers", None) or ()}
+        places = list(listed)
         clusters = {self.cluster_at(*place) for place in places} - {None}
         if own is None and (len(clusters) > 1 or any(place in self._advertisers for place in places)):
             return False
         places.append((info.capture_set, info.broker_address))
         cluster = own or next(iter(clusters), None)
         if cluster is None:
-            if len(places) > 1:
-                self._join(info.capture_set, places)
+            if listed:
+                self._join(info, places, listed)
             return False
         for place in places:
             if self.cluster_at(*place) is None:
                 self._note_advertised(place, cluster)
         return True
 
-    def _join(self, capture_set: str, places: list[_Place]) -> None:
-        """Take addresses of brokers that are in one cluster, which is unknown."""
+    def _join(self, info: ConnectionInfo, places: list[_Place], listed: dict[_Place, int]) -> None:
+        """Take addresses of brokers that are in one cluster, which is unknown, with their node ids."""
+        capture_set, start_ns = info.capture_set, info.start_ns
         met = self._clusters.setdefault(capture_set, {})
-        groups = {self._group_at(place) for place in places} - {None}
+        own = self._group_at(places[-1], start_ns)
+        is_replaced = own is not None and self._is_replaced(own, listed)
+        if is_replaced:
+            groups = {self._earlier_group(places[-1], listed)} - {None}
+        else:
+            groups = {self._group_at(place, start_ns) for place in places} - {None}
         group = next((one for one in met if one in groups), None)
         if group is None:
-            group = f"unknown ({places[-1][1]})"
+            group = self._name_of_group(places[-1])
             if group in met or len(met) >= MAX_CLUSTERS:
                 return
             self._meet(capture_set, group)
@@ -223,9 +242,42 @@ class Identities:
                 self._turned_out[capture_set, other] = group
                 self.changes += 1
         for place in places:
-            if place not in self._together and len(self._together) < MAX_BROKERS:
-                self._together[place] = group
-                self.changes += 1
+            before = self._together.get(place, ())
+            node_id = listed.get(place)
+            if not before or (is_replaced and self._turned_out_as(capture_set, before[-1][1]) != group):
+                if before or len(self._together) < MAX_BROKERS:
+                    self._together[place] = (*before, (start_ns, group, node_id))[-MAX_MOVES:]
+                    self.changes += 1
+            elif node_id is not None and start_ns >= before[-1][0]:
+                self._together[place] = (*before[:-1], (*before[-1][:2], node_id))
+
+    def _is_replaced(self, group: str, listed: dict[_Place, int]) -> bool:
+        """Return whether addresses of a group have other node ids in a response, and none has its own."""
+        found = [
+            was == node_id
+            for place, node_id in listed.items()
+            for _, name, was in self._together.get(place, ())
+            if was is not None and self._turned_out_as(place[0], name) == group
+        ]
+        return bool(found) and not any(found)
+
+    def _earlier_group(self, sender: _Place, listed: dict[_Place, int]) -> str | None:
+        """Return the last group of a sender in which a listed address had its node id; None for no such
+        group.
+        """
+        for _, name, _ in reversed(self._together.get(sender, ())):
+            group = self._turned_out_as(sender[0], name)
+            if any(
+                was == node_id and self._turned_out_as(place[0], one) == group
+                for place, node_id in listed.items()
+                for _, one, was in self._together.get(place, ())
+            ):
+                return group
+        return None
+
+    def _name_of_group(self, sender: _Place) -> str:
+        number = len(self._together.get(sender, ())) + 1
+        return f"unknown ({sender[1]})" if number == 1 else f"unknown ({sender[1]}, {number})"
 
     def _meet(self, capture_set: str, cluster: str, *, group: str | None = None) -> None:
         """Take a new cluster or group of a capture set. A cluster that `group` belongs to has its scope."""
@@ -235,10 +287,16 @@ class Identities:
             self._several.add(capture_set)
         self.changes += 1
 
-    def _group_at(self, place: _Place) -> str | None:
-        """Return the group of brokers, or the cluster that it turned out to be, of an address."""
-        group = self._together.get(place)
-        return None if group is None else self._turned_out_as(place[0], group)
+    def _group_at(self, place: _Place, time_ns: int | None = None) -> str | None:
+        """Return the group of brokers, or the cluster that it turned out to be, of an address: the last one,
+        or the one that a connection that began at a time leads to.
+        """
+        groups = self._together.get(place)
+        if groups is None:
+            return None
+        before = [] if time_ns is None else [name for at_ns, name, _ in groups if at_ns <= time_ns]
+        group = before[-1] if before else groups[-1 if time_ns is None else 0][1]
+        return self._turned_out_as(place[0], group)
 
     def _turned_out_as(self, capture_set: str, group: str) -> str:
         while (found := self._turned_out.get((capture_set, group))) is not None:
@@ -326,6 +384,7 @@ class Identities:
         if len(known) >= MAX_TOPICS_OF_NAME or (not known and len(self._topics) >= self._most_topics):
             return max(len(known) - 1, 0)
         self._topics[key] = (*known, topic_id)
+        self._names[key[0], topic_id] = key[1]
         if known:
             self._renewed.add(key)
             self.changes += 1
@@ -391,7 +450,9 @@ class Identities:
 
     def _cluster_or_group(self, info: ConnectionInfo) -> str | None:
         cluster = self.cluster_of(info)
-        return self._group_at((info.capture_set, info.broker_address)) if cluster is None else cluster
+        if cluster is not None:
+            return cluster
+        return self._group_at((info.capture_set, info.broker_address), info.start_ns)
 
     def topic(self, info: ConnectionInfo, name: str, topic_id: bytes | None = None) -> str:
         """Return the name of a topic, with its id if it is not the first topic of the name.
@@ -406,6 +467,18 @@ class Identities:
             number = self._note_topic(key, topic_id)
             known = self._topics.get(key, ())
         return name if number < 1 else later_topic(name, known[number])
+
+    def other_name(self, info: ConnectionInfo, topic: str | bytes) -> str | bytes | None:
+        """Return the id of a topic by its name, or the name by its id.
+
+        None if it is unknown, or if several topics had the name.
+        """
+        scope = self.scope(info)
+        name = self._names.get((scope, topic)) if isinstance(topic, bytes) else topic
+        known = () if name is None else self._topics.get((scope, name), ())
+        if len(known) != 1:
+            return None
+        return name if isinstance(topic, bytes) else known[0]
 
     def is_former(self, scope: str, topic: str) -> bool:
         """Return whether another topic has the name of a topic, which `topic` returned, by now."""

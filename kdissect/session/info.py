@@ -174,6 +174,9 @@ class KnownIdentities(Protocol):
     def apart(self, scope: str) -> str:
         """Return the cluster of a scope, if several were captured, else an empty text."""
 
+    def other_name(self, info: "ConnectionInfo", topic: str | bytes) -> str | bytes | None:
+        """Return the id of a topic by its name, or the name by its id, if it is the only one."""
+
     def topic(self, info: "ConnectionInfo", name: str, topic_id: bytes | None = None) -> str:
         """Return the topic of a name."""
 

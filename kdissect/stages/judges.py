@@ -39,7 +39,7 @@ ACROSS = frozenset(
     {
         "fetch_sessions", "share_sessions", "producers", "transactions", "classic_groups", "modern_groups",
         "leader_epochs", "broker_epochs", "telemetry", "connection_problems", "refused_requests",
-        "stored_batches", "quorum_choices",
+        "stored_batches", "quorum_choices", "topic_ids",
     }
 )  # fmt: skip
 Labels = Mapping[str, str]

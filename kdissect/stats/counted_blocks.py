@@ -203,14 +203,14 @@ def kind_row(
     """Return how responses (and Fetch requests) are read for the times, topics, or topics and groups in them,
     or None if Python reads them.
     """
-    other = api_key == apis.SHARE_FETCH or quirks.may_answer_in_other_version(api_key)
-    if other or known_body(api_key, version, True) is None:
+    if api_key == apis.SHARE_FETCH or known_body(api_key, version, True) is None:
         return None
     asked = _layout(api_key, version, False) if api_key == apis.FETCH else None
     topics = None
     if reads_topics:
         topics = request_summarizer(api_key, version, reads_groups), response_summarizer(api_key, version)
-    return client_must_wait(api_key, version), _layout(api_key, version, True), asked, topics
+    answered, foreign = _layout(api_key, version, True), quirks.foreign_start(api_key, is_response=True)
+    return client_must_wait(api_key, version), answered, asked, topics, foreign
 
 
 def _layout(api_key: int, version: int, is_response: bool) -> native.Layout:

@@ -24,10 +24,11 @@ LEFT, COUNTED, ENOUGH, NEW_TOPICS = 0, 1, 2, 4  # of native/src/transfers/mod.rs
 SENDERS_KEPT = 10_000
 
 
-Way: TypeAlias = "TransferRows | MemberRows | native.ToldNames | bool"
+Way: TypeAlias = "TransferRows | MemberRows | native.ToldNames | native.Layout | bool"
 """How exchanges of a kind are counted from a block. True: they are skipped. False: they are for Python.
 
-Exchanges with names of topics are skipped if the names were known before.
+Exchanges with names of topics are skipped if the names were known before. With the layout of responses,
+exchanges are skipped if their response has no error.
 """
 WayOf = Callable[[int, int], Way]
 NumbersOf = Callable[[ConnectionInfo, str | None], tuple[int, int] | None]

@@ -81,8 +81,16 @@ ANSWERS = (
     Answer("reauth_refused.pcap.gz", "reauthentication-refused",
            ("to authenticate again on its connection", "the same response lists it"), ("mechanism-refused",)),
     Answer("zstd_refetch.pcap.gz", "offset-not-passed", ("partition 0 from offset 40", "5 times", "zstd")),
-    # The offsets show of two retries in five that they are there once. Others wrote between the other three.
-    Answer("resent_not_doubled_real.pcap.gz", "broker-closes"),
+    # Offsets exclude two retries in five, since others wrote between the other three. The end of the session
+    # excludes all five.
+    Answer("resent_not_doubled_real.pcap.gz", "session-expired",
+           ("5 times", "5.03 s after the login or later", "does not process the request"),
+           ("duplicate-writes", *VERSIONS)),
+    Answer("transactional_id_expired_real.pcap.gz", "transactional-id-expired",
+           ("'bank-1'", "INVALID_PRODUCER_ID_MAPPING", "had ended 12.00 s before")),
+    Answer("disk_full_real.pcap.gz", "storage-error", ("'scans'",), ("requests-fail",)),
+    Answer("replica_offline_real.pcap.gz", "partition-offline",
+           ("'scans' partition 0 had no leader for 7.31 s", "its log directory failed"), ("requests-fail",)),
     Answer("topic_recreated_real.pcap.gz", "topic-recreated", ("deleted and created again",),
            ("offset-rewound",)),
 )  # fmt: skip

@@ -37,6 +37,7 @@ CLAIMS = [
     ("coordinator-unavailable", "COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR", ""),
     ("stalled-broker", MOVING, ""),
     ("storage-error", "KAFKA_STORAGE_ERROR", ""),
+    ("storage-error", "UNKNOWN_SERVER_ERROR", "Produce"),
     (
         "fetch-session-churn",
         "FETCH_SESSION_ID_NOT_FOUND FETCH_SESSION_TOPIC_ID_ERROR INVALID_FETCH_SESSION_EPOCH",
@@ -58,6 +59,7 @@ CLAIMS = [
     ("session-timeout-too-short", GROUP, ""),
     ("session-timeout-too-short", "INVALID_SESSION_TIMEOUT", ""),
     ("slow-poll", GROUP, ""),
+    ("partition-offline", "LEADER_NOT_AVAILABLE", ""),
     (
         "topic-recreated",
         "INCONSISTENT_TOPIC_ID UNKNOWN_TOPIC_ID UNKNOWN_TOPIC_OR_PARTITION",
@@ -83,6 +85,7 @@ CLAIMS = [
     ("producer-forgotten", "OUT_OF_ORDER_SEQUENCE_NUMBER UNKNOWN_PRODUCER_ID", "Produce"),
     ("sequence-gap", "OUT_OF_ORDER_SEQUENCE_NUMBER UNKNOWN_PRODUCER_ID", "Produce"),
     ("transaction-timeout", "INVALID_PRODUCER_EPOCH INVALID_TXN_STATE PRODUCER_FENCED", ""),
+    ("transactional-id-expired", "INVALID_PRODUCER_ID_MAPPING", ""),
     (
         "feature-not-finalized",
         "UNSUPPORTED_VERSION",

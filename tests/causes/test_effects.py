@@ -8,7 +8,7 @@ from kdissect.causes.diagnose import diagnose
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.evidence.exchange_log import ErrorKey
 from tests.causes.diagnosing import broken, capture, diagnosed, ids
-from tests.causes.fixtures.case import BROKER, NOTHING, SECOND, WHO, Made, gathered, several
+from tests.causes.fixtures.case import BROKER, NOTHING, REPORTED, SECOND, WHO, Made, gathered, several
 from tests.causes.test_corpus import FAULTS
 from tests.causes.test_healthy import HEALTHY as HEALTHY_NAMES
 from tests.support.console import CAPTURES
@@ -46,6 +46,13 @@ def test_an_effect_long_before_is_a_cause(made: Made) -> None:
     made.put_error(90, 26, every_ns=60 * SECOND, txn="x")
     made.put_error(45, times=3, topic="t")
     assert sorted(ids(diagnose(made.gathering, ()))) == ["fenced-producer", "sequence-gap"]
+
+
+def test_a_consumer_stands_still_because_of_responses_that_it_refuses() -> None:
+    """librdkafka waits for seconds before it connects again (reconnect.backoff.max.ms)."""
+    (found,) = diagnosed(REPORTED / "limit_with_backoff_real.pcap.gz").causes
+    assert found.id == "response-too-large"
+    assert [effect.id for effect in found.effects] == ["stuck-consumer"]
 
 
 def test_who_was_asked_for(made: Made) -> None:

@@ -2,13 +2,15 @@
 
 import pytest
 
+from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.evidence.resends import Attempt, Resend, Resends
+from kdissect.causes.explain import explain
 from kdissect.history.producing.produce_parts import produce_parts
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import Close, CloseKind
 from kdissect.stats.by_producer.written_offsets import WrittenOffsets
-from tests.causes.diagnosing import diagnosed, gathered_from
+from tests.causes.diagnosing import gathered_from
 from tests.causes.test_cases import CASES
 from tests.history.talk import MS, START_NS, Talk
 from tests.support.messages.batches import batch_bytes, record_bytes
@@ -244,21 +246,51 @@ def test_what_others_wrote_meanwhile_may_stand_behind_the_first_attempt() -> Non
     assert not one.has_no_room
 
 
-def test_of_recorded_retries_some_have_no_room() -> None:
-    retries = gathered_from(CASES / "resent_not_doubled_real.pcap.gz").resends.retries
+@pytest.mark.parametrize(
+    ("bases", "has_no_room"),
+    [
+        ((7, 8), True),  # all offsets from 7 to the retry belong to other producers
+        ((8, 7), True),
+        ((7,), False),
+        ((8,), False),
+        ((7, 8, 10), True),  # and the offset between the retry and the next batch
+        ((7, 8, 11), False),
+    ],
+)
+def test_offsets_that_other_producers_fill_leave_no_room(bases: tuple[int, ...], has_no_room: bool) -> None:
+    before, after = Talk(), Talk()
+    last = produce(before, written("z", "y"), base=5)
+    before.now += 10
+    lost = produce(before, written("a"), took=None)
+    others = [produce(Talk(f"10.0.0.{at}"), written("b", producer=(at, 0, 0)), base=at) for at in bases]
+    then = 11 if len(bases) > 2 else 10
+    again = produce(after, written("a"), base=9), produce(after, written("c"), base=then)
+    (one,) = found(last, lost, *others, *again)
+    assert one.has_no_room is has_no_room
+
+
+def test_offsets_that_other_partitions_fill_are_no_evidence() -> None:
+    before, after = Talk(), Talk()
+    last = produce(before, written("z", "y"), base=5)
+    before.now += 10
+    lost = produce(before, written("a"), took=None)
+    others = produce(Talk("10.0.0.7"), written("b"), partition=1, base=7)
+    again = produce(after, written("a"), base=8), produce(after, written("c"), base=9)
+    (one,) = found(last, lost, others, *again)
+    assert not one.has_no_room
+
+
+def test_of_recorded_retries_offsets_exclude_some_and_the_end_of_the_session_all() -> None:
+    gathering = gathered_from(CASES / "resent_not_doubled_real.pcap.gz")
+    retries = gathering.resends.retries
     assert [one.has_no_room for one in retries] == [True, True, False, False, False]
+    assert all(map(Evidence(gathering).is_too_late, retries))
 
 
-def test_a_cause_says_which_retries_offsets_exclude_and_which_they_do_not() -> None:
-    (one,) = [
-        one
-        for one in diagnosed(CASES / "resent_not_doubled_real.pcap.gz").causes
-        if one.id == "duplicate-writes"
-    ]
-    assert one.times == 3
-    assert one.sentence.endswith(
-        " Offsets exclude 2 other retries: the first attempt of 2026-11-27T23:35:56.265959000Z and"
-        " 2026-11-27T23:36:01.451040000Z was not written. They do not show whether that of"
-        " 2026-11-27T23:36:06.648351000Z, 2026-11-27T23:36:11.842718000Z and"
-        " 2026-11-27T23:36:17.089621000Z was written."
+def test_what_excludes_recorded_retries_is_explained() -> None:
+    gathering = gathered_from(CASES / "resent_not_doubled_real.pcap.gz")
+    (one,) = explain(gathering, [], "duplicate-writes").refuted
+    assert one.against == (
+        "the broker closed the connection at the first attempt (5 times) because the SASL session had ended,"
+        " and does not process such a request"
     )

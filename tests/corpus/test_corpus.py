@@ -63,7 +63,8 @@ def test_tables_are_those_of_the_captures() -> None:
     assert coverage(CORPUS) == COVERAGE.read_text()
 
 
-_PROGRAMS = {"record", "replay", "faults", "pairs", "healthy"}  # folders of them, beside what they record
+# Folders of them, besides what they record.
+_PROGRAMS = {"record", "replay", "faults", "pairs", "healthy", "upgrades"}
 
 
 def test_every_capture_has_a_truth() -> None:

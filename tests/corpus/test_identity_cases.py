@@ -129,3 +129,50 @@ def test_a_group_in_online_migration_is_one(cases: Path) -> None:
 def test_streams_groups_break_where_their_api_lacks(cases: Path, target: str) -> None:
     ran = run("upgrade", "--target", target, cases / "streams_group_to_39_real.pcap")
     assert ran.code == 1 and "StreamsGroupHeartbeat" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("name", "jumps", "because"),
+    [
+        ("zstd_refetch", [(46, 40)] * 5, "nothing on the wire: it asks for the same again"),
+        ("interior_corrupt", [(205, 200)] * 4, "nothing on the wire: it asks for the same again"),
+        ("partial_v2_only", [(500, 500)] * 5, "no whole batch came: 1,024 of 8,293 bytes"),
+    ],
+)
+def test_each_jump_of_a_position_is_reported(
+    cases: Path, name: str, jumps: list[tuple[int, int]], because: str
+) -> None:
+    rows = facts(cases / f"{name}.pcap", "offsets")["positions"]
+    assert [(row["before"], row["after"]) for row in rows] == jumps
+    assert {row["because"] for row in rows} == {because}
+    (cause,) = (one for one in facts(cases / f"{name}.pcap", "why")["causes"] if one["severity"] == "stops")
+    assert cause["id"] == "offset-not-passed"
+
+
+def test_a_refused_creation_created_nothing(cases: Path) -> None:
+    rows = facts(cases / "e_rf.pcapng.gz", "changes")["changes"]
+    assert Counter((row["kind"], row["did"], row["error"]) for row in rows) == {
+        ("topic", "not created", "INVALID_REPLICATION_FACTOR"): 266
+    }
+
+
+def test_a_client_sent_to_another_cluster_is_a_problem(cases: Path) -> None:
+    rows = facts(cases / "misroute.pcapng.gz", "connections", "--problems")["rows"]
+    assert Counter(row["reason"] for row in rows) == {"wrong_cluster": 16}
+
+
+def test_a_reset_of_offsets_is_an_odd_commit(cases: Path) -> None:
+    rows = facts(cases / "reset_offsets_real.pcap", "offsets")["commits"]
+    assert sorted((row["partition"], row["after"]) for row in rows) == [(n, 0) for n in range(4)]
+
+
+def test_new_partitions_are_no_trouble(cases: Path) -> None:
+    assert facts(cases / "partitions_added_real.pcap", "why")["causes"] == []
+
+
+def test_a_topic_that_came_back_has_offsets_of_its_own(cases: Path) -> None:
+    path = cases / "topic_recreated_real.pcap"
+    found = facts(path, "offsets")
+    assert not any(found[table] for table in ("positions", "commits", "written_twice"))
+    rows = [row for row in facts(path, "topics")["topics"] if row["topic_id"] is not None]
+    assert len({row["topic_id"] for row in rows}) == 2

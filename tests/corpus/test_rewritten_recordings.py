@@ -10,13 +10,13 @@ import pytest
 
 from tests.support.console import CAPTURES, run
 from tests.support.packets.rewritten import (
-    Connection,
-    End,
     as_ipv6,
     change_bodies,
     connections_of,
+    follow_without_ids,
     forget_clusters,
     move,
+    one_after_the_other,
     write,
 )
 
@@ -128,25 +128,9 @@ def test_ipv6_addresses_change_nothing_else(name: str, tmp_path: Path) -> None:
         assert old == new
 
 
-def one_after_the_other(connections: list[Connection]) -> None:
-    """Have the second cluster follow two seconds after the first one, at the address of the first one."""
-    parts = [[one for one in connections if one.ends[1][1] == port] for port in (FIRST, SECOND)]
-    end_ns = max(line.time_ns for one in parts[0] for line in one.lines)
-    shift_ns = end_ns + 2 * 10**9 - min(one.start_ns for one in parts[1])
-    for one in parts[1]:
-        one.start_ns += shift_ns
-        for line in one.lines:
-            line.time_ns += shift_ns
-
-    def first(end: End) -> End:
-        return (end[0], FIRST) if end[1] == SECOND else end
-
-    move(connections, first)
-
-
 def test_a_cluster_that_follows_another_one_at_its_address(tmp_path: Path) -> None:
     connections = connections_of(TWO)
-    one_after_the_other(connections)
+    one_after_the_other(connections, FIRST, SECOND)
     path = write(connections, tmp_path / "moved.pcap")
     assert group_rows(path, {}) == group_rows(TWO, {})
     assert topic_rows(path, {}) == topic_rows(TWO, {})
@@ -154,3 +138,17 @@ def test_a_cluster_that_follows_another_one_at_its_address(tmp_path: Path) -> No
         "became another cluster's"
     ]
     assert facts(path, "why")["causes"] == []
+
+
+def test_a_cluster_that_no_response_names_follows_another_one(tmp_path: Path) -> None:
+    """Its broker has another node id at the same address. The clients stay: they connect again."""
+    connections = connections_of(TWO)
+    follow_without_ids(connections, FIRST, SECOND)
+    path = write(connections, tmp_path / "moved.pcap")
+    names = dict(zip(CLUSTERS, (unknown(FIRST), f"unknown (127.0.0.1:{FIRST}, 2)"), strict=True))
+    assert group_rows(path, {}) == group_rows(TWO, names)
+    assert topic_rows(path, {}) == topic_rows(TWO, names)
+    offsets = facts(path, "offsets")
+    assert not any(offsets[table] for table in ("positions", "commits", "written_twice"))
+    assert facts(path, "why")["causes"] == []
+    assert facts(path, "check")["findings"] == []

@@ -4,9 +4,10 @@ import pytest
 
 from tests.rules.fixtures.case import said
 from tests.rules.fixtures.relations import epoch_end
-from tests.rules.fixtures.values import TOPIC_ID
+from tests.rules.fixtures.values import BATCH, TOPIC_ID
 from tests.rules.scripted_connection import Fields, findings
 
+PRODUCED = {"name": "a", "partition_data": [{"index": 0, "records": BATCH}]}
 ROW = {"partition_index": 0, "leader_id": 1, "leader_epoch": 1, "replica_nodes": [1, 2], "isr_nodes": [1, 2]}
 
 
@@ -35,3 +36,45 @@ def test_records_may_be_deleted_up_to_either_offset(offsets: tuple[int, int]) ->
     answer = {"topics": [{"name": "a", "partitions": [{"partition_index": 0, "low_watermark": 40}]}]}
     found = findings(said("DeleteRecords", 1, {"topics": [{"name": "a", "partitions": rows}]}, answer))
     assert "ADM021" not in {finding.code for finding in found}
+
+
+TOPIC = {"name": "a", "topic_id": TOPIC_ID, "partitions": [ROW | {"isr_nodes": [1]}]}
+OPERATIONS = {"cluster_authorized_operations": 8}
+
+
+@pytest.mark.parametrize(
+    ("api", "version", "asked", "answered", "codes"),
+    [
+        ("DescribeCluster", 0, {"include_cluster_authorized_operations": False}, OPERATIONS, {"PAI018"}),
+        ("DescribeCluster", 0, {"include_cluster_authorized_operations": True}, OPERATIONS, set()),
+        ("DescribeTopicPartitions", 0, {"topics": [{"name": "a"}]}, {"topics": [TOPIC]}, set()),
+        (
+            "DescribeTopicPartitions", 0, {"topics": [{"name": "a"}], "response_partition_limit": 1},
+            {"topics": [TOPIC | {"partitions": [ROW, ROW | {"partition_index": 1}]}]}, {"PAI018"},
+        ),
+        (
+            "DescribeTopicPartitions", 0, {"topics": [{"name": "a"}]},
+            {"topics": [TOPIC | {"partitions": [ROW | {"eligible_leader_replicas": [2]}]}]}, {"BDY030"},
+        ),
+        (
+            "DescribeTopicPartitions", 0, {"topics": [{"name": "a"}]},
+            {"topics": [TOPIC | {"partitions": [ROW | {"isr_nodes": [1], "eligible_leader_replicas": [2]}]}]},
+            set(),
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_not_asked_for_and_what_has_nothing_in_common(
+    api: str, version: int, asked: Fields, answered: Fields, codes: set[str]
+) -> None:
+    limit = {"response_partition_limit": 9} if api == "DescribeTopicPartitions" else {}
+    found = findings(said(api, version, limit | dict(asked), answered))
+    assert {finding.code for finding in found} - {"BDY020"} == codes
+
+
+@pytest.mark.parametrize(("error", "codes"), [(0, {"BDY030"}), (87, set())])
+def test_an_accepted_batch_has_no_refused_records(error: int, codes: set[str]) -> None:
+    asked = {"acks": -1, "transactional_id": None, "topic_data": [PRODUCED]}
+    row = {"index": 0, "error_code": error, "base_offset": -1 if error else 5}
+    row |= {"record_errors": [{"batch_index": 0, "batch_index_error_message": None}]}
+    found = findings(said("Produce", 8, asked, {"responses": [{"name": "a", "partition_responses": [row]}]}))
+    assert {finding.code for finding in found} == codes

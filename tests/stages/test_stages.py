@@ -10,7 +10,13 @@ from kdissect.rules.kinds import FactRule
 from kdissect.rules.registry import ALL_RULES
 from kdissect.stages.judges import ACROSS, OF_CONNECTIONS
 from tests.stages.staging import ALL, staged, together
-from tests.support.packets.rewritten import change_bodies, connections_of, forget_clusters, write
+from tests.support.packets.rewritten import (
+    change_bodies,
+    connections_of,
+    follow_without_ids,
+    forget_clusters,
+    write,
+)
 
 CAPTURES = Path(__file__).parents[2] / "captures"
 # What came to nothing, groups, transactions, SASL, TLS, share groups, a quorum, two clusters, topic ids, what
@@ -42,10 +48,14 @@ def test_stages_give_the_tables_of_one_process(name: str) -> None:
     _same(staged(path), together(path))
 
 
-def test_clusters_that_no_response_names_stay_apart(tmp_path: Path) -> None:
+@pytest.mark.parametrize("at_one_address", [False, True])
+def test_clusters_that_no_response_names_stay_apart(at_one_address: bool, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="needs the extra arrow")
     connections = connections_of(CAPTURES / "kafka44_two_clusters.pcapng")
-    change_bodies(connections, forget_clusters)
+    if at_one_address:
+        follow_without_ids(connections, 26012, 26062)
+    else:
+        change_bodies(connections, forget_clusters)
     path = str(write(connections, tmp_path / "two.pcap"))
     one = together(path)
     _same(staged(path, parts=4, seed=2), one)

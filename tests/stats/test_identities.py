@@ -296,7 +296,7 @@ def test_a_cluster_may_have_the_name_of_a_group() -> None:
 def test_one_group_of_brokers_is_not_named() -> None:
     identities = Identities()
     first, second = talks(identities, "10.0.0.2", "10.0.0.3")
-    identities.learn(metadata(first, None, ("10.0.0.2", "10.0.0.3")))
+    identities.learn(metadata(first, None, ("10.0.0.3", "10.0.0.2")))
     identities.learn(metadata(second, None, ("10.0.0.3",)))
     assert scopes(first, second) == ["set", "set"]
     assert identities.one_of_several(first.info) is None
@@ -309,6 +309,69 @@ def test_groups_of_brokers_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     (third,) = talks(identities, "10.0.0.9")
     identities.learn(metadata(third, None, ("10.0.0.9",)))
     assert third.info.scope == "set"
+
+
+def followed(*lists: tuple[int, dict[str, int]]) -> tuple[Identities, list[str]]:
+    """Return the scopes of connections to one address, one after the other, when all have begun.
+
+    Each has a start, and the node ids by host that its response lists without a cluster.
+    """
+    identities, found = Identities(), list[Talk]()
+    for start_ns, listed in lists:
+        (talk,) = talks(identities, "10.0.0.2")
+        talk.info.start_ns = start_ns
+        exchange = nameless(talk, listed)
+        identities.learn(exchange)
+        found.append(talk)
+    return identities, scopes(*found)
+
+
+def nameless(talk: Talk, listed: dict[str, int]) -> Exchange:
+    """Return a response of Metadata v1, which has no cluster."""
+    rows = [{"node_id": node, "host": host, "port": 9092, "rack": None} for host, node in listed.items()]
+    return talk.ask(METADATA, 1, {"topics": None}, {"brokers": rows, "controller_id": 0, "topics": []})
+
+
+BOTH, LATER = {"10.0.0.2": 1, "10.0.0.3": 2}, {"10.0.0.2": 7, "10.0.0.3": 8}
+
+
+def test_brokers_with_other_node_ids_at_the_same_addresses_are_a_later_group() -> None:
+    identities, found = followed((1, BOTH), (50, LATER), (60, LATER))
+    assert found == ["set", "set\x1funknown (10.0.0.2:9092, 2)", "set\x1funknown (10.0.0.2:9092, 2)"]
+    assert [identities.apart(scope) for scope in found[:2]] == [
+        "unknown (10.0.0.2:9092)", "unknown (10.0.0.2:9092, 2)",
+    ]  # fmt: skip
+    (other,) = talks(identities, "10.0.0.3")
+    for start_ns, scope in ((40, found[0]), (55, found[1])):
+        other.info.start_ns = start_ns
+        assert other.info.scope == scope
+    identities.learn(nameless(other, LATER))
+    assert other.info.scope == found[1]
+
+
+def test_a_group_of_brokers_may_come_back() -> None:
+    _, found = followed((1, BOTH), (50, LATER), (90, BOTH), (95, LATER))
+    assert found == ["set", "set\x1funknown (10.0.0.2:9092, 2)"] * 2
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        {"10.0.0.2": 7, "10.0.0.3": 2},  # one broker has another id
+        {"10.0.0.9": 1, "10.0.0.8": 2},  # all have other addresses
+        {"10.0.0.2": 1},
+        {},
+    ],
+)
+def test_brokers_that_are_replaced_one_by_one_stay_a_group(later: dict[str, int]) -> None:
+    _, found = followed((1, BOTH), (50, later))
+    assert found == ["set", "set"]
+
+
+def test_a_response_that_comes_late_is_of_the_earlier_group() -> None:
+    identities, found = followed((1, BOTH), (50, LATER), (2, BOTH), (60, LATER))
+    assert found == ["set", "set\x1funknown (10.0.0.2:9092, 2)"] * 2
+    assert identities.one_of_several(talks(identities, "10.0.0.2")[0].info) is not None
 
 
 @pytest.mark.parametrize("host", ["2001:db8::2", "2001:DB8:0:0:0:0:0:2", "[2001:db8::2]"])

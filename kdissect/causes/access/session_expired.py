@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kdissect.causes.cause import Cause, clients_text, joined, times
-from kdissect.causes.evidence.evidence import Evidence, refusals
+from kdissect.causes.evidence.evidence import Evidence, parties_of, refusals
+from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.ledger.symptom import BROKER, Claim, SymptomKind
-from kdissect.model.cause import Cost, FoundCause, Severity
+from kdissect.model.cause import Cost, FoundCause, Party, Severity
 from kdissect.report.quantities import duration
 
 _MS = 1_000_000
@@ -29,18 +30,7 @@ class SessionExpired(Cause):
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Yield each broker."""
-        closed = {
-            connection
-            for key, at in seen.unanswered()
-            if key.closed_by == BROKER
-            for connection in at.connections
-        }
-        expired = [
-            known
-            for known in seen.facts("SaslFact.session_expired")
-            if known.fact.sure and known.fact.evidence.connection in closed
-        ]
-        for found in refusals(expired):
+        for found in refusals(seen.expired_sessions):
             who = clients_text(found.clients)
             lifetimes = sorted({fact.expected for fact in found.facts})
             given = joined([duration(lifetime * _MS) for lifetime in lifetimes])
@@ -52,4 +42,23 @@ class SessionExpired(Cause):
                 found.seen,
                 Cost(errors=found.seen.times),
                 "logins {files}",
+            )
+        for lifetime in seen.inferred_lifetimes:
+            at, broker = Seen(), lifetime.ends[0].listener[0][1]
+            for one in lifetime.ends:
+                at.add(one.packets)
+            clients = list(dict.fromkeys(one.client for one in lifetime.ends))
+            who = clients_text(clients)
+            yield self.found(
+                f"{broker} closed connections of {who} {times(at.times)} at the first request after the end"
+                f" of the session: {duration(lifetime.asked_ns)} after the login or later. It answered"
+                f" requests until {duration(lifetime.served_ns)} after the login. The client logs in with a"
+                " version that does not carry the session's lifetime, so that it cannot authenticate again"
+                " in time. The broker does not process the request for which it closes.",
+                who,
+                parties_of(clients) | {Party("broker", broker)},
+                at,
+                Cost(errors=at.times),
+                "logins {files}",
+                "the lifetime is inferred from the age at which each of these connections ended",
             )

@@ -13,6 +13,7 @@ EFFECTS = (
     "flapping-member",
     "duplicate-writes",
     "metadata-storm",
+    "partition-offline",
     "sequence-gap",
 )
 """Ids of causes."""

@@ -37,7 +37,7 @@ class ResponseTooLarge(Cause):
         "KIP-74 Motivation",
         "org.apache.kafka.clients.consumer.ConsumerConfig#FETCH_MAX_BYTES_CONFIG",
     )
-    explains = ("connection-churn", "offset-not-passed")
+    explains = ("connection-churn", "offset-not-passed", "stuck-consumer")
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Yield each client, broker and API."""

@@ -9,9 +9,12 @@ from typing import Any
 from kdissect.causes.evidence.absences import Absence, absences_of
 from kdissect.causes.evidence.exchange_log import ErrorKey, LateKey, NodeEndpoint, UnansweredKey
 from kdissect.causes.evidence.gathering import Gathering, KnownFact
+from kdissect.causes.evidence.resends import Resend
 from kdissect.causes.evidence.seen import Seen, packets_of
+from kdissect.causes.evidence.session_ends import InferredLifetime
 from kdissect.causes.ledger.ledger import Ledger
 from kdissect.causes.ledger.sources import symptoms_of
+from kdissect.causes.ledger.symptom import BROKER
 from kdissect.history.connections.connection_problems import ConnectionProblem, names_of_end
 from kdissect.history.fact import Fact
 from kdissect.model.cause import Party, RefutedCause
@@ -279,6 +282,46 @@ class Evidence:
     def facts(self, *kinds: str) -> list[KnownFact]:
         """Return the facts of histories: `ThrottleFact.throttled` ..."""
         return [known for kind in kinds for known in self.gathering.facts.get(kind, ())]
+
+    @cached_property
+    def expired_sessions(self) -> list[KnownFact]:
+        """Requests after the lifetime that a login carries, on connections that the broker then closed."""
+        closed = {
+            connection
+            for key, at in self.unanswered()
+            if key.closed_by == BROKER
+            for connection in at.connections
+        }
+        return [
+            known
+            for known in self.facts("SaslFact.session_expired")
+            if known.fact.sure and known.fact.evidence.connection in closed
+        ]
+
+    @cached_property
+    def inferred_lifetimes(self) -> list[InferredLifetime]:
+        """Lifetimes of sessions that no login carries."""
+        logins = [known.fact for known in self.facts("SaslFact.authenticated")]
+        return self.gathering.session_ends.inferred(logins)
+
+    @cached_property
+    def _expired_from(self) -> dict[str, int]:
+        """The first request after the end of its session, by connection."""
+        asked = [known.fact.evidence for known in self.expired_sessions]
+        ended = [one.packets for lifetime in self.inferred_lifetimes for one in lifetime.ends]
+        first = {one.connection: one.exchange for one in ended}
+        return first | {one.connection: one.ordinal for one in asked}
+
+    def is_too_late(self, one: Resend) -> bool:
+        """Return whether the first attempt came after its session: the broker did not process it
+        (KIP-368).
+        """
+        first = self._expired_from.get(one.first.connection)
+        return first is not None and not one.is_written and one.first.exchange >= first
+
+    def is_excluded(self, one: Resend) -> bool:
+        """Return whether the broker cannot have written the first attempt."""
+        return one.has_no_room or self.is_too_late(one)
 
     def problems(self, *reasons: Reason) -> list[ConnectionProblem]:
         """Return connections that failed for one of these reasons."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from kdissect.causes.evidence.body_errors import asked, body_errors
+from kdissect.causes.evidence.offline_partitions import OfflinePartitions
 from kdissect.causes.evidence.quotas_set import ALTER_CLIENT_QUOTAS, QuotasSet
 from kdissect.causes.evidence.reported_trouble import ReportedTrouble, trouble_in
 from kdissect.causes.evidence.seen import Seen, packets_of
@@ -206,6 +207,7 @@ class ExchangeLog:
         """
         self._identities: KnownIdentities | None = None
         self.quotas = QuotasSet()
+        self.offline = OfflinePartitions(names)
         self.wanted = True
         self.exchanges = 0
 
@@ -233,13 +235,20 @@ class ExchangeLog:
             self.created |= {(view.info.scope, text_of(topic.name)) for topic in view.request.topics or ()}
         if view.response is not None:
             tells = self._errors(view, client) | self._troubles(view, client)
-            if view.key == apis.FETCH:
-                tells |= self._fetch(view, client)
-            elif view.key == apis.SHARE_FETCH:
-                tells |= self._redelivered(view, client)
+            tells |= self._of_api(view, client)
             if _shuts_down(view):
                 self.shutdowns.put((view.info.scope, view.request.broker_id), packets_of(view.evidence))
         return self._late(view, client) or tells
+
+    def _of_api(self, view: ExchangeView, client: Client) -> bool:
+        """Take the facts that only responses to one API have."""
+        if view.key == apis.FETCH:
+            return self._fetch(view, client)
+        if view.key == apis.SHARE_FETCH:
+            return self._redelivered(view, client)
+        if view.key == apis.METADATA:
+            self.offline.add(view)
+        return False
 
     # errors
 

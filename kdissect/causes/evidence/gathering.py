@@ -17,6 +17,7 @@ from kdissect.causes.evidence.links import Links
 from kdissect.causes.evidence.old_versions import OldVersions
 from kdissect.causes.evidence.resends import Resends
 from kdissect.causes.evidence.rewinds import Rewinds, WatchedGroups
+from kdissect.causes.evidence.session_ends import SessionEnds
 from kdissect.causes.evidence.watching_judge import WatchingJudge
 from kdissect.history import api_keys as apis
 from kdissect.history.connections.connection_problems import ConnectionProblem
@@ -78,6 +79,7 @@ class Gathering:
         self.groups = WatchedGroups(names, self.rewinds, self.deleted_offsets)
         self.stalls = Stalls(self.log.clients, silences)
         self.idle_resets = IdleResets(self.stalls.silences)
+        self.session_ends = SessionEnds(self.stalls.silences)
         self.broken_off = BrokenOffResponses(names)
         self.racks = Racks()
         self.versions = OldVersions()
@@ -185,6 +187,7 @@ class Gathering:
             if event.api_key == apis.PRODUCE and (self.resends.waits or _is_late(event)):  # as in blocks
                 self.resends.add(event)
             self.idle_resets.add(event)
+            self.session_ends.add(event)
         self._judge.add(event)
 
     def _count(self, exchange: Exchange, wanted: bool = True) -> None:
@@ -203,6 +206,7 @@ class Gathering:
     def _close(self, event: ConnectionClosed) -> None:
         info = event.connection
         self.broken.close(info)
+        self.session_ends.close(info)
         self.stalls.close(event)
         self.broken_off.close(info, self.groups.positions.leave(info))
         if self._counter is not None:

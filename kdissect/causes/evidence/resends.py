@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 from kdissect.causes.evidence.seen import packets_of
@@ -18,13 +19,14 @@ from kdissect.model.record_batch import CODEC_MASK, NO_PRODUCER_ID, RecordBatch
 from kdissect.rules.views.connection_view import LATE_NS
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
-from kdissect.stats.by_producer.written_offsets import WrittenOffsets
+from kdissect.stats.by_producer.written_offsets import PartitionOf, WrittenOffsets
 from kdissect.stats.client import Client, client_of
 
 WAITED_NS = 500_000_000  # less is a client that ends
 BATCHES_KEPT = 10_000  # 200 bytes each
 RESENDS_KEPT = 1_000
 WAITING_KEPT = 1_000  # clients that gave up, whose next Produces are looked at
+_SPANS_KEPT = 100  # of offsets that others wrote meanwhile to one partition
 _NEXT = 20  # of them: a retry comes first, with few in flight before it
 _RECORDS = 500  # of a batch that are compared with later ones
 
@@ -68,8 +70,9 @@ class Sent(NamedTuple):
 class Resend(NamedTuple):
     """Records that were sent again and written. `is_written`: the broker says that the first were, too.
 
-    `has_no_room`: the offset of the second attempt is the next one after all that was confirmed before the
-    first attempt was sent, and what the client wrote next follows it, so that the first was not written.
+    `has_no_room`: all offsets from the last one that was confirmed before the first attempt was sent to what
+    the client wrote after the second attempt belong to batches that responses confirm, of any producer, so
+    that the first attempt was not written.
     """
 
     client: Client
@@ -83,12 +86,32 @@ class Resend(NamedTuple):
     has_no_room: bool = False
 
 
+class Spans:
+    """Offsets that responses confirm, as spans in order that do not touch: from, until."""
+
+    __slots__ = ("_spans",)
+
+    def __init__(self) -> None:
+        self._spans: list[tuple[int, int]] = []
+
+    def add(self, start: int, until: int) -> None:
+        """Add offsets from `start` to the one before `until`."""
+        apart = [one for one in self._spans if one[1] < start or until < one[0]]
+        joined = [(start, until), *(one for one in self._spans if one not in apart)]
+        apart.append((min(one[0] for one in joined), max(one[1] for one in joined)))
+        self._spans = sorted(apart)[-_SPANS_KEPT:]
+
+    def cover(self, start: int, until: int) -> bool:
+        """Return whether all offsets from `start` to the one before `until` are confirmed."""
+        return start == until or any(one[0] <= start < until <= one[1] for one in self._spans)
+
+
 class _GivenUp:
     """An abandoned Produce of a client: its records by place, and the number of further Produces to check.
 
     `ends` are offsets that the records would have if no other client wrote since. `next` has the retries that
-    are there, by number in `Resends.found`, with the offset that follows: a broker that was stopped may write
-    the first attempt after them.
+    are there, by number in `Resends.found`, with the first offset and the one that follows: a broker that was
+    stopped may write the first attempt after them.
     """
 
     __slots__ = ("attempt", "ends", "left", "next", "packets", "records")
@@ -99,7 +122,7 @@ class _GivenUp:
         self.attempt = attempt
         self.records: dict[Place, frozenset[bytes]] = {}
         self.ends: dict[Place, int] = {}
-        self.next: dict[Place, tuple[int, int]] = {}
+        self.next: dict[Place, tuple[int, int, int]] = {}
 
 
 class Resends:
@@ -110,6 +133,8 @@ class Resends:
         self._written = written
         self._seen: Table[tuple[str, str | bytes, int, bytes], Sent] = Table(BATCHES_KEPT)
         self._given_up: Table[_Speaker, _GivenUp] = Table(WAITING_KEPT)
+        self._confirmed: Table[PartitionOf, Spans] = Table(WAITING_KEPT)
+        """Offsets that any client wrote to partitions of `_given_up` since."""
         self.found: list[Resend] = []
         self.unsafe: list[Resend] = []
         """Batches without a producer id that a client gave up waiting for: a retry writes them again."""
@@ -139,6 +164,7 @@ class Resends:
         elif not exchange.response_summary().errors:
             late_ns = response.time_ns - request.end_time_ns
             attempt = Attempt(view.info, response.time_ns)
+            self._confirm(exchange)
             self._come_again(view)
             if late_ns >= LATE_NS:
                 self._look(view, attempt)
@@ -156,11 +182,25 @@ class Resends:
             written = self._written.of((view.info.scope, topic, partition))
             if not attempt.is_written and written is not None and written.time_ns <= view.sent_ns:
                 given_up.ends[topic, partition] = written.end
+                self._confirmed.get_or((view.info.scope, topic, partition), Spans)
             if gave_up and len(self.unsafe) < RESENDS_KEPT:
                 records = batch.count or 0
                 self.unsafe.append(self._resend(view, topic, batch, records, packets, packets, attempt))
         if given_up.records:
             self._given_up.put(_speaker(view), given_up)
+
+    def _confirm(self, exchange: Exchange) -> None:
+        """Note the offsets that a response confirms, in partitions of abandoned Produces."""
+        if not len(self._confirmed):
+            return
+        scope = exchange.connection.scope
+        records = Counter[Place]()
+        for topic, partition, batch in _batches(exchange):
+            records[topic, partition] += batch.count or 0
+        for place, base in _base_offsets(exchange).items():
+            spans = self._confirmed.get((scope, *place))
+            if spans is not None and base >= 0 and records[place] > 0:
+                spans.add(base, base + records[place])
 
     def _come_again(self, view: ExchangeView) -> None:
         """Hold what a client sends against what it gave up waiting for."""
@@ -172,20 +212,28 @@ class Resends:
         bases = _base_offsets(view.exchange)
         for topic, partition, batch in _batches(view.exchange):
             base = bases.get((topic, partition))
-            number, follows = before.next.pop((topic, partition), (0, None))
-            if follows is not None and base == follows:
-                self.found[number] = self.found[number]._replace(has_no_room=True)
+            retried = before.next.pop((topic, partition), None)
+            if retried is not None and base is not None:
+                number, again_at, follows = retried
+                end, spans = (
+                    before.ends[topic, partition],
+                    self._confirmed.get((view.info.scope, topic, partition)),
+                )
+                if spans is not None and spans.cover(end, again_at) and spans.cover(follows, base):
+                    self.found[number] = self.found[number]._replace(has_no_room=True)
             first = before.records.get((topic, partition))
             same = 0 if first is None else len(first & _records(batch))
             if same and len(self.found) < RESENDS_KEPT:
                 del before.records[topic, partition]
                 again = packets_of(view.evidence)
                 one = self._resend(view, topic, batch, same, before.packets, again, before.attempt)
-                if base is not None and before.ends.get((topic, partition)) == base:
-                    before.next[topic, partition] = len(self.found), base + (batch.count or 0)
+                if base is not None and (topic, partition) in before.ends:
+                    before.next[topic, partition] = len(self.found), base, base + (batch.count or 0)
                 self.found.append(one)
         if not before.left or not (before.records or before.next):
             self._given_up.pop(speaker)
+            if not self.waits:
+                self._confirmed = Table(WAITING_KEPT)
 
     def _look(self, view: ExchangeView, attempt: Attempt) -> None:
         """Compare a batch of an idempotent producer with earlier batches that have equal records."""

@@ -94,10 +94,14 @@ class _MarkQuotas(_Mark):
 
 
 class _MarkShutdown(_Mark):
-    """All of them: a guard cannot ask for a boolean, and a broker sends one in two seconds."""
+    """A guard cannot ask for a boolean."""
 
     code, name = "WHY011", "shutdown"
     on = (("BrokerHeartbeat", REQUEST), ("ControlledShutdown", REQUEST))
+
+    def finds(self, body: Body) -> bool:
+        """Return whether a broker shuts down."""
+        return bool(getattr(body.value, "want_shut_down", True))
 
 
 class _MarkRedelivery(_Mark):
@@ -177,6 +181,11 @@ class WatchingJudge(Judge):
             if event is not None and fact.kind is VersionFact.OFFERED:
                 self.features.add(event)
             self._tell(fact, self._views.get(fact.evidence.connection))
+
+    def _pass_facts(self, facts: Sequence[Fact], exchange: Exchange) -> bool:
+        """Report the facts that a row completed: no rule needs the row."""
+        self._facts(facts, exchange)
+        return True
 
     def _problems(self, found: Iterable[ConnectionProblem]) -> None:
         for one in found:

@@ -57,6 +57,7 @@ TIMED = frozenset(
         "offset-rewound",
         "offsets-deleted",
         "offsets-set-by-tool",
+        "partition-offline",
         "partitions-not-released",
         "requests-unanswered",
         "responses-late",

@@ -114,7 +114,7 @@ LAWS: tuple[Law, ...] = (
     ),
     Law(
         "offsets",
-        "records are there twice only if the partition has offsets for the first ones",
+        "records are there twice only if the broker processed the first ones and there are offsets for them",
         frozenset({"duplicate-writes"}),
         records_have_room,
     ),

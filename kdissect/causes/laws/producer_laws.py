@@ -61,19 +61,28 @@ def leader_is_another(cause: FoundCause, seen: Evidence) -> str:
 
 
 def records_have_room(cause: FoundCause, seen: Evidence) -> str:
-    """Return the objection that records exist twice only if there are offsets for the first ones."""
+    """Return the objection that records exist twice only if the broker could write the first ones."""
     clients, topics = named(cause, "client"), named(cause, "topic")
     retries = [
         one
         for one in seen.gathering.resends.retries
         if one.client.client_id in clients and one.topic in topics
     ]
-    if retries and all(one.has_no_room for one in retries):
-        return (
-            f"the response to each second attempt ({times(len(retries))}) has the next offset after all that"
-            " was confirmed before the first attempt"
+    if not retries or not all(map(seen.is_excluded, retries)):
+        return ""
+    late = sum(map(seen.is_too_late, retries))
+    reasons = []
+    if late:
+        reasons.append(
+            f"the broker closed the connection at the first attempt ({times(late)}) because the SASL session"
+            " had ended, and does not process such a request"
         )
-    return ""
+    if late < len(retries):
+        reasons.append(
+            f"the response to each second attempt ({times(len(retries) - late)}) has the next offset after"
+            " all that was confirmed before the first attempt"
+        )
+    return "; ".join(reasons)
 
 
 def batches_follow(cause: FoundCause, seen: Evidence) -> str:

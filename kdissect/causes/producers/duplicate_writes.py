@@ -41,16 +41,14 @@ class DuplicateWrites(Cause):
         found: dict[Client, list[Resend]] = {}
         for one in seen.gathering.resends.retries:
             found.setdefault(one.client, []).append(one)
-        for one in seen.gathering.resends.unsafe:
+        unsafe = [one for one in seen.gathering.resends.unsafe if not seen.is_too_late(one)]
+        for one in unsafe:
             if one.client not in found:
-                yield self._unsafe(
-                    one, [more for more in seen.gathering.resends.unsafe if more.client == one.client]
-                )
+                yield self._unsafe(one, [more for more in unsafe if more.client == one.client])
                 found[one.client] = []
         for client, retries in found.items():
-            # Retries that offsets exclude count only if there are no other ones: then a law refutes the
-            # cause.
-            resends = [one for one in retries if not one.has_no_room] or retries
+            # Excluded retries count only if there are no other ones: then a law refutes the cause.
+            resends = [one for one in retries if not seen.is_excluded(one)] or retries
             if not resends:
                 continue
             at = Seen()
@@ -66,7 +64,7 @@ class DuplicateWrites(Cause):
             cause = self.found(
                 f"{client_text(client)} sent the same records to {quoted(topics)} {times(len(resends))}"
                 f" again {why}, because the first attempt was not answered in time: {stand}."
-                + _excluded(retries, resends),
+                + _excluded(seen, retries, resends),
                 f"readers of {quoted(topics)}",
                 parties_of([client]) | {Party("topic", name) for name in topics},
                 at,
@@ -97,16 +95,26 @@ class DuplicateWrites(Cause):
         return cause._replace(title=_MAYBE)
 
 
-def _excluded(retries: list[Resend], left: list[Resend]) -> str:
-    """Return the retries that the offsets exclude, and the undecided ones, if there are both."""
-    no_room = [one for one in retries if one.has_no_room]
-    if not no_room or no_room == left:
+def _excluded(seen: Evidence, retries: list[Resend], left: list[Resend]) -> str:
+    """Return the retries that are excluded, and the undecided ones, if there are both."""
+    late = [one for one in retries if seen.is_too_late(one)]
+    no_room = [one for one in retries if one.has_no_room and one not in late]
+    if len(late) + len(no_room) in (0, len(retries)):
         return ""
     open_ = [one for one in left if not one.is_written]
-    others = f" They do not show whether that of {_when(open_)} was written." if open_ else ""
     return (
-        f" Offsets exclude {plural(len(no_room), 'other retry', 'other retries')}: the first attempt of"
-        f" {_when(no_room)} was not written.{others}"
+        _none_of("The end of the SASL session excludes", late)
+        + _none_of("Offsets exclude", no_room)
+        + (f" Offsets do not show whether that of {_when(open_)} was written." if open_ else "")
+    )
+
+
+def _none_of(what: str, excluded: list[Resend]) -> str:
+    if not excluded:
+        return ""
+    return (
+        f" {what} {plural(len(excluded), 'other retry', 'other retries')}: the first attempt of"
+        f" {_when(excluded)} was not written."
     )
 
 

@@ -12,7 +12,7 @@ from struct import error as StructError  # noqa: N812  an exception class, whate
 from kdissect.decoders.body_schemas import CACHE_SIZE, known_body
 from kdissect.decoders.compression.codec import decompress_usual
 from kdissect.decoders.generated.native_plan import native_layout
-from kdissect.decoders.quirks import UNSUPPORTED_START, may_answer_in_other_version
+from kdissect.decoders.quirks import foreign_start
 from kdissect.decoders.records.reader import LISTED_BYTES, LISTED_RECORDS
 from kdissect.decoders.records.records_fields import has_pieces
 from kdissect.model.errors import DecodeError
@@ -49,11 +49,6 @@ def plain_body(api_key: int, api_version: int, is_response: bool) -> Message | N
     """
     message = known_body(api_key, api_version, is_response)
     return None if message is None or may_hold_secrets(message) or has_pieces(message) else message
-
-
-def foreign_start(api_key: int, is_response: bool) -> bytes:
-    """Return the bytes that begin a body whose version depends on its bytes; empty if no such body exists."""
-    return UNSUPPORTED_START if is_response and may_answer_in_other_version(api_key) else b""
 
 
 @cache

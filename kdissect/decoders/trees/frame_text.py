@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TypeAlias
 
-from kdissect.decoders.as_json.body_text import foreign_start, plain_body
+from kdissect.decoders.as_json.body_text import plain_body
 from kdissect.decoders.body_schemas import CACHE_SIZE
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.decoders.generated.struct_layout import Layout
@@ -19,6 +19,7 @@ from kdissect.decoders.headers import (
     request_header_version,
     response_header_version,
 )
+from kdissect.decoders.quirks import foreign_start
 from kdissect.decoders.trees.tree_text import API_FIELDS
 from kdissect.model.native import is_compiled, native
 from kdissect.schema import protocol_messages

@@ -131,14 +131,18 @@ def _against(view: ExchangeView, key: GroupKey, member: ModernMember) -> list[Fa
 
 
 def _unassigned(view: ExchangeView, key: GroupKey, member: ModernMember) -> list[Fact]:
-    """Return whether a member reports partitions that it did not receive since it joined."""
-    if member.given is None or not hasattr(view.request, "topic_partitions"):
-        return []  # tasks of a streams group change their role (KIP-1071)
+    """Return whether a member reports partitions or tasks that it did not receive since it joined."""
     owned = _holdings(view.request)
-    strange = (owned or frozenset()) - member.given
-    if not strange or view.request.member_epoch == JOIN:
+    if member.given is None or not owned or view.request.member_epoch == JOIN:
         return []
-    kind, path, seen = ModernFact.OWNS_UNASSIGNED, "topic_partitions", _text(min(strange, key=repr))
+    # A task of a streams group changes its role (KIP-1071), and has any of them.
+    given = {holding[-2:] for holding in member.given}
+    strange = [holding for holding in owned if holding[-2:] not in given]
+    if not strange:
+        return []
+    first = min(strange, key=repr)
+    path = "topic_partitions" if len(first) == 2 else f"{first[0]}_tasks"
+    kind, seen = ModernFact.OWNS_UNASSIGNED, _text(first)
     return [_fact(kind, view, key, member, path, seen=seen, earlier=member.joined_by, detail="")]
 
 

@@ -3,6 +3,8 @@
 Key: capture set and broker address, topic, partition, base offset. For a batch that a broker accepted, the
 table stores its checksum and the header that the checksum covers. A batch that is fetched at its offset is
 the same one if producer, sequence, times and count are equal. Its records must then equal the produced ones.
+Requests name topics up to version 12 and have ids from version 13 on. A name is compared with an id if
+Metadata in the capture gives the name this id alone.
 
 Some batches are not compared: compressed batches, which a broker may compress again, batches without a
 producer id, because another batch may be at their offset after an election, and batches whose header the
@@ -153,12 +155,21 @@ class StoredBatches:
         for partition, batch in _batches(exchange):
             if not _is_comparable(batch):
                 continue
-            found = self.table.find((place_of(exchange.connection), *partition, batch.base_offset))
+            found = self._find(exchange.connection, *partition, batch.base_offset)
             if found is None:
                 continue
             stored = Stored(*found)
             if stored.is_sure and stored.crc != batch.crc and stored.header == _header(batch):
                 yield batch, partition, stored
+
+    def _find(
+        self, info: ConnectionInfo, topic: str | bytes, number: int, offset: int
+    ) -> Sequence[Any] | None:
+        found = self.table.find((place_of(info), topic, number, offset))
+        if found is not None:
+            return found
+        other = other_name(info, topic)
+        return None if other is None else self.table.find((place_of(info), other, number, offset))
 
     def _fact(self, view: ExchangeView, batch: RecordBatch, partition: PartitionKey, stored: Stored) -> Fact:
         seen = batch.base_offset, batch.producer_id, batch.producer_epoch, batch.base_sequence
@@ -173,12 +184,23 @@ def place_of(info: ConnectionInfo) -> str:
     return f"{info.capture_set} {info.broker_address}"
 
 
+def other_name(info: ConnectionInfo, topic: str | bytes) -> str | bytes | None:
+    """Return the id of a topic by its name, or the name by its id; None if it is unknown or not the only
+    one.
+    """
+    return None if info.identities is None else info.identities.other_name(info, topic)
+
+
 def _known_as(info: ConnectionInfo) -> tuple[str, str]:
     return info.id, place_of(info)
 
 
 def _table() -> "StoredTable | native.StoredBatches":
-    return native.StoredBatches(BATCHES_KEPT, _known_as) if is_compiled else StoredTable(BATCHES_KEPT)
+    return (
+        native.StoredBatches(BATCHES_KEPT, _known_as, other_name)
+        if is_compiled
+        else StoredTable(BATCHES_KEPT)
+    )
 
 
 def _batches(exchange: Exchange) -> list[tuple[PartitionKey, RecordBatch]]:

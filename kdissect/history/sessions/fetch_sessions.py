@@ -57,6 +57,7 @@ class FetchFact(StrEnum):
     ENDED = "ended"  # by the broker, which answered without the session: it has no partitions left
     EVICTED = "evicted"  # the broker does not know the session any more
     EPOCH_REFUSED = "epoch_refused"  # the broker finds the epoch wrong
+    RIGHT_EPOCH_REFUSED = "right_epoch_refused"  # although it is the epoch that comes next
     TOPIC_IDS_REFUSED = "topic_ids_refused"  # names and ids in one session, says the broker
     EPOCH_DIFFERS = "epoch_differs"  # not the epoch that comes next
     USED_AFTER_CLOSE = "used_after_close"  # and refused: its own client had closed the session
@@ -290,7 +291,8 @@ class FetchSessions:
                 self.sessions.get_or(
                     self._key(fetch.view, answer.session_id), lambda: FetchSession(answer.session_id)
                 )
-            if fetch.epoch == INITIAL and not answer.error_code:
+            # A throttled response to a full fetch has no session (FetchContext#getThrottledResponse).
+            if fetch.epoch == INITIAL and not answer.error_code and not answer.throttle_time_ms:
                 facts.append(fetch.fact(FetchFact.NOT_CREATED, "session_id", side="response"))
             return facts
         return [*facts, *self._created(fetch, answer)]
@@ -398,11 +400,19 @@ def _answered(fetch: _Fetch, session: FetchSession, answer: Any, increments: boo
             if increments
             else strange
         )
-    session.next_epoch = None
+    due, session.next_epoch = session.next_epoch, None
     kind = _REFUSALS.get(error)
     if kind is None:
         return []
     facts = []
+    is_right = due == fetch.epoch and is_of_connection(session.last, fetch.view.info.id)
+    if kind is FetchFact.EPOCH_REFUSED and is_right:
+        facts.append(
+            fetch.fact(
+                FetchFact.RIGHT_EPOCH_REFUSED, "error_code", side="response", expected=due, seen=error,
+                earlier=session.last,
+            )
+        )  # fmt: skip
     if kind is FetchFact.EVICTED:
         session.is_open = False
         if session.closed_by is not None:

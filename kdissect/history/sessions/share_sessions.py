@@ -31,6 +31,7 @@ class ShareFact(StrEnum):
     CLOSED = "closed"
     EVICTED = "evicted"  # the broker does not know the session
     EPOCH_REFUSED = "epoch_refused"  # the broker finds the epoch wrong
+    RIGHT_EPOCH_REFUSED = "right_epoch_refused"  # although it is the epoch that comes next
     LIMIT_REACHED = "limit_reached"  # the broker has no room for a session
     EPOCH_DIFFERS = "epoch_differs"  # not the epoch that comes next
     UNKNOWN_SESSION = "unknown_session"  # a session goes on, or ends, that was never opened
@@ -184,17 +185,20 @@ def _answered(key: ShareKey, view: ExchangeView, session: ShareSession, epoch: i
         session.next_epoch = None
         return []
     if answer.error_code:
-        session.next_epoch = None
+        expected, session.next_epoch = session.next_epoch, None
         kind = _REFUSALS.get(answer.error_code)
         if kind is None:
             return []
         session.is_open = kind is ShareFact.EPOCH_REFUSED
-        return [
-            _fact(
-                kind, key, view, side="response", path="error_code", expected=0, seen=answer.error_code,
-                earlier=session.last, sure=True,
-            )
-        ]  # fmt: skip
+        refused = _fact(
+            kind, key, view, side="response", path="error_code", expected=0, seen=answer.error_code,
+            earlier=session.last, sure=True,
+        )  # fmt: skip
+        is_right = expected == epoch and is_of_connection(session.last, view.info.id)
+        if kind is not ShareFact.EPOCH_REFUSED or not is_right:
+            return [refused]
+        kind = ShareFact.RIGHT_EPOCH_REFUSED
+        return [refused, refused._replace(kind=kind, expected=expected, sure=view.all_whole)]
     if epoch == FINAL:
         session.is_open, session.next_epoch = False, None
         return [_fact(ShareFact.CLOSED, key, view, sure=True)]

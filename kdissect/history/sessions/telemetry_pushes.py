@@ -1,7 +1,7 @@
 """Client metrics: what a broker asked for, and what clients push (KIP-714).
 
 Key: capture set, client instance id. Order: that of completion. A client takes its subscription and pushes on
-one connection at a time, but may change brokers in between.
+one connection at a time, but may change brokers in between. It keeps its id, so that a connection has one.
 """
 
 from enum import StrEnum
@@ -16,6 +16,7 @@ CLIENTS_KEPT = 50_000  # client instances of 400 bytes each
 # A client waits half to one and a half intervals before its first push, and brokers accept one that comes a
 # little early by the network's jitter. Only pushes that come in half the time are reported (KIP-714).
 EARLIEST = 0.5
+NO_ID = bytes(16)  # of a client that has none yet (KIP-714)
 _NO_COMPRESSION = 0  # org.apache.kafka.common.record.internal.CompressionType
 _MS = 1_000_000
 
@@ -31,6 +32,7 @@ class TelemetryFact(StrEnum):
     TOO_LARGE = "too_large"  # bytes
     CODEC_NOT_ACCEPTED = "codec_not_accepted"  # codecs
     AFTER_TERMINATING = "after_terminating"  # a push behind the client's last one
+    OTHER_INSTANCE = "other_instance"  # ids of client instances: the one of the connection, the one named
 
 
 class TelemetryClient:
@@ -66,9 +68,30 @@ class Telemetry:
 
     def __init__(self) -> None:
         self.clients: Table[ClientKey, TelemetryClient] = Table(CLIENTS_KEPT)
+        self._instances: Table[str, tuple[bytes, Evidence]] = Table(CLIENTS_KEPT)
+        """The id that a connection named first."""
 
     def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next GetTelemetrySubscriptions or PushTelemetry."""
+        return [*self._other_instance(view), *self._next(view)]
+
+    def _other_instance(self, view: ExchangeView) -> list[Fact]:
+        """Return whether a request names another client instance than its connection did before."""
+        asked, given = (getattr(body, "client_instance_id", NO_ID) for body in (view.request, view.response))
+        known = self._instances.get(view.info.id)
+        if asked == NO_ID != given:  # a client without an id receives one
+            self._instances.put(view.info.id, (given, view.evidence))
+        if asked == NO_ID:
+            return []
+        first, by = known or self._instances.put(view.info.id, (asked, view.evidence))
+        if asked == first:
+            return []
+        key: ClientKey = view.info.capture_set, asked
+        expected, seen = first.hex(), asked.hex()
+        path = "client_instance_id"
+        return [view.fact(TelemetryFact.OTHER_INSTANCE, key, path, expected=expected, seen=seen, earlier=by)]
+
+    def _next(self, view: ExchangeView) -> list[Fact]:
         request, answer = view.request, view.response
         if view.key == apis.PUSH_TELEMETRY:
             return [] if request is None else self._push(view)

@@ -22,7 +22,7 @@ from kdissect.model.limits import in_force
 from kdissect.model.native import is_compiled, native
 from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
 from kdissect.session.exchange import Exchange
-from kdissect.session.identities import API_VERSIONS, cluster_of
+from kdissect.session.identities import cluster_of
 from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
@@ -86,8 +86,6 @@ class TopicNames:
         self._answers: dict[object, tuple[str, ...]] = {}
         self._stated: set[int] = set()
         self._told: native.ToldNames | None = None
-        self._moves = 0
-        """Those of the identities (`session.identities`) when `_told` began."""
         self._pending: list[Exchange] = []
         self._pieces: SnapshotPieces | None = None
 
@@ -119,7 +117,8 @@ class TopicNames:
     def told_before(self) -> native.ToldNames | None:
         """Exchanges that contained names and no error; equal rows add no names.
 
-        Exchanges that are read each time are not included. None without the native engine.
+        Exchanges that are read each time are not included. If an address moves to another cluster, earlier
+        exchanges count again. None without the native engine.
         """
         if self._told is None and is_compiled:
             self._told = native.ToldNames(_settled)
@@ -130,15 +129,7 @@ class TopicNames:
         names.
         """
         if exchange.api_key is not None and tells_names(exchange.api_key):
-            self._follow(exchange.connection)
             self.topics_of(exchange, exchange.request_summary(), exchange.response_summary())
-
-    def _follow(self, info: ConnectionInfo) -> None:
-        """If an address moved to another cluster, earlier responses count again."""
-        if info.identities is not None and info.identities.moves != self._moves:
-            self._moves = info.identities.moves
-            if self._told is not None:
-                self._told.clear()
 
     def name(self, connection: ConnectionInfo, topic_id: bytes) -> str | None:
         """Return the name of an id in the cluster of a connection, or None if it is unknown."""
@@ -312,7 +303,7 @@ class TopicNames:
                 return name
         # A name of another cluster counts only if that cluster is not known, or if the id is random: a client
         # that is sent to the wrong cluster asks there for the topics of its own.
-        is_any = cluster is None or _is_random(topic_id)
+        is_any = cluster is None or is_random(topic_id)
         possible = {name for owner, name in names if owner is None or is_any}
         return possible.pop() if len(possible) == 1 else None
 
@@ -325,7 +316,7 @@ class TopicNames:
 
 def tells_names(api_key: int) -> bool:
     """Return whether exchanges of an API are for `TopicNames.pass_by`: they name topics or a cluster."""
-    return api_key in ANNOUNCING or api_key in (FETCH_SNAPSHOT, API_VERSIONS)
+    return api_key in ANNOUNCING or api_key == FETCH_SNAPSHOT
 
 
 def may_announce_names(exchange: Exchange) -> bool:
@@ -336,7 +327,7 @@ def may_announce_names(exchange: Exchange) -> bool:
     return request is not None and any(mark in request.data for mark in _METADATA_MARKS)
 
 
-def _is_random(topic_id: bytes) -> bool:
+def is_random(topic_id: bytes) -> bool:
     """Return whether an id is one that no two clusters have by chance: a UUID of version 4 (RFC 9562 section
     5.4).
 

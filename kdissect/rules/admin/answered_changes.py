@@ -7,6 +7,7 @@ from typing import Any
 from kdissect.decoders.generated.summary import NO_TOPIC_ID
 from kdissect.history.api_keys import CREATE_TOPICS, DESCRIBE_QUORUM
 from kdissect.model.finding import Claim, Level, Severity, Who
+from kdissect.rules.guards import Above, All, Below, InRequest
 from kdissect.rules.kinds import BodyRule, ExchangeRule
 from kdissect.rules.rule import BOTH_FRAMES, REQUEST, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body, body_of
@@ -171,6 +172,7 @@ class NegativeLogSize(BodyRule):
     who = Who.BROKER
     cites = ("spec/003 DescribeLogDirs API",)
     on = (("DescribeLogDirs", RESPONSE),)
+    guard = (Below(("partition_size",), 0),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Yield each partition of each directory."""
@@ -231,6 +233,7 @@ class OffsetOfEarlierTime(BodyRule):
     cites = ("spec/003 ListOffsets API",)
     on = (("ListOffsets", RESPONSE),)
     versions = Versions(1, NO_UPPER_BOUND)
+    guard = (All((Above(("timestamp",), -1), InRequest(Above(("timestamp",), 0)))),)
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Yield times of the partitions that have an offset."""

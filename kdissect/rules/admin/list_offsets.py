@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.model.wording import plural
+from kdissect.rules.guards import Below
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import BOTH_FRAMES, REQUEST, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
@@ -39,6 +40,7 @@ class UnknownSpecialTime(BodyRule):
         "KIP-1023 Proposed Changes",
     )
     on = (("ListOffsets", REQUEST),)
+    guard = (Below(("timestamp",), -2),)  # every version has -1 and -2
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Negative timestamps."""

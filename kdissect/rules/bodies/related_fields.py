@@ -6,6 +6,7 @@ from typing import Any
 
 from kdissect.decoders.generated.values import sent, structs
 from kdissect.model.finding import Claim, Severity
+from kdissect.rules.guards import Above, All, Below, Condition, Empty, Exceeds, Guard, Longer
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import BOTH_FRAMES, REQUEST, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
@@ -29,16 +30,34 @@ def _relations(message: str) -> tuple[Relation, ...]:
     return tuple(one for one in domains().relations.get(message, ()) if one.is_judged)
 
 
+def _guard() -> Guard:
+    """Return conditions on which a judged relation may not hold."""
+    relations = (relation for message in domains().relations for relation in _relations(message))
+    return tuple(dict.fromkeys(part for relation in relations for part in _marks(relation)))
+
+
+def _marks(relation: Relation) -> tuple[Condition | All, ...]:
+    field, other = ((name.rpartition(".")[2],) for name in (relation.field, relation.other))
+    if relation.kind == "needs":
+        return (All((Below(field, 0), Above(other, -1))),)
+    if relation.kind == "given":
+        return Below(field, 0), Empty(field)
+    if relation.kind == "below" and "." not in relation.field + relation.other:
+        return (Exceeds(relation.field, relation.other),)
+    return Above(field, -1), Longer(field, 0)
+
+
 class RelatedFields(BodyRule):
     """Fields of one struct, and of the structs below it, must go together.
 
     The least version of a range is not above its greatest. The free bytes of a volume are not more than
     its bytes. In-sync replicas, offline replicas, and replicas that are added or removed are some of the
-    replicas. A leader is one of the in-sync replicas. No member, and no assignment, has a later epoch than
-    its group. A group that is Empty has no members, and a transaction that is complete has no partitions.
-    A token expires at its greatest age at the latest. `kdissect/schema/domains.table` has each relation, its
-    source and its messages. The rule skips numbers below 0 that stand for none, and a request that the
-    broker refuses as a whole, or of which the response is not known.
+    replicas. No replica is added and removed at once. A leader is one of the in-sync replicas. No member, and
+    no assignment, has a later epoch than its group. A group that is Empty has no members, and a transaction
+    that is complete has no partitions. A batch without an error has no refused records. A token expires at
+    its greatest age at the latest. `kdissect/schema/domains.table` has each relation, its source and its
+    messages. The rule skips numbers below 0 that stand for none, and a request that the broker refuses as a
+    whole, or of which the response is not known.
 
     Example: replicas 1 and 2, in-sync replicas 1 and 3.
 
@@ -54,14 +73,17 @@ class RelatedFields(BodyRule):
         "org.apache.kafka.metadata.Replicas#validateIsr",
         "org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache#endOffsetFor",
         "KIP-455 Public Interfaces",
+        "KIP-467 Public Interfaces",
         "KIP-584 Proposed Changes",
         "KIP-48 Public Interfaces",
         "KIP-664 Public Interfaces",
         "KIP-848 Public Interfaces",
         "KIP-932 Public Interfaces",
+        "KIP-966 Public Interfaces",
         "KIP-1071 Public Interfaces",
     )
     on = _related()
+    guard = _guard()
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Yield each struct without an error."""
@@ -100,11 +122,13 @@ def _found(relation: Relation, value: Any, others: list[Any]) -> tuple[str, str]
     if kind == "needs":
         known = max(others)
         return (f"0 or more with {name} {known}", str(value)) if value < 0 <= known else None
-    if kind == "among":
+    if kind in ("among", "apart"):
         among = [one for other in others for one in _listed(other)]
-        strays = sorted(one for one in {*_listed(value)} - {*among} if isinstance(one, str) or one >= 0)
-        known = ", ".join(map(str, among))
-        return (f"some of {name} {known or 'none'}", ", ".join(map(str, strays))) if strays else None
+        found = {*_listed(value)}
+        wrong = found - {*among} if kind == "among" else found & {*among}
+        strays = sorted(one for one in wrong if isinstance(one, str) or one >= 0)
+        known = f"{'some' if kind == 'among' else 'none'} of {name} {', '.join(map(str, among)) or 'none'}"
+        return (known, ", ".join(map(str, strays))) if strays else None
     if str(others[0]) not in relation.values:
         return None
     count = len(value) if isinstance(value, list | tuple) else value

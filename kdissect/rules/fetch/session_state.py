@@ -162,6 +162,32 @@ class EpochBeyondSession(FactRule):
     sees = "epoch {}"
 
 
+class RightEpochRefused(FactRule):
+    """A broker must accept the next epoch of a fetch session or share session.
+
+    Each accepted request raises the epoch by one. A broker that lost the session answers
+    FETCH_SESSION_ID_NOT_FOUND or SHARE_SESSION_NOT_FOUND. The rule compares requests of one connection.
+
+    Example: epoch 4 is accepted, and epoch 5 is refused with INVALID_FETCH_SESSION_EPOCH.
+
+    What to do: look for two clients that use one session, for example behind a proxy.
+    """
+
+    code = "FET033"
+    name = "right-epoch-refused"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = (
+        "KIP-227 FetchRequest Metadata meaning",
+        "org.apache.kafka.server.FetchManager#newContext",
+        "kafka.server.share.SharePartitionManager#newContext",
+    )
+    facts = (FetchFact.RIGHT_EPOCH_REFUSED, ShareFact.RIGHT_EPOCH_REFUSED)
+    expects = "epoch {} accepted"
+    sees = "error code {}"
+
+
 class WrongShareEpoch(FactRule):
     """The epochs of a share session must count up by one.
 

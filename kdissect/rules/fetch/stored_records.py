@@ -15,8 +15,10 @@ class OtherRecords(FactRule):
     Producer id, epoch and sequence name a batch (KIP-98), and a broker stores its records as they were sent.
     The rule compares a batch that the broker acknowledged with the batch that this broker returns at this
     offset, if producer, sequence, times and count are equal. Both checksums are right, so that
-    the network path changed no bit. The rule does not compare batches without a producer id, compressed
-    batches, which a broker may compress again, or batches that compaction or the broker's own time changed.
+    the network path changed no bit. If Produce has the name of a topic and Fetch the id, or the other way
+    round, Metadata must show that the name has this id alone. The rule does not compare batches without a
+    producer id, compressed batches, which a broker may compress again, or batches that compaction or the
+    broker's own time changed.
 
     Example: the batch of producer 13 with sequence 0 is stored at offset 100 with the value `a`, and fetched
     from there with the value `b`.

@@ -27,11 +27,12 @@ class WrongMemberEpoch(FactRule):
 
 
 class OwnsUnassigned(FactRule):
-    """A member must not say that it holds partitions that it was not assigned.
+    """A member must not say that it holds partitions or tasks that it was not assigned.
 
-    Heartbeats of KIP-848 list what the member holds. The coordinator assigns a partition to another member
-    when its holder no longer lists it. The rule compares the list with all assignments since the member
-    joined.
+    Heartbeats of KIP-848 list the partitions that the member holds, and heartbeats of KIP-1071 its tasks. The
+    coordinator assigns a partition to another member when its holder no longer lists it. The rule compares
+    the list with all assignments since the member joined. It compares tasks without their role, which may
+    change.
 
     Example: partitions 0 and 1 were assigned, and the member owns 0 and 77.
 
@@ -43,9 +44,9 @@ class OwnsUnassigned(FactRule):
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.CLIENT
-    cites = ("KIP-848 Public Interfaces",)
+    cites = ("KIP-848 Public Interfaces", "KIP-1071 Public Interfaces")
     facts = (ModernFact.OWNS_UNASSIGNED,)
-    expects = "partitions that it was assigned"
+    expects = "what it was assigned"
 
 
 class OtherMemberId(FactRule):

@@ -42,8 +42,8 @@ class ShownBodies:
         """Marks of rules that never speak of such bodies. The first body with the same ones stands for all
         of them in what is counted (`BodyKind`).
         """
-        self.is_guarded = all(rule.guard is not None for rule, _ in self._body_rules)
-        """Whether no rule about whole bodies receives all of them."""
+        self.open_rules = [rule for rule, _ in self._body_rules if rule.guard is None]
+        """Rules about whole bodies without a guard: they receive all bodies."""
         self._shown: dict[int, tuple[tuple[BodyRule, ...], NodeRules]] = {}
 
     def shown(self, marks: int) -> tuple[tuple[BodyRule, ...], NodeRules]:
@@ -89,5 +89,5 @@ class ShownExchange:
             ShownBodies(self.guards, kind, rules, node_rules)
             for kind, rules in zip(kinds, body_rules, strict=True)
         )
-        self.is_guarded = all(side.is_guarded for side in self.sides)
+        self.is_guarded = not any(side.open_rules for side in self.sides)
         self.silent = self.sides[0].silent | self.sides[1].silent

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from kdissect.decoders.body_schemas import known_body
+from kdissect.decoders.decoded import Decoded
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.engine.records.compiled_records import BATCH_QUESTIONS
 from kdissect.engine.transfer_rows import transfer_rows
 from kdissect.history.epochs.leader_epochs import UNKNOWN_EPOCH
+from kdissect.history.fact import Fact
 from kdissect.history.groups.lent_members import LentMembers
 from kdissect.history.history import History
 from kdissect.history.lent_connections import LentConnections
@@ -21,20 +23,25 @@ from kdissect.history.producing.lent_sequences import LentSequences
 from kdissect.history.producing.stored_batches import StoredTable
 from kdissect.history.sessions.lent_sessions import LentSessions
 from kdissect.model.native import native
+from kdissect.rules.finding_evidence import has_no_error
 from kdissect.rules.guards import Above, Guard, Other
 from kdissect.rules.judging.batch_judge import (
     LOG_TOPICS,
     BatchJudge,
     CarriageRow,
     carries_batches,
+    has_topic_names,
+    tells_own_topics,
 )
 from kdissect.rules.judging.body_kind import BodyPair
 from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.repeated_answers import Kind, ToldAgain
 from kdissect.rules.judging.rule_index import Subjects
+from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.rules.run_coverage.rule_coverage import Exercise
+from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import API_VERSIONS, MOST_NS, AtRest, ConnectionView, Earlier
 from kdissect.rules.views.kept_exchanges import RecentExchanges
 from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
@@ -63,9 +70,11 @@ PlanRow = tuple[
     _Asks,
     Callable[[ConnectionInfo, Kind, tuple[bytes, bytes], "native.EvidenceRow"], bool] | None,
     int,
+    bool,
 ]
 """The guards of bodies, how batches are looked at, bodies as rows by partition, what machines ask, what takes
-exchanges that come again, marks of rules that never speak of such bodies.
+exchanges that come again, marks of rules that never speak of such bodies, and whether rules or machines need
+all exchanges as objects.
 """
 TakenBack = tuple[
     JudgedConnection, list[Exchange], Earlier, tuple[int, int, int | None], tuple[int, bool],
@@ -89,6 +98,7 @@ class UnmarkedRows:
         batches: BatchJudge,
         coverage: Coverage,
         recent: RecentExchanges[ConnectionView],
+        passes: Callable[[list[Fact], Exchange], bool],
     ) -> None:
         self._views = views
         self._subjects = subjects
@@ -96,6 +106,7 @@ class UnmarkedRows:
         self._batches = batches
         self._coverage = coverage
         self._recent = recent
+        self._passes = passes
         self._again = ToldAgain()
         self.note = self._again.note
         self._sequences = LentSequences(history.producers, LentConnections())
@@ -105,7 +116,7 @@ class UnmarkedRows:
         self._rows = native.UnmarkedRows(
             (
                 self._lend, self._are_lent, self._take_back, self._plan_of, self._codes_of, self._pair_of,
-                self._settle, AtRest, AtRest.of,
+                self._settle, self._show, AtRest, AtRest.of,
             ),
             (METADATA_TOPIC.encode(), METADATA_TOPIC_ID),
             (LOG_TOPICS, batches.is_own_topic, batches.name_changes),
@@ -174,11 +185,9 @@ class UnmarkedRows:
             return None
         shown = self._subjects.shown_of((api_key, version, version))
         again = self._again.take if self._again.watch((api_key, version), asks.again) else None
-        if not shown.is_guarded and again is None:
-            return None
         carriage = None
-        if self._batches.has_rules and _has_batches(api_key):
-            carriage = self._batches.carriage(api_key, version) if api_key in _TRANSFERS else None
+        if self._batches.has_rules and api_key in _TRANSFERS:
+            carriage = self._batches.carriage(api_key, version)
             if carriage is None:
                 return None
         rows = transfer_rows(api_key, version) if api_key in _TRANSFERS else None
@@ -191,7 +200,49 @@ class UnmarkedRows:
         table = self._history.stored_batches.table if asks.asks_stored else None
         stored = None if isinstance(table, StoredTable) else table
         stated = sequences, asks.is_transactional, sessions, asks.knows_epoch, members, stored
-        return guards, carriage, rows, stated, again, shown.silent
+        has_open_batches = self._batches.has_rules and carriage is None and _has_batches(api_key)
+        is_shown = asks.is_fed or not shown.is_guarded or has_open_batches
+        return guards, carriage, rows, stated, None if asks.is_fed else again, shown.silent, is_shown
+
+    def _show(self, exchange: Exchange, is_shown: bool) -> int | None:
+        """Show a row to rules without a guard, if the plan `is_shown`, and to the machines that watch its
+        API. Return the number of its batches, if it has no findings and no facts for rules; None if it must be
+        added.
+        """
+        # Hot, once for each row that is not passed by its values alone.
+        asked, answered = exchange.bodies()
+        request, response, batches = exchange.request, exchange.response, 0
+        if asked is None or request is None or (answered is None and response is not None):
+            return None
+        if is_shown:
+            found = self._batches_of_unspoken(exchange, asked, answered)
+            if found is None:
+                return None
+            batches = found
+        if not self._history.take_row(exchange, self._passes):
+            return None
+        if response is not None:
+            self.note(exchange)
+        return batches
+
+    def _batches_of_unspoken(
+        self, exchange: Exchange, asked: Decoded, answered: Decoded | None
+    ) -> int | None:
+        """Return the number of batches of an exchange about which no rule without a guard has a fault."""
+        api_key, version = exchange.api_key or 0, asked.version
+        sides = self._subjects.shown_of((api_key, version, version)).sides
+        request = Body(exchange, REQUEST, asked)
+        if _find(sides[0].open_rules, request):
+            return None
+        if answered is not None and exchange.response is not None:
+            response = Body(exchange, RESPONSE, answered, request)
+            if _find(sides[1].open_rules, response):
+                return None
+            if has_topic_names(api_key) and tells_own_topics(response.data):
+                return None
+        if has_topic_names(api_key) or not _has_batches(api_key):
+            return None if has_topic_names(api_key) and tells_own_topics(request.data) else 0
+        return self._batches.passes(exchange, asked.value)
 
     def _codes_of(self, api_key: int, version: int, facts: int) -> list[str]:
         """Return the rules about exchanges that receive one with these facts."""
@@ -237,6 +288,10 @@ class UnmarkedRows:
 def _has_batches(api_key: int) -> bool:
     name = api_name(api_key) or ""
     return carries_batches(name, REQUEST) or carries_batches(name, RESPONSE)
+
+
+def _find(rules: Iterable[BodyRule], body: Body) -> bool:
+    return any((rule.refusable and not has_no_error(body)) or rule.finds(body) for rule in rules)
 
 
 def _is_set(name: str) -> Guard:

@@ -37,7 +37,8 @@ class BrokerEpochBack(FactRule):
     """The epoch of a registration must be higher than that of the one before.
 
     It is the offset of the registration in the metadata log, and shows which process of a broker is the
-    newest.
+    newest. The rule skips a registration in another cluster, or without any log directory of the one before:
+    the metadata log may be a new one.
 
     Example: epoch 12, then 9.
 

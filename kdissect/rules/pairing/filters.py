@@ -5,6 +5,7 @@ from typing import Any
 
 from kdissect.decoders.generated.values import sent
 from kdissect.model.finding import Claim, Severity, Who
+from kdissect.rules.guards import InRequest, Longer
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
@@ -12,6 +13,8 @@ from kdissect.rules.views.body_view import Body
 _ANY = 1  # enums.table: aclResourceType, aclPatternType, aclOperation, aclPermission
 _MATCH, _LITERAL = 2, 3  # aclPatternType
 _EXACT, _DEFAULT = 0, 1  # quotaMatchType
+_LISTS = ("types_filter", "state_filters", "configuration_keys")
+"""Filters that select all if they are null or empty."""
 Stray = tuple[str, str, str]
 """Path below the body, what the filter selects, and what the response contains."""
 
@@ -150,6 +153,11 @@ class OutsideFilter(BodyRule):
         "spec/003 DescribeConfigs API",
     )
     on = tuple((api, RESPONSE) for api in _STRAYS)
+    guard = (
+        Longer(("matching_acls", "entries"), 0),  # DeleteAcls and DescribeClientQuotas
+        Longer((".resources",), 0),  # DescribeAcls
+        InRequest(Longer(_LISTS, 0)),
+    )
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Yield the first entry of each filter that it does not select."""

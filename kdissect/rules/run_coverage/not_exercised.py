@@ -24,6 +24,7 @@ from kdissect.history.sessions.fetch_sessions import FetchFact, FetchSessions
 from kdissect.history.sessions.share_sessions import ShareFact, ShareSessions
 from kdissect.history.sessions.snapshot_fetches import SnapshotFact, SnapshotFetches
 from kdissect.history.sessions.telemetry_pushes import Telemetry, TelemetryFact
+from kdissect.history.topics.topic_ids import TopicIdFact, TopicIds
 from kdissect.rules.kinds import BatchSubject, BodyRule, FactRule, NodeRule, ProblemRule
 from kdissect.rules.rule import Rule
 from kdissect.rules.run_coverage.coverage import Coverage
@@ -45,6 +46,7 @@ _MACHINES: dict[type[StrEnum], type[Machine]] = {
     ShareFact: ShareSessions,
     SnapshotFact: SnapshotFetches,
     TelemetryFact: Telemetry,
+    TopicIdFact: TopicIds,
     TransactionFact: Transactions,
 }
 _PIECES = {

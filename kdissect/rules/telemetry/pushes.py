@@ -171,3 +171,25 @@ class OtherInstance(BodyRule):
             yield body.violation("client_instance_id", "an id", "zero")
         elif NO_TOPIC_ID not in (wanted, given) and wanted != given:
             yield body.violation("client_instance_id", f"{wanted.hex()}, or zero", given.hex())
+
+
+class InstanceChanged(FactRule):
+    """A client must keep the id of its instance.
+
+    A client receives the id with its first subscription, and sends it in each later request. The id says
+    which metrics are of one client. The rule compares requests of one connection.
+
+    Example: GetTelemetrySubscriptions returns the id `a`, and PushTelemetry on the same connection names `b`.
+
+    What to do: store the id for the life of the client. A proxy may put several clients on one connection.
+    """
+
+    code = "TEL008"
+    name = "telemetry-instance-changed"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.CLIENT
+    cites = ("KIP-714 Public Interfaces",)
+    facts = (TelemetryFact.OTHER_INSTANCE,)
+    expects = "client instance {}"
+    sees = "client instance {}"

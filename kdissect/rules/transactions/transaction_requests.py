@@ -94,6 +94,10 @@ class BrokerVersionFromClient(BodyRule):
         if used & _CLIENT_ONLY:
             yield body.violation("transactions", "v3 or lower from a client", f"v{body.version}")
 
+    def finds(self, body: Body) -> bool:
+        """Return True: the rule reads the requests of the connection, which rows do not have."""
+        return True
+
 
 class EpochNotRaised(BodyRule):
     """A coordinator must raise the epoch of a producer that it lets go on.

@@ -18,7 +18,7 @@ from kdissect.history.api_keys import FETCH, PRODUCE
 from kdissect.history.topics.topic_names import ANNOUNCING, DESCRIBE_CLUSTER, FETCH_SNAPSHOT, TopicNames
 from kdissect.model.native import native
 from kdissect.schema.error_codes import error_name
-from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID, may_be_metadata_topic
+from kdissect.schema.logs import may_be_metadata_topic
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
@@ -83,7 +83,7 @@ class CompiledRows:
         ids = union(asked.topic_ids, answered.topic_ids)
         key = exchange.api_key
         lasting = _ALWAYS
-        if key == DESCRIBE_CLUSTER or METADATA_TOPIC in topics or METADATA_TOPIC_ID in ids:
+        if key == DESCRIBE_CLUSTER:
             lasting = _NOT
         elif ids and self._names is not None:
             lasting = _NOT if key in ANNOUNCING else _WHILE_NAMES_STAY

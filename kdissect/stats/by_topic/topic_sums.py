@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kdissect.decoders.body_schemas import known_body
+from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.engine.transfer_rows import transfer_places, transfer_rows
 from kdissect.history import api_keys as apis
 from kdissect.history.member_rows import MEMBER_FIELDS, member_rows
-from kdissect.history.topics.topic_names import TopicNames
+from kdissect.history.topics.topic_names import TopicNames, tells_names
 from kdissect.model.native import native
 from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.sketches.distribution import bin_multiplier
+from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.by_topic.topic import Role, Topic, Use, codec_name
 from kdissect.stats.transfers import (
     COUNTED,
@@ -84,13 +87,18 @@ class TopicSums:
 
     def _way_of(self, api_key: int, version: int) -> Way:
         """Return the way to count Produces and Fetches, if the version is known. Requests of members name
-        groups alone.
+        groups alone. Of most APIs only refusals count.
         """
         if api_key == apis.METADATA:
             return way_past(self._names, api_key)
         if api_key in MEMBER_FIELDS:
             return member_rows(api_key, version) or False
-        return api_key in TRANSFERS and (transfer_rows(api_key, version) or False)
+        if api_key in TRANSFERS:
+            return transfer_rows(api_key, version) or False
+        if tells_names(api_key) or api_key in GroupLinks.api_keys:
+            return False
+        answer = known_body(api_key, version, True)
+        return answer is not None and native_layout(answer, version)[0]
 
     def numbers(self, info: ConnectionInfo, client_id: str | None) -> tuple[int, int]:
         """Return the number of the client that sends on a connection, and the broker's number."""

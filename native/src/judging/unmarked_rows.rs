@@ -39,8 +39,18 @@ type Marks = (Vec<u8>, Vec<u8>);
 
 type Five = (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
 /// Callables of `Asked` in their order, and the two of `Resting`.
-type Doors =
-    (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
+type Doors = (
+    Py<PyAny>,
+    Py<PyAny>,
+    Py<PyAny>,
+    Py<PyAny>,
+    Py<PyAny>,
+    Py<PyAny>,
+    Py<PyAny>,
+    Py<PyAny>,
+    Py<PyAny>,
+    Py<PyAny>,
+);
 /// How both bodies are read as rows by partition.
 type RowsOf = (Py<PartitionRows>, Py<PartitionRows>);
 /// Needs of the histories' machines about a kind: producers, transactions, fetch sessions, whether
@@ -55,8 +65,8 @@ type AsksRow = (
     Option<Py<StoredBatches>>,
 );
 /// The guards of bodies, carriage of batches, rows of bodies, what machines ask, what takes exchanges that come again,
-/// marks of rules that never speak of such bodies.
-type PlanRow = (Py<Guards>, Option<CarriageRow>, Option<RowsOf>, AsksRow, Option<Py<PyAny>>, u64);
+/// marks of rules that never speak of such bodies, and whether rows must be shown to rules and machines as objects.
+type PlanRow = (Py<Guards>, Option<CarriageRow>, Option<RowsOf>, AsksRow, Option<Py<PyAny>>, u64, bool);
 
 /// A kind of exchange.
 struct Plan {
@@ -71,10 +81,11 @@ struct Plan {
     stored: Option<Py<StoredBatches>>,
     again: Option<Py<PyAny>>,
     silent: u64,
+    is_shown: bool,
 }
 
 impl From<PlanRow> for Plan {
-    fn from((guards, carriage, rows, asks, again, silent): PlanRow) -> Self {
+    fn from((guards, carriage, rows, asks, again, silent, is_shown): PlanRow) -> Self {
         let (produces, is_transactional, fetches, quorum, members, stored) = asks;
         let members = members.map(|(lent, layout, names)| (lent, Members::of(layout.get(), &names)));
         Plan {
@@ -89,6 +100,7 @@ impl From<PlanRow> for Plan {
             stored,
             again,
             silent,
+            is_shown,
         }
     }
 }
@@ -115,6 +127,7 @@ struct Asked {
     codes_of: Py<PyAny>,
     pair_of: Py<PyAny>,
     settle: Py<PyAny>,
+    show: Py<PyAny>,
 }
 
 #[pyclass(module = "kdissect._native")]
@@ -135,17 +148,18 @@ pub struct UnmarkedRows {
 
 #[pymethods]
 impl UnmarkedRows {
-    /// `asked` are `lend`, `are_lent`, `take_back`, `plan_of`, `codes_of`, `pair_of` and `settle`,
+    /// `asked` are `lend`, `are_lent`, `take_back`, `plan_of`, `codes_of`, `pair_of`, `settle` and `show`,
     /// and the constructors of exchanges at rest from numbers and from exchanges. `topics` are the
     /// topics whose records have formats, and the function that recognizes them by id. `contents`
     /// are as in `content.rs`. `multiplier` computes the bins of a distribution.
     #[new]
     fn new(asked: Doors, marks: Marks, topics: Topics, contents: Five, multiplier: f64) -> Self {
-        let (lend, are_lent, take_back, plan_of, codes_of, pair_of, settle, of_numbers, of_exchange) = asked;
+        let (lend, are_lent, take_back, plan_of, codes_of, pair_of, settle, show, of_numbers, of_exchange) =
+            asked;
         let (limits, gzip, lz4, zstd, decompress) = contents;
         let contents = Contents::new(limits, gzip, [lz4, zstd], decompress);
         UnmarkedRows {
-            asked: Asked { lend, are_lent, take_back, plan_of, codes_of, pair_of, settle },
+            asked: Asked { lend, are_lent, take_back, plan_of, codes_of, pair_of, settle, show },
             resting: Resting { of_numbers, of_exchange },
             turns: Turns { turn: 0, spoke: 0, most: 0 },
             marks,
@@ -281,11 +295,6 @@ impl UnmarkedRows {
             return Ok(false);
         };
         let Some(read) = read(py, &plan, row) else { return Ok(false) };
-        if let Some(read) = &read {
-            if is_fed(&plan, read) || !self.knows_epochs(py, &plan, info, read)? {
-                return Ok(false); // before records are decompressed
-            }
-        }
         let mut batches = 0;
         if let (Some(carriage), Some(read)) = (plan.carriage.as_ref().filter(|_| pair.is_watched), &read) {
             let is_produce = carriage.0;
@@ -300,8 +309,14 @@ impl UnmarkedRows {
                 batches = read.batches.len() as u64;
             }
         }
-        if !self.is_history(py, &plan, info, row, read.as_ref())? {
-            return Ok(false);
+        let is_asked = plan.again.is_some() || !plan.is_shown;
+        if !(is_asked && self.is_history(py, &plan, info, row, read.as_ref())?) {
+            let shown = (row.exchange(py, rows.engine.get(), info)?, plan.is_shown);
+            match self.asked.show.bind(py).call1(shown)?.extract()? {
+                Some(found) if plan.carriage.is_none() => batches = found,
+                Some(_) => {}
+                None => return Ok(false),
+            }
         }
         self.passed += 1;
         connection.pass(py, at, row, self.passed, &mut self.turns);
@@ -440,6 +455,9 @@ impl UnmarkedRows {
             return door.call1(py, (info, kind, (asked, answered), evidence(0, row)))?.extract(py);
         }
         let Some(read) = read else { return Ok(true) };
+        if is_fed(plan, read) || !self.knows_epochs(py, plan, info, read)? {
+            return Ok(false);
+        }
         let stored = plan.stored.as_ref().map(|stored| stored.bind(py).borrow_mut());
         if let Some(sequences) = &plan.produces {
             return produce(&mut sequences.bind(py).borrow_mut(), stored, py, info, row, read);

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedStr;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::PyBytes;
 
 use crate::bodies::partition_rows::PartitionRows;
@@ -34,13 +34,14 @@ const DAY_NS: i64 = 86_400_000_000_000;
 
 /// Of a kind: whether a client waits for a throttle time, the layout of responses, and for Fetch of
 /// requests. Then the readers of topics in both bodies, if topics are wanted, or of groups in the
-/// request, whether records are in responses, the reader of records, if their bytes are wanted, and
-/// whether groups are wanted.
+/// request, how responses begin that may be in another version, whether records are in responses,
+/// the reader of records, if their bytes are wanted, and whether groups are wanted.
 type KindRow<'py> = (
     bool,
     PyRef<'py, Layout>,
     Option<PyRef<'py, Layout>>,
     Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>,
+    PyBackedBytes,
     Option<(bool, Py<PartitionRows>)>,
     bool,
 );
@@ -54,6 +55,15 @@ struct OfKind {
     topics: Option<(Look, Look)>,
     records: Option<(bool, Py<PartitionRows>)>,
     names_groups: bool,
+    foreign: PyBackedBytes,
+}
+
+impl OfKind {
+    /// Whether a response may be in another version than its request.
+    fn is_foreign(&self, py: Python<'_>, row: &Row) -> bool {
+        let body = row.response.as_ref().and_then(|content| bytes(py, &content.data).get(content.body..));
+        !self.foreign.is_empty() && body.is_none_or(|body| body.starts_with(&self.foreign))
+    }
 }
 
 /// The bins in which times are counted: the sketch's bins with its multiplier, or bins up to each
@@ -444,6 +454,9 @@ impl TrafficCounter {
         let Some((capture_set, places)) = self.place(py, loan, info)? else { return Ok(true) };
         let row = &found.row;
         let Some(kind) = self.kind(py, row)? else { return Ok(false) };
+        if kind.is_foreign(py, row) {
+            return Ok(false);
+        }
         let is_taken = match &self.asked.takes {
             None => true,
             Some(takes) => match self.taken.get(py, row, info) {
@@ -535,10 +548,10 @@ impl TrafficCounter {
         }
         let found = self.asked.kind_of.bind(py).call1((kind.api_key, kind.version))?;
         let found: Option<KindRow<'_>> = found.extract()?;
-        let found = found.map(|(waits, answered, asked, topics, records, names_groups)| {
+        let found = found.map(|(waits, answered, asked, topics, foreign, records, names_groups)| {
             let reading = Reading::of(&answered, asked.as_deref(), waits, self.leaves_errors);
             let topics = topics.map(|(ask, answer)| (Look::of(ask), Look::of(answer)));
-            Arc::new(OfKind { reading, topics, records, names_groups })
+            Arc::new(OfKind { reading, topics, records, names_groups, foreign })
         });
         if self.kinds.len() >= MOST {
             self.kinds.clear();
@@ -689,7 +702,8 @@ impl TrafficCounter {
 /// Number for the topics of an exchange, if they are wanted; None if they are Python's.
 fn topics(py: Python<'_>, row: &Row, kind: &OfKind) -> PyResult<Option<Topics>> {
     let Some((ask, answer)) = &kind.topics else { return Ok(Some((0, 0))) };
-    if may_tell_names(py, row) {
+    let answered = kind.records.as_ref().filter(|(is_response, _)| *is_response).map(|(_, rows)| rows.get());
+    if may_tell_names(py, row, answered) {
         return Ok(None);
     }
     let (asked, _) = ask.at(&Frame::of_content(py, &row.request.content))?;

@@ -23,7 +23,7 @@ use crate::places::{FILE_SHIFT, NUMBER_MASK};
 use crate::records::batch::{Batch, ATTRIBUTES_AT};
 use crate::records::program::{run, Base, RecordsField, Topic};
 use crate::records::quick::QuickMap;
-use crate::transfers::block::may_tell_names;
+use crate::transfers::block::{is_of_metadata_log, may_tell_names};
 use crate::transfers::told_names::ToldNames;
 
 /// Maximum number of remembered facts and names, after which they are forgotten.
@@ -284,7 +284,10 @@ impl ExchangeTables {
         let kind = self.kind(py, api_key, api_version)?;
         let is_told = match &self.told {
             Some(told) if kind.tells_names => told.borrow_mut(py).knows(py, &rows, of)?,
-            _ => !kind.tells_names && !may_tell_names(py, &of.row),
+            _ => {
+                let answered = kind.transfers.as_ref().map(|(_, answered)| answered.get());
+                !kind.tells_names && !may_tell_names(py, &of.row, answered)
+            }
         };
         if !is_told {
             return Ok(false);
@@ -401,7 +404,7 @@ impl ExchangeTables {
         self.push_records(turn, records, &errors, order).map(|()| true)
     }
 
-    /// Names of topics are recorded from an object that contains some, so it always goes to Python.
+    /// Names of topics are recorded from an object that may contain some, so it always goes to Python.
     /// A row contains no new names.
     fn facts_of(
         &mut self,
@@ -413,7 +416,9 @@ impl ExchangeTables {
         let (first, second) = (asked.0, answered.as_ref().map_or(NO_ANSWER, |found| found.0));
         let broker = turn.connection.broker_number;
         let is_row = matches!(turn.source, Source::Row(..));
-        let is_learned_from = kind.tells_names && !is_row && self.told.is_some();
+        let may_tell =
+            || kind.tells_names || is_of_metadata_log(turn.api_key, turn.request.data.as_bytes());
+        let is_learned_from = !is_row && self.told.is_some() && may_tell();
         if !is_learned_from {
             for key in [(first, second, 0), (first, second, broker)] {
                 if let Some(facts) = self.facts.get(&key) {

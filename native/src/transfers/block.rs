@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 
-use super::members::{MemberRequests, MemberRow};
+use super::members::{has_no_error, MemberRequests, MemberRow, NoErrors};
 use super::told_names::ToldNames;
 use super::{COUNTED, LEFT};
 use crate::bodies::partition_rows::{PartitionRows, ReadOnce};
+use crate::bodies::plan::Layout;
 use crate::bodies::summaries::Mixed;
+use crate::bodies::visitor::Program;
 use crate::engine::completed::{Content, Row};
 use crate::engine::exchange_block::{BlockRow, ExchangeBlock};
 
@@ -20,11 +22,14 @@ fn part_of<'a>(py: Python<'a>, rows: &'a PartitionRows, content: &'a Content) ->
 }
 
 /// Handling of rows with one API and version: they are skipped, counted, requests of members, or
-/// Python's. Rows with names of topics are skipped if Python recorded these names before.
+/// Python's. Rows with names of topics are skipped if Python recorded these names before. Some are
+/// skipped unless the broker refused something.
 enum Way {
     Rows(Py<PartitionRows>, Py<PartitionRows>),
     OfMembers(MemberRequests),
     OfNames(Py<ToldNames>),
+    /// Skipped without an error in the response.
+    Refused(Program),
     IsPassed(bool),
 }
 
@@ -34,6 +39,7 @@ enum ToldWay {
     Rows(Py<PartitionRows>, Py<PartitionRows>),
     OfMembers(MemberRow),
     OfNames(Py<ToldNames>),
+    Refused(Py<Layout>),
     IsPassed(bool),
 }
 
@@ -43,6 +49,7 @@ impl From<ToldWay> for Way {
             ToldWay::Rows(request, response) => Way::Rows(request, response),
             ToldWay::OfMembers(row) => Way::OfMembers(row.into()),
             ToldWay::OfNames(told) => Way::OfNames(told),
+            ToldWay::Refused(response) => Way::Refused(Program::of::<NoErrors>(response.get())),
             ToldWay::IsPassed(is_passed) => Way::IsPassed(is_passed),
         }
     }
@@ -56,9 +63,19 @@ const METADATA_TOPIC: &[u8] = b"__cluster_metadata";
 
 /// Whether a Fetch may contain names of topic ids, as in
 /// `history.topics.topic_names.may_announce_names`: then all users of names take it in the same
-/// order.
-pub fn may_tell_names(py: Python<'_>, row: &Row) -> bool {
-    row.request.kind.api_key == FETCH && names_metadata_log(row.request.content.data.as_bytes(py))
+/// order. `answered` reads its response: without records it contains none.
+pub fn may_tell_names(py: Python<'_>, row: &Row, answered: Option<&PartitionRows>) -> bool {
+    let brings_none = |rows: &PartitionRows| {
+        let body = row.response.as_ref().and_then(|response| response.partitions(py, rows));
+        body.is_some_and(|body| !body.has_records())
+    };
+    is_of_metadata_log(row.request.kind.api_key, row.request.content.data.as_bytes(py))
+        && !answered.is_some_and(brings_none)
+}
+
+/// Whether it is a Fetch that asks for the topic of which a Fetch brings names.
+pub fn is_of_metadata_log(api_key: i16, request: &[u8]) -> bool {
+    api_key == FETCH && names_metadata_log(request)
 }
 
 /// Whether either appears in these bytes.
@@ -182,8 +199,11 @@ pub fn count<C: Counts>(
         let info = block.connections.get(of.connection as usize).map(|info| info.bind(py));
         let done = match (who, &*way) {
             (None, _) => COUNTED,
-            (Some(_), Way::Rows(..)) if may_tell_names(py, &of.row) => 0,
+            (Some(_), Way::Rows(_, back)) if may_tell_names(py, &of.row, Some(back.get())) => 0,
             (Some(who), Way::IsPassed(true)) => counts.pass(who, &of.row)?,
+            (Some(who), Way::Refused(errors)) if has_no_error(py, errors, &of.row) => {
+                counts.pass(who, &of.row)?
+            }
             (Some(who), Way::OfMembers(requests)) => match info {
                 Some(info) => {
                     let loan = block.loan(of.connection as usize);

@@ -31,11 +31,7 @@ impl MemberRequests {
     /// Sender of a request. None without a response, for a response with an error, or if a body
     /// does not fit.
     pub fn sender<'a>(&self, py: Python<'a>, row: &'a Row) -> Option<Member<'a>> {
-        let answer = row.response.as_ref()?;
-        let back = answer.data.as_bytes(py);
-        if answer.body == 0 || self.errors.walk(back, answer.body, &mut NoErrors)? != back.len() {
-            return None;
-        }
+        row.response.as_ref().filter(|_| has_no_error(py, &self.errors, row))?;
         let Content { data, body, .. } = &row.request.content;
         if *body == 0 {
             return None;
@@ -51,8 +47,16 @@ impl MemberRequests {
     }
 }
 
+/// Whether a response fits and has no error code. True without a response.
+pub fn has_no_error(py: Python<'_>, errors: &Program, row: &Row) -> bool {
+    row.response.as_ref().is_none_or(|answer| {
+        let back = answer.data.as_bytes(py);
+        answer.body > 0 && errors.walk(back, answer.body, &mut NoErrors) == Some(back.len())
+    })
+}
+
 /// Stops at an error code that is set.
-struct NoErrors;
+pub struct NoErrors;
 
 impl Look for NoErrors {
     fn wants(field: &Field) -> bool {

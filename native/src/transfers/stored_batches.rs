@@ -1,5 +1,5 @@
 //! Batches that brokers took, until they are fetched: the table of `history.producing.stored_batches`, which Python and
-//! rows of blocks share.
+//! rows of blocks share. A batch of a topic that was named is found by the id of the topic, and the other way round.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ type PlacedRow<'py> = (Place<'py>, u32, Bound<'py, PyBytes>, Bound<'py, PyAny>, 
 
 /// A connection, by whose place in memory it is known: its id and its broker.
 struct Known {
-    _info: Py<PyAny>,
+    info: Py<PyAny>,
     id: Py<PyAny>,
     broker: String,
 }
@@ -59,6 +59,9 @@ struct Known {
 pub struct StoredBatches {
     most: usize,
     known_as: Py<PyAny>,
+    other_name: Py<PyAny>,
+    /// Batches of topics that are named, and of topics with an id.
+    counts: [usize; 2],
     connections: QuickMap<usize, Known>,
     batches: QuickMap<Arc<[u8]>, Stored>,
     order: VecDeque<Arc<[u8]>>,
@@ -68,11 +71,12 @@ pub struct StoredBatches {
 #[pymethods]
 impl StoredBatches {
     /// The maximum number of batches; `known_as` returns the id of a connection, and its broker's
-    /// name.
+    /// name; `other_name` the id of a topic for its name on a connection, or the name for its id.
     #[new]
-    fn new(most: usize, known_as: Py<PyAny>) -> Self {
+    fn new(most: usize, known_as: Py<PyAny>, other_name: Py<PyAny>) -> Self {
         let (batches, order, key) = (QuickMap::default(), VecDeque::new(), Vec::new());
-        StoredBatches { most, known_as, connections: QuickMap::default(), batches, order, key }
+        let connections = QuickMap::default();
+        StoredBatches { most, known_as, other_name, counts: [0; 2], connections, batches, order, key }
     }
 
     fn __len__(&self) -> usize {
@@ -80,14 +84,14 @@ impl StoredBatches {
     }
 
     fn note(&mut self, place: Place<'_>, crc: u32, header: &[u8], evidence: Py<PyAny>) -> PyResult<()> {
-        self.fill_of(&place)?;
+        fill_of(&mut self.key, &place)?;
         let header = header.try_into().map_err(|_| PyValueError::new_err("this is no header"))?;
         self.put(crc, header, By::Given(evidence), true);
         Ok(())
     }
 
     fn find<'py>(&mut self, place: Place<'py>, py: Python<'py>) -> PyResult<Option<StoredRow<'py>>> {
-        self.fill_of(&place)?;
+        fill_of(&mut self.key, &place)?;
         self.batches.get(self.key.as_slice()).map(|stored| stored.row(py)).transpose()
     }
 
@@ -105,7 +109,7 @@ impl StoredBatches {
 
     fn restore(&mut self, rows: Vec<PlacedRow<'_>>) -> PyResult<()> {
         for (place, crc, header, evidence, is_sure) in rows {
-            self.fill_of(&place)?;
+            fill_of(&mut self.key, &place)?;
             let header =
                 header.as_bytes().try_into().map_err(|_| PyValueError::new_err("this is no header"))?;
             self.put(crc, header, By::Given(evidence.unbind()), is_sure);
@@ -154,6 +158,15 @@ impl StoredBatches {
             let Some(row) = answer.rows.get(*number).filter(|_| is_comparable(batch)) else { continue };
             let Some(topic) = answer.topics.get(row.topic) else { continue };
             fill(&mut self.key, &known.broker, topic, row.partition, batch.base_offset);
+            let (is_id, name) = topic.key();
+            if !self.batches.contains_key(self.key.as_slice()) && self.counts[usize::from(!is_id)] > 0 {
+                let other = self.other_name.call1(py, (&known.info, named_object(py, is_id, name)))?;
+                let place = (known.broker.clone(), other.into_bound(py), row.partition, batch.base_offset);
+                if place.1.is_none() {
+                    continue;
+                }
+                fill_of(&mut self.key, &place)?;
+            }
             let Some(stored) = self.batches.get(self.key.as_slice()) else { continue };
             let is_other = stored.is_sure && stored.crc != batch.crc;
             if is_other && header(data, batch) == Some(stored.header) {
@@ -170,7 +183,7 @@ impl StoredBatches {
                 self.connections.clear();
             }
             let (id, broker) = self.known_as.call1(py, (info,))?.extract(py)?;
-            self.connections.insert(address, Known { _info: info.clone_ref(py), id, broker });
+            self.connections.insert(address, Known { info: info.clone_ref(py), id, broker });
         }
         Ok(())
     }
@@ -189,23 +202,19 @@ impl StoredBatches {
         if self.order.len() >= self.most {
             if let Some(oldest) = self.order.pop_front() {
                 self.batches.remove(&oldest);
+                self.count(&oldest, usize::wrapping_sub);
             }
         }
         let key: Arc<[u8]> = self.key.as_slice().into();
+        self.count(&key, usize::wrapping_add);
         self.order.push_back(key.clone());
         self.batches.insert(key, stored);
     }
 
-    fn fill_of(&mut self, (broker, topic, partition, offset): &Place<'_>) -> PyResult<()> {
-        if let Ok(id) = topic.cast::<PyBytes>() {
-            let name = id.as_bytes();
-            let topic = name.try_into().map_or(Topic::Name(name), Topic::Id);
-            fill(&mut self.key, broker, &topic, *partition, *offset);
-        } else {
-            let name = topic.cast::<PyString>()?.to_string_lossy();
-            fill(&mut self.key, broker, &Topic::Name(name.as_bytes()), *partition, *offset);
+    fn count(&mut self, key: &[u8], by: fn(usize, usize) -> usize) {
+        if let Some(count) = self.counts.get_mut(usize::from(key.get(IS_ID_AT) == Some(&1))) {
+            *count = by(*count, 1);
         }
-        Ok(())
     }
 }
 
@@ -241,6 +250,18 @@ fn fill(key: &mut Vec<u8>, broker: &str, topic: &Topic<'_>, partition: i64, offs
     key.extend_from_slice(&u32::try_from(broker.len()).unwrap_or(u32::MAX).to_le_bytes());
     key.extend_from_slice(broker.as_bytes());
     key.extend_from_slice(name);
+}
+
+fn fill_of(key: &mut Vec<u8>, (broker, topic, partition, offset): &Place<'_>) -> PyResult<()> {
+    if let Ok(id) = topic.cast::<PyBytes>() {
+        let name = id.as_bytes();
+        let topic = name.try_into().map_or(Topic::Name(name), Topic::Id);
+        fill(key, broker, &topic, *partition, *offset);
+    } else {
+        let name = topic.cast::<PyString>()?.to_string_lossy();
+        fill(key, broker, &Topic::Name(name.as_bytes()), *partition, *offset);
+    }
+    Ok(())
 }
 
 /// The values from which `fill` built the key.

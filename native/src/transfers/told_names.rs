@@ -5,6 +5,7 @@ use std::collections::hash_map::RandomState;
 use std::collections::HashSet;
 use std::hash::BuildHasher;
 
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -25,6 +26,8 @@ pub struct ToldNames {
     brokers: ByLoan<isize>,
     /// Numbers for broker, kind and both bodies.
     told: HashSet<u64>,
+    /// How often an address moved to another cluster before.
+    moves: i64,
 }
 
 #[pymethods]
@@ -32,7 +35,7 @@ impl ToldNames {
     /// `place_of` returns the identity of a connection's broker.
     #[new]
     fn new(place_of: Py<PyAny>) -> Self {
-        ToldNames { place_of, hasher: RandomState::new(), brokers: ByLoan::default(), told: HashSet::new() }
+        ToldNames { place_of, hasher: RandomState::new(), brokers: ByLoan::default(), told: HashSet::new(), moves: 0 }
     }
 
     /// Note an exchange of a kind that Python took, by its connection and both frames.
@@ -43,6 +46,7 @@ impl ToldNames {
         request: Place<'_>,
         response: Place<'_>,
     ) -> PyResult<()> {
+        self.follow(info)?;
         let broker = broker_of(&self.place_of, info)?;
         let bodies = (body_of(request.0.as_bytes(), request.1), body_of(response.0.as_bytes(), response.1));
         if let (Some(asked), Some(answered)) = bodies {
@@ -65,6 +69,20 @@ impl ToldNames {
 }
 
 impl ToldNames {
+    /// If an address moved to another cluster, earlier exchanges count again.
+    fn follow(&mut self, info: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = info.py();
+        let identities = info.getattr(intern!(py, "identities"))?;
+        if !identities.is_none() {
+            let moves = identities.getattr(intern!(py, "moves"))?.extract()?;
+            if moves != self.moves {
+                self.moves = moves;
+                self.told.clear();
+            }
+        }
+        Ok(())
+    }
+
     /// Whether a row of a block repeats the names that its broker sent before.
     pub fn knows(&mut self, py: Python<'_>, block: &ExchangeBlock, of: &BlockRow) -> PyResult<bool> {
         let (request, number) = (&of.row.request, of.connection as usize);
@@ -76,6 +94,7 @@ impl ToldNames {
             body_of(answer.data.as_bytes(py), answer.body),
         );
         let (Some(asked), Some(answered)) = bodies else { return Ok(false) };
+        self.follow(info.bind(py))?;
         let broker = self.brokers.of(block.loan(number), || broker_of(&self.place_of, info.bind(py)))?;
         let kind = (request.kind.api_key, request.kind.version);
         Ok(self.told.contains(&self.hasher.hash_one((broker, kind, asked, answered))))

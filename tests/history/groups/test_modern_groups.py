@@ -70,6 +70,30 @@ def test_streams_tasks() -> None:
     assert group.kind is ModernKind.STREAMS
 
 
+@pytest.mark.parametrize(
+    ("role", "task", "strange"),
+    [
+        ("standby", ("0", 1), None),  # a task may change its role
+        ("active", ("0", 2), "active-0-2"),
+        ("warmup", ("9", 0), "warmup-9-0"),
+    ],
+)
+def test_streams_tasks_that_were_not_assigned(role: str, task: tuple[str, int], strange: str | None) -> None:
+    talk, machine = Talk(), ModernGroups()
+    names = ("active_tasks", "standby_tasks", "warmup_tasks")
+    none: dict[str, Any] = {name: [] for name in names}
+    body = {"group_id": "g", "member_id": "m", "member_epoch": 0}
+    answer = {"member_id": "m", "member_epoch": 1, "heartbeat_interval_ms": 5}
+    given = {**none, "active_tasks": [{"subtopology_id": "0", "partitions": [0, 1]}]}
+    owned = {**none, f"{role}_tasks": [{"subtopology_id": task[0], "partitions": [task[1]]}]}
+    facts = feed(
+        machine, talk.ask(STREAMS, 1, body | none, answer | given),
+        talk.ask(STREAMS, 1, body | {"member_epoch": 1} | owned, answer | dict.fromkeys(names)),
+    )  # fmt: skip
+    found = [(fact.path, fact.seen) for fact in facts if fact.kind == "owns_unassigned"]
+    assert found == ([] if strange is None else [(f"{role}_tasks", strange)])
+
+
 @pytest.mark.parametrize("epoch", [3, 2, 0, -1, -2])
 def test_epochs_that_are_expected(epoch: int) -> None:
     talk, machine = Talk(), ModernGroups()

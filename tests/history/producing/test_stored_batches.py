@@ -8,10 +8,12 @@ import pytest
 from kdissect.history.producing.stored_batches import StoredBatches, StoredTable
 from kdissect.model.native import is_compiled, native
 from kdissect.session.exchange import Exchange
+from kdissect.session.identities import Identities
 from tests.history.talk import Talk, brief, feed
 from tests.support.messages.batches import batch_bytes, record_bytes
 
-PRODUCE, FETCH = 0, 1
+PRODUCE, FETCH, METADATA = 0, 1, 3
+TOPIC_ID = bytes(range(16))
 GZIP, LOG_APPEND_TIME = 1, 8
 DIFFERS = [("records_differ", None, (100, 5, 0, 7))]
 
@@ -22,18 +24,34 @@ def batch(value: bytes = b"v", **changes: Any) -> bytes:
     return batch_bytes(record_bytes(value=value), 1, **header)
 
 
-def produce(talk: Talk, records: bytes, given: int = 100, error: int = 0) -> Exchange:
-    data = [{"name": "t", "partition_data": [{"index": 0, "records": records}]}]
+def produce(
+    talk: Talk, records: bytes, given: int = 100, error: int = 0, topic: str | bytes = "t"
+) -> Exchange:
+    which = {"name": topic} if isinstance(topic, str) else {"topic_id": topic}
+    data = [{**which, "partition_data": [{"index": 0, "records": records}]}]
     rows = [{"index": 0, "error_code": error, "base_offset": given}]
     body = {"acks": -1, "transactional_id": None, "topic_data": data}
-    return talk.ask(PRODUCE, 9, body, {"responses": [{"name": "t", "partition_responses": rows}]})
+    version = 9 if isinstance(topic, str) else 13
+    return talk.ask(PRODUCE, version, body, {"responses": [{**which, "partition_responses": rows}]})
 
 
-def fetch(talk: Talk, records: bytes, topic: str = "t") -> Exchange:
+def fetch(talk: Talk, records: bytes, topic: str | bytes = "t") -> Exchange:
+    which = {"topic": topic} if isinstance(topic, str) else {"topic_id": topic}
     rows = [{"partition_index": 0, "records": records, "aborted_transactions": None}]
-    answer = {"session_id": 0, "responses": [{"topic": topic, "partitions": rows}]}
-    asked = [{"topic": topic, "partitions": [{"partition": 0, "fetch_offset": 100}]}]
-    return talk.ask(FETCH, 12, {"session_epoch": -1, "topics": asked, "forgotten_topics_data": []}, answer)
+    answer = {"session_id": 0, "responses": [{**which, "partitions": rows}]}
+    asked = [{**which, "partitions": [{"partition": 0, "fetch_offset": 100}]}]
+    body = {"session_epoch": -1, "topics": asked, "forgotten_topics_data": []}
+    return talk.ask(FETCH, 12 if isinstance(topic, str) else 13, body, answer)
+
+
+def describe(talk: Talk, *ids: bytes) -> None:
+    """Metadata gives the topic these ids, one after the other."""
+    talk.info.identities = talk.info.identities or Identities()
+    for topic_id in ids:
+        topics = [{"name": "t", "topic_id": topic_id, "partitions": []}]
+        talk.info.identities.learn(
+            talk.ask(METADATA, 12, {"topics": None}, {"brokers": [], "topics": topics})
+        )
 
 
 @pytest.mark.parametrize(
@@ -86,6 +104,19 @@ def test_other_brokers_and_topics_have_other_batches() -> None:
         assert feed(machine, one) == []
 
 
+@pytest.mark.parametrize("names", [("t", TOPIC_ID), (TOPIC_ID, "t")], ids=["name to id", "id to name"])
+def test_a_name_is_compared_with_its_only_id(names: tuple[str | bytes, str | bytes]) -> None:
+    """A topic that was created again is another one, and an id that Metadata does not name may be of any."""
+    sent, fetched = names
+    for ids, is_found in (((TOPIC_ID,), True), ((), False), ((TOPIC_ID, TOPIC_ID[::-1]), False)):
+        talk, machine = Talk(), StoredBatches()
+        describe(talk, *ids)
+        taken = feed(machine, produce(talk, batch(), topic=sent))
+        one = fetch(talk, batch(b"w", base_offset=100), fetched)
+        assert (machine.passes(one, None), taken) == (not is_found, [])
+        assert brief(feed(machine, one)) == (DIFFERS if is_found else [])
+
+
 def test_a_state_that_was_pickled_goes_on() -> None:
     machine = StoredBatches()
     feed(machine, produce(Talk(), batch()))
@@ -94,7 +125,11 @@ def test_a_state_that_was_pickled_goes_on() -> None:
 
 
 def tables() -> list[Any]:
-    native_table = [native.StoredBatches(2, lambda info: (info.id, "b"))] if is_compiled else []
+    native_table = (
+        [native.StoredBatches(2, lambda info: (info.id, "b"), lambda _info, _topic: None)]
+        if is_compiled
+        else []
+    )
     return [StoredTable(2), *native_table]
 
 

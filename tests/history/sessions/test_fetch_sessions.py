@@ -20,6 +20,7 @@ def fetch(
     talk: Talk, session: int, epoch: int, partitions: tuple[int, ...] = (), forget: tuple[int, ...] = (),
     got: int | None = 7, error: int = 0, answered: tuple[int, ...] | None = None, version: int = 12,
     high: int = 9, start: int = 0, failed: int = 0, leader: int = -1, records: bytes = b"",
+    throttled: int = 0,
 ) -> Exchange:  # fmt: skip
     """`leader` is the leader epoch that is asked for."""
     name: dict[str, Any] = {"topic_id": UUID} if version > 12 else {"topic": "t"}
@@ -34,7 +35,8 @@ def fetch(
     told = {"high_watermark": high, "log_start_offset": start, "error_code": failed}
     rows = [{"partition_index": p, "records": records, "aborted_transactions": None} | told for p in answered]
     answer = {
-        "error_code": error, "session_id": got, "responses": [name | {"partitions": rows}] if rows else [],
+        "throttle_time_ms": throttled, "error_code": error, "session_id": got,
+        "responses": [name | {"partitions": rows}] if rows else [],
     }  # fmt: skip
     return talk.ask(FETCH, version, body, None if got is None else answer)
 
@@ -77,7 +79,8 @@ def test_after_a_failed_fetch_the_epoch_is_unknown(lost: int | None) -> None:
     talk, machine = Talk(), FetchSessions()
     failed = fetch(talk, 7, 1, got=None) if lost is None else fetch(talk, 7, 1, error=lost, got=0)
     facts = feed(machine, fetch(talk, 0, 0, (0,)), failed, fetch(talk, 7, 9))
-    assert kinds(facts) == ["created", *([] if lost is None else ["epoch_refused"]), "incremental"]
+    refused = [] if lost is None else ["right_epoch_refused", "epoch_refused"]
+    assert kinds(facts) == ["created", *refused, "incremental"]
 
 
 @pytest.mark.parametrize(
@@ -85,8 +88,20 @@ def test_after_a_failed_fetch_the_epoch_is_unknown(lost: int | None) -> None:
 )
 def test_what_brokers_refuse(code: int, kind: str) -> None:
     talk = Talk()
-    facts = feed(FetchSessions(), fetch(talk, 0, 0, (0,)), fetch(talk, 7, 1, error=code, got=0))
-    assert brief(facts)[1:] == [(kind, 0, code)]
+    facts = feed(FetchSessions(), fetch(talk, 0, 0, (0,)), fetch(talk, 7, 2, error=code, got=0))
+    assert brief(facts)[-1:] == [(kind, 0, code)]
+
+
+def test_the_next_epoch_is_refused() -> None:
+    """Another connection may have used the session meanwhile."""
+    talk, other = Talk(), Talk("10.0.0.9")
+    for by in (talk, other):
+        facts = feed(FetchSessions(), fetch(talk, 0, 0, (0,)), fetch(by, 7, 1, error=71, got=0))
+        refused = ("right_epoch_refused", 1, 71)
+        assert (refused in brief(facts)) is (by is talk)
+        facts = feed(ShareSessions(), share(talk, 0), share(by, 1, error=123))
+        refused = ("right_epoch_refused", 1, 123)
+        assert (refused in brief(facts)) is (by is talk)
 
 
 def test_other_differences() -> None:
@@ -101,6 +116,12 @@ def test_other_differences() -> None:
     ]  # fmt: skip
     assert facts[-1].seen == ("t", 6)
     assert facts[-1].kind is FetchFact.STRANGE_PARTITION
+
+
+def test_a_throttled_response_has_no_session() -> None:
+    talk = Talk()
+    assert feed(FetchSessions(), fetch(talk, 0, 0, (0,), got=0, answered=(), throttled=248)) == []
+    assert kinds(feed(FetchSessions(), fetch(talk, 0, 0, (0,), got=0))) == ["not_created"]
 
 
 def test_a_session_moves_to_another_connection_but_not_to_another_broker() -> None:
@@ -161,7 +182,7 @@ def test_share_sessions_that_differ() -> None:
     assert brief(facts) == [
         ("unknown_session", None, 5), ("continued", None, 5), ("acknowledged_at_opening", None, None),
         ("opened", None, 0), ("epoch_differs", 1, 3), ("continued", None, 3), ("epoch_refused", 0, 123),
-        ("continued", None, 9), ("evicted", 0, 122),
+        ("right_epoch_refused", 4, 123), ("continued", None, 9), ("evicted", 0, 122),
     ]  # fmt: skip
 
 

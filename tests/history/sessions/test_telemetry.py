@@ -12,6 +12,7 @@ from tests.history.talk import Talk, brief, feed, kinds
 GET, PUSH = 71, 72
 GZIP = 1
 UUID = bytes(range(16))
+OTHER = UUID[::-1]
 
 
 def subscribe(talk: Talk, subscription: int = 9, at: int | None = None) -> Exchange:
@@ -36,9 +37,10 @@ def push(
     size: int = 10,
     last: bool = False,
     error: int = 0,
+    instance: bytes = UUID,
 ) -> Exchange:
     body = {
-        "client_instance_id": UUID, "subscription_id": subscription, "terminating": last,
+        "client_instance_id": instance, "subscription_id": subscription, "terminating": last,
         "compression_type": codec, "metrics": metrics(size, codec),
     }  # fmt: skip
     return talk.ask(PUSH, 0, body, {"error_code": error}, at=at)
@@ -83,3 +85,13 @@ def test_a_push_behind_the_last_one() -> None:
 def test_without_a_subscription_nothing_is_expected() -> None:
     talk = Talk()
     assert kinds(feed(Telemetry(), push(talk, 0, codec=3, size=9999), push(talk, 1))) == ["pushed", "pushed"]
+
+
+def test_a_connection_is_of_one_client_instance() -> None:
+    """Another connection may be of another one."""
+    talk, other, machine = Talk(), Talk("10.0.0.9"), Telemetry()
+    facts = feed(
+        machine, subscribe(talk, at=0), push(other, 100, instance=OTHER), push(talk, 200, instance=OTHER)
+    )
+    assert brief(facts)[-2] == ("other_instance", UUID.hex(), OTHER.hex())
+    assert kinds(facts) == ["subscribed", "pushed", "other_instance", "pushed"]

@@ -12,6 +12,7 @@ from tests.support.messages.traffic import BROKER, CLIENT
 METADATA, FETCH = 3, 1
 SHARE_FETCH, SHARE_ACKNOWLEDGE = 78, 79
 GROUP = (11, 12, 13, 14)  # JoinGroup, Heartbeat, LeaveGroup, SyncGroup
+INVALID_FETCH_SESSION_EPOCH = 71  # org.apache.kafka.common.protocol.Errors
 MODERN = (68, 76, 88)  # heartbeats of consumer, share and streams groups
 
 
@@ -104,6 +105,21 @@ def _epoch(value: Any, answer: Any) -> bool:
 def _session(value: Any, answer: Any) -> bool:
     value.session_id ^= 0x55
     return _goes_on(value, answer)
+
+
+@sequence(
+    "next-epoch-refused",
+    "FET033",
+    "the epoch that comes next in a fetch session is accepted",
+    FETCH,
+    side=BROKER,
+    limit=MANY,
+    oldest=7,
+)
+def _next_refused(value: Any, asked: Any) -> bool:
+    goes_on = _goes_on(asked, value)
+    value.error_code, value.session_id, value.responses = INVALID_FETCH_SESSION_EPOCH, 0, []
+    return goes_on
 
 
 @mutator("partition-outside-session", "FET014", "a fetch session answers for its own partitions", MANY)
@@ -329,6 +345,52 @@ def _other_cluster(rng: random.Random) -> Iterator[Mutant]:
         told = [found.value() for found in before(scene, METADATA, BROKER)]
         if any(getattr(value, "cluster_id", None) is not None for value in told):
             yield from edited(scene, BROKER, edit)
+
+
+@mutator("former-topic-again", "MET016", "a broker does not return to the id of a deleted topic", MANY)
+def _former_again(rng: random.Random) -> Iterator[Mutant]:
+    """Yield mutants in which the second of three answers has another id for a topic."""
+    for _, scene in places(rng, METADATA, each=1, oldest=10):
+        body = side_of(scene, BROKER)
+        told = before(scene, METADATA, BROKER)[-2:]
+        if body is None or len(told) < 2 or min(found.version for found in told) < 10:
+            continue
+        values = [found.value() for found in (*told, body)]
+        ids = [{t.name: t.topic_id for t in value.topics if not t.error_code} for value in values]
+        both = [name for name, known in ids[0].items() if name and any(known) and known == ids[2].get(name)]
+        for topic in values[1].topics:
+            if topic.name in both and topic.topic_id == ids[0][topic.name]:
+                topic.topic_id = topic.topic_id[::-1]
+                talk = scene.talk().replace(told[1].scene.target, BROKER, told[1].encoded(values[1]))
+                yield Mutant(scene, talk, scene.target)
+                break
+
+
+@mutator("other-name-of-an-id", "MET017", "an id belongs to one name", MANY)
+def _other_name(rng: random.Random) -> Iterator[Mutant]:
+    """Yield mutants in which a later answer has another name for an id."""
+
+    for _, scene in places(rng, METADATA, each=1, oldest=10):
+        known = {
+            topic.topic_id
+            for found in before(scene, METADATA, BROKER)
+            for topic in (found.value().topics if found.version >= 10 else ())
+            if topic.name and is_random(topic.topic_id) and not topic.error_code
+        }
+
+        def edit(value: Any, asked: Any, known: set[bytes] = known) -> bool:
+            for topic in value.topics if asked.topics is None else ():
+                if topic.topic_id in known and not topic.error_code:
+                    topic.name = "another-name"
+                    return True
+            return False
+
+        yield from edited(scene, BROKER, edit)
+
+
+def is_random(topic_id: bytes) -> bool:
+    """A UUID of version 4 (RFC 9562 section 5.4)."""
+    return topic_id[6] >> 4 == 4 and topic_id[8] >> 6 == 2
 
 
 @mutator("two-leaders", "MET006", "an epoch has one leader", MANY)

@@ -279,6 +279,17 @@ def _after_end(rng: random.Random) -> Iterator[Mutant]:
             yield Mutant(scene, talk, scene.target)
 
 
+@mutator("other-client-instance", "TEL008", "a connection is of one client instance")
+def _other_instance(rng: random.Random) -> Iterator[Mutant]:
+    for _, scene in places(rng, PUSH, SUBSCRIPTIONS, each=2):
+        if before(scene, SUBSCRIPTIONS, CLIENT) or before(scene, PUSH, CLIENT):
+
+            def edit(value: Any, _: Any) -> None:
+                value.client_instance_id = value.client_instance_id[::-1]
+
+            yield from edited(scene, CLIENT, edit)
+
+
 @edits("metrics-are-noise", "TEL005", "metrics are OpenTelemetry MetricsData", ("PushTelemetry",))
 def _noise(value: Any, _: Any) -> None:
     value.compression_type, value.metrics = 0, b"\xff\xff\xff\xff"

@@ -339,6 +339,23 @@ def _outside(value: Any, asked: Any) -> bool:
     return False
 
 
+FLAGGED = (
+    "Metadata", "DescribeCluster", "DescribeGroups", "ConsumerGroupDescribe", "ShareGroupDescribe",
+    "StreamsGroupDescribe", "DescribeConfigs",
+)  # fmt: skip
+
+
+@edits("not-asked-for", "PAI018", "a response leaves out what its request does not ask for", FLAGGED, BROKER)
+def _not_asked(value: Any, asked: Any) -> bool:
+    """Operations or documentation without the flag that asks for them."""
+    unset = {name.removeprefix("include_") for name, flag in items(asked) if flag is False}
+    for of, name in having(value, *unset) if not getattr(value, "error_code", 0) else ():
+        if name.endswith("operations") or name == "documentation":
+            setattr(of, name, 264 if name.endswith("operations") else "what it is for")
+            return True
+    return False
+
+
 @edits(
     "refused-in-range",
     "FET032",

@@ -11,10 +11,17 @@ pytest.importorskip("pyarrow", reason="needs the extra arrow")
 from kdissect.capture.files import open_captures
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.pipeline.streaming.flows import shard
-from tests.pipeline.parquet import of_stream
+from tests.pipeline.parquet import of_one_process, of_stream
 from tests.pipeline.streaming.arriving import CAPTURES, arrive, assert_equal, cut, packets_of
 from tests.pipeline.streaming.drive import Stream, settings_of
-from tests.support.packets.rewritten import change_bodies, connections_of, forget_clusters, write
+from tests.support.packets.nat import INSIDE, OUTSIDE, nat_side
+from tests.support.packets.rewritten import (
+    change_bodies,
+    connections_of,
+    follow_without_ids,
+    forget_clusters,
+    write,
+)
 
 NAMES = (
     "kafka44_connect_plain.pcapng",
@@ -47,9 +54,13 @@ def test_file_by_file(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_clusters_that_no_response_names(tmp_path: Path) -> None:
+@pytest.mark.parametrize("at_one_address", [False, True])
+def test_clusters_that_no_response_names(at_one_address: bool, tmp_path: Path) -> None:
     connections = connections_of(CAPTURES / "kafka44_two_clusters.pcapng")
-    change_bodies(connections, forget_clusters)
+    if at_one_address:
+        follow_without_ids(connections, 26012, 26062)
+    else:
+        change_bodies(connections, forget_clusters)
     path = write(connections, tmp_path / "two.pcap")
     packets = list(open_captures([str(path)]).packets())
     stream = Stream(settings_of(tmp_path, tmp_path / "in"))
@@ -92,6 +103,21 @@ def test_sides_of_a_nat_whose_syns_are_in_two_files(together: bool, tmp_path: Pa
     stream.catch_up()
     assert_equal(tmp_path / "tables", [tmp_path / "in"])
     assert sum(row["same_as"] is None for row in of_stream(tmp_path / "tables", "exchanges")) == 28
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("order", [(INSIDE, OUTSIDE), (OUTSIDE, INSIDE)])
+def test_sides_of_a_nat_in_two_capture_sets_both_count(order: tuple[str, str], tmp_path: Path) -> None:
+    """Unlike one process and `pipeline run`, as docs/streaming.md says: everything but `same_as` is equal."""
+    stream = Stream(settings_of(tmp_path, *(tmp_path / host for host in order)))
+    for host in order:
+        nat_side(host, tmp_path / host / f"{host}.pcap")
+        stream.catch_up()
+    alone = of_one_process([tmp_path / host for host in order])["exchanges"]
+    rows = of_stream(tmp_path / "tables", "exchanges")
+    assert sum(row["same_as"] is None for row in rows) == 2 * 28
+    assert sum(row["same_as"] is None for row in alone) == 28
+    assert rows == [row | {"same_as": None} for row in alone]
 
 
 @pytest.mark.exhaustive

@@ -109,6 +109,42 @@ def move(connections: list[Connection], address: Callable[[End], End]) -> None:
     change_bodies(connections, advertise(address))
 
 
+def one_after_the_other(connections: list[Connection], first: int, second: int) -> None:
+    """Have a cluster with one port follow two seconds after another one, at the address of the other one."""
+    parts = [[one for one in connections if one.ends[BROKER][1] == port] for port in (first, second)]
+    end_ns = max(line.time_ns for one in parts[0] for line in one.lines)
+    shift_ns = end_ns + 2 * 10**9 - min(one.start_ns for one in parts[1])
+    for one in parts[1]:
+        one.start_ns += shift_ns
+        for line in one.lines:
+            line.time_ns += shift_ns
+    move(connections, lambda end: (end[0], first) if end[1] == second else end)
+
+
+def renumber(_key: int, side: int, body: Any) -> bool:
+    """Give a broker the node id 7 instead of 1, in the responses that name it."""
+    if side != BROKER:
+        return False
+    rows = [body, *(getattr(body, "brokers", None) or ()), *(getattr(body, "coordinators", None) or ())]
+    for topic in getattr(body, "topics", None) or ():
+        rows += getattr(topic, "partitions", None) or ()
+    for row in rows:
+        for name in ("node_id", "broker_id", "leader_id", "controller_id"):
+            if getattr(row, name, None) == 1:
+                setattr(row, name, 7)
+        for name in ("replica_nodes", "isr_nodes"):
+            if getattr(row, name, None) == [1]:
+                setattr(row, name, [7])
+    return True
+
+
+def follow_without_ids(connections: list[Connection], first: int, second: int) -> None:
+    """Have a cluster follow another one at its address, without cluster ids and with another node id."""
+    change_bodies(connections, forget_clusters)
+    change_bodies([one for one in connections if one.ends[BROKER][1] == second], renumber)
+    one_after_the_other(connections, first, second)
+
+
 def as_ipv6(end: End) -> End:
     """Return the address that an IPv4 one has in 2001:db8::/32, the prefix for examples (RFC 3849)."""
     return str(ipaddress.IPv6Address((0x20010DB8 << 96) + int(ipaddress.IPv4Address(end[0])))), end[1]

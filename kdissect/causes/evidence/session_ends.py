@@ -1,0 +1,142 @@
+"""Ends of SASL sessions: the first request after the lifetime, for which a broker closes the connection.
+
+A broker does not process that request (KIP-368). Logins with SaslHandshake v0 or SaslAuthenticate v0 do not
+carry the lifetime. It shows if connections end so at one age, one after another, and no later request is
+answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from kdissect.causes.evidence.seen import packets_of
+from kdissect.history import api_keys as apis
+from kdissect.history.connections.sasl_login import SaslFact
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.fact import Evidence, Fact
+from kdissect.history.state_table import Table
+from kdissect.model.cause import Packets
+from kdissect.model.finding import Who
+from kdissect.model.packets.stream import CloseKind
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+from kdissect.stats.client import Client, client_of
+from kdissect.stats.times.silences import Place, Silences, place_of
+from kdissect.stats.times.waited import bytes_are_missing
+
+_CONNECTIONS_KEPT = 10_000
+_PROMPT = 10  # times as long as the request was open, the connection was quiet before it
+_IN_USE = 4  # times as long as it was quiet, it was used before: it did not end for being idle
+_LEAST = 3
+
+_Listener = tuple[Place, str]
+"""Broker and SASL mechanism."""
+
+
+class SessionEnd(NamedTuple):
+    """The first request of a connection after its last response, for which the broker closed. Nanoseconds."""
+
+    listener: _Listener
+    client: Client
+    served_ns: int
+    """Time of the connection's last response."""
+    asked_ns: int
+    closed_ns: int
+    packets: Packets
+
+
+class InferredLifetime(NamedTuple):
+    """Sessions that a broker ended at one age: later than `served_ns`, at `asked_ns` at the latest."""
+
+    ends: list[SessionEnd]
+    served_ns: int
+    asked_ns: int
+
+
+class SessionEnds:
+    """Takes unanswered requests and connections, each before `silences` forgets the connection."""
+
+    def __init__(self, silences: Silences) -> None:
+        self._silences = silences
+        self._found: Table[str, SessionEnd] = Table(_CONNECTIONS_KEPT)
+        self._served: Table[str, tuple[_Listener, int]] = Table(_CONNECTIONS_KEPT)
+        """The last response of each connection with SASL that ended."""
+
+    def add(self, exchange: Exchange) -> None:
+        """Take an exchange."""
+        info, request, close = exchange.connection, exchange.request, exchange.close
+        if exchange.response is not None or request is None or close is None or info.mechanism is None:
+            return
+        if close.how is not CloseKind.FIN or close.by != Who.BROKER or info.id in self._found:
+            return
+        last_ns = self._silences.last(info.id)
+        if last_ns is None or bytes_are_missing(info, last_ns):
+            return
+        quiet_ns = request.time_ns - last_ns
+        if quiet_ns < _PROMPT * (close.time_ns - request.end_time_ns):
+            return
+        view = ExchangeView(exchange)
+        found = SessionEnd(
+            _listener(info, info.mechanism), client_of(view), last_ns, request.time_ns, close.time_ns,
+            packets_of(view.evidence),
+        )  # fmt: skip
+        self._found.put(info.id, found)
+
+    def close(self, info: ConnectionInfo) -> None:
+        """Take a connection that ended."""
+        last_ns = self._silences.last(info.id)
+        if info.mechanism is not None and last_ns is not None:
+            self._served.put(info.id, (_listener(info, info.mechanism), last_ns))
+
+    def inferred(self, logins: Iterable[Fact]) -> list[InferredLifetime]:
+        """Return the lifetimes that logins do not carry. `logins`: facts of connections that logged in."""
+        since = _without_lifetime(logins)
+        served: dict[_Listener, int] = {}
+        for connection, (listener, last_ns) in self._served.items():
+            if connection in since:
+                age_ns = last_ns - since[connection]
+                served[listener] = max(served.get(listener, 0), age_ns)
+        ends: dict[_Listener, list[SessionEnd]] = {}
+        for connection, one in self._found.items():
+            begun_ns = since.get(connection)
+            if begun_ns is not None and one.asked_ns - one.served_ns <= (one.served_ns - begun_ns) // _IN_USE:
+                ends.setdefault(one.listener, []).append(one)
+        found = []
+        for listener, of in ends.items():
+            of.sort(key=lambda one: one.closed_ns)
+            asked_ns = min(one.asked_ns - since[one.packets.connection] for one in of)
+            if served.get(listener, 0) < asked_ns and _successive(of, since) >= _LEAST:
+                found.append(InferredLifetime(of, served.get(listener, 0), asked_ns))
+        return found
+
+
+def _listener(info: ConnectionInfo, mechanism: str) -> _Listener:
+    return place_of(info), mechanism
+
+
+def _without_lifetime(logins: Iterable[Fact]) -> dict[str, int]:
+    """Return when connections logged in whose login cannot carry a lifetime."""
+    return {
+        fact.evidence.connection: fact.evidence.answered_ns
+        for fact in logins
+        if fact.kind is SaslFact.AUTHENTICATED and fact.evidence.answered_ns and _is_old(fact.evidence)
+    }
+
+
+def _is_old(login: Evidence) -> bool:
+    """Return whether a login is a token without SaslAuthenticate, or in its version 0."""
+    return login.api_key is None or (login.api_key == apis.SASL_AUTHENTICATE and login.api_version == 0)
+
+
+def _successive(ends: list[SessionEnd], since: Mapping[str, int]) -> int:
+    """Return how many sessions there are of which each began when the one before had ended.
+
+    Connections that end together may end with their broker.
+    """
+    count = until_ns = 0
+    for one in ends:
+        if since[one.packets.connection] >= until_ns:
+            count += 1
+            until_ns = one.closed_ns
+    return count
