@@ -13,7 +13,7 @@ from kdissect.tui.processes.worker_messages import Order
 from kdissect.tui.session import Session
 from kdissect.tui.views.tables import TablesView
 
-SIZE = (108, 30)
+SIZE = (120, 30)
 CAPTURE = "captures/kafka44_java_transactions.pcapng"
 GROUPS = "captures/kafka44_java_groups.pcapng"
 REJOINS = "captures/kafka44_java_rejoins.pcapng"
