@@ -21,6 +21,7 @@ from kdissect.session.info import Close, ConnectionInfo
 
 if TYPE_CHECKING:
     from kdissect.decoders.decoded import Decoded
+    from kdissect.model.packets.logged import Logged, Phases
 
 # Orphan responses are numbered from here, so that they sort after every request of their connection.
 FIRST_ORPHAN_ORDINAL = 1_000_000_000
@@ -235,6 +236,18 @@ class Exchange:
         if self.request is None or self.response is None:
             return None
         return self.response.time_ns - self.request.end_time_ns
+
+    @property
+    def logged(self) -> "Logged | None":
+        """The line of a broker's request log that the exchange was built from; None without such a log."""
+        frame = self.request or self.response
+        return None if frame is None else frame.logged
+
+    @property
+    def phases(self) -> "Phases | None":
+        """The times that a broker's request log has of the exchange; None without such a log."""
+        logged = self.logged
+        return None if logged is None else logged.phases
 
     @property
     def in_line_ns(self) -> int:

@@ -71,7 +71,7 @@ def test_each_row_is_why_some_symptom_is_normal(row: Normal) -> None:
     at_limits = Symptom(
         row.kind, "a", WHO, BROKER, several(times, every, longest),
         api_key=next(iter(row.apis or ()), None), code=next(iter(row.codes or ()), None),
-        detail=next(iter(row.details or ()), ""), total=2 * times, goes_on=row.goes_on,
+        detail=next(iter(row.details or ()), ""), total=2 * times, goes_on=row.goes_on, topic=row.topic,
     )  # fmt: skip
     assert row.covers(at_limits)
     assert reason_why_normal(at_limits) in {one.reason for one in NORMAL if one.kind is row.kind}

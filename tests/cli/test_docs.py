@@ -59,6 +59,7 @@ NOT_RUN: dict[str, tuple[int, str]] = {
     "captures/faults/README.md": (1, CLUSTER),
     "captures/healthy/README.md": (1, CLUSTER),
     "captures/upgrades/README.md": (1, CLUSTER),
+    "captures/phases/README.md": (1, CLUSTER),
     "captures/pairs/README.md": (1, CLUSTER),
     "captures/record/README.md": (1, CLUSTER),
     "docs/ci.md": (1, CI_DOCS),

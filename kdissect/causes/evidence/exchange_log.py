@@ -304,7 +304,9 @@ class ExchangeLog:
         response = view.exchange.response
         key = LateKey(view.info.capture_set, view.key, client, view.info.broker_text)
         until_ns = None if response is None else response.time_ns
-        self.late.get_or(key, Seen).add(packets_of(view.evidence), took_ns, until_ns)
+        late = self.late.get_or(key, Seen)
+        late.add(packets_of(view.evidence), took_ns, until_ns)
+        late.add_phases(view.exchange.phases)
         return view.exchange.request is not None
 
     def _unanswered(self, view: ExchangeView, client: Client) -> bool:

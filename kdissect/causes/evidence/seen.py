@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from array import array
+from operator import add
 
 from kdissect.history.fact import Evidence
 from kdissect.model.cause import Packets
+from kdissect.model.packets.logged import Phases
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL
 
@@ -14,9 +16,13 @@ SPANS_KEPT = 1_000  # spans between two moments, apart from each other: the firs
 
 
 class Seen:
-    """Things of one kind. `time_ns` is the sum of their durations."""
+    """Things of one kind. `time_ns` is the sum of their durations, and `phases` that of the times which a
+    request log has of them; None without a log.
+    """
 
-    __slots__ = ("connections", "evidence", "first_ns", "last_ns", "longest_ns", "spans", "time_ns", "times")
+    __slots__ = (
+        "connections", "evidence", "first_ns", "last_ns", "longest_ns", "phases", "spans", "time_ns", "times",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.times = 0
@@ -24,6 +30,7 @@ class Seen:
         self.first_ns = self.last_ns = 0
         self.evidence: list[Packets] = []
         self.connections: set[str] = set()
+        self.phases: Phases | None = None
         self.spans = array("q")
         """Of stalls with a known end: start and end, in order."""
 
@@ -42,6 +49,12 @@ class Seen:
             self.evidence.append(packets)
         if len(self.connections) < EVIDENCE_KEPT * 100:
             self.connections.add(packets.connection)
+
+    def add_phases(self, phases: Phases | None) -> None:
+        """Add the times at the broker that a request log has."""
+        if phases is not None:
+            before = self.phases or (0,) * len(phases)
+            self.phases = Phases(*map(add, before, phases))
 
     def _fill(self, from_ns: int, until_ns: int) -> None:
         """Make one of a time and the last one if they touch: requests wait behind each other."""
@@ -64,6 +77,7 @@ class Seen:
         self.evidence = both[:EVIDENCE_KEPT]
         self.connections |= other.connections
         self.spans += other.spans
+        self.add_phases(other.phases)
 
     @property
     def filled_ns(self) -> tuple[int, int, int]:

@@ -12,6 +12,7 @@ from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.ledger.symptom import ADMINISTRATION, BROKER, CLIENT, NOBODY, Symptom, SymptomKind
 from kdissect.model.wording import plural
 from kdissect.schema.error_codes import error_name
+from kdissect.schema.logs import METADATA_TOPIC
 from kdissect.schema.protocol_messages import api_keys, api_name
 from kdissect.session.problem import Reason
 from kdissect.stats.times.waited import FETCHES, WAITING
@@ -44,6 +45,7 @@ class Normal(NamedTuple):
     sum_ns: int | None = None
     goes_on: bool = False
     few: int = 0
+    topic: str | None = None
 
     def covers(self, symptom: Symptom, *, is_poor: bool = False, is_timed: bool = True) -> bool:
         """Return whether the entry covers a symptom, or may cover it in a poor capture.
@@ -56,6 +58,7 @@ class Normal(NamedTuple):
             and (self.codes is None or symptom.code in self.codes)
             and (self.apis is None or symptom.api_key in self.apis)
             and (self.details is None or symptom.detail in self.details)
+            and (self.topic is None or symptom.topic == self.topic)
             and (self.most is None or seen.times <= self.most)
             and (is_poor or self.share >= _ALL or seen.times <= self.share * symptom.total)
             and (self._lasts(symptom.seen) if is_timed else self._is_repeated(symptom.seen))
@@ -130,6 +133,11 @@ NORMAL: tuple[Normal, ...] = (
     Normal(
         _ERROR, "the leader of a partition does not lead it yet: the client asks again",
         (f"{_ERRORS}NOT_LEADER_OR_FOLLOWER",), codes={6}, most=10, span_ns=5 * _SECOND_NS, goes_on=True,
+    ),
+    Normal(
+        _ERROR, "a node looks for the leader of the quorum: this node does not lead it",
+        ("KIP-595 Proposed Changes",), codes={6}, apis={1}, topic=METADATA_TOPIC, most=10,
+        span_ns=5 * _SECOND_NS,
     ),
     Normal(
         _ERROR, "the controller changed: the client looks for the new one",
@@ -272,6 +280,8 @@ def _which(row: Normal) -> str:
         parts.append(", ".join(error_name(code) if named else f"status {code}" for code in sorted(row.codes)))
     if row.apis is not None:
         parts.append("of " + _apis(row.apis))
+    if row.topic is not None:
+        parts.append(f"for {row.topic}")
     if row.details is not None:
         closed = row.kind is SymptomKind.UNANSWERED
         parts.append(", ".join(f"closed by {one}" if closed else one for one in sorted(row.details)))

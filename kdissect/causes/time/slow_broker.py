@@ -8,7 +8,7 @@ from kdissect.causes.cause import SECOND_NS, Cause, client_text, clients_text, j
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.ledger.symptom import Claim, SymptomKind
-from kdissect.causes.time.late_answers import PROMPT, late_by_broker
+from kdissect.causes.time.late_answers import PROMPT, late_by_broker, phases_help, phases_text
 from kdissect.model.cause import Cost, FoundCause, Packets, Party
 from kdissect.model.wording import plural
 from kdissect.report.quantities import duration
@@ -21,6 +21,7 @@ _SHARE = 0.08  # of the requests that it received
 _ASKED = frozenset(filter(None, map(api_name, PROMPT)))
 _TIME_SHARE = 0.1  # from the first of them to the last: less is now and then
 _WINDOWS = 5  # that a broker closes
+_OUTSIDE = "from outside, a busy broker, its disks and its other replicas look the same"
 _BYTES = 1_000_000  # for each: who takes much has no room for a moment
 
 
@@ -56,18 +57,22 @@ class SlowBroker(Cause):
             mean_ns = at.time_ns // at.times
             apis = sorted(late.apis, key=lambda key: -late.apis[key])
             names = joined([api_name(key) or str(key) for key in apis])
-            yield self.found(
+            logged = at.phases
+            phases = "" if logged is None else phases_text(logged)
+            found = self.found(
                 f"Broker {broker} took {duration(mean_ns)} on the mean, {duration(at.longest_ns)} at most,"
-                " for"
-                f" {plural(at.times, 'answer', spec=',')} ({names}). The network, time in line and waits for"
-                " records do not count.",
+                f" for {plural(at.times, 'answer', spec=',')} ({names}). The network, time in line and waits"
+                f" for records do not count.{phases}",
                 clients_text(late.worst_clients),
                 parties_of(late.worst_clients) | {Party("broker", broker)},
                 at,
                 Cost(time_ns=at.time_ns),
                 "stats {files} --by broker,api --split",
-                "from outside, a busy broker, its disks and its other replicas look the same",
+                _OUTSIDE
+                if logged is None
+                else "a log has the phase in which the time passed, not the reason",
             )
+            yield found if logged is None else found._replace(help=phases_help(logged))
 
 
 class BrokerDoesNotRead(Cause):

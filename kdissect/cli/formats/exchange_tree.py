@@ -63,8 +63,7 @@ class TreeWriter:
         row = self._row(exchange)
         anomalies = [f"{_INDENT}! {each['kind']}: {printable(each['detail'])}" for each in row["anomalies"]]
         parts = [_bytes([self._title(row), *(self._paint(line, "odd") for line in anomalies)])]
-        logged = None if exchange.request is None else exchange.request.logged
-        if logged is not None:
+        if exchange.request is not None and (logged := exchange.logged) is not None:
             parts.append(_bytes([self._paint(f"{_INDENT}broker  {_phases(logged)}", "dim")]))
         for side, frame in (("request", exchange.request), ("response", exchange.response)):
             if frame is not None:

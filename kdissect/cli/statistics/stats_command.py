@@ -43,7 +43,7 @@ from kdissect.stats.dimensions import DIMENSIONS, Context, key_maker
 from kdissect.stats.racks import Racks
 from kdissect.stats.times.one_way import OneWay
 from kdissect.stats.times.response_time import response_time
-from kdissect.stats.times.time_split import PARTS, TimeSplit
+from kdissect.stats.times.time_split import PARTS, PHASES, TimeSplit
 from kdissect.stats.traffic import Traffic
 from kdissect.stats.traffic_rows import ORDERS, traffic_facts
 
@@ -61,7 +61,8 @@ _COLUMNS = (
 )  # fmt: skip
 POINTS_IN_JSON = 200  # in JSON
 _SPLIT_COLUMNS = (
-    "exchanges", "time_ns", *(f"{part}_ns" for part in PARTS), "pauses", "client_ns",
+    "exchanges", "time_ns", *(f"{part}_ns" for part in PARTS), "logged", *(f"{name}_ns" for name in PHASES),
+    "pauses", "client_ns",
 )  # fmt: skip
 _SPLIT_TABLES = ("split", "one_way")
 _BAR_WIDTH = 40
@@ -96,7 +97,8 @@ def _parser() -> ArgumentParser:
     )
     add("--over-time", action="store_true", help="also rates in one interval after the other")
     add("--split", action="store_true", help=(
-        "also where the time went: network, retransmissions, broker, throttle, client. Also stalls of brokers"
+        "also where the time went: network, retransmissions, broker (of request logs: its phases), throttle,"
+        " client. Also stalls of brokers"
     ))  # fmt: skip
     add_clocks(parser)
     add_metrics(parser)
@@ -293,7 +295,8 @@ def _write_tables(facts: Facts, span_ns: int, options: Namespace, output: Output
             tables.line(line)
     if options.split:
         tables.heading("where the time went, on the mean of an exchange")
-        tables.table(split_columns(by), traffic_rows(facts["split"], by[0]))
+        rows = list(traffic_rows(facts["split"], by[0]))
+        tables.table(split_columns(by, is_logged=facts["split"]["total"]["logged"] > 0), rows)
         for line in vantage_lines(facts["split"]):
             tables.line(line)
         if facts["split"]["one_way"]:

@@ -9,6 +9,20 @@ from typing import NamedTuple, Self
 COMMENT_PREFIX = "kdissect request log "
 
 
+class Phases(NamedTuple):
+    """Times of a request at the broker, in nanoseconds and in their order. The sum is `totalTimeMs`.
+
+    `queue`: until a thread takes the request. `local`: its own work. `remote`: until followers, group members
+    or new records are there. `response_queue`: until a thread takes the response. `send`: until it is sent.
+    """
+
+    queue: int
+    local: int
+    remote: int
+    response_queue: int
+    send: int
+
+
 class Logged(NamedTuple):
     """One line of a request log, without its bodies. Times are in nanoseconds, and None if the line has none.
 
@@ -29,6 +43,13 @@ class Logged(NamedTuple):
     security_protocol: str | None = None
     software_name: str | None = None
     software_version: str | None = None
+
+    @property
+    def phases(self) -> Phases | None:
+        """The phases; None if the line lacks one of them."""
+        found = self.queue_ns, self.local_ns, self.remote_ns, self.response_queue_ns, self.send_ns
+        times = [time for time in found if time is not None]
+        return Phases(*times) if len(times) == len(found) else None
 
     def comment(self) -> str:
         """Return the comment of a packet."""

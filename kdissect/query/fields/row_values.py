@@ -42,8 +42,8 @@ def logged(name: str) -> Get:
     """
 
     def get(exchange: Exchange) -> Any:
-        frame = exchange.request or exchange.response
-        return None if frame is None or frame.logged is None else getattr(frame.logged, name)
+        logged = exchange.logged
+        return None if logged is None else getattr(logged, name)
 
     return get
 

@@ -7,10 +7,11 @@ from kdissect.model.wording import plural
 from kdissect.report.cells import Cell, TableColumn, number_column
 from kdissect.report.columns.traffic import dimension_column
 from kdissect.report.quantities import duration
-from kdissect.stats.times.time_split import PARTS
+from kdissect.stats.times.time_split import PARTS, PHASES
 
 Facts = dict[str, Any]
 _TITLES = {"in_line": "in line", "unclear": "broker or wait", "unknown": "network or broker"}
+_PHASE_TITLES = {"broker_queue": "request queue", "broker_response_queue": "response queue"}
 _NEAR = {
     "client": "near the client",
     "broker": "near the broker",
@@ -25,15 +26,20 @@ _TRIPS = {
 }
 
 
-def split_columns(by: Sequence[str]) -> list[TableColumn]:
-    """Return the dimensions, then means: of an exchange, of each part, and of the client's time before
-    one.
+def split_columns(by: Sequence[str], *, is_logged: bool) -> list[TableColumn]:
+    """Return the dimensions, then means: of an exchange, of each part, of each phase at the broker if a
+    request log has some, and of the client's time before one.
     """
+    phases = PHASES if is_logged else ()
     return [
         *(dimension_column(name) for name in by),
         number_column("exchanges", "exchanges"),
         _mean("time", "time_ns", "exchanges"),
         *(_mean(_TITLES.get(part, part), f"{part}_ns", "exchanges") for part in PARTS),
+        *(
+            _mean(_PHASE_TITLES.get(name, name.removeprefix("broker_")), f"{name}_ns", "logged")
+            for name in phases
+        ),
         _mean("client before", "client_ns", "pauses"),
     ]
 

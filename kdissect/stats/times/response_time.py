@@ -10,6 +10,7 @@
   One answered with records at once found data waiting if an earlier answer had reported a higher high
   watermark. For any other Fetch the wire does not show how long it waited for data: its broker time is
   unknown, and it counts as `unclear`.
+- A request log has the wait of each Fetch, and the throttle and the time in line are not part of its latency.
 - JoinGroup and SyncGroup wait for the other members, Produce with acks=all for replicas: that is broker time
   here, because the wire does not separate it.
 """
@@ -57,6 +58,8 @@ def response_time(view: ExchangeView, watermarks: HighWatermarks) -> ResponseTim
     latency = view.exchange.latency_ns
     if latency is None:
         return None
+    if (phases := view.exchange.phases) is not None:
+        return _logged(view, latency, phases.remote)
     latency = max(latency, 0)  # a merge of two clocks may put an answer before its question
     answer = view.response
     throttle = max(sent(answer, "throttle_time_ms", 0) or 0, 0) * _MS
@@ -71,6 +74,15 @@ def response_time(view: ExchangeView, watermarks: HighWatermarks) -> ResponseTim
         broker, wait = _held(view, broker or 0, watermarks, early)
     is_empty_early = early and parts is not None and parts.min_bytes > 0
     return ResponseTime(latency, broker, throttle, wait, is_empty_early, in_line)
+
+
+def _logged(view: ExchangeView, latency: int, remote: int) -> ResponseTime:
+    """Return the times of an exchange whose broker logged them."""
+    wait = min(remote, latency) if view.key in _HELD else 0
+    throttle = max(sent(view.response, "throttle_time_ms", 0) or 0, 0) * _MS
+    parts = _parts(view)
+    is_empty_early = parts is not None and parts.min_bytes > 0 and _did_not_wait(view.exchange, parts)
+    return ResponseTime(latency, latency - wait, throttle, wait, is_empty_early)
 
 
 def _held(

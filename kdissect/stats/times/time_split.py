@@ -13,6 +13,8 @@
 - Between an answer and the next request of its connection are the path to the client and back, a throttle
   time that the client must wait (KIP-219), and the client's own time.
 - Retransmissions have only the time that the capture shows (`net.streams.round_trips`).
+- A request log has no network. The broker's time, and the wait of a Fetch, have the phases that the broker
+  logged (`PHASES`).
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ from typing import Any
 from kdissect.history.connections.throttling import client_must_wait
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.limits import in_force
+from kdissect.model.packets.logged import Phases
 from kdissect.net.streams.round_trips import captured_near
+from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.dimensions import Key
 from kdissect.stats.times.one_way import OneWay
@@ -35,24 +39,27 @@ Facts = dict[str, Any]
 
 PARTS = ("network", "retransmission", "in_line", "broker", "throttle", "wait", "unclear", "unknown")
 """The parts of the exchanges' time. `client` comes next to them."""
+PHASES = tuple(f"broker_{name}" for name in Phases._fields)
+"""The parts of `broker` and `wait` that request logs have."""
 
 
 class Split:
     """Sums in nanoseconds by the names of `PARTS` and `client`, of some `exchanges`.
 
-    `pauses` are those before which the client's time is known.
+    `pauses` are those before which the client's time is known, `logged` those with `PHASES`.
     """
 
-    __slots__ = ("exchanges", "pauses", "sums")
+    __slots__ = ("exchanges", "logged", "pauses", "sums")
 
     def __init__(self) -> None:
-        self.exchanges = self.pauses = 0
-        self.sums = dict.fromkeys((*PARTS, "client"), 0)
+        self.exchanges = self.pauses = self.logged = 0
+        self.sums = dict.fromkeys((*PARTS, *PHASES, "client"), 0)
 
     def add(self, parts: dict[str, int]) -> None:
         """Count an exchange."""
         self.exchanges += 1
         self.pauses += "client" in parts
+        self.logged += PHASES[0] in parts
         for name, took_ns in parts.items():
             self.sums[name] += took_ns
 
@@ -60,6 +67,7 @@ class Split:
         """Count everything of another one."""
         self.exchanges += other.exchanges
         self.pauses += other.pauses
+        self.logged += other.logged
         for name, took_ns in other.sums.items():
             self.sums[name] += took_ns
 
@@ -70,6 +78,8 @@ class Split:
             "exchanges": self.exchanges,
             "time_ns": sum(parts.values()),
             **parts,
+            "logged": self.logged,
+            **{f"{name}_ns": self.sums[name] if self.logged else None for name in PHASES},
             "pauses": self.pauses,
             "client_ns": self.sums["client"],
         }
@@ -163,6 +173,9 @@ class TimeSplit:
 
 def _parts(view: ExchangeView, times: ResponseTime, before: tuple[int, int] | None) -> dict[str, int]:
     exchange = view.exchange
+    if (phases := exchange.phases) is not None:
+        parts = {"wait": times.wait, "broker": times.latency - times.wait}
+        return parts | dict(zip(PHASES, phases, strict=True)) | _throttled(exchange, before)
     request, response = exchange.request, exchange.response
     assert request is not None and response is not None
     delayed_ns = min(exchange.delay_within(request.end_time_ns, response.time_ns), times.latency)
@@ -193,6 +206,14 @@ def _parts(view: ExchangeView, times: ResponseTime, before: tuple[int, int] | No
     for name, took_ns in _of_pause(view, before):
         found[name] = found.get(name, 0) + took_ns
     return found
+
+
+def _throttled(exchange: Exchange, before: tuple[int, int] | None) -> dict[str, int]:
+    """Return the throttle time before a request of a log. The remaining time has an unknown network."""
+    if before is None or exchange.request is None:
+        return {}
+    ended_ns, owed_ns = before
+    return {"throttle": max(min(owed_ns, exchange.request.time_ns - ended_ns), 0)}
 
 
 def _of_pause(view: ExchangeView, before: tuple[int, int] | None) -> Iterator[tuple[str, int]]:

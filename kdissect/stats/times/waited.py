@@ -9,6 +9,9 @@ The parts of `stats.times.time_split`, without the facts from other exchanges:
   request that was in line for the time of a round trip was at the broker from then on.
 
 A Fetch may be answered before its max wait is over: its time at the broker is longer by an unknown amount.
+
+A request log has the broker's own times, and nothing of this is left to infer: the request was at the broker
+until the response was sent, except for the time in which it waited for records or other members.
 """
 
 from __future__ import annotations
@@ -34,6 +37,9 @@ def waited_ns(view: ExchangeView) -> int:
     unknown.
     """
     exchange, request, response = view.exchange, view.exchange.request, view.exchange.response
+    if (phases := exchange.phases) is not None:
+        is_held = view.key in WAITING
+        return phases.queue + phases.local + phases.response_queue + (0 if is_held else phases.remote)
     latency = exchange.latency_ns
     if (
         latency is None
@@ -55,6 +61,8 @@ def waited_ns(view: ExchangeView) -> int:
 
 def at_broker_ns(exchange: Exchange, waited: int) -> int:
     """Return the part of a wait (`waited_ns`) in which the request did not queue after earlier ones."""
+    if exchange.phases is not None:
+        return waited  # a broker logs no time before it read the request
     return waited - max(in_line_ns(exchange) - (exchange.broker_trip_ns or 0), 0)
 
 

@@ -19,7 +19,7 @@ from kdissect.report.columns import (
     topics,
     traffic,
 )
-from kdissect.stats.times.time_split import PARTS
+from kdissect.stats.times.time_split import PARTS, PHASES
 
 Row = dict[str, Any]
 DAY, NEXT_DAY = "2026-11-28T08:09:10.123456789Z", "2026-11-29T23:59:59.999999999Z"
@@ -249,8 +249,8 @@ TRANSACTIONS = changed(
     {"outcome": "fenced"}, {"outcome": "expired"}, {"outcome": "open", "partitions": []},
 )  # fmt: skip
 
-SPLIT: Row = {"api": None, "exchanges": 3, "time_ns": 9 * MS, "pauses": 0, "client_ns": 0} | {
-    f"{part}_ns": (number + 3) * MS for number, part in enumerate(PARTS)
+SPLIT: Row = {"api": None, "exchanges": 3, "time_ns": 9 * MS, "pauses": 0, "client_ns": 0, "logged": 2} | {
+    f"{part}_ns": (number + 3) * MS for number, part in enumerate((*PARTS, *PHASES))
 }
 SPLITS = changed(SPLIT, {"pauses": 2, "client_ns": MS})
 
@@ -358,7 +358,7 @@ TABLES: dict[str, Callable[[], Table]] = {
     "events": lambda: Table(producers.event_columns(), producers.event_rows(EVENTS)),
     "without id": lambda: Table(producers.without_id_columns(), [{"client_id": "a", "batches": 1}]),
     "records": lambda: Table(records.record_columns(), RECORDS),
-    "time split": lambda: Table(time_split.split_columns(["api"]), SPLITS),
+    "time split": lambda: Table(time_split.split_columns(["api"], is_logged=True), SPLITS),
     "topics": lambda: Table(topics.topic_columns(), TOPICS),
     "users": lambda: Table(topics.user_columns(), list(topics.user_rows([USERS]))),
     "savings": lambda: Table(topics.savings_columns(), list(topics.savings_rows(SAVINGS))),

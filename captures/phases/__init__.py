@@ -1,0 +1,1 @@
+"""Request logs of brokers that are slow for a known reason."""
