@@ -206,8 +206,8 @@ class UnmarkedRows:
 
     def _show(self, exchange: Exchange, is_shown: bool) -> int | None:
         """Show a row to rules without a guard, if the plan `is_shown`, and to the machines that watch its
-        API. Return the number of its batches, if it has no findings and no facts for rules; None if it must be
-        added.
+        API. Return the number of its batches, if it has no findings and no facts for rules; None if it must
+        be added.
         """
         # Hot, once for each row that is not passed by its values alone.
         asked, answered = exchange.bodies()
