@@ -71,7 +71,7 @@ def mutate_bytes(data: bytes, dice: Random, other: bytes) -> bytes:
 
 
 def place(out: bytes | bytearray, dice: Random) -> int:
-    """An offset in the bytes, or at their end."""
+    """Return an offset in the bytes, or at their end."""
     return int(dice.random() * (len(out) + 1))
 
 

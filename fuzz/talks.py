@@ -32,7 +32,7 @@ MOST_CHANGED = 60  # pieces of an input that is mutated
 
 
 def parse(data: bytes, most: int = MOST_CHANGED) -> tuple[int, Pieces]:
-    """Flags and pieces; whatever the bytes are, some come out."""
+    """Return flags and pieces, whatever the bytes are."""
     pieces: Pieces = []
     at = 1
     while at + _PIECE.size <= len(data) and len(pieces) < most:

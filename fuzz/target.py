@@ -32,7 +32,7 @@ class Target(ABC):
 
     @abstractmethod
     def seeds(self) -> list[bytes]:
-        """Valid inputs to begin with. Called once."""
+        """Return valid inputs to begin with. Called once."""
 
     def mutate(self, data: bytes, dice: Random, other: bytes) -> bytes:
         """Return a mutant of `data`; `other` is another input of the corpus."""

@@ -62,7 +62,7 @@ class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]
             build_data["force_include"][str(built)] = f"kdissect/{name}"
 
     def _compiled(self) -> Path | str:
-        """The library, or why there is none, in one line."""
+        """Return the library, or the reason in one line why there is none."""
         if os.environ.get("KDISSECT_NATIVE") == "0":
             return "KDISSECT_NATIVE=0 when it was installed"
         cargo = shutil.which("cargo")
@@ -81,7 +81,7 @@ class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         return release / _LIBRARY.get(platform.system(), "lib_native.so")
 
     def _reason(self, error: Exception) -> str:
-        """What cargo said was wrong, all of it shown to who asked for it; else what is known of its end."""
+        """Show the output of cargo, and return its error in a line, or how it ended."""
         words = (getattr(error, "stderr", None) or b"").decode("utf-8", "replace")
         self.app.display_info(words)
         said = [line.strip() for line in words.splitlines() if line.strip()]
@@ -165,6 +165,6 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _platform_tag() -> str:
-    """The wheel's platform (PEP 425): this machine's, or the one an environment says it builds for."""
+    """Return the wheel's platform (PEP 425): this machine's, or the one that an environment builds for."""
     name = sysconfig.get_platform().replace("universal2", platform.machine())  # of one processor alone
     return name.replace("-", "_").replace(".", "_")

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def pages() -> dict[str, str]:
-    """The pages by their file names."""
+    """Return the pages by their file names."""
     found = {"kdissect.1": _text(_overview())}
     for command in COMMANDS:
         found[f"kdissect-{command}.1"] = _text(_command(command))

@@ -74,7 +74,7 @@ def faults_fail_the_test(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def a_run_of_its_own() -> None:
-    """What one test decompressed leaves as much for the next one (`model.run_budget`)."""
+    """Give each test the whole budget for decompression (`model.run_budget`)."""
     start_run()
 
 
@@ -129,7 +129,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _let_children_keep_bytecode(config: pytest.Config) -> None:
-    """Tests start hundreds of processes: where bytecode is not kept beside sources, they share a folder."""
+    """Have the processes of tests share a folder for bytecode if it is not kept next to sources."""
     folder = tempfile.mkdtemp(prefix="kdissect-bytecode-")
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
     os.environ["PYTHONPYCACHEPREFIX"] = folder
@@ -254,7 +254,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """What did not run: a line for each reason."""
+    """Print what did not run, with a line for each reason."""
     reasons = Counter(
         report.longrepr[2].removeprefix("Skipped: ") for report in terminalreporter.stats.get("skipped", ())
     )

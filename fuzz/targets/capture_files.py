@@ -278,7 +278,7 @@ def _read(data: bytes, chunk: int) -> tuple[list[PlainPacket], tuple[object, ...
 
 
 def packed_as(data: bytes) -> str:
-    """The name of the compression."""
+    """Return the name of the compression."""
     return str(detect_compression(data[:4]))
 
 

@@ -64,7 +64,7 @@ class Times(Target):
         ]
 
     def mutate(self, data: bytes, dice: Random, other: bytes) -> bytes:
-        """A part becomes another number."""
+        """Change a part to another number."""
         if dice.random() < 0.3:
             return mutate_bytes(data, dice, other)
         out = bytearray(data.ljust(_HEAD.size, b"\0"))
@@ -185,7 +185,7 @@ class WritingTarget(CaptureTarget):
         return path.read_bytes()
 
     def check_told(self, ran: Ran, words: tuple[str, ...]) -> None:
-        """What holds of every run."""
+        """Check what is true of every run."""
         demand(ran.code in (0, 1, 2, 3, 4), f"exit code {ran.code}")
         demand(ran.code != 1 or words[0] == "check", "exit code 1 of what finds nothing")
         demand(ran.code != 2, f"usage: {words}: {ran.err[-300:]}")
@@ -372,7 +372,7 @@ class CompiledFiles(WritingTarget):
         return side
 
     def seeds(self) -> list[bytes]:
-        """Captures for all commands, segments for theirs."""
+        """Return captures for all commands, and segments for their commands."""
         segments = Segments().seeds()
         first = len(self.commands) - len(_SEGMENTS)
         return super().seeds() + [
@@ -387,7 +387,7 @@ class CompiledFiles(WritingTarget):
         return Segments.mutate(self, capture, dice, other)  # type: ignore[arg-type]
 
     def run(self, data: bytes) -> int:
-        """Here and there, in the same folder."""
+        """Run the command in this process and in another one, in the same folder."""
         words, content = self.input_of(data)
         given = self._place.place / ("00000000000000000000.log" if words[0] == "segments" else "in")
         given.write_bytes(content)

@@ -258,7 +258,7 @@ class ReassemblyTarget(Target):
         ]
 
     def mutate(self, data: bytes, dice: Random, other: bytes) -> bytes:
-        """Steps are swapped, doubled, dropped and changed as wholes half the time."""
+        """Swap, double, drop and change whole steps half the time."""
         if dice.random() < 0.4:
             return mutate_bytes(data, dice, other)
         size = _STEP.size
@@ -337,7 +337,7 @@ class ReassemblyTarget(Target):
 
 
 def _content(seq: int, length: int) -> bytes:
-    """The byte with sequence number n is n * 31, mixed: the stream's content by its place."""
+    """Return the stream's content by its position: the byte with sequence number n is n * 31, mixed."""
     return bytes(((seq + at) * 31 >> 2) & 0xFF for at in range(length))
 
 

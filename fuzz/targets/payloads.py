@@ -256,7 +256,7 @@ class Filters(Target):
         )
 
     def seeds(self) -> list[bytes]:
-        """Some of each kind."""
+        """Return some inputs of each kind."""
         texts = [
             "api == Produce",
             "latency > 50ms and not error",
@@ -369,7 +369,7 @@ class Tls(Target):
         return [path.read_bytes() for path in sorted(folder.glob("tls-*"))]
 
     def mutate(self, data: bytes, dice: Random, other: bytes) -> bytes:
-        """A piece is changed, dropped, doubled, swapped, cut, or a hole; records are mended half the time."""
+        """Change, drop, double, swap or cut a piece, or make a hole; correct records half the time."""
         size = int.from_bytes(data[:2]) + 2
         pieces = _pieces(data[size:])
         if dice.random() < 0.05 or not pieces:

@@ -38,7 +38,7 @@ class Places(Target):
     free_seconds: ClassVar[float] = 0.5  # a dozen files made, read four times and removed
 
     def seeds(self) -> list[bytes]:
-        """Some directories."""
+        """Return some directories."""
         names = [bytes([kind]) + name + b"\0" for name in _NAMES for kind in (_CAPTURE, _LOOP)]
         return [b"".join(names[at : at + 4]) for at in range(0, len(names), 3)]
 
@@ -126,7 +126,7 @@ def _make(folder: bytes, entries: list[bytes]) -> dict[bytes, int]:
 
 
 def _write(path: bytes, port: int) -> None:
-    """A capture of one exchange, or some text."""
+    """Write a capture of one exchange, or some text."""
     content = b"nothing of interest\n"
     if port:
         talk = Conversation(ports=(port, 9092)).handshake()

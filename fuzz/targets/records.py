@@ -63,7 +63,7 @@ def _batches() -> list[bytes]:
 
 
 def with_checksums(data: bytes) -> bytes:
-    """The batches of magic 2 in `data`, and old messages, with the checksums their bytes give."""
+    """Return the batches and messages in `data` with correct checksums."""
     out = bytearray(data)
     at = 0
     while at + 17 <= len(out):
@@ -189,7 +189,7 @@ class Codecs(Target):
         return [*made, b"\x04" + sizeless.compress(b"sizeless" * 99), b"\x01" + gzip.compress(bytes(300_000))]
 
     def mutate(self, data: bytes, dice: Random, other: bytes) -> bytes:
-        """The codec stays most of the time."""
+        """Keep the codec most of the time."""
         if dice.random() < 0.05:
             return other[:1] + data[1:]
         return data[:1] + mutate_bytes(data[1:], dice, other[1:])

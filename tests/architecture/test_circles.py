@@ -19,7 +19,7 @@ Graph = Mapping[str, set[str]]
 
 
 def sources() -> dict[str, str]:
-    """The text of every file by its name: `kdissect.api`, `kdissect.rules.__init__`."""
+    """Return the text of every file by its name: `kdissect.api`, `kdissect.rules.__init__`."""
     return {
         ".".join(path.relative_to(CHECKOUT).with_suffix("").parts): path.read_text()
         for part in PARTS

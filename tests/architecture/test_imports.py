@@ -132,7 +132,7 @@ def test_the_package_itself_is_free() -> None:
 
 
 def late_imports(source: str) -> Iterator[tuple[int, str]]:
-    """Imports in functions, those behind one another as one: the first line, and what comments say."""
+    """Yield imports in functions, consecutive ones together: the first line, and the comments."""
     lines = source.splitlines()
     for block in blocks_in_functions(ast.parse(source)):
         before: list[ast.stmt] = []

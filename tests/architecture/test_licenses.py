@@ -40,7 +40,7 @@ def canonical(name: str) -> str:
 
 
 def needed() -> tuple[set[str], set[str]]:
-    """Packages that the base and the extras bring, theirs included; and those that are not installed."""
+    """Return all packages that the base and the extras bring, and those that are not installed."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = [
         one for name, given in project["optional-dependencies"].items() if name != "test" for one in given

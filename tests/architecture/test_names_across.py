@@ -69,7 +69,7 @@ class Names:
 
 
 def _bound(body: list[ast.stmt]) -> Iterator[str]:
-    """The names that statements of a module or class bind, also within `if` and `try`."""
+    """Yield the names that statements of a module or class bind, also within `if` and `try`."""
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name

@@ -173,14 +173,14 @@ class Ledger:
         self.session = 0
 
     def produced(self, place: Place, batch: bytes) -> None:
-        """Base sequences of an idempotent producer count up from 0."""
+        """Check that base sequences of an idempotent producer count up from 0."""
         _, _, sequence, count = struct.unpack_from(">qhii", batch, 43)
         if sequence >= 0:
             assert sequence == self.sequences.get(place, 0)
             self.sequences[place] = sequence + count
 
     def fetching(self, body: Any) -> None:
-        """A Fetch request asks for what follows; its session (KIP-227) counts epochs up from 0."""
+        """Check that a Fetch asks for the next offset, and that its session (KIP-227) counts epochs up."""
         if body.version >= 7:
             assert (body.session_id, body.session_epoch) == (self.session, self.epoch)
             self.epoch += 1
@@ -190,7 +190,7 @@ class Ledger:
                 assert partition.fetch_offset == self.offsets.setdefault(place, partition.fetch_offset)
 
     def fetched(self, place: Place, batch: bytes) -> None:
-        """A batch of a Fetch response starts at the offset asked for, or where the last batch ended."""
+        """Check that a batch of a response starts at the requested offset, or after the batch before it."""
         (offset,) = struct.unpack_from(">q", batch)
         assert offset == self.offsets[place]
         self.offsets[place] = offset + struct.unpack_from(">i", batch, 57)[0]

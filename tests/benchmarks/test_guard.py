@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _importable(benchmarks_on_path: Path) -> None:
-    """The guard is a script beside the package."""
+    """Make the guard importable, which is a script next to the package."""
 
 
 @pytest.mark.exhaustive

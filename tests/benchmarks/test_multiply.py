@@ -27,7 +27,7 @@ Copy = Callable[..., Path]
 
 @pytest.fixture
 def multiplied(tmp_path: Path) -> Copy:
-    """Writes so many copies of recordings; gives the path."""
+    """Return a function that writes copies of recordings and returns their path."""
 
     def write(*sources: Path, name: str = "out.pcap", count: int = 3) -> Path:
         output = tmp_path / name

@@ -27,7 +27,7 @@ List = Callable[..., Listed]
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """Makes a shape; gives what `shapes.make` gives."""
+    """Return a function that makes a shape, as `shapes.make` does."""
     pytest.importorskip("crc32c", reason="the generator needs the `test` extra")
     return lambda name: make_shape(name, tmp_path, MB.get(name, SMALL))
 

@@ -96,7 +96,7 @@ CLAIMS = [
 
 
 def names(claim: Claim) -> tuple[set[str], set[str]]:
-    """The names of its error codes and of its APIs."""
+    """Return the names of its error codes and of its APIs."""
     return (
         {error_name(code) for code in claim.codes or ()},
         {api_name(key) or str(key) for key in claim.apis or ()},

@@ -41,7 +41,7 @@ def _links(seen: Made, values: Values) -> None:
 
 
 def _one_link(seen: Made, values: Values) -> None:
-    """The same of one connection alone."""
+    """Set the values on one connection alone."""
     _links(seen, {"opened": 0, "short": 0, "starts": []})
     first = seen.links()[0]
     first.opened, first.short = values["opened"], values["short"]
@@ -50,7 +50,7 @@ def _one_link(seen: Made, values: Values) -> None:
 
 
 def _ended(seen: Made, values: Values) -> None:
-    """A broker ended connections at these times after the first."""
+    """Have a broker end connections at these times after the first one."""
     ends = sorted(one for link in seen.links() for one in link.ended)
     for link in seen.links():
         link.ended = []

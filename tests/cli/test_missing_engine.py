@@ -15,7 +15,7 @@ NOTE = (
 
 @pytest.fixture
 def missing(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """The engine is missing, and captures of this size are large."""
+    """Remove the engine, and have captures of this size count as large."""
     monkeypatch.setattr(input_states, "LARGE_BYTES", CAPTURE.stat().st_size)
     monkeypatch.setattr(native, "is_compiled", False)
     monkeypatch.setattr(native, "_trouble", "no Rust compiler (cargo) when it was installed")

@@ -48,7 +48,7 @@ def kafka_python_bodies() -> list[tuple[Message, int]]:
 
 
 def arguments(theirs: Any, ours: Struct, value: dict[str, Any], version: int) -> dict[str, Any]:
-    """Constructor arguments of their class for a struct of ours."""
+    """Return the constructor arguments of their class for a struct of ours."""
     fields = {field.name: field for field in ours.fields}
     found = {}
     for field in theirs:

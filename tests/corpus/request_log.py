@@ -54,7 +54,7 @@ class Logged(NamedTuple):
 
 
 def read_log(path: Path) -> Iterator[Logged]:
-    """The requests of a log, in the order they were completed."""
+    """Return the requests of a log, in the order of their completion."""
     for line in gzip.decompress(path.read_bytes()).decode().splitlines():
         _, marker, rest = line.partition("Completed request:")
         if not marker:
@@ -111,7 +111,7 @@ def _struct_differences(logged: dict[str, Any], ours: dict[str, Any], path: str)
 
 
 def _name_today(name: str, ours: dict[str, Any]) -> str:
-    """The field's name in today's schema; a name that still is one stays."""
+    """Return the field's name in today's schema; a name that still exists stays."""
     if name in ours:
         return name
     for new in _RENAMED.get(name, ()):

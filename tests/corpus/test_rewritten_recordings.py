@@ -39,7 +39,7 @@ def unknown(port: int) -> str:
 
 
 def group_rows(path: Path, clusters: dict[str, str]) -> Rows:
-    """Groups with the cluster that the ids, or texts for unknown ones, are of."""
+    """Return groups with the cluster of each id, or with a text for unknown ids."""
     return sorted(
         (
             clusters.get(row["cluster"], row["cluster"]), row["group"], row["rebalance_count"],
@@ -94,7 +94,7 @@ def test_one_of_two_clusters_that_no_response_names(nameless: str, tmp_path: Pat
 
 
 def without_ids(path: Path, address: str) -> list[str]:
-    """The answers of commands, without what a connection's address changes."""
+    """Return the output of commands, without what a connection's address changes."""
     ids: dict[str, int] = {}
 
     def number(found: re.Match[str]) -> str:

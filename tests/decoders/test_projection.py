@@ -53,7 +53,7 @@ def all_fields(message: Message, version: int, key: int, side: str) -> Projector
 
 
 def check(exchange: Exchange, side: str) -> int:
-    """Compares all fields of one body; gives how many values there were."""
+    """Compare all fields of one body, and return the number of values."""
     decoded = body_of(exchange, side, show_secrets=True)
     frame = exchange.request if side == "request" else exchange.response
     found = None if exchange.api_key is None else api(exchange.api_key)

@@ -175,7 +175,7 @@ def is_flexible(key: int, version: int) -> bool:
 
 
 def with_records(data: bytes, start: int, size: int, records: bytes, rest: bytes, compact: bool) -> bytes:
-    """`data` up to where the records start, but with another length before them."""
+    """Return `data` up to the start of the records, but with another length before them."""
     if not compact:
         return data[: start - 4] + size.to_bytes(4, signed=True) + records + rest
     at = start - 1

@@ -128,7 +128,7 @@ def is_from_client(packet: Packet, broker_port: bytes) -> bool:
 def commented(
     folder: Path, captured_at: str, suffix: str = "pcapng", directed: bool = True, order: str = "<"
 ) -> str:
-    """A capture of ptcpdump on the machine of one end, or of both."""
+    """Return a capture of ptcpdump on the machine of one end, or of both."""
     packets = packets_of(SOURCE)
     broker_port = client_port(packets)
     pod, container = POD.format("orders-7d", "shop"), CONTAINER.format("app")

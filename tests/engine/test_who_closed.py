@@ -20,7 +20,7 @@ WRAPS = (2**32 - 30, 2**32 - 20)  # the numbers of both directions begin again w
 
 
 def talk(isn: tuple[int, int] = (1000, 5000), exchanges: int = 3) -> Conversation:
-    """Some exchanges."""
+    """Return a conversation with some exchanges."""
     found = Conversation(isn=isn).handshake()
     for number in range(exchanges):
         found.client(request(18, 0, number)).broker(response(number, bytes(6)))

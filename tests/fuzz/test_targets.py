@@ -29,7 +29,7 @@ def test_some_mutants(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The time the runner sees is what targets here say they take, however busy the machine is."""
+    """Have the runner see the time that targets claim to take, however busy the machine is."""
     Clock.seconds = 0.0
     monkeypatch.setattr("fuzz.runner.time.thread_time", lambda: Clock.seconds)
 

@@ -42,7 +42,7 @@ METADATA = 3
 
 
 def truths(of: str = "", part: str = "") -> list[str]:
-    """Recordings that know something of `of`, and whose names have `part`."""
+    """Return recordings whose truth has `of`, and whose names contain `part`."""
     return [
         path.name.removesuffix(".truth.json")
         for path in sorted(CAPTURES.glob("*.truth.json"))

@@ -29,7 +29,7 @@ Make = Callable[[], bytes]
 
 @cache
 def talk() -> bytes:
-    """Some good packets, so that there is something in front of the damage."""
+    """Return some good packets to put before the damage."""
     made = Conversation().handshake()
     for number in range(4):
         made.client(request(3, 1, number, b"\xff\xff\xff\xff")).broker(response(number, bytes(12)))

@@ -57,7 +57,7 @@ class Lab:
         return process
 
     def broker(self, role: str, address: str, port: int = 9092) -> None:
-        """A broker inside a namespace, listening."""
+        """Run a broker that listens inside a namespace."""
         process = self.start(role, sys.executable, str(PEERS), "broker", address, str(port))
         assert process.stdout is not None
         assert process.stdout.readline().startswith("listening")
@@ -129,7 +129,7 @@ class Lab:
 
 @contextmanager
 def lab(prefix: str) -> Iterator[Lab]:
-    """A lab while it is needed; skips where namespaces cannot be made."""
+    """Yield a lab; skip the test if namespaces cannot be made."""
     if shutil.which("ip") is None or not hasattr(os, "geteuid") or os.geteuid() != 0:
         pytest.skip("network namespaces need root and iproute2")
     built = Lab(f"{prefix}{os.getpid()}")

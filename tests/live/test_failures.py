@@ -96,7 +96,7 @@ def test_killed(broker: Broker, source: str, tmp_path: Path) -> None:
 
 
 def writers_of(file: Path) -> list[int]:
-    """Processes whose command line names a file."""
+    """Return processes whose command line names a file."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):

@@ -51,7 +51,7 @@ def _marks(name: str) -> list[pytest.MarkDecorator]:
 
 @contextmanager
 def capturing(tmp_path: Path, name: str, port: int, *more: str) -> Iterator[Terminal]:
-    """A command that captures what is sent to a port, in a shell that stays when it ends."""
+    """Run a command that captures the traffic of a port, in a shell that stays when it ends."""
     words = command(name, "-i", "lo", "-f", f"tcp port {port}", "--source", "libpcap", *more)
     line = " ".join(f"'{word}'" for word in map(str, words))
     shell = ["sh", "-c", f"cd {CHECKOUT}; unset COLUMNS LINES; trap : INT; {line}; echo it ended; exec cat"]

@@ -20,7 +20,7 @@ CAPTURE = (CAPTURES / "tansu_rdk216_acks.pcap").read_bytes()
 
 @contextmanager
 def reading(*arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], str, str]]:
-    """A command that has a capture on its standard input, which stays open; where and how one scrapes it."""
+    """Run a command whose standard input stays open; yield it, and the address and token of its metrics."""
     process = subprocess.Popen(
         command(*arguments, "-", "--metrics", "127.0.0.1:0"), cwd=CHECKOUT,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

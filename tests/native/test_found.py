@@ -48,7 +48,7 @@ def neighbours() -> list[Packet]:
 
 
 def damaged(packets: list[Packet], seed: int) -> list[Packet]:
-    """Some packets lost, some early, some doubled, some cut."""
+    """Lose some packets, move some forward, double some and cut some."""
     dice = random.Random(seed)
     kept: list[tuple[float, Packet]] = []
     for place, packet in enumerate(packets):

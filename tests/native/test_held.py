@@ -76,7 +76,7 @@ LIMITS = st.sampled_from(
 
 @pytest.fixture(autouse=True)
 def lent_at_once(native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Connections are handed over whenever they can be."""
+    """Hand connections over whenever it is possible."""
     monkeypatch.setattr(handover, "FEW_TAKEN", 0)
 
 

@@ -46,7 +46,7 @@ class Delay(NamedTuple):
 
 
 def delayed(packets: list[Packet], delay: Delay, seed: int) -> list[Packet]:
-    """Some packets stand later, before a RST of their connection; all have their times.
+    """Move some packets back, before a RST of their connection, and keep their times.
 
     Of an answer that a RST overtook nothing shows that it is to come; of bytes that were sent twice the first
     ones count; and a connection whose SYN is late began in the middle.

@@ -84,7 +84,7 @@ def test_rows_of_sets_that_are_read_in_turns_are_those_of_python(
 
 
 def damaged(data: bytes, seed: int) -> bytes:
-    """Some bytes changed behind the header of the file."""
+    """Change some bytes after the header of the file."""
     dice = random.Random(seed)
     changed = bytearray(data)
     for _ in range(40):

@@ -163,7 +163,7 @@ def topic_rows(version: int, rows: list[tuple[tuple[str, Any], ...]]) -> Any:
 
 
 def conversation(asked: list[Any]) -> Conversation:
-    """Fetches with their answers."""
+    """Return Fetches with their responses."""
     talk = Conversation().handshake()
     for number, one in enumerate(asked):
         version, wait, least, isolation, throttle, error, session, sent, answered, late = one

@@ -265,7 +265,7 @@ def test_exchanges_that_say_nothing_are_passed_as_rows() -> None:
 
 
 def _groups_of(path: str, *, in_blocks: bool) -> tuple[GroupTraffic, int]:
-    """Groups, from blocks or exchange by exchange; how many requests of members became objects."""
+    """Return groups, from blocks or exchange by exchange, and how many requests became objects."""
     traffic, made = GroupTraffic(TopicNames()), 0
 
     def take(event: Event) -> None:

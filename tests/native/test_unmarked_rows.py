@@ -165,7 +165,7 @@ EPOCHS = st.lists(
 
 
 def _of_quorum(epochs: list[tuple[int, int | None]]) -> list[Packet]:
-    """Fetches of the metadata log in these epochs."""
+    """Return Fetches of the metadata log in these epochs."""
     talk = ScriptedConnection()
     for asked, leader in epochs:
         row = {"partition": 0, "current_leader_epoch": asked, "fetch_offset": 9}

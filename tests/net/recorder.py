@@ -101,7 +101,7 @@ class Wire:
         return segment
 
     def open(self) -> None:
-        """The three-way handshake."""
+        """Add the three-way handshake."""
         self.send(CLIENT, -1, flags=2)
         self.send(BROKER, -1, flags=2 | ACK)
         self.send(CLIENT, 0, flags=ACK)

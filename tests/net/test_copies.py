@@ -20,7 +20,7 @@ def opened() -> Wire:
 
 
 def pieces(ip_id: int, numbered: bool = True) -> list[Piece]:
-    """The packets a card makes of BIG (segmentation offload numbers them on)."""
+    """Return the packets that a card makes of BIG (segmentation offload numbers them on)."""
     return [
         (at, BIG[at : at + MSS], ip_id + (at // MSS if numbered else 0)) for at in range(0, len(BIG), MSS)
     ]

@@ -33,7 +33,7 @@ class Table:
         return self._table.add(each, self._ref, int(seconds * SECOND))
 
     def close(self) -> list[tuple[str, int]]:
-        """The anomalies with the packets they name."""
+        """Return the anomalies with the packets that they name."""
         self._table.close()
         return [(anomaly.detail, anomaly.ref) for anomaly in self.log.kept]
 

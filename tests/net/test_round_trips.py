@@ -24,7 +24,7 @@ def delayed(wire: Wire, side: int) -> list[tuple[int, int]]:
 
 
 def opened(broker_ms: int = 20, client_ms: int = 1) -> Wire:
-    """A handshake, captured so far from both ends; it ends at the time 0."""
+    """Return a handshake, captured so far from both ends; it ends at the time 0."""
     wire = Wire()
     wire.time_ns = -(1 + broker_ms + client_ms) * MS
     wire.send(CLIENT, -1, flags=SYN, wait_ns=MS)

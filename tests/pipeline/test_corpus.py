@@ -103,7 +103,7 @@ def test_exchanges_and_connections_are_those_listed(ran: Ran, capfd: pytest.Capt
 
 
 def _record_key(row: dict[str, Any]) -> list[str]:
-    """The command has no `section`, and an order of its own within an exchange."""
+    """Return a key without `section`, which the command lacks, for an order within an exchange."""
     names = ("connection", "exchange", "topic", "topic_id", "partition", "batch", "record", "offset")
     return [str(row[name]) for name in names]
 

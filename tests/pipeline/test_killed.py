@@ -65,7 +65,7 @@ def there(folder: Path) -> set[str]:
 
 
 def commit(directory: OutputDirectory, folder: Path, run: str) -> None:
-    """What `job.run` does once everything is staged."""
+    """Commit as `job.run` does once everything is staged."""
     files = wrote(folder, run)
     directory.undo_killed()
     before = directory.manifest()

@@ -19,7 +19,7 @@ SURROGATES = os.fsdecode(b"\xff\xfe") + "\ud83d"
 
 
 def with_surrogates() -> Verdict:
-    """The wire cannot bring lone surrogates, names of files and labels can."""
+    """Return a verdict with lone surrogates in names of files and labels: the wire cannot have them."""
     verdict = verdict_on("plain", SURROGATES)
     for finding in verdict.findings:
         finding.seen = finding.expected = SURROGATES

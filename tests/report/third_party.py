@@ -7,7 +7,7 @@ from typing import Any
 
 
 def shipped(package: str, name: str) -> Path:
-    """A file of an installed package, by its name."""
+    """Return a file of an installed package, by its name."""
     (found,) = (file for file in distribution(package).files or () if file.name == name)
     return Path(str(found.locate()))
 

@@ -48,7 +48,7 @@ def _judged(name: str) -> Judge:
 
 
 def verdict_on(text: str, path: str | None = None) -> Verdict:
-    """A verdict with a text wherever a peer, a user or a file system may put one."""
+    """Return a verdict with a text wherever a peer, a user or a file system may put one."""
     from kdissect.engine.analyzer import Analyzer
 
     talk = ScriptedConnection()  # the first frame must look like Kafka

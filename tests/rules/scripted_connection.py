@@ -62,7 +62,7 @@ class ScriptedConnection:
 
 
 def key_of(api: str) -> int:
-    """The key of an API by name."""
+    """Return the key of an API by name."""
     found = protocol_messages.api_by_name(api)
     assert found is not None
     return found.key

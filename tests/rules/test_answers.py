@@ -80,7 +80,7 @@ def field_of(struct: Struct, version: int, name: str) -> Field:
 
 
 def body(message: Message, version: int, paths: tuple[str, ...], count: int = KEYS) -> Fields:
-    """A body with `count` entries in each list of a path, numbered from 0."""
+    """Return a body with `count` entries in each list of a path, numbered from 0."""
     found = clean(filled(message.root, version, 0))
     for levels in paths_in(message, version, paths):
         fill(found, message.root, version, levels, count)

@@ -150,7 +150,7 @@ def test_a_broken_response_after_which_the_client_is_silent_says_so(closer: int 
 
 
 def out_of_order(talk: Talk) -> None:
-    """The next request is answered first."""
+    """Answer the next request first."""
     one, other = talk.line(AT, BROKER), talk.line(AT + 1, BROKER)
     asked = talk.line(AT + 1, CLIENT)
     asked.at_ns = talk.line(AT, CLIENT).at_ns
@@ -162,7 +162,7 @@ def out_of_order(talk: Talk) -> None:
 
 
 def twice(talk: Talk) -> None:
-    """A response comes again."""
+    """Send a response again."""
     line = talk.line(AT + 1, BROKER)
     talk.insert_behind(line, line.copy())
 

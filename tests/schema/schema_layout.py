@@ -135,7 +135,7 @@ def _zero(type_: str) -> object:
 
 
 def wire(layout: Layout) -> Layout:
-    """The layout without names and defaults: what decides the bytes."""
+    """Return the layout without names and defaults, which do not change the bytes."""
     return tuple(entry._replace(name="", default=None, fields=wire(entry.fields)) for entry in layout)
 
 

@@ -86,7 +86,7 @@ def unwrap(hint: Any) -> tuple[Any, bool]:
 
 
 def named(layout: Layout, names: Layout) -> Layout:
-    """The wire of a layout with the names of another, for readable differences."""
+    """Return the wire of a layout with the names of another, for readable differences."""
     if len(layout) != len(names):
         return layout
     return tuple(

@@ -42,7 +42,7 @@ def cut(exchange: Exchange, end: int) -> Exchange:
 
 
 def orphan(exchange: Exchange) -> Exchange:
-    """The response alone, after its API was inferred."""
+    """Return the response alone, after its API was inferred."""
     exchange.request, exchange.request_summary_cache = None, None
     exchange.state = State.ORPHAN_RESPONSE
     return exchange

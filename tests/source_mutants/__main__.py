@@ -34,7 +34,7 @@ class Tests(NamedTuple):
 
 
 def _gather() -> None:
-    """The evidence of the captures of all fixtures."""
+    """Gather the evidence of the captures of all fixtures."""
     from tests.causes.fixtures import CASES
     from tests.causes.fixtures.case import gathered
 

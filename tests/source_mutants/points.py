@@ -210,14 +210,14 @@ def _negated_filter(at: int) -> Change:
 
 
 def _none_returned(node: ast.AST) -> ast.AST:
-    """The value stays in the code, unevaluated: the variables of the function are the same ones."""
+    """Return None, and keep the value in the code unevaluated, so that the function has equal variables."""
     assert isinstance(node, ast.Return) and node.value is not None
     node.value = ast.IfExp(ast.Constant(False), node.value, ast.Constant(None))
     return node
 
 
 def _removed(node: ast.AST) -> ast.AST:
-    """It stays in the code, unreachable: a generator remains one."""
+    """Remove a statement, but keep it in the code unreachable, so that a generator remains one."""
     assert isinstance(node, ast.stmt)
     return ast.If(ast.Constant(False), [node], [])
 

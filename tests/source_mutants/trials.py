@@ -196,7 +196,7 @@ class Trials:
         return tests
 
     def _check_what_noticed(self, known: _Known, items: dict[str, pytest.Item]) -> None:
-        """A test that fails alone without a mutant proves nothing when it fails with one."""
+        """Run each test that noticed a mutant without one: if it fails then, it proves nothing."""
         for nodeid in {outcome.by for outcome in self.outcomes if outcome.by in items}:
             killer, _ = _forked(lambda items=[items[nodeid]]: items, known, lambda: None)
             if killer:
@@ -207,7 +207,7 @@ class Trials:
 
 
 def _near(place: Place, known: _Known) -> set[str]:
-    """Tests that run lines with a name that the changed statement assigns."""
+    """Return tests that run lines with a name that the changed statement assigns."""
     statements = ast.parse(place.path.read_text()).body
     names = {
         name.id
@@ -228,7 +228,7 @@ def _near(place: Place, known: _Known) -> set[str]:
 
 
 def _in_order(tests: Iterable[str], known: _Known) -> list[str]:
-    """Tests that passed: first some of every file, in each file different functions before their other cases.
+    """Return tests that passed: some of every file first, and in a file each function before its other cases.
 
     Tests that are quick and run few other lines of the package come first.
     """

@@ -607,7 +607,7 @@ def test_a_name_with_a_separator_of_its_own_is_not_cut(name: str) -> None:
 
 
 def requests_read(path: Path) -> dict[str, int]:
-    """Fetches of the topic `a` by cluster."""
+    """Return the number of Fetches of the topic `a`, by cluster."""
     rows = facts("topics", path=path)["topics"]
     found = {row["cluster"]: row["read"]["requests"] for row in rows if row["topic"] == "a"}
     assert len(found) == len(rows)

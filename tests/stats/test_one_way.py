@@ -28,7 +28,7 @@ TRUE_MS = {FAR: (20, 20), LOPSIDED: (5, 35)}
 
 
 def both(name: str) -> list[str]:
-    """The captures of both ends."""
+    """Return the captures of both ends."""
     return [str(TAPS / f"{name}.{end}.pcapng") for end in ENDS]
 
 

@@ -96,7 +96,7 @@ class Told:
         self.metadata("a", "b")
 
     def metadata(self, near: str, far: str) -> None:
-        """The racks of the brokers."""
+        """Add a Metadata response with the racks of the brokers."""
         brokers = [
             {"node_id": node, "host": host, "port": 9092, "rack": rack}
             for node, host, rack in ((1, NEAR, near), (2, FAR, far))

@@ -49,7 +49,7 @@ _documents: dict[tuple[str, ...], Facts] = {}
 
 
 def told_once(capfd: pytest.CaptureFixture[str], command: str, name: str, *options: str) -> Facts:
-    """The JSON document of a command, cached until another capture is read. Callers must not change it.
+    """Return the JSON of a command, cached until another capture is read. Callers must not change it.
 
     Tests of a matrix of captures use it with `parametrize(..., scope="module")`, which brings all tests of
     a capture together.

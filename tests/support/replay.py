@@ -45,7 +45,7 @@ class Talk:
             _carry(data, *ends)
 
     def close(self) -> None:
-        """The client closes first, as clients do."""
+        """Close the connection from the client's side first, as clients do."""
         self.client.close()
         self.broker.close()
 

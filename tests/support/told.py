@@ -15,7 +15,7 @@ def is_in_tables(name: str) -> bool:
 
 
 def compare(found: Any, told: Any, name: str) -> None:
-    """A value of a table against JSON, which has times as text and leaves out what is not there."""
+    """Compare a value of a table with JSON, which has times as text and leaves out absent values."""
     if isinstance(told, dict):
         held = dict(found) if isinstance(found, list) else found
         for inner, value in told.items():

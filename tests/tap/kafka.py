@@ -59,7 +59,7 @@ def needs_sniffer() -> None:
 
 @contextlib.contextmanager
 def running(spec: Spec, base: int) -> Iterator[Cluster]:
-    """A cluster, from when it is ready; its ports and folders are not those of another worker of pytest."""
+    """Run a cluster, ready to use; each worker of pytest has ports and folders of its own."""
     worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0")
     cluster = Cluster(spec, base + _PORTS_OF_A_WORKER * int(worker.removeprefix("gw")))
     try:
@@ -123,7 +123,7 @@ def tls(*which: str) -> dict[str, str]:
 
 
 def moved(classpath: str, folder: Path) -> str:
-    """A class path with the same classes, Kafka's package under another name: what shading does."""
+    """Return a class path with the same classes under another package name, as shading makes it."""
     target = folder / "moved.jar"
     names = (b"org/apache/kafka", b"elsewhere/kafka"), (b"org.apache.kafka", b"elsewhere.kafka")
 

@@ -59,7 +59,7 @@ def logged(log: str) -> Iterator[Request]:
 
 
 def tap_and_packets(folder: Path) -> None:
-    """A client, its broker, and packets."""
+    """Record a client, its broker, and packets."""
     spec = replace(kafka.spec(VERSION), request_log=True)
     with kafka.running(spec, 25600) as cluster:
         node = cluster.nodes[0]

@@ -34,12 +34,12 @@ needs_root = pytest.mark.skipif(
 
 
 def link(path: Path) -> None:
-    """A symbolic link to a file that must stay as it is."""
+    """Make a symbolic link to a file that must not change."""
     path.symlink_to(victim(path))
 
 
 def hard_link(path: Path) -> None:
-    """A second name of a file that must stay as it is."""
+    """Make a second name of a file that must not change."""
     path.hardlink_to(victim(path))
 
 
@@ -51,7 +51,7 @@ def victim(path: Path) -> Path:
 
 
 def of_another_user(path: Path) -> None:
-    """A file that another user made."""
+    """Make a file of another user."""
     path.touch()
     os.chown(path, OTHER, OTHER)
 

@@ -44,7 +44,7 @@ def netty(cluster: Cluster, provider: str, count: int) -> list[str]:
 
 @contextlib.contextmanager
 def tapped_broker(cluster: Cluster, target: Path) -> Iterator[None]:
-    """What the broker's own layers read and write meanwhile."""
+    """Record what the broker's own layers read and write meanwhile."""
     tapping = kafka.Tapping(kafka.broker_pid(cluster), "-w", target)
     yield
     tapping.stop()

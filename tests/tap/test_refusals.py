@@ -19,7 +19,7 @@ from tests.tap import kafka
 
 @contextmanager
 def process(*words: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process, which is to live until it is let go."""
+    """Run a process, which must live until the block ends."""
     started = subprocess.Popen(
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
@@ -33,7 +33,7 @@ def process(*words: str) -> Iterator[subprocess.Popen[bytes]]:
 
 @contextmanager
 def idle(tmp_path: Path, *options: str, under: Sequence[str] = ()) -> Iterator[int]:
-    """A JVM without Kafka, started by another program if there is one."""
+    """Run a JVM without Kafka, under another program if one is given."""
     kafka.needs_java()
     source = kafka.JAVA_DIR / "Idle.java"
     subprocess.run(["javac", "-d", str(tmp_path), str(source)], check=True)

@@ -53,7 +53,7 @@ def broker() -> Iterator[Cluster]:
 
 @contextmanager
 def sniffing(cluster: Cluster, target: Path) -> Iterator[None]:
-    """A capture of what clients send and get."""
+    """Capture what clients send and receive."""
     sniffer = Sniffer(cluster.ports("clients"), target.with_suffix(".raw"))
     try:
         sniffer.start()
@@ -67,7 +67,7 @@ def sniffing(cluster: Cluster, target: Path) -> Iterator[None]:
 
 @contextmanager
 def loaded(where: str, topic: str, **options: object) -> Iterator[kafka.Client]:
-    """An application that writes and reads all the time over TLS, and is to do so without an error."""
+    """Run an application that writes and reads all the time over TLS, and must have no error."""
     application = kafka.client("4.4.0", where, "Load", kafka.tls(), topic=topic, **options)
     try:
         application.until_read(100)

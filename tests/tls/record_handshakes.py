@@ -137,7 +137,7 @@ class Lab:
         return str(path)
 
     def talk(self, client: Program, server: Program) -> tuple[str, str]:
-        """A line from each end, twice."""
+        """Send a line from each end, twice."""
         said = ["", ""]
         for turn in range(2):
             for side, (end, line) in enumerate(

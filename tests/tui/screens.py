@@ -35,7 +35,7 @@ async def screen(
     state: State | None = None,
     ports: Ports = ANY_PORTS,
 ) -> AsyncIterator[tuple[KdissectApp, Pilot[None]]]:
-    """The application on captures, read to their end and judged."""
+    """Run the application on captures, read to their end and judged."""
     monkeypatch.setattr(session_module, "WorkerProcess", WorkerThread)
     session = Session(Order(tuple(map(str, paths)), ports))
     session.start()

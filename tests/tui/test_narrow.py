@@ -125,6 +125,8 @@ def test_few_rows_leave_their_room_to_the_table_below(monkeypatch: Any) -> None:
         assert below == 4
         assert more >= 8
         await driven.until(lambda: "partitions 4" in "\n".join(driven.screen()[12:]), "for the other tables")
+        chosen = [line for line in driven.screen() if line.startswith("> ")]
+        assert len(chosen) == 2, "tables that no key reaches have no cursor"
         await driven.press("z")
         await driven.until(lambda: view.query_one("#main").size.height > 15, "for the zoom")
 

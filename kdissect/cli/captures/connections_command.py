@@ -64,9 +64,7 @@ _PATTERNS_KEPT = 1000
 
 def run(arguments: Sequence[str]) -> int:
     """Print the connections of the captures and return the exit code."""
-    parser = command_parser(
-        "connections", "One line for each TCP connection, in the order in which they end."
-    )
+    parser = command_parser("connections", "List TCP connections, in the order in which they end.")
     add_inputs(parser, live=True)
     add_filter(parser, "only connections with an exchange for which EXPR holds")
     parser.add_argument(
@@ -77,7 +75,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--one-way",
         action="store_true",
-        help="only connections that two captures have: how long each way took between them, at the end",
+        help="only connections that two captures have, with the time of each direction, at the end",
     )
     add_clocks(parser)
     add_printing(parser, FORMATS)

@@ -90,7 +90,7 @@ def _parser() -> ArgumentParser:
     add(
         "--annotate",
         action="store_true",
-        help="comments of packets also say latency, error codes and findings of check",
+        help="also write latency, error codes and findings of check into packet comments",
     )
     add("--decrypted", action="store_true", help="write the plaintext of TLS connections, as plain segments")
     add(

@@ -57,14 +57,16 @@ def run(arguments: Sequence[str]) -> int:
 def _parser() -> ArgumentParser:
     parser = command_parser(
         "tap",
-        "Write what a JVM reads from and writes to Kafka connections, in plaintext, as a capture: of TLS, "
-        "too, and of connections that are open. "
+        "Capture the plaintext that a JVM reads from and writes to Kafka connections, also with TLS, and for "
+        "connections that are open already. "
         "kdissect tap PID -w FILE, or kdissect tap -w FILE -- java ... "
-        "Without -w, or with -Y, it lists the exchanges, as kdissect live -i tap:PID does. Other "
+        "Without -w, or with -Y, list the exchanges, as kdissect live -i tap:PID does. Other "
         "commands accept -i tap:PID, too.",
     )
     parser.add_argument("pid", metavar="PID", nargs="?", type=int, help="the process to tap")
-    parser.add_argument("-w", "--write", metavar="FILE", help="where to (pcapng); -: standard output")
+    parser.add_argument(
+        "-w", "--write", metavar="FILE", help="write a pcapng capture to FILE, or - for standard output"
+    )
     parser.add_argument(
         "-f",
         "--capture-filter",
@@ -76,7 +78,7 @@ def _parser() -> ArgumentParser:
     parser.add_argument(
         "--engines",
         action="store_true",
-        help="also what goes through TLS engines and is Kafka: of clients that are not kafka-clients (Netty)",
+        help="also capture Kafka traffic of clients that are not kafka-clients (Netty) in TLS engines",
     )
     parser.add_argument("--duration", metavar="TIME", type=time_span, default=0.0, help="end after 90s, 10m")
     group = parser.add_mutually_exclusive_group()

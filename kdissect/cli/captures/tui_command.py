@@ -125,7 +125,7 @@ def _count(text: str) -> int:
 
 
 def _parser() -> ArgumentParser:
-    parser = command_parser("tui", "Look at the exchanges of captures on the screen, while they are read.")
+    parser = command_parser("tui", "Browse the exchanges of captures in a terminal, while they are read.")
     add_inputs(parser, live=True)
     add_topic_ids(parser)
     add_filter(parser, "begin with only exchanges for which EXPR holds", times=False)

@@ -138,7 +138,7 @@ def _write(options: CheckOptions, output: Output, verdict: Verdict, causes: Diag
 
 
 def _parser() -> ArgumentParser:
-    parser = command_parser("check", "Hold the traffic of captures to the rules of the protocol.")
+    parser = command_parser("check", "Check the traffic of captures against the rules of the protocol.")
     add_inputs(parser, live=True)
     add_config(parser)
     add_filter(parser, "only findings about exchanges for which EXPR holds")

@@ -84,7 +84,7 @@ def _write(facts: Facts, options: Namespace, output: Output) -> None:
 def _parser() -> ArgumentParser:
     parser = command_parser(
         "upgrade",
-        "Which clients use API versions that a Kafka release rejects, or that are deprecated in it.",
+        "List the clients that use API versions that a Kafka release rejects or deprecates.",
     )
     add_inputs(parser, live=True)
     add_filter(parser, "judge only exchanges for which EXPR holds")
@@ -92,7 +92,7 @@ def _parser() -> ArgumentParser:
     add("--target", metavar="RELEASE", type=_release, required=True, help="the release: 4.0, 3.9, 2.8.1 ...")
     add("--fail-on", choices=tuple(_FAILING), default="breaks", help="exit with 1 (default: breaks)")
     add_allow_unread(add)
-    add("--all", action="store_true", help="also what goes on working")
+    add("--all", action="store_true", help="also list uses that continue to work")
     add_tables(parser, "uses", "software")
     return parser
 

@@ -82,7 +82,7 @@ def _parser() -> ArgumentParser:
     add_inputs(parser, live=True)
     add_topic_ids(parser)
     add_filter(parser, "only what exchanges show for which EXPR holds")
-    about = parser.add_argument_group("what about").add_argument
+    about = parser.add_argument_group("which causes").add_argument
     for name in ("client", "group", "topic"):
         about(f"--{name}", metavar="GLOB", action="append", help=(
             f"only causes that concern a {name} with this {'id' if name == 'client' else 'name'}; may be"
@@ -94,7 +94,7 @@ def _parser() -> ArgumentParser:
     about("--explain", metavar="ID", help=(
         "print the evidence for and against one cause as text, also if the cause is not printed"
     ))  # fmt: skip
-    report = parser.add_argument_group("the page").add_argument
+    report = parser.add_argument_group("how to print them").add_argument
     report("--all", action="store_true", help=f"all causes (default: the first {CAUSES_SHOWN})")
     report("--format", choices=FORMATS, help="default: what -o FILE ends with, else text")
     report("--json", dest="format", action="store_const", const="json", help="short for --format json")

@@ -22,7 +22,7 @@ def add_tables(
     parser: ArgumentParser,
     *names: str,
     text: str = "table",
-    sort: str = "what rows come first",
+    sort: str = "order of the rows",
     orders: Iterable[str] = (),
     reports: Iterable[str] = (),
     times: bool = False,
@@ -46,7 +46,7 @@ def add_tables(
         "and this one"
     ))  # fmt: skip
     action = add("--sort", metavar="FIELD", help=(
-        f"{sort}: numbers the largest first, texts in their order; FIELD:asc, FIELD:desc"
+        f"{sort}: numbers the largest first, texts in ascending order; FIELD:asc, FIELD:desc"
     ))  # fmt: skip
     setattr(action, SUGGESTED, tuple(orders) or None)
     add("--limit", metavar="N", type=positive, help="no more than N rows")

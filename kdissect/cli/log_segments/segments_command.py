@@ -33,9 +33,9 @@ def run(arguments: Sequence[str]) -> int:
     """Print the batches or records of the files and return the exit code: 3 if a file is corrupt."""
     parser = command_parser(
         "segments",
-        "List the batches of log segments (.log) and snapshots (.checkpoint), or their records. Checksums "
-        "and the files next to them are checked. Corrupt data is reported on stderr, with its first byte. "
-        "Of an .index, .timeindex, .txnindex or .snapshot that is named the entries are listed.",
+        "List the batches of log segments (.log) and snapshots (.checkpoint), or their records. Also check "
+        "checksums and the files next to them, and report corrupt data on stderr, with its first byte. "
+        "For an .index, .timeindex, .txnindex or .snapshot file, list its entries.",
     )
     add = parser.add_argument
     add("paths", metavar="PATH", nargs="+", help="a segment, a snapshot, an index, or a folder of them")

@@ -9,8 +9,8 @@ from kdissect.query.values.units import LATENCY
 def add_clocks(parser: ArgumentParser) -> None:
     """Add the option; `clocks_within` is in nanoseconds, or None without the option."""
     parser.add_argument("--clocks-within", metavar="TIME", type=_time_span, help=(
-        "of captures from two places: their clocks differ by no more (5ms; 0ms: one clock made both). "
-        "Without it, the packets show the bound"
+        "the clocks of captures from two places differ by at most TIME, such as 5ms, or 0ms if one machine "
+        "made both (default: the bound that the packets show)"
     ))  # fmt: skip
 
 

@@ -160,7 +160,7 @@ def command_parser(name: str, description: str) -> ArgumentParser:
         )
     parser.add_argument(SHOW_PARSER, action=_ShowParser, nargs=0, help=SUPPRESS)
     parser.add_argument(_PROFILE, metavar="NAME", help="options of this profile in the configuration file")
-    parser.add_argument(DEBUG, action="store_true", help="show where kdissect itself fails, if it does")
+    parser.add_argument(DEBUG, action="store_true", help="print a traceback if kdissect itself fails")
     return parser
 
 
@@ -193,8 +193,7 @@ def add_limits(parser: ArgumentParser) -> None:
         EARLY_OPTION,
         metavar="NAME=VALUE,...",
         action=_UseLimits,
-        help="other bounds than the usual ones on memory and time, such as batch_bytes=1GiB; "
-        "see: kdissect limits",
+        help="change bounds on memory and time, such as batch_bytes=1GiB; see: kdissect limits",
     )
     parser.set_defaults(limits=DEFAULT_LIMITS)
 

@@ -72,7 +72,7 @@ def add_schemas(parser: ArgumentParser) -> None:
         metavar="PATH",
         action="append",
         default=[],
-        help="decode keys and values by the schemas of a file or directory: saved answers of a registry, "
+        help="decode keys and values with schemas of a file or directory: saved responses of a registry, "
         ".avsc, .proto, JSON Schema, or .toml that maps topics (docs/schemas.md)",
     )
     parser.set_defaults(loaded_schemas=None)

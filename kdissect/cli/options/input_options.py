@@ -24,7 +24,7 @@ def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
         help="capture file (pcap, pcapng, also gzip, zstd, lz4), directory, glob, or - for standard input",
     )
     parser.add_argument("-r", dest="read_files", metavar="FILE", action="append", default=[], help=(
-        "the same (may be repeated)"
+        "capture file, as PATH (may be repeated)"
     ))  # fmt: skip
     parser.add_argument(
         "--port",
@@ -32,7 +32,7 @@ def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
         type=port,
         action="append",
         default=[],
-        help="take this port for a Kafka broker without looking at the content (may be repeated)",
+        help="treat this port as a Kafka broker, whatever the content is (may be repeated)",
     )
     parser.add_argument(
         "--only-port",
@@ -40,7 +40,7 @@ def add_inputs(parser: ArgumentParser, live: bool = False) -> None:
         type=port,
         action="append",
         default=[],
-        help="look only at connections from or to this port (may be repeated)",
+        help="read only connections from or to this port (may be repeated)",
     )
     parser.add_argument(
         "--keylog",

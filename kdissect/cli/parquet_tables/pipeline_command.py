@@ -145,8 +145,8 @@ def _parser() -> ArgumentParser:
     add_tables(add)
     add_spark(parser)
     add("--engine", choices=("auto", "spark", "local"), default="auto", help=(
-        "what makes the tables: Spark, or this process as 'tables' does (default: auto, this process below "
-        "200 MB of captures if no option requires Spark: --master, --conf, --partitions)"
+        "engine that makes the tables: Spark, or this process as 'tables' does (default: auto, this process "
+        "below 200 MB of captures if no option requires Spark: --master, --conf, --partitions)"
     ))  # fmt: skip
     add(
         "--partitions",

@@ -70,7 +70,7 @@ Candidate = tuple[str, str]
 def run(arguments: Sequence[str]) -> int:
     """Print a script, or the completions of a word, and return the exit code."""
     parser = command_parser(
-        "completion", "A script by which a shell completes commands, options and filters (-Y)."
+        "completion", "Print a script with which a shell completes commands, options and filters (-Y)."
     )
     parser.add_argument("shell", metavar="SHELL", choices=tuple(SCRIPTS), help=", ".join(SCRIPTS))
     parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")

@@ -54,7 +54,7 @@ def _parser() -> ArgumentParser:
     parser = command_parser(
         "decode",
         "Decode one request or response, with or without its 4-byte size, or a body alone. A response does "
-        "not say what it answers: name the API and version of its request.",
+        "not contain its API and version: name those of its request.",
     )
     add = parser.add_argument
     add(
@@ -67,7 +67,7 @@ def _parser() -> ArgumentParser:
     add("--response", action="store_true", help="a response, not a request")
     add("--body", action="store_true", help="a body without size and header")
     add("--format", choices=("tree", "json"), default="tree", help="default: tree")
-    add("--records", action="store_true", help="take batches of records apart too")
+    add("--records", action="store_true", help="also decode the records in batches")
     add("--show-secrets", action="store_true", help="print passwords and tokens instead of ***")
     add_output(add)
     return parser

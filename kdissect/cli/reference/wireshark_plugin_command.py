@@ -26,7 +26,7 @@ def run(arguments: Sequence[str]) -> int:
     """Write the plugin and return the exit code."""
     parser = command_parser(
         "wireshark-plugin",
-        "A Lua plugin by which Wireshark and tshark read every Kafka message, under our names.",
+        "Print a Lua plugin with which Wireshark and tshark decode every Kafka message under our names.",
     )
     add_output(parser.add_argument)
     options = parser.parse_args(arguments)

@@ -23,8 +23,8 @@ def run(arguments: Sequence[str]) -> int:
     """Print the fetch sessions of the captures and return the exit code."""
     parser = command_parser(
         "fetch-sessions",
-        "Incremental fetch sessions (KIP-227): how often they are rebuilt and why, empty polls. The new name "
-        "is kdissect groups --table fetch_sessions.",
+        "List incremental fetch sessions (KIP-227): how often clients rebuild them, with the reason, and "
+        "empty polls. The new name is kdissect groups --table fetch_sessions.",
     )
     add_inputs(parser, live=True)
     add_filter(parser, "only clients with a Fetch for which EXPR holds")

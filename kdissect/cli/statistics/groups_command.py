@@ -42,8 +42,8 @@ def run(arguments: Sequence[str]) -> int:
     """Print the groups of the captures and return the exit code."""
     parser = command_parser(
         "groups",
-        "Groups of every type: rebalances and why, and with --group members, assignments and lag. "
-        "--table fetch_sessions has the fetch sessions of clients.",
+        "List groups of every type and their rebalances, with the reasons. With --group, also list members, "
+        "assignments and lag. --table fetch_sessions lists the fetch sessions of clients.",
     )
     add_inputs(parser, live=True)
     add_topic_ids(parser)

@@ -49,5 +49,5 @@ def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
     if not facts["who"]:
         tables.line("no login by SASL was seen", "dim")
     tables.table(who_columns(), facts["who"])
-    tables.section("came to nothing", failed_columns(), failed_rows(facts))
+    tables.section("failed", failed_columns(), failed_rows(facts))
     tables.left_out(facts)

@@ -32,7 +32,8 @@ def run(arguments: Sequence[str]) -> int:
     """Print the anomalies of offsets in the captures and return the exit code."""
     parser = command_parser(
         "offsets",
-        "Positions and commits that jump, and why, transactions that block readers, records written twice.",
+        "List positions and commits that jump, with the reason, transactions that block readers, and records "
+        "that were written twice.",
     )
     add_inputs(parser, live=True)
     add_topic_ids(parser)

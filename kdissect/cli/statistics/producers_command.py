@@ -29,7 +29,8 @@ from kdissect.stats.by_producer.producer_traffic import ProducerTraffic
 def run(arguments: Sequence[str]) -> int:
     """Print the producers of the captures and return the exit code."""
     parser = command_parser(
-        "producers", "Idempotent and transactional producers: what became of their batches and transactions."
+        "producers",
+        "List idempotent and transactional producers, with the results of batches and transactions.",
     )
     add_inputs(parser, live=True)
     add_topic_ids(parser)

@@ -83,9 +83,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> ArgumentParser:
-    parser = command_parser(
-        "stats", "How many exchanges, how fast, how large: response times, rates and errors."
-    )
+    parser = command_parser("stats", "Count exchanges, with response times, rates, sizes and errors.")
     add_inputs(parser, live=True)
     add_topic_ids(parser)
     add_selection(parser)

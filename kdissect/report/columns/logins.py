@@ -32,7 +32,7 @@ def who_columns() -> list[TableColumn]:
         number_column("logins", "count"),
         TableColumn("again", lambda row: count_cell(row["again"]), right=True),
         TableColumn("accepted", lambda row: count_cell(row["outcomes"].get(ACCEPTED, 0), "good"), right=True),
-        TableColumn("came to nothing", _others),
+        TableColumn("failed", _others),
         TableColumn("p50", lambda row: _took(row, "p50"), right=True),
         TableColumn("max", lambda row: _took(row, "max"), right=True),
     ]

@@ -3,6 +3,7 @@
 from typing import Any
 
 from kdissect.report.cells import (
+    NAME_WIDTH,
     Cell,
     TableColumn,
     cluster_column,
@@ -52,7 +53,9 @@ def producer_columns() -> list[TableColumn]:
         cluster_column(),
         number_column("epoch", "epoch"),
         text_column("transactional id", "transactional_id"),
-        TableColumn("client id", lambda row: Cell(printable(", ".join(row["client_ids"])))),
+        TableColumn(
+            "client id", lambda row: Cell(printable(", ".join(row["client_ids"]))), readable=NAME_WIDTH
+        ),
         number_column("batches", "batches", rank=1),
         number_column("records", "records"),
         TableColumn("partitions", lambda row: Cell(str(len(row["partitions"]) or "")), rank=2, right=True),

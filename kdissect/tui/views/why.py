@@ -12,7 +12,7 @@ from kdissect.model.cause import Diagnosis, FoundCause, Packets, Severity
 from kdissect.model.wording import plural
 from kdissect.report.causes.text import cause_lines, folded
 from kdissect.report.causes.words import clock, cost_text, headline
-from kdissect.report.cells import Cell, TableColumn, number_column
+from kdissect.report.cells import NAME_WIDTH, Cell, TableColumn, number_column
 from kdissect.report.printable import printable
 from kdissect.tui.view import GoTo, GoToConnection, Notice
 from kdissect.tui.views.lines_below import LinesBelowView
@@ -27,6 +27,7 @@ _FIELDS = {
     "group": "group", "id": "transactional_id", "topic": "topic", "client": "client_id", "host": "host",
 }  # fmt: skip
 _NAME = 9  # cells before a part of the text
+_TITLE = 48  # cells of the longer titles
 _NO_PACKETS = "no exchange shows this cause, and packets of a stream are not stored"
 
 
@@ -205,8 +206,8 @@ def _does(row: Row) -> Cell:
 _COLUMNS = (
     number_column("#", "rank"),
     TableColumn("does", _does),
-    TableColumn("cause", lambda row: Cell(printable(row["cause"].title), "name"), 24),
-    TableColumn("who", _who, 20),
+    TableColumn("cause", lambda row: Cell(printable(row["cause"].title), "name"), 24, readable=_TITLE),
+    TableColumn("who", _who, 20, readable=NAME_WIDTH),
     TableColumn("since", _since, rank=2),
     TableColumn("times", lambda row: Cell(f"{row['cause'].times:,}"), rank=1, right=True),
     TableColumn("cost", _cost, 20),

@@ -232,7 +232,7 @@ class RowsTable(ScrollView, can_focus=True):
 
     def _line(self, at: int, width: int, style: Style) -> Strip:
         row = self._rows[at]
-        is_cursor = at == self._at
+        is_cursor = at == self._at and self.can_focus
         if is_cursor:
             style += self._part("cursor" if self.has_focus else "cursor-blurred")
         segments = [Segment("> " if is_cursor else "  ", style)]  # not by colour alone

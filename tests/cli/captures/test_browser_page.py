@@ -40,7 +40,7 @@ async def answer(session: Any, url: str) -> str:
 
 @asynccontextmanager
 async def page(session: Any, port: int) -> AsyncIterator[Any]:
-    """A function that calls a method of the page."""
+    """Yield a function that calls a method of the page."""
     (tab,) = (one for one in json.loads(await answer(session, f"http://127.0.0.1:{port}/json"))
               if one["type"] == "page")  # fmt: skip
     async with session.ws_connect(tab["webSocketDebuggerUrl"], max_msg_size=0) as channel:

@@ -19,7 +19,7 @@ Row = dict[str, Any]
 
 @pytest.fixture
 def inspect(capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Runs `inspect` on the transactions capture and gives what it prints; it must succeed in silence."""
+    """Return a function that runs `inspect`, which must succeed in silence, and returns its output."""
 
     def call(*options: str, path: str = TXN) -> str:
         capfd.readouterr()

@@ -146,7 +146,7 @@ def test_every_command_tells_names_that_cannot_be(command: str, name: str, tmp_p
 
 
 def make_odd(folder: Path) -> None:
-    """A directory with one capture and all that looks like others."""
+    """Make a directory with one capture and other files that look like captures."""
     shutil.copy(CAPTURE, folder / "good.pcap")
     (folder / "loop.pcap").symlink_to("loop.pcap")
     (folder / "loop").symlink_to("loop")

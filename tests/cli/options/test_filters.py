@@ -22,7 +22,7 @@ Rows = list[dict[str, Any]]
 
 @pytest.fixture
 def rows(capfd: pytest.CaptureFixture[str]) -> Callable[..., Rows]:
-    """Runs a command that prints JSON lines; it must succeed in silence."""
+    """Return a function that runs a command with JSON lines, which must succeed in silence."""
 
     def call(command: str, *options: str) -> Rows:
         capfd.readouterr()

@@ -27,7 +27,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def limits() -> Iterator[Callable[..., None]]:
-    """Sets limits for a run that begins; those of the process hold again afterwards."""
+    """Yield a function that sets limits for a run; the limits of the process apply again afterwards."""
 
     def begin(**changed: int) -> None:
         use(DEFAULT_LIMITS._replace(**changed))

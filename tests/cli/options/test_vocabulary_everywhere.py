@@ -121,13 +121,13 @@ def owners(path: str) -> dict[str, frozenset[str]]:
 
 
 def what_it_is(path: str, values: Iterable[Any]) -> frozenset[str]:
-    """The names that have all of the values."""
+    """Return the names that have all of the values."""
     of = [owners(path).get(value, frozenset()) for value in values if isinstance(value, str)]
     return frozenset.intersection(*of) if of else frozenset()
 
 
 def spellings(name: str) -> set[str]:
-    """A name, what it is short for, and what is short for it."""
+    """Return a name, its long forms and its short forms."""
     return {name, SHORT.get(name, name), *(short for short, of in SHORT.items() if of == name)}
 
 
@@ -172,7 +172,7 @@ def test_rows_call_things_by_their_names(name: str, part: str, capfd: pytest.Cap
 
 
 def had(path: str, columns: dict[str, set[Any]]) -> dict[str, str]:
-    """The names of fields that rows have a column of, and the column."""
+    """Return the names of fields that rows have a column for, with the column."""
     found = {}
     for column, values in columns.items():
         bare = re.sub(r"^(where|who)\.", "", column)

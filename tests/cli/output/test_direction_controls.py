@@ -18,7 +18,7 @@ NAME = f't\u00e9{CONTROLS}\U0001f642"\\x'
 
 @pytest.fixture(scope="module")
 def capture(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A Produce request with the name as client id, topic, key, value, and header."""
+    """Write a Produce request with the name as client id, topic, key, value, and header."""
     text = NAME.encode()
     batch = batch_bytes(record_bytes(0, 0, text, text, [(NAME, text)]))
     data = {"name": NAME, "partition_data": [{"index": 0, "records": batch}]}

@@ -17,7 +17,7 @@ class Terminal(io.StringIO):
 
 
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """Makes stderr a terminal, lets every look at the clock show something, and no file be short.
+    """Make stderr a terminal, print progress at every look at the clock, and treat no file as short.
 
     No fixture: pytest puts its own stderr in place between a fixture and the test.
     """

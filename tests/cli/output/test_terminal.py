@@ -23,7 +23,7 @@ HOSTILE = "evil\x1b]0;owned\x07\x9b2J\r\n\u202e"
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> str:
-    """A capture with escape sequences wherever a client can put them: client id, topic, host name."""
+    """Write a capture with escape sequences where a client can put them: client id, topic, host name."""
     name = HOSTILE.encode()
     text = len(name).to_bytes(2) + name
     talk = Conversation().handshake()

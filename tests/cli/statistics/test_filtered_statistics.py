@@ -30,7 +30,7 @@ NEEDED = {
 
 @pytest.fixture
 def facts(capfd: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command; gives its JSON document."""
+    """Return a function that runs a command and returns its JSON document."""
 
     def call(command: str, *arguments: object, code: int = 0) -> Facts:
         capfd.readouterr()

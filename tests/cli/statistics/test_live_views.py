@@ -69,7 +69,7 @@ class Terminal:
 
 @contextmanager
 def capturing(name: str, port: int, *more: str) -> Iterator[Terminal]:
-    """A command that captures what is sent to a port."""
+    """Run a command that captures the traffic of a port."""
     shown = Terminal(name, "-i", "lo", "-f", f"tcp port {port}", "--source", "libpcap", *more)
     try:
         shown.until("Ctrl-C ends")

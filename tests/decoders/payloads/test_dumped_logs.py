@@ -67,7 +67,7 @@ def plain(value: Any) -> Any:
 
 
 def bare(name: str) -> str:
-    """A name without its separators: Apache writes kRaftVersion here, KRaftVersion there."""
+    """Return a name without its separators: Apache writes kRaftVersion here, KRaftVersion there."""
     return name.replace("_", "").casefold()
 
 

@@ -19,7 +19,7 @@ def places_of(data: bytes, base_offset: int = 0) -> SegmentPlaces:
 
 
 def batch(base_offset: int, count: int = 1, **fields: int) -> bytes:
-    """A batch of `count` records without content."""
+    """Return a batch of `count` records without content."""
     return batch_bytes(record_bytes() * count, count, base_offset=base_offset, **fields)
 
 

@@ -31,7 +31,7 @@ def counted(dissection: Dissection) -> int:
 
 
 def _connections(*paths: Path) -> dict[str, list[ConnectionInfo]]:
-    """Connections by capture set, in the order of their ends."""
+    """Return connections by capture set, in the order of their ends."""
     found: dict[str, list[ConnectionInfo]] = {}
     for event in Dissection([str(path) for path in paths]).events():
         if isinstance(event, ConnectionClosed):

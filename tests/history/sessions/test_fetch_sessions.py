@@ -135,7 +135,7 @@ def share(
     talk: Talk, epoch: int, key: int = SHARE_FETCH, error: int = 0, acks: bool = False,
     gives: int | None = None,
 ) -> Exchange:  # fmt: skip
-    """`gives` is the last of the offsets from 0 on that are acquired."""
+    """Return a ShareFetch and its response; `gives` is the last acquired offset, from 0 on."""
     rows = [{"first_offset": 0, "last_offset": 1, "acknowledge_types": [1]}] if acks else []
     topics = [{"topic_id": UUID, "partitions": [{"partition_index": 0, "acknowledgement_batches": rows}]}]
     body = {"group_id": "g", "member_id": "m", "share_session_epoch": epoch, "topics": topics}

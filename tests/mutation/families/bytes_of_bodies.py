@@ -60,13 +60,13 @@ def _trailing(body: Side, rng: random.Random) -> bytes:
 
 @splices("body-cut", "BDY001", "a body holds every field of its version")
 def _cut(body: Side, rng: random.Random) -> bytes | None:
-    """The frame ends inside a field of fixed width, or right before it."""
+    """End the frame inside a field of fixed width, or right before it."""
     return _cut_in(body, rng, [node for node in body.tree.children if _is_fixed(node)])
 
 
 @splices("array-cut", "BDY002", "a count is at most what the bytes that are left can hold")
 def _array_cut(body: Side, rng: random.Random) -> bytes | None:
-    """The frame ends behind the count of an array that is not empty."""
+    """End the frame after the count of an array that is not empty."""
     arrays = [node for node in body.tree.children if node.type.startswith("[]") and len(node.children) > 1]
     if not arrays:
         return None
@@ -220,7 +220,7 @@ def tagged_fields(body: Side) -> list[tuple[Node, Field]]:
 
 
 def _struct_of(body: Side, node: Node) -> Struct | None:
-    """The struct a node stands for."""
+    """Return the struct of a node."""
     if node.field is None:
         return body.message.root if node.type == body.message.root.name else None
     kind = node.field.type

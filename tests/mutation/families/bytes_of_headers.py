@@ -29,7 +29,7 @@ def bodies(rng: random.Random, side: int | None = None) -> list[Side]:
 
 
 def of_java(rng: random.Random, fits: Callable[[Recording], bool]) -> list[Recording]:
-    """Recordings of Apache's Java clients, shuffled."""
+    """Return recordings of Apache's Java clients, shuffled."""
     found = [r for r in recordings() if "_java_" in r.capture and fits(r)]
     return rng.sample(found, len(found))
 

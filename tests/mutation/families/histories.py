@@ -389,7 +389,7 @@ def _other_name(rng: random.Random) -> Iterator[Mutant]:
 
 
 def is_random(topic_id: bytes) -> bool:
-    """A UUID of version 4 (RFC 9562 section 5.4)."""
+    """Return a UUID of version 4 (RFC 9562 section 5.4)."""
     return topic_id[6] >> 4 == 4 and topic_id[8] >> 6 == 2
 
 

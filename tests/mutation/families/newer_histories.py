@@ -356,7 +356,7 @@ def _counted_back(rng: random.Random) -> Iterator[Mutant]:
 
 @mutator("other-node", "KRF007", "a node names its own id")
 def _other_node(rng: random.Random) -> Iterator[Mutant]:
-    """An earlier request names another broker."""
+    """Have an earlier request name another broker."""
     for _, scene in places(rng, BROKER_HEARTBEAT, each=4):
         earlier = before(scene, BROKER_HEARTBEAT, CLIENT)
         if earlier:

@@ -31,7 +31,7 @@ def with_id(content: bytes, side: int, correlation_id: int) -> bytes:
 
 
 def later(talk: Talk, line: Line, nanoseconds: int) -> Talk:
-    """A line and all behind it come later."""
+    """Delay a line and all lines after it."""
     for other in talk.lines[talk.lines.index(line) :]:
         other.at_ns += nanoseconds
     return talk

@@ -43,7 +43,7 @@ def batch_of(request: Any) -> bytes | None:
 
 
 def with_batch(request: Any, batch: bytes) -> None:
-    """A Produce request with another first batch."""
+    """Put another first batch into a Produce request."""
     first(request.topic_data, "partition_data").records = batch
 
 

@@ -316,7 +316,7 @@ FILTERED = ("ListGroups", "DescribeConfigs", "DescribeAcls", "DeleteAcls", "Desc
     "outside-filter", "PAI017", "a response holds what the filter of its request selects", FILTERED, BROKER
 )
 def _outside(value: Any, asked: Any) -> bool:
-    """An entry of another type, key, principal or entity."""
+    """Give an entry another type, key, principal or entity; return whether it has one."""
     if asked is None:
         return False
     if getattr(asked, "types_filter", None) and value.groups:

@@ -74,7 +74,7 @@ def fail(error: Exception, _exchange: Exchange) -> None:
 
 
 def schema() -> Any:
-    """That of all columns."""
+    """Return the schema of all columns."""
     from kdissect.engine.records.record_schema import arrow_schema
 
     return arrow_schema(None, None)

@@ -61,7 +61,7 @@ def staged(
 def commit(
     directory: StreamDirectory, batch: int, numbers: Sequence[int], name: str, day: date = DAY_ONE
 ) -> None:
-    """A batch that appends to `rates` and replaces `topics`."""
+    """Commit a batch that appends to `rates` and replaces `topics`."""
     directory.commit_batch(
         batch,
         staged(directory, batch, "rates", *(rates([number], day) for number in numbers), by=("day",)),

@@ -55,7 +55,7 @@ class Hook:
 
 @contextmanager
 def listening() -> Iterator[Hook]:
-    """A webhook that says 200 unless told otherwise."""
+    """Run a webhook that answers 200 unless a test sets another answer."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -95,7 +95,7 @@ def listening() -> Iterator[Hook]:
 
 @contextmanager
 def dripping(seconds: float) -> Iterator[tuple[str, threading.Event]]:
-    """The URL of a webhook that sends a byte of its answer now and then, and is done after this time.
+    """Yield the URL of a webhook that sends its answer byte by byte, and is done after this time.
 
     The event is set once the client is gone before that.
     """

@@ -61,7 +61,7 @@ def read(root: Path) -> int:
 
 
 def soak(root: Path, kills: int) -> None:
-    """Raises AssertionError."""
+    """Kill a writer and a joiner again and again, and check what readers see. Raises AssertionError."""
     reads = batches = 0
     for _ in range(kills):
         children = [

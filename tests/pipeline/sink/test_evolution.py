@@ -138,7 +138,7 @@ def grow(monkeypatch: pytest.MonkeyPatch, table: str, *fields: RowField) -> None
 
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """This kdissect, a version later."""
+    """Have this kdissect write as a later version."""
     grow(monkeypatch, "rates", RowField("retries", "int64", "new"))
     grow(
         monkeypatch,
@@ -158,7 +158,7 @@ def column(root: Path, table: str, name: str) -> list[Any]:
 
 
 def add_later(root: Path, batch: int) -> None:
-    """A batch of the later version."""
+    """Commit a batch of the later version."""
     directory = directory_at(root, grace_s=0)
     rows = {
         "rates": {"exchanges": 5, "retries": 7},

@@ -40,7 +40,7 @@ def arrive(folder: Path, number: int, packets: Iterable[Packet], stem: str = "tr
 
 
 def assert_equal(tables: Path, paths: Sequence[Path], keys: Sequence[str] = ()) -> None:
-    """The tables of a stream are those of one process over the files."""
+    """Assert that the tables of a stream equal those of one process over the files."""
     one = of_one_process(paths, keys)
     for table in ALL:
         assert of_stream(tables, table) == one[table], table

@@ -61,7 +61,7 @@ class Memory:
 
 
 def settings_of(folder: Path, *paths: Path, **more: Any) -> Settings:
-    """Settings with all tables, which take files as they are."""
+    """Return settings with all tables, which accept files as they are."""
     base = Settings(
         tuple(map(str, paths)),
         str(folder / "tables"),

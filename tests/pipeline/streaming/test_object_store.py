@@ -66,7 +66,7 @@ class Bucket:
         self.files.create_dir(name)
 
     def put(self, path: Path, name: str | None = None) -> None:
-        """An object with what a file holds, by one request.
+        """Put an object with the content of a file, by one request.
 
         pyarrow uploads in parts, whose end moto 5.2.1 tells as a CompleteMultipartUploadResponse: S3 says
         CompleteMultipartUploadResult (API reference, CompleteMultipartUpload), as others of its releases do.

@@ -120,7 +120,7 @@ def repeated(one: Pair, in_flight: int = 1) -> list[Packet]:
 
 
 def mixed(dice: Random, port: int) -> list[Packet]:
-    """Runs of exchanges, some with others between them, ids that do not rise, lost packets."""
+    """Return runs of exchanges, some interrupted, with ids that do not rise and with lost packets."""
     chosen = dice.sample(list(PAIRS.values()), 3)
 
     def rounds() -> Iterator[Round]:

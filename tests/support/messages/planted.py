@@ -104,7 +104,7 @@ def exchanges() -> Iterator[tuple[int, int, dict[str, Any], dict[str, Any]]]:
 
 
 def planted(target: Path) -> str:
-    """A capture with a secret in every place the protocol has one."""
+    """Write a capture with a secret in every place where the protocol has one."""
     talk = Conversation().handshake()
     for number, (key, version, asked, answered) in enumerate(exchanges()):
         talk.client(encode_request(key, version, number, "me", asked))

@@ -52,11 +52,11 @@ class Conversation:
         return self.packet(CLIENT, flags=ACK)
 
     def client(self, data: bytes, mss: int = 1460) -> "Conversation":
-        """Data from the client, in segments of at most `mss` bytes."""
+        """Send data from the client, in segments of at most `mss` bytes."""
         return self._data(CLIENT, data, mss)
 
     def broker(self, data: bytes, mss: int = 1460) -> "Conversation":
-        """Data from the broker."""
+        """Send data from the broker."""
         return self._data(BROKER, data, mss)
 
     def _data(self, side: int, data: bytes, mss: int) -> "Conversation":
@@ -73,7 +73,7 @@ class Conversation:
         return self.packet(side, flags=RST | ACK)
 
     def lose(self, side: int, data: bytes) -> "Conversation":
-        """Data that the receiver got and the capture did not."""
+        """Send data that the receiver gets and the capture does not."""
         self.packet(side, data, PSH | ACK)
         self.packets.pop()
         return self

@@ -266,7 +266,7 @@ def _flip(pieces: Pieces, dice: Random) -> None:
 
 
 def _length(pieces: Pieces, dice: Random) -> None:
-    """A number of one, two or four bytes becomes another."""
+    """Change a number of one, two or four bytes."""
     data, at = _place(pieces, dice)
     width = dice.choice((1, 2, 4))
     left = len(data) - at
@@ -296,14 +296,14 @@ def _shorten(pieces: Pieces, dice: Random) -> None:
 
 
 def _double(pieces: Pieces, dice: Random) -> None:
-    """A piece of a frame stands there twice."""
+    """Repeat a piece of a frame."""
     data, at = _place(pieces, dice)
     data[at:at] = data[max(at - dice.randint(1, 30), 0) : at]
     _resize(data, dice)
 
 
 def _resize(data: bytearray, dice: Random) -> None:
-    """The size of a frame fits again, or it does not."""
+    """Correct the size of a frame, or leave it wrong."""
     if len(data) > 4 and dice.random() < 0.6:
         data[:4] = (len(data) - 4).to_bytes(4)
 
@@ -315,7 +315,7 @@ def _lose(packets: list[Packet], dice: Random) -> None:
 
 
 def _snap(packets: list[Packet], dice: Random) -> None:
-    """A snap length takes the end of a packet, or of all."""
+    """Cut the end of one packet or of all packets, as a snap length does."""
     snap = dice.randint(54, 160)
     at = dice.randrange(len(packets))
     for index in range(len(packets)) if dice.random() < 0.3 else (at,):

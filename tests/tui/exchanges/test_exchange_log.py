@@ -78,7 +78,7 @@ def test_tls_is_kept_in_the_spool() -> None:
 
 
 def shuffled(source: Path, target: Path) -> None:
-    """A copy of a pcapng capture of one interface in which packets were overtaken by later ones."""
+    """Copy a pcapng capture of one interface, with packets that later packets overtook."""
     from kdissect.capture.files import open_captures
     from kdissect.capture.formats.capture_writer import PcapngWriter
 

@@ -40,7 +40,12 @@ def add_live(parser: ArgumentParser) -> None:
     add("-f", "--capture-filter", metavar="BPF", default="", help=(
         "capture only these packets, such as 'tcp port 9092' (pcap-filter)"
     ))  # fmt: skip
-    add("-w", "--write", metavar="FILE", help="write the packets to FILE (pcapng) before they are looked at")
+    add(
+        "-w",
+        "--write",
+        metavar="FILE",
+        help="write the packets to FILE (pcapng) before kdissect analyzes them",
+    )
     add(
         "--source",
         choices=SOURCES,
