@@ -5,7 +5,7 @@
 # tombstone, and compaction removes the key. An empty value is data.
 #
 # Expected: a program that reads records and writes their fields to another topic copies them. The Kafka documentation of
-# log compaction gives null alone the meaning of a deletion. librdkafka 2.16.1 reads both values as they were sent, and
+# log compaction gives null alone the meaning of a deletion. librdkafka 2.16.0 reads both values as they were sent, and
 # kafka-go writes an empty slice as an empty value and nil as null.
 # Observed: the Reader returns nil for the empty value, as for the tombstone. What it read and a Writer wrote has two
 # tombstones. An empty value of a header becomes null in the same way. There is no error. We found no public report.

@@ -7,7 +7,7 @@
 # Expected: the group continues at the first record, whatever its client, as after kafka-consumer-groups --to-earliest,
 # which commits the offset that the broker reports as the earliest (KIP-122).
 # Observed: of three records, the Java consumer 4.4.0 and kafka-python 3.0.12 receive none. For them a negative offset is
-# no commit (KAFKA-9507), so that they start where auto.offset.reset says, by default at the end. librdkafka 2.16.1 starts
+# no commit (KAFKA-9507), so that they start where auto.offset.reset says, by default at the end. librdkafka 2.16.0 starts
 # at the first record, as kafkajs itself does. The Java Admin lists no commit. We found no public report.
 #
 # Consequence for captures: OffsetCommit has an offset that no log has. A reset from a tool in JavaScript, to process the
