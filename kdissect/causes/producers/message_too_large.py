@@ -40,7 +40,8 @@ class MessageTooLarge(ErrorCause):
     def more(self, errors: Errors, seen: Evidence) -> str:
         """Return the sizes of the largest batch, if it was captured."""
         places = {(key.scope, key.topic or "") for key in errors.keys}
-        found = [one for each in places if (one := seen.gathering.log.refused.largest.peek(each))]
+        largest = map(seen.gathering.log.refused.largest.peek, places)
+        found = [batch for batch in largest if batch is not None]
         if not found:
             return ""
         one = max(found, key=lambda batch: batch.sizes)
