@@ -23,7 +23,7 @@ WILD = {
     "tansu_rdk216_acks.pcap": {"FRM006", "PAI004", "PAI009"},
     "tansu_rdk216_kip848.pcap": {"PAI009"},
     "tansu_rdk216_share.pcap": {"PAI009"},
-    "tansu_kp202_admin.pcap": {"BDY001", "PAI018"},
+    "tansu_kp202_admin.pcap": {"BDY001"},
     "tansu_rdk216_txn.pcap": {"FRM006", "PAI009"},
     "mock_rdk216_txn.pcap": {"FRM006", "REC004", "VER004"},
     "tansu_kp3_groups.pcap": {"PAI009"},
