@@ -33,7 +33,7 @@ class PayloadText(NamedTuple):
     show_secrets: bool
 
     def text(self, path: Path, start: int, end: int, depth: int) -> bytes | None:
-        """Return what stands after the name of a bytes field, with the lines below it at a depth.
+        """Return the text after the name of a bytes field, and the lines below it, at a depth.
 
         None if something in it is odd: then all of the frame may be secret.
         """
