@@ -4,7 +4,7 @@ Key: capture set and broker address, topic, partition, base offset. For a batch 
 table stores its checksum and the header that the checksum covers. A batch that is fetched at its offset is
 the same one if producer, sequence, times and count are equal. Its records must then equal the produced ones.
 Requests name topics up to version 12 and have ids from version 13 on. A name is compared with an id if
-Metadata in the capture has no other id for the name.
+Metadata in the capture shows that the name has this id alone.
 
 Some batches are not compared: compressed batches, which a broker may compress again, batches without a
 producer id, because another batch may be at their offset after an election, and batches whose header the

@@ -170,7 +170,7 @@ class RightEpochRefused(FactRule):
 
     Example: epoch 4 is accepted, and epoch 5 is refused with INVALID_FETCH_SESSION_EPOCH.
 
-    What to do: look for two clients that use one session, for example through one proxy.
+    What to do: look for a proxy that lets two clients use one session.
     """
 
     code = "FET033"
