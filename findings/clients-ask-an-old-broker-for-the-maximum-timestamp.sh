@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# librdkafka 2.16.1 and kadm 1.20.0 (franz-go) report the first record of a partition as the record with the maximum
+# librdkafka 2.16.0 and kadm 1.20.0 (franz-go) report the first record of a partition as the record with the maximum
 # timestamp, if the broker is older than Kafka 3.0.
 #
 # KIP-734 gives timestamp -3 of ListOffsets the meaning "maximum timestamp", in v7 and later. Kafka 2.8.2 has versions
@@ -152,7 +152,7 @@ second=$(./ask "127.0.0.1:$port" 2>&1 | tail -1)
 reference=$(java -cp 'admin/lib/*' admin/Ask.java "127.0.0.1:$port" 2> /dev/null | tail -1)
 
 echo "Java Admin 4.4.0:   $reference"
-echo "librdkafka 2.16.1:  $first"
+echo "librdkafka 2.16.0:  $first"
 echo "kadm 1.20.0:        $second"
 [ "$reference" = "error UnsupportedVersionException" ] || { echo "Changed: the reference client differs."; exit 1; }
 [ "$first" = "offset 0, timestamp 1000" ] || { echo "Changed: librdkafka differs from the finding."; exit 1; }

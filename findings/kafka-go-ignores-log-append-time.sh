@@ -5,7 +5,7 @@
 # its own time into MaxTimestamp, and leaves the timestamps of the records as the producer sent them.
 #
 # Expected: every record has the time of the broker. The Kafka documentation of message.timestamp.type gives that
-# meaning, and KIP-32 tells consumers to use the time of the batch if the bit is set. librdkafka 2.16.1 does that.
+# meaning, and KIP-32 tells consumers to use the time of the batch if the bit is set. librdkafka 2.16.0 does that.
 # sarama (IBM/sarama#1259) and ruby-kafka (zendesk/ruby-kafka#706) had the same fault and repaired it.
 # Observed: a record that the producer stamped with 1000000000000 (2001) on Apache Kafka 4.4.0 has that time in kafka-go.
 #
@@ -127,7 +127,7 @@ PYTHON
 reference=$(venv/bin/python reference.py "127.0.0.1:$port" 2> /dev/null)
 observed=$(./read "127.0.0.1:$port" 2>&1 | tail -1)
 
-echo "librdkafka 2.16.1:  $reference"
+echo "librdkafka 2.16.0:  $reference"
 echo "kafka-go 0.4.51:    $observed"
 [ "$reference" = "append time" ] || { echo "Changed: the reference client differs."; exit 1; }
 [ "$observed" = "1000000000000" ] || { echo "Changed: kafka-go differs from the finding."; exit 1; }

@@ -6,7 +6,7 @@
 #
 # Expected: only the two committed records. The Kafka documentation of `isolation.level` states that a read_committed
 # consumer returns only committed transactional messages. KIP-98 lets a client remove every entry of
-# `aborted_transactions` from its first offset to the next abort marker of that producer. librdkafka 2.16.1 does that.
+# `aborted_transactions` from its first offset to the next abort marker of that producer. librdkafka 2.16.0 does that.
 # Observed: the record of the first aborted transaction is delivered, too. The client stores one range of offsets for
 # each producer id (dist/clients/consumer/consumer.js, `#filterUncommittedMessages`), and the second entry replaces the
 # first.
@@ -124,7 +124,7 @@ venv/bin/python write.py "127.0.0.1:$port" > write.log 2>&1 || cannot "records w
 reference=$(venv/bin/python read.py "127.0.0.1:$port" 2> /dev/null)
 observed=$(node_modules/.bin/node read.mjs "127.0.0.1:$port" 2>&1)
 
-echo "librdkafka 2.16.1, read_committed:           $reference"
+echo "librdkafka 2.16.0, read_committed:           $reference"
 echo "@platformatic/kafka 2.12.1, READ_COMMITTED:  $observed"
 [ "$reference" = "committed-1 committed-2" ] || { echo "Changed: the reference client differs."; exit 1; }
 [ "$observed" = "aborted-1 committed-1 committed-2" ] || { echo "Changed: the client differs from the finding."; exit 1; }

@@ -4,7 +4,7 @@
 # The user has Write and Describe on the topic and on the transactional id, and nothing else.
 #
 # Expected: the transaction commits. The Kafka documentation ("Protocol in Kafka ACLs") requires Write on the
-# transactional id and on the topic for AddPartitionsToTxn. librdkafka 2.16.1 commits with these permissions.
+# transactional id and on the topic for AddPartitionsToTxn. librdkafka 2.16.0 commits with these permissions.
 # Observed: the transaction fails with CLUSTER_AUTHORIZATION_FAILED. The client sends
 # AddPartitionsToTxn v5 (`dist/apis/producer/add-partitions-to-txn-v5.js`). Versions 4 and later are for brokers (KIP-890),
 # and Apache Kafka 4.4.0 requires ClusterAction on the cluster for them. With that permission, the transaction commits.
@@ -135,7 +135,7 @@ observed=$(node_modules/.bin/node write.mjs "127.0.0.1:$port" 2>&1)
 grant broker
 allowed=$(node_modules/.bin/node write.mjs "127.0.0.1:$port" 2>&1)
 
-echo "librdkafka 2.16.1:           $reference"
+echo "librdkafka 2.16.0:           $reference"
 echo "@platformatic/kafka 2.12.1:  $observed"
 echo "  with ClusterAction:        $allowed"
 [ "$reference" = "committed" ] || { echo "Changed: the reference client differs."; exit 1; }

@@ -422,9 +422,17 @@ class TreeText:
         has_tags: bool,
         foreign: bytes,
         margin: bytes,
+        is_public: Callable[[str | None, str | None], bool],
     ) -> Self: ...
-    # Raises what `name` does.
-    def text(self, data: bytes, name: Callable[[bytes], str | None]) -> bytes | None: ...
+    # Start, end and depth. `payload`: the path of indices, each of a field with whether it is a tag, or of an
+    # element; start, end and depth. Raises what `name` and `payload` do.
+    def text(
+        self,
+        data: bytes,
+        place: tuple[int, int, int],
+        name: Callable[[bytes], str | None],
+        payload: Callable[[list[tuple[int, bool | None]], int, int, int], bytes | None],
+    ) -> bytes | None: ...
 
 @final
 class BatchText:
@@ -841,7 +849,7 @@ class UnmarkedRows:
             Callable[[int, int, int], list[str]],
             Callable[[Exercise, int, int, bool, int], tuple[BodyPair, int, bool] | None],
             Callable[[list[tuple[BodyPair, int, int]], _Latencies, _Slots], int],
-            Callable[[Exchange, bool], int | None],
+            Callable[[Exchange, int, bool], int | None],
             type[AtRest],
             Callable[[Exchange, int], AtRest],
         ],

@@ -10,16 +10,18 @@ from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.guard import Guard
 from kdissect.engine.unread import KeyLogUse, Unread
-from kdissect.history.topics.topic_names import TopicNames
+from kdissect.history.topics.topic_names import FETCH, TopicNames, tells_names
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.endpoint import Ports
 from kdissect.model.errors import CaptureWarning
 from kdissect.model.limits import Limits
+from kdissect.model.native import is_compiled, native
 from kdissect.model.run_budget import start_run
 from kdissect.model.wording import path_text
 from kdissect.session.detection.known_brokers import Brokers, End
 from kdissect.session.events import Event, Events
 from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
     from kdissect.engine.shards import Shard
@@ -144,7 +146,7 @@ class Dissection:
         """Return the exchanges of the files once more, for the names they show."""
         again = self._opened_again(paths)
         again._brokers.proven = self._brokers.proven  # noqa: SLF001  one of us
-        return iter(again)
+        return again.which_may_say_names()
 
     def _proven_in(self, paths: list[str]) -> Iterator[End]:
         """Yield the ends that the bytes of any connection prove to be brokers."""
@@ -197,6 +199,26 @@ class Dissection:
             for event in events:
                 if isinstance(event, Exchange):
                     yield event
+
+    def which_may_say_names(self) -> Iterator[Exchange]:
+        """Yield the exchanges from which `topics` can learn, and perhaps other ones."""
+        kinds = native.KindCounts(_ask_again) if is_compiled else None
+        for events in self.batches():
+            if kinds is None or isinstance(events, list):
+                yield from (event for event in events if isinstance(event, Exchange))
+                continue
+            number = 0
+            while (number := kinds.count(events, number)) < len(events):
+                yield events[number]
+                number += 1
+
+
+def _ask_again(_info: ConnectionInfo, api_key: int, _version: int, _client_id: str | None) -> int:
+    """Return a number that leaves an exchange to Python if it may say names (`native.KindCounts`)."""
+    return _LEFT if tells_names(api_key) or api_key == FETCH else _PASSED
+
+
+_PASSED, _LEFT = 0, -2
 
 
 def _shard_analyzer(shard: "Shard", arguments: tuple[Any, ...]) -> Analyzer:

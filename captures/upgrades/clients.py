@@ -75,7 +75,7 @@ CLIENTS = {
         "librdkafka", "2.0.2", "librdkafka 2.0.2, api.version.request=false, broker.version.fallback=0.9.0",
         "api.version.request=false", 'broker.version.fallback="0.9.0"',
     ),
-    "rdkafka-2-16-1": _python("librdkafka", "2.16.1", "librdkafka 2.16.1"),
+    "rdkafka-2-16-1": _python("librdkafka", "2.16.1", "librdkafka 2.16.0"),
     "sarama-0-10-2": _go(sarama, "0.10.2.0", "sarama, Version"),
     "sarama-0-11-0": _go(sarama, "0.11.0.0", "sarama, Version"),
     "sarama-1-0-0": _go(sarama, "1.0.0", "sarama, Version"),

@@ -269,10 +269,10 @@ class Judge:
         shown = self._subjects.shown(exchange)
         marks = EVERY if shown is None or not self._guards else shown.guards.marks(exchange)
         silent = 0 if shown is None else shown.silent
-        is_ordinary = not (in_doubt or rules or marks & ~silent or facts & _IRREGULAR)
-        if is_ordinary and self._passes(exchange, view, shown, marks):
-            return
         what = Shown(rules, shown, marks)
+        is_ordinary = not (in_doubt or marks & ~silent or facts & _IRREGULAR)
+        if is_ordinary and self._passes(exchange, view, what):
+            return
         if repeated is None:
             self._closely(exchange, view, what)
             view.repeated = Repeated()
@@ -303,21 +303,21 @@ class Judge:
             view.refusal = view.refusal._replace(ordinal=exchange.ordinal)
         self._judged(exchange, view)
 
-    def _passes(
-        self, exchange: Exchange, view: JudgedConnection, shown: ShownExchange | None, marks: int
-    ) -> bool:
-        """Return whether no rule needs an exchange, because the marks of its bodies concern none. Count it
-        then.
+    def _passes(self, exchange: Exchange, view: JudgedConnection, what: Shown) -> bool:
+        """Return whether no rule needs an exchange: the marks of its bodies concern none, and rules that
+        receive it find nothing. Count it then.
         """
         # Hot, once an exchange.
-        subjects = self._subjects
-        if shown is None or not shown.is_guarded or subjects.open_node_rules:
+        subjects, (rules, shown, marks) = self._subjects, what
+        if shown is None or subjects.open_node_rules:
             return False
         asked, answered = exchange.bodies_cache or exchange.bodies()
         request, response = exchange.request, exchange.response
         if asked is None or request is None or (answered is None and response is not None):
             return False
-        if not asked.fits or (answered is not None and not answered.fits) or exchange.api_key == API_VERSIONS:
+        if not asked.fits or (
+            answered is not None and not (answered.fits and answered.version == asked.version)
+        ):
             return False
         if marks and not (asked.is_canonical and (answered is None or answered.is_canonical)):
             return False
@@ -329,6 +329,8 @@ class Judge:
         pair = exercise.pairs.get(key) or subjects.body_pair(key, exercise, self.coverage)
         if pair is None or pair.is_first(request.time_ns):
             return False
+        if (rules or not shown.is_guarded) and self._finds(exchange, view, rules, shown):
+            return False
         if pair.is_watched:
             batches = self._batches.passes(exchange, asked.value)
             if batches is None:
@@ -337,6 +339,20 @@ class Judge:
         pair.count(request, response)
         self._passed(exchange, view, request, response)
         return True
+
+    def _finds(
+        self,
+        exchange: Exchange,
+        view: ConnectionView,
+        rules: Sequence[ExchangeRule],
+        shown: ShownExchange,
+    ) -> bool:
+        """Return whether the judge must look closely because of a rule that receives an exchange without a
+        mark.
+        """
+        if view.misplaced_end is not None or view.misfits:
+            return True
+        return any(rule.finds(exchange, view) for rule in rules) or shown.finds(exchange)
 
     def _meet(self, info: ConnectionInfo, view: JudgedConnection) -> Exercise:
         """Return the counts for the software of a connection, as far as that is known."""
@@ -347,7 +363,10 @@ class Judge:
     def _passed(
         self, exchange: Exchange, view: ConnectionView, request: Frame, response: Frame | None
     ) -> None:
-        """Do `_judged` for an exchange without a finding."""
+        """Do `_judged` for an exchange without a finding, whose bodies fit."""
+        answered = exchange.bodies()[1]
+        if exchange.api_key == API_VERSIONS and answered is not None:
+            view.learn_versions(exchange, answered.value)
         view.pass_by(exchange, request, response)
 
     def _closely(self, exchange: Exchange, view: ConnectionView, what: Shown) -> None:

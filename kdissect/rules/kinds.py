@@ -51,6 +51,10 @@ class ExchangeRule(Rule):
         """Return the faults of the exchange."""
         raise NotImplementedError
 
+    def finds(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """Return whether the judge must look closely at an exchange because of this rule."""
+        return any(True for _ in self.check(exchange, view))
+
 
 class UndecodableRule(Rule):
     """Judges a body that does not fit the schema. `kinds` are the faults it owns.
@@ -141,7 +145,7 @@ class BodyRule(Rule):
         raise NotImplementedError
 
     def finds(self, body: Body) -> bool:
-        """Return whether the judge must look closely at a body because of this rule, which has no guard."""
+        """Return whether the judge must look closely at a body because of this rule, which receives it."""
         return any(True for _ in self.check(body))
 
 

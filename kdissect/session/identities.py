@@ -36,6 +36,7 @@ Rules:
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from kdissect.decoders.generated.summary import NO_TOPIC_ID
@@ -403,6 +404,17 @@ class Identities:
         """
         named = self._own.get((info.capture_set, info.broker_address))
         return None if named is None else named[-1][1]
+
+    def moved_after(self, capture_set: str, address: str, time_ns: int) -> tuple[str, str] | None:
+        """Return the cluster that an address named last by a time, and another one that it named next.
+
+        None if it named the same cluster, or none before or after that.
+        """
+        named = self._own.get((capture_set, address), ())
+        for (before_ns, before), (after_ns, after) in pairwise(named):
+            if before_ns <= time_ns < after_ns:
+                return before, after
+        return None
 
     def cluster_at(self, capture_set: str, *addresses: str) -> str | None:
         """Return the cluster that a broker belongs to now, by its address or its name with the port."""

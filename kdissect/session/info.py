@@ -156,6 +156,9 @@ class KnownIdentities(Protocol):
     def named_by(self, info: "ConnectionInfo") -> str | None:
         """Return the cluster that the broker at the end of a connection named last."""
 
+    def moved_after(self, capture_set: str, address: str, time_ns: int) -> tuple[str, str] | None:
+        """Return the clusters that an address named before and after a time, if they differ."""
+
     def cluster_at(self, capture_set: str, *addresses: str) -> str | None:
         """Return the id of an address's cluster."""
 

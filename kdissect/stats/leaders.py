@@ -85,10 +85,17 @@ class Leaders:
             for topic in answer.topics or ():
                 if topic.name is not None:
                     name = text_of(topic.name)
-                    for row in topic.partitions or ():
+                    rows = topic.partitions or ()
+                    for row in rows:
                         self._leaders.put((capture_set, name, row.partition_index), row.leader_id)
+                    self._drop_beyond(capture_set, name, len(rows))
         self._waiting.clear()
         self._bytes = 0
+
+    def _drop_beyond(self, capture_set: str, name: str, partitions: int) -> None:
+        """Forget partitions of a former topic, which had more. A response lists all partitions of a topic."""
+        while partitions and self._leaders.pop((capture_set, name, partitions)) is not None:
+            partitions += 1
 
     def is_seen(self, broker: BrokerKey) -> bool | None:
         """Return whether the capture has a connection to a broker, or None if its address is not known."""

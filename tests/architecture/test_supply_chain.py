@@ -28,7 +28,7 @@ TEXTS = [
 LOCKS = sorted((ROOT / ".ci").glob("requirements-*.txt"))
 # What analysis itself needs: decompressors, checksums, packets, output. Each addition is a decision.
 BASE = {
-    "cramjam", "crc32c", "ddsketch", "dpkt", "lz4", "orjson", "platformdirs", "rich", "textual", "zstandard",
+    "cramjam", "crc32c", "dpkt", "lz4", "orjson", "platformdirs", "rich", "textual", "zstandard",
 }  # fmt: skip
 HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
 

@@ -14,10 +14,13 @@ from kdissect.causes.explain import explain
 from kdissect.causes.registry import ALL_CAUSES
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.model.cause import FoundCause
+from kdissect.session.identities import Identities
+from kdissect.session.info import ConnectionKind
 from kdissect.session.problem import Problem, Reason
 from tests.causes.diagnosing import capture, diagnosed, gathered_from
 from tests.causes.fixtures.boundaries import BROKER_2, _ended, _failed, _link, _made, _served, _starts
 from tests.causes.fixtures.case import BROKER, NOTHING, SECOND, WHO, Change, Made, gathered
+from tests.history.talk import MS, START_NS, Talk
 from tests.support.console import CAPTURES
 
 FAULTS = CAPTURES / "faults" / "recorded"
@@ -145,6 +148,34 @@ def test_a_broker_that_responds_did_not_stop() -> None:
     refused = found["connection-refused"]
     assert refused.sentence.endswith("and was refused. It responded to others meanwhile.")
     assert refused.why_not_surer == "others use it meanwhile: a firewall between may refuse this host alone"
+
+
+@pytest.mark.parametrize(
+    ("later", "said"),
+    [
+        ("b", "20.00 s later a broker of another cluster answered at its address: 'b' instead of 'a'"),
+        ("a", "it was away for 20.00 s"),
+    ],
+)
+def test_a_broker_of_another_cluster_did_not_come_back(later: str, said: str) -> None:
+    seen, identities = _stops(), Identities()
+    host, _, port = BROKER.rpartition(":")
+    for at_s, cluster in ((5, "a"), (31, later)):
+        talk = Talk(broker=host, capture_set="a")
+        assert talk.info.broker.port == int(port)
+        talk.info.identities, talk.info.kind, talk.info.complete = identities, ConnectionKind.KAFKA, 1
+        answer = {
+            "throttle_time_ms": 0,
+            "brokers": [],
+            "cluster_id": cluster,
+            "controller_id": 1,
+            "topics": [],
+        }
+        asked = {"topics": [], "allow_auto_topic_creation": False}
+        identities.learn(talk.ask(3, 4, asked, answer, at=at_s * 1000 - START_NS // MS))
+        seen.gathering.mixups.add(talk.info)
+    sentence = _found(seen)["broker-restarted"].sentence
+    assert said in sentence
 
 
 def test_a_silence_of_less_than_a_second_is_not_known() -> None:

@@ -13,7 +13,8 @@ from kdissect.cli.diagnostics import OK
 from tests.support.console import CAPTURES
 
 RECORDED = CAPTURES / "faults" / "recorded"
-FEATURES = Path(__file__).with_name("cases") / "x_features_not_finalized_real.pcapng.gz"
+REPORTED = Path(__file__).with_name("cases")
+FEATURES = REPORTED / "x_features_not_finalized_real.pcapng.gz"
 
 
 def _causes(capfd: pytest.CaptureFixture[str], path: Path, expression: str) -> dict[str, Any]:
@@ -30,9 +31,15 @@ def test_a_version_that_worked_before_was_removed(variant: int, capfd: pytest.Ca
 
 
 def test_requests_are_counted_and_succeed_whatever_the_filter(capfd: pytest.CaptureFixture[str]) -> None:
+    fenced = _causes(capfd, REPORTED / "fenced_rejoin_loop.pcap.gz", "errors")
+    assert "13 of 15 ConsumerGroupHeartbeat requests" in fenced["requests-fail"]["sentence"]
+    telemetry = _causes(capfd, REPORTED / "telemetry_loop.pcap.gz", "errors")
+    assert "No later request" not in telemetry["requests-fail"]["sentence"]
+
+
+def test_a_partition_without_a_leader_shows_in_errors_alone(capfd: pytest.CaptureFixture[str]) -> None:
     found = _causes(capfd, RECORDED / "broker-restarted-1.pcapng.gz", "errors")
-    assert "of 40 Metadata requests" in found["requests-fail"]["sentence"]
-    assert "No later request" not in found["requests-fail"]["sentence"]
+    assert "The replica on node 2 is offline" in found["partition-offline"]["sentence"]
 
 
 @pytest.mark.parametrize("expression", ["errors", "api == Produce or errors"])

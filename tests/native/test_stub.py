@@ -29,6 +29,10 @@ BY_NAME = {
         "__self__",  # the object of a bound method: it may be one of `Summaries`
         "summarize",  # of `Summaries`, its own class
     ),
+    "told_names.rs": (
+        "identities",  # of a connection: one for all connections of a capture set
+        "moves",  # how many addresses went to another cluster by now
+    ),
 }
 
 

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -241,6 +242,26 @@ def test_blocks_of_captures_that_lost_packets(
             if chance.random() >= share:
                 writer.write_packet(packet)
     assert read(str(path))[0].splitlines() == python_side.call(read, str(path))[0].splitlines()
+
+
+def test_exchanges_that_say_nothing_are_passed_as_rows() -> None:
+    """ApiVersions, and for topics answers without an error to requests that name no group."""
+    path = str(CAPTURES / "kafka44_java_share.pcapng")
+    passed = {
+        TopicTraffic: {apis.API_VERSIONS, apis.FIND_COORDINATOR, apis.INIT_PRODUCER_ID},
+        GroupTraffic: {apis.API_VERSIONS},
+        ProducerTraffic: {apis.API_VERSIONS},
+    }
+    for kind, keys in passed.items():
+        counted, made = kind(TopicNames()), Counter[int | None]()
+
+        def take(event: Event, counted: Counting = counted, made: Counter[int | None] = made) -> None:
+            if isinstance(event, Exchange):
+                made[event.api_key] += not event.response_summary().errors
+                counted.add(event)
+
+        read_blocks(Dissection(path), take, counted.count_block)
+        assert {key: made[key] for key in keys} == dict.fromkeys(keys, 0), kind
 
 
 def _groups_of(path: str, *, in_blocks: bool) -> tuple[GroupTraffic, int]:

@@ -191,6 +191,39 @@ def test_epochs_of_the_metadata_log(
     _assert_same(native, write_pcap(tmp_path / "quorum.pcap", _of_quorum(epochs)))
 
 
+def _of_member(epochs: list[int]) -> list[Packet]:
+    """Heartbeats of a share group's member, which names these epochs. The broker always gives epoch 3."""
+    talk = ScriptedConnection()
+    for epoch in epochs:
+        asked = {
+            "group_id": "g", "member_id": "KBGbAsEFR2uE3sQIQdmsSw", "member_epoch": epoch,
+            "subscribed_topic_names": ["a"] if epoch == 0 else None,
+        }  # fmt: skip
+        answer = {"member_id": asked["member_id"], "member_epoch": 3, "heartbeat_interval_ms": 5000}
+        talk.exchange("ShareGroupHeartbeat", 1, asked, answer)
+    return talk.close()
+
+
+@pytest.mark.parametrize("epoch", [3, 0], ids=["a machine receives", "rules are marked for"])
+def test_exchanges_without_a_finding_pass_although(native: Any, tmp_path: Path, epoch: int) -> None:
+    """Epoch 3 continues. Epoch 0 joins: a fact without a rule, and a mark of rules that find nothing."""
+    path = write_pcap(tmp_path / "member.pcap", _of_member([0, 3, *[epoch] * ROUNDS]))
+    assert _assert_same(native, path) >= ROUNDS - 1
+
+
+def test_exchanges_with_a_finding_each_are_judged_once(native: Any, tmp_path: Path) -> None:
+    """Their facts are known when they are added."""
+    epochs = [0, 3, *[9] * 80, *[3] * 80]
+    codes = _assert_found(native, write_pcap(tmp_path / "member.pcap", _of_member(epochs)))
+    assert "GRP015" in codes
+
+
+@SETTINGS
+@given(epochs=st.lists(st.sampled_from((-1, 0, 2, 3, 4)), max_size=30))
+def test_epochs_of_a_member(native: Any, tmp_path: Path, epochs: list[int]) -> None:
+    _assert_same(native, write_pcap(tmp_path / "member.pcap", _of_member(epochs)))
+
+
 @pytest.fixture
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are read in pieces of some packets: a connection is lent in one block, given back in another."""

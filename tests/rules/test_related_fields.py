@@ -39,6 +39,10 @@ def test_records_may_be_deleted_up_to_either_offset(offsets: tuple[int, int]) ->
 
 
 TOPIC = {"name": "a", "topic_id": TOPIC_ID, "partitions": [ROW | {"isr_nodes": [1]}]}
+STREAMS = {
+    "group_id": "g", "group_state": "Empty", "members": [],
+    "topology_description": {"subtopologies": [], "global_stores": []},
+}  # fmt: skip
 OPERATIONS = {"cluster_authorized_operations": 8}
 
 
@@ -48,6 +52,11 @@ OPERATIONS = {"cluster_authorized_operations": 8}
         ("DescribeCluster", 0, {"include_cluster_authorized_operations": False}, OPERATIONS, {"PAI018"}),
         ("DescribeCluster", 0, {"include_cluster_authorized_operations": True}, OPERATIONS, set()),
         ("DescribeTopicPartitions", 0, {"topics": [{"name": "a"}]}, {"topics": [TOPIC]}, set()),
+        ("StreamsGroupDescribe", 1, {"group_ids": ["g"]}, {"groups": [STREAMS]}, {"PAI018"}),
+        (
+            "StreamsGroupDescribe", 1, {"group_ids": ["g"], "include_topology_description": True},
+            {"groups": [STREAMS]}, set(),
+        ),
         (
             "DescribeTopicPartitions", 0, {"topics": [{"name": "a"}], "response_partition_limit": 1},
             {"topics": [TOPIC | {"partitions": [ROW, ROW | {"partition_index": 1}]}]}, {"PAI018"},

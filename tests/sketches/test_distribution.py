@@ -135,5 +135,14 @@ def test_few_values_are_told_as_a_sketch_tells_them(first: list[int], second: li
     assert (few.facts(), few.bins()) == (sketched.facts(), sketched.bins())
 
 
-def test_bins_are_those_of_the_library() -> None:
-    assert bin_multiplier() == DDSketch(RELATIVE_ERROR)._mapping._multiplier
+@given(st.lists(st.integers(0, 10**13), min_size=1, max_size=60))
+def test_bins_are_those_of_the_library(values: list[int]) -> None:
+    library = DDSketch(RELATIVE_ERROR)
+    for value in values:
+        library.add(value)
+    store, found = library._store, counted(values)
+    bins = [(index, round(count)) for index, count in enumerate(store.bins, store.offset) if count]
+    assert found.bins() == (library._zero_count, bins if len(bins) else [])
+    middles = [(library._mapping.value(index), count) for index, count in bins]
+    assert [pair for pair in found.quantities() if pair[0]] == middles
+    assert bin_multiplier() == library._mapping._multiplier

@@ -184,6 +184,21 @@ def test_an_address_that_becomes_another_clusters_changes_new_connections_alone(
     assert len(set(scopes(old, new))) == 2
 
 
+def test_the_clusters_before_and_after_a_time() -> None:
+    identities = Identities()
+    first, second = talks(identities, "10.0.0.2", "10.0.0.2")
+    identities.learn(metadata(first, CLUSTER_A))
+    second.now = 50
+    exchange = metadata(second, CLUSTER_B)
+    identities.learn(exchange)
+    assert exchange.response is not None
+    moved_ns, address = exchange.response.time_ns, second.info.broker_address
+    assert identities.moved_after("set", address, moved_ns - 1) == (CLUSTER_A, CLUSTER_B)
+    assert identities.moved_after("set", address, moved_ns) is None
+    assert identities.moved_after("set", address, 0) is None
+    assert identities.moved_after("set", "10.0.0.3:9092", moved_ns - 1) is None
+
+
 @pytest.mark.parametrize(("start", "cluster"), [(0, CLUSTER_A), (9, CLUSTER_A), (99, CLUSTER_B)])
 def test_a_connection_that_names_no_cluster_has_that_of_its_time(start: int, cluster: str) -> None:
     """Whenever it is asked for: the address became another cluster's at 50 ms."""
@@ -700,6 +715,34 @@ def test_topics_beyond_the_limit_count_with_those_of_their_cluster(
             traffic.add(event)
     (row,) = topic_facts(traffic)
     assert row["read"]["requests"] == 3
+
+
+def listing(talk: Talk, topic_id: int, partitions: int) -> Exchange:
+    """Return a Metadata response with the partitions of topic `t`, all led by broker 1."""
+    rows = [
+        {"error_code": 0, "partition_index": number, "leader_id": 1, "leader_epoch": 0, "replica_nodes": [1],
+         "isr_nodes": [1], "offline_replicas": []}
+        for number in range(partitions)
+    ]  # fmt: skip
+    topic = {"error_code": 0, "name": "t", "topic_id": bytes([topic_id] * 16), "is_internal": False,
+             "partitions": rows, "topic_authorized_operations": 0}  # fmt: skip
+    asked = {"topics": None, "allow_auto_topic_creation": False, "include_topic_authorized_operations": False}
+    brokers = [{"node_id": 1, "host": "10.0.0.2", "port": 9092, "rack": None}]
+    answer = {"throttle_time_ms": 0, "brokers": brokers, "cluster_id": CLUSTER_A, "controller_id": 1}
+    return talk.ask(METADATA, 12, asked, answer | {"topics": [topic]})
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 2), (5, 2)])
+def test_a_topic_has_the_partitions_of_no_other_topic_of_its_name(before: int, after: int) -> None:
+    """Metadata names those of the topic that has the name now."""
+    traffic = TopicTraffic(TopicNames())
+    (talk,) = talks(Identities(), "10.0.0.2")
+    for number, partitions in ((1, before), (2, after)):
+        topic_id = bytes([number] * 16)
+        for exchange in (listing(talk, number, partitions), produce(talk, 0, topic_id=topic_id)):
+            learn_identities(exchange)
+            traffic.add(exchange)
+    assert [row["partition_count"] for row in topic_facts(traffic)] == [None, after]
 
 
 def mixed_up(*steps: tuple[str, str, tuple[str, ...]]) -> list[tuple[str, str, str]]:

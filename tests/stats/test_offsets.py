@@ -1,5 +1,6 @@
 """`kdissect offsets` against what the recording scripts knew, and exchanges made by hand."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -275,6 +276,27 @@ def test_odd_commits() -> None:
     refused = commit(talk, 9), commit(talk, 2, error=22), commit(talk, 9), commit(talk, 4, member="")
     (row,) = told_of(*refused)["commits"]
     assert row["what"] == "back, by a client that is no member"
+
+
+def offset_delete(talk: Talk, error: int = 0) -> Exchange:
+    rows = {"name": "t", "partitions": [{"partition_index": 0}]}
+    answer = {"error_code": 0, "throttle_time_ms": 0, "topics": [_named({"error_code": error})]}
+    return talk.ask(47, 0, {"group_id": "g", "topics": [rows]}, answer)
+
+
+def delete_groups(talk: Talk, error: int = 0) -> Exchange:
+    results = [{"group_id": "g", "error_code": error}]
+    return talk.ask(42, 0, {"groups_names": ["g"]}, {"throttle_time_ms": 0, "results": results})
+
+
+@pytest.mark.parametrize("delete", [offset_delete, delete_groups])
+@pytest.mark.parametrize(("error", "before"), [(0, None), (69, 30)])  # 69: GROUP_ID_NOT_FOUND
+def test_a_deleted_offset_is_not_compared_with_a_later_one(
+    delete: Callable[[Talk, int], Exchange], error: int, before: int | None
+) -> None:
+    talk = Talk()
+    found = told_of(commit(talk, 30), delete(talk, error), commit(talk, 5, member=""))["commits"]
+    assert [(row["before"], row["after"]) for row in found] == [(before, 5)]
 
 
 def test_a_held_offset_and_its_transaction() -> None:

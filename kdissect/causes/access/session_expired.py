@@ -58,7 +58,7 @@ class SessionExpired(Cause):
                 who,
                 parties_of(clients) | {Party("broker", broker)},
                 at,
-                Cost(errors=at.times),
+                Cost(),  # `broker-closes`, its effect, has the errors
                 "logins {files}",
                 "the lifetime is inferred from the age at which each of these connections ended",
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kdissect.causes.brokers.effects_of_absence import EFFECTS, PARTIES
-from kdissect.causes.cause import SECOND_NS, Cause, clients_text, times
+from kdissect.causes.cause import SECOND_NS, Cause, clients_text, quoted, times
 from kdissect.causes.evidence.absences import Absence
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen
@@ -63,11 +63,16 @@ class BrokerRestarted(Cause):
             keys = [key for key, _ in absence.links]
             clients = [Client(None, key.client_id, None, key.host) for key in keys]
             away_ns = at.last_ns - at.first_ns
-            then = (
-                f"it was away for {duration(away_ns)}"
-                if absence.back_ns
-                else "it did not come back in the capture"
-            )
+            moved = seen.gathering.mixups.moved_after(absence.place, absence.from_ns)
+            if not absence.back_ns:
+                then = "it did not come back in the capture"
+            elif moved is not None:
+                then = (
+                    f"{duration(away_ns)} later a broker of another cluster answered at its address:"
+                    f" {quoted(moved[1:])} instead of {quoted(moved[:1])}"
+                )
+            else:
+                then = f"it was away for {duration(away_ns)}"
             ended = "all " * (not refused) + plural(len(went), "connection")
             refuses = f" and refused new ones {times(len(refused))}" if refused else ""
             yield self.found(

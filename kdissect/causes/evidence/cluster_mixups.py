@@ -1,11 +1,13 @@
-"""Clients that brokers of one cluster sent to a broker of another one."""
+"""Clients that brokers of one cluster sent to a broker of another one, and addresses that became another
+cluster's.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kdissect.session.info import ConnectionInfo, ConnectionKind
+from kdissect.session.info import ConnectionInfo, ConnectionKind, KnownIdentities
 
 CLIENTS_KEPT = 10_000  # 1 KB each
 ADDRESSES_KEPT = 100  # of one client
@@ -25,11 +27,17 @@ class ClusterMixups:
     def __init__(self) -> None:
         self._clients: dict[tuple[str, str, str | None], dict[str, ConnectionInfo]] = {}
         """The first connection to each address, by capture set, host and client id."""
+        self._identities: KnownIdentities | None = None
+        self._addresses: dict[tuple[str, str], str] = {}
+        """Addresses of brokers by capture set and text, which may have a name."""
 
     def add(self, info: ConnectionInfo) -> None:
         """Take a connection."""
         if info.kind is not ConnectionKind.KAFKA or not info.complete:
             return
+        self._identities = info.identities or self._identities
+        if len(self._addresses) < CLIENTS_KEPT:
+            self._addresses[info.capture_set, info.broker_text] = info.broker_address
         client = info.capture_set, info.client.host, info.client_id
         known = self._clients.get(client)
         if known is None:
@@ -38,6 +46,15 @@ class ClusterMixups:
             known = self._clients[client] = {}
         if len(known) < ADDRESSES_KEPT:
             known.setdefault(info.broker_address, info)
+
+    def moved_after(self, place: tuple[str, str], time_ns: int) -> tuple[str, str] | None:
+        """Return the clusters of which brokers answered at an address before and after a time, if they
+        differ.
+        """
+        address = self._addresses.get(place)
+        if self._identities is None or address is None:
+            return None
+        return self._identities.moved_after(place[0], address, time_ns)
 
     def misled(self) -> Iterator[Misled]:
         """Yield connections of clients that are also connected to the cluster that advertises the address."""

@@ -13,13 +13,13 @@ from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.cause import Packets
 from kdissect.session.identities import plain_name
+from kdissect.stats.by_offset.deleted_commits import deleted_groups, deleted_partitions
 from kdissect.stats.client import Client, client_of, text_of
 from kdissect.stats.transfers import topic_key
 from kdissect.stats.watermarks import topic_of
 
 DELETED_KEPT = 10_000  # groups times partitions; 400 bytes each
 MISSED_KEPT = 1_000
-DELETING = frozenset({apis.DELETE_GROUPS, apis.OFFSET_DELETE})
 
 Committed = tuple[str, str, str, int]
 """Scope of a cluster, group, topic, partition."""
@@ -60,18 +60,15 @@ class DeletedOffsets:
             return
         if view.key == apis.OFFSET_FETCH:
             self._fetch(view)
-        elif view.key == apis.OFFSET_DELETE and not view.response.error_code:
-            group = text_of(view.request.group_id)
-            for topic in view.response.topics or ():
-                name = topic_key(self._names, view.info, topic_of(topic))
-                for row in topic.partitions or ():
-                    if not row.error_code:
-                        self._delete(view, (view.info.scope, group, name, row.partition_index))
-        elif view.key == apis.DELETE_GROUPS:
-            gone = {text_of(one.group_id) for one in view.response.results or () if not one.error_code}
-            for key in [key for key, _ in self._committed.items() if key[1] in gone]:
-                if key[0] == view.info.scope:
-                    self._delete(view, key)
+            return
+        scope = view.info.scope
+        for place in deleted_partitions(view, self._names):
+            self._delete(view, (scope, *place))
+        groups = deleted_groups(view)
+        if groups:
+            gone = [key for key, _ in self._committed.items() if key[0] == scope and key[1] in groups]
+            for key in gone:
+                self._delete(view, key)
 
     def _delete(self, view: ExchangeView, key: Committed) -> None:
         offset = self._committed.pop(key)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from kdissect.causes.evidence.body_errors import asked, body_errors
 from kdissect.causes.evidence.offline_partitions import OfflinePartitions
 from kdissect.causes.evidence.quotas_set import ALTER_CLIENT_QUOTAS, QuotasSet
+from kdissect.causes.evidence.refused_batches import RefusedBatches
 from kdissect.causes.evidence.reported_trouble import ReportedTrouble, trouble_in
 from kdissect.causes.evidence.seen import Seen, packets_of
 from kdissect.decoders.generated.values import sent
@@ -208,6 +209,7 @@ class ExchangeLog:
         self._identities: KnownIdentities | None = None
         self.quotas = QuotasSet()
         self.offline = OfflinePartitions(names)
+        self.refused = RefusedBatches(names)
         self.wanted = True
         self.exchanges = 0
 
@@ -248,6 +250,8 @@ class ExchangeLog:
             return self._redelivered(view, client)
         if view.key == apis.METADATA:
             self.offline.add(view)
+        if view.key == apis.PRODUCE:
+            self.refused.add(view)
         return False
 
     # errors

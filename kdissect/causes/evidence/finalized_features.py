@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kdissect.history import api_keys as apis
 from kdissect.history.state_table import Table
+from kdissect.model.same import of_same
 from kdissect.session.exchange import Exchange
 
 _BROKERS_KEPT = 1_000
@@ -20,6 +21,12 @@ class Offer(NamedTuple):
     api_keys: frozenset[int]
 
 
+@of_same
+def _offered(response: Any) -> tuple[dict[str, int], frozenset[int]]:
+    features = {row.name: row.max_version_level for row in response.finalized_features or ()}
+    return features, frozenset(row.api_key for row in response.api_keys or ())
+
+
 class FinalizedFeatures:
     """Takes exchanges whose response names versions (KIP-584)."""
 
@@ -29,13 +36,12 @@ class FinalizedFeatures:
 
     def add(self, exchange: Exchange) -> None:
         """Take an exchange."""
-        response = exchange.response_body()
-        if exchange.api_key != apis.API_VERSIONS or response is None or exchange.response is None:
+        body = exchange.bodies()[1]
+        if exchange.api_key != apis.API_VERSIONS or exchange.response is None or body is None:
             return
-        if response.error_code or not hasattr(response, "finalized_features"):
+        if not body.fits or body.value.error_code or not hasattr(body.value, "finalized_features"):
             return
-        features = {row.name: row.max_version_level for row in response.finalized_features or ()}
-        keys = frozenset(row.api_key for row in response.api_keys or ())
+        features, keys = _offered(body.value)
         info = exchange.connection
         offers = self.offers.get_or((info.capture_set, info.broker_text), list)
         if len(offers) < _CHANGES_KEPT and (not offers or offers[-1][1:] != (features, keys)):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kdissect.causes.evidence.deleted_offsets import DELETING, DeletedOffsets
+from kdissect.causes.evidence.deleted_offsets import DeletedOffsets
 from kdissect.causes.evidence.seen import packets_of
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
@@ -18,6 +18,7 @@ from kdissect.session.identities import plain_name
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_traffic import GroupTraffic
 from kdissect.stats.by_group.positions import Commits
+from kdissect.stats.by_offset.deleted_commits import DELETING
 from kdissect.stats.client import Client, client_of, host_of, is_commit_from_outside, text_of
 from kdissect.stats.transfers import Way, topic_key
 from kdissect.stats.watermarks import refused_partitions, topic_of

@@ -44,6 +44,10 @@ class _Mark(BodyRule):
         """Nothing."""
         return ()
 
+    def finds(self, body: Body) -> bool:
+        """Return True: a marked body is shown."""
+        return True
+
 
 class _MarkError(_Mark):
     code, name = "WHY001", "has-error"
@@ -110,18 +114,26 @@ class _MarkRedelivery(_Mark):
     guard: ClassVar[Guard | None] = (Other(("delivery_count",), frozenset(range(1, OFTEN_DELIVERED))),)
 
 
-class _MarkUnanswered(ExchangeRule):
-    """Marks what was not answered."""
-
-    code, name = "WHY005", "not-answered"
-    guard = ExchangeFact.NOT_ANSWERED
+class _MarkExchange(ExchangeRule):
+    """Marks exchanges, without findings."""
 
     def check(self, exchange: Exchange, view: ConnectionView) -> Iterable[Violation]:
         """Nothing."""
         return ()
 
+    def finds(self, exchange: Exchange, view: ConnectionView) -> bool:
+        """Return True: a marked exchange is shown."""
+        return True
 
-class _MarkLate(ExchangeRule):
+
+class _MarkUnanswered(_MarkExchange):
+    """Marks what was not answered."""
+
+    code, name = "WHY005", "not-answered"
+    guard = ExchangeFact.NOT_ANSWERED
+
+
+class _MarkLate(_MarkExchange):
     """Marks late answers of what does not wait on purpose."""
 
     code, name = "WHY006", "late"
@@ -130,10 +142,6 @@ class _MarkLate(ExchangeRule):
     def concerns(self, api_key: int | None, api_version: int | None) -> bool:
         """Return True for APIs that do not wait on purpose."""
         return api_key not in WAITING
-
-    def check(self, exchange: Exchange, view: ConnectionView) -> Iterable[Violation]:
-        """Nothing."""
-        return ()
 
 
 MARKS: tuple[Rule, ...] = (

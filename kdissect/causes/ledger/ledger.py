@@ -23,6 +23,7 @@ class Ledger:
 
     def __init__(self, symptoms: Iterable[Symptom], *, is_poor: bool = False, is_timed: bool = True) -> None:
         self.symptoms = list(symptoms)
+        self._parties = [symptom.parties for symptom in self.symptoms]
         self._is_poor, self._is_timed = is_poor, is_timed
         self.claimed: dict[int, FoundCause] = {}
         """By the number of the symptom."""
@@ -49,9 +50,10 @@ class Ledger:
             is_then = (
                 cause.since_ns - _BEFORE_NS <= seen.last_ns and seen.first_ns <= cause.until_ns + _AFTER_NS
             )
-            if not is_then or are_apart(cause.parties, symptom.parties):
+            parties = self._parties[number]
+            if not is_then or are_apart(cause.parties, parties):
                 continue
-            common = {party.kind for party in cause.parties & symptom.parties}
+            common = {party.kind for party in cause.parties & parties}
             # A cause of one client does not explain what others on the same host meet.
             is_of_host = symptom.client.client_id is None or not names_clients
             is_own = bool(common & _OF_CLIENTS) or (is_of_host and common >= {"host", "broker"})

@@ -45,7 +45,10 @@ class PartitionOffline(ErrorCause):
 
     def sentence(self, errors: Errors) -> str:
         """Return the clients; `more` has the partitions."""
-        return f"{clients_text(errors.clients)} could neither write nor read partitions without a leader."
+        return (
+            f"Responses to Metadata of {clients_text(errors.clients)} name a partition without a leader,"
+            " which cannot be written or read."
+        )
 
     def more(self, errors: Errors, seen: Evidence) -> str:
         """Return the partitions, for how long, and why no other replica leads."""
@@ -53,7 +56,7 @@ class PartitionOffline(ErrorCause):
         longest_ns = max(one.longest_ns for one in found.values())
         reasons = dict.fromkeys(_reason(one) for one in found.values())
         return (
-            f"{joined(list(found))} had no leader for {duration(longest_ns)} in responses to Metadata."
+            f"{joined(list(found))} had no leader for {duration(longest_ns)}."
             f" {' '.join(filter(None, reasons))}"
         ).rstrip()
 

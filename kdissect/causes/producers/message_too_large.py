@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kdissect.causes.cause import ErrorCause, clients_text, quoted, times
-from kdissect.causes.evidence.evidence import Errors
+from kdissect.causes.evidence.evidence import Errors, Evidence
+from kdissect.causes.evidence.refused_batches import TOO_LARGE
 from kdissect.model.cause import Severity
-
-_TOO_LARGE = frozenset({10, 18})  # MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE (Errors)
+from kdissect.report.quantities import byte_count
 
 
 class MessageTooLarge(ErrorCause):
@@ -15,7 +15,7 @@ class MessageTooLarge(ErrorCause):
     id = "message-too-large"
     title = "Batches are larger than the topic takes"
     severity = Severity.STOPS
-    codes = _TOO_LARGE
+    codes = TOO_LARGE
     help = (
         "Raise max.message.bytes of the topic (and what consumers fetch at once), compress, or send less"
         " at a time: "
@@ -36,3 +36,16 @@ class MessageTooLarge(ErrorCause):
             f" {quoted(errors.names('topic'))} {times(errors.seen.times)} as too large: as they were sent, or"
             " as it stores them."
         )
+
+    def more(self, errors: Errors, seen: Evidence) -> str:
+        """Return the sizes of the largest batch, if it was captured."""
+        places = {(key.scope, key.topic or "") for key in errors.keys}
+        largest = map(seen.gathering.log.refused.largest.peek, places)
+        found = [batch for batch in largest if batch is not None]
+        if not found:
+            return ""
+        one = max(found, key=lambda batch: batch.sizes)
+        if one.codec == "none":
+            return f"The largest of them has {byte_count(one.size)}, without compression."
+        raw = "" if one.raw is None else f", and {byte_count(one.raw)} without compression"
+        return f"The largest of them has {byte_count(one.size)} with {one.codec}{raw}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from kdissect.causes.cause import SECOND_NS, Cause, client_text
 from kdissect.causes.evidence.evidence import Evidence, Row, parties_of
@@ -43,17 +44,16 @@ class TinyBatches(Cause):
             for row in topic["writers"]:
                 client = Client(row["principal"], row["client_id"], row["software"], row["address"])
                 written.setdefault(client, []).append((topic["topic"] or topic["topic_id"] or "", row))
+        produced: dict[tuple[Any, ...], list[tuple[Any, Tally]]] = {}
+        for key, tally in seen.tallies:
+            produced.setdefault(key[:3], []).append((key, tally))
         for client, rows in written.items():
             if any(row["batches"] is None for _, row in rows):
                 continue  # of a request log
             batches, records, size = (
                 sum(row[name] for _, row in rows) for name in ("batches", "records", "bytes")
             )
-            tallies = [
-                (key, tally)
-                for key, tally in seen.tallies
-                if key[:3] == ("Produce", client.client_id or "", client.address)
-            ]
+            tallies = produced.get(("Produce", client.client_id or "", client.address), [])
             requests = sum(tally.exchanges for _, tally in tallies)
             span_ns = _span_ns([tally for _, tally in tallies])
             if requests < _REQUESTS or requests * SECOND_NS < _RATE * span_ns or not batches:

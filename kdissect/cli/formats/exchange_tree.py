@@ -1,12 +1,14 @@
 """Exchanges as trees: one line for the exchange, then every field of request and response with its bytes."""
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 
 from kdissect.cli.colour import paint
+from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.frames import dissect_request, dissect_response
+from kdissect.decoders.generated.values import Value
 from kdissect.decoders.payloads.nesting import token_node
-from kdissect.decoders.payloads.scope import NEAR_SECRETS, Facts
+from kdissect.decoders.payloads.payload_text import PayloadText
+from kdissect.decoders.payloads.scope import GUESSED, NEAR_SECRETS, Facts
 from kdissect.decoders.trees.frame_text import tree_text
 from kdissect.decoders.trees.node import Node
 from kdissect.decoders.trees.tree_text import render
@@ -26,8 +28,6 @@ from kdissect.session.info import ConnectionInfo
 
 _INDENT = "  "
 _MARGIN = _INDENT * 2  # of a frame's lines
-# Near secrets a frame without a fault shows what it shows elsewhere (`frame_text`).
-_PLAIN: tuple[Facts, ...] = ({}, {NEAR_SECRETS: True})
 
 
 class TreeWriter:
@@ -87,15 +87,33 @@ class TreeWriter:
 
     def _frame(self, exchange: Exchange, side: str, frame: Frame) -> bytes:
         """Return the lines of a frame, from the native engine if the frame is ordinary."""
-        key, version, facts = exchange.api_key, exchange.api_version, payload_facts(exchange, side)
-        is_plain = facts in _PLAIN and not self._records and frame.logged is None
-        if is_plain and key is not None and version is not None:
-            writer = tree_text(key, version, side == "response", _MARGIN)
-            if writer is not None:
-                text = writer.text(frame.data, partial(self._topic_name, exchange.connection))
-                if text is not None:
-                    return text
+        facts = payload_facts(exchange, side)
+        # Near secrets a frame without a fault shows what it shows elsewhere.
+        is_plain = facts.get(NEAR_SECRETS) != GUESSED and not self._records and frame.logged is None
+        if is_plain and exchange.kind is ExchangeKind.KAFKA:
+            text = self._native_text(exchange, side == "response", frame.data, facts)
+            if text is not None:
+                return text
         return _bytes(_MARGIN + line for line in self._frame_lines(exchange, side, frame, facts))
+
+    def _native_text(self, exchange: Exchange, is_response: bool, data: bytes, facts: Facts) -> bytes | None:
+        key, version = exchange.api_key, exchange.api_version
+        if key is None or version is None:
+            return None
+        writer = tree_text(key, version, is_response, _MARGIN, self._show_secrets)
+        message = known_body(key, version, is_response)
+        if writer is None or message is None:
+            return None
+
+        def topic_name(topic_id: bytes) -> str | None:
+            return self._topic_name(exchange.connection, topic_id)
+
+        def body() -> Value | None:
+            found = exchange.bodies()[is_response]
+            return found.value if found is not None and found.fits else None
+
+        payloads = PayloadText(message, version, data, facts, body, topic_name, _MARGIN, self._show_secrets)
+        return writer.text(data, (0, len(data), 0), topic_name, payloads.text)
 
     def _frame_lines(self, exchange: Exchange, side: str, frame: Frame, facts: Facts) -> Iterator[str]:
         key, version, data = exchange.api_key, exchange.api_version, frame.data

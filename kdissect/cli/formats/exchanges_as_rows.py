@@ -222,7 +222,7 @@ def tree_writer(dissection: Dissection, options: Namespace, output: Output) -> T
     """Return a writer of trees."""
     from kdissect.cli.formats.exchange_tree import TreeWriter  # start-up: the tree decoder
 
-    rows = ListedRows(dissection.file_names, topics_of=dissection.topics.topics_of)
+    rows = ExchangeRows(dissection.file_names, topics_of=dissection.topics.topics_of)
     colour = wants_colour(options.color, output.is_terminal)
     values = values_of(options) if options.schemas else None
     return TreeWriter(rows, options.show_secrets, colour, dissection.topics.name, options.records, values)

@@ -103,13 +103,14 @@ def _nest(node: Node, data: bytes, scope: Scope, chain: tuple[Value, ...]) -> No
         chain = (*chain, node.value)
     field = node.field
     if field is not None and field.payload and isinstance(node.value, Bytes) and node.value:
-        _replace_content(node, field.payload, data, scope.inside(chain))
+        nest_content(node, field.payload, data, scope.inside(chain))
         return
     for child in node.children:
         _nest(child, data, scope, chain)
 
 
-def _replace_content(node: Node, place: str, data: bytes, scope: Scope) -> None:
+def nest_content(node: Node, place: str, data: bytes, scope: Scope) -> None:
+    """Replace the content of one bytes field by the tree of its payload. Raises nothing."""
     content = node.children[-1]
     if content.name != "content":  # replaced already: the tree of a whole inner message
         return

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from kdissect.decoders.as_json.jsonable import float_value
 from kdissect.decoders.compression.codec import codec_name, decompress
 from kdissect.decoders.payloads.payload import Found, Plain, Tree
 from kdissect.decoders.payloads.protobuf import Messages, Part, Reader
@@ -165,13 +164,4 @@ def metrics(data: bytes, start: int, end: int, node: Node | None = None) -> dict
 
     NaN and infinities are strings, as in bodies.
     """
-    found: dict[str, Any] = _finite(Reader(MESSAGES, data).message("MetricsData", start, end, node))
-    return found
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return float_value(value) if isinstance(value, float) else value
+    return Reader(MESSAGES, data).message("MetricsData", start, end, node)

@@ -40,9 +40,11 @@ class Node:
 
     def walk(self) -> Iterator["Node"]:
         """Yield this node and all below it, in the order of the bytes."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting.extend(reversed(node.children))
 
     def find(self, path: str) -> "Node":
         """Return the node at a path below this one, as errors print it: `topics[2].name`. Raises KeyError."""

@@ -10,6 +10,7 @@ Numbers of brokers and controllers that only rise:
 - leader_epoch, partition_epoch: the controller's state of a partition, by topic id (KIP-497, KIP-841); a
   response is not lower than its request
 - producer_id_start: the controller gives each block of producer ids once
+- leader_epoch of the metadata log in DescribeQuorum, and its high_watermark while this epoch lasts (KIP-595)
 
 Its own node id stays as it is.
 """
@@ -59,13 +60,15 @@ CounterKey = tuple[str, str, bytes, int]
 class OwnCounters:
     """The last number and its evidence by connection, field and partition."""
 
-    api_keys: ClassVar[frozenset[int] | None] = frozenset(_OWN_ID)
+    api_keys: ClassVar[frozenset[int] | None] = frozenset({*_OWN_ID, apis.DESCRIBE_QUORUM})
 
     def __init__(self) -> None:
         self.numbers: Table[CounterKey, tuple[int, Evidence]] = Table(NUMBERS_KEPT)
 
     def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next exchange of a connection."""
+        if view.key == apis.DESCRIBE_QUORUM:
+            return self._quorum(view)
         facts = self._own_id(view)
         for field in _OF_REQUESTS.get(view.key, ()):
             number = int(getattr(view.request, field, -1))
@@ -86,6 +89,16 @@ class OwnCounters:
         if node < 0:
             return []
         return differs_from_first(self.numbers, key, node, CounterFact.OTHER_NODE, view, ("request", path))
+
+    def _quorum(self, view: ExchangeView) -> list[Fact]:
+        """Compare the log of the quorum with earlier descriptions. A new leader may be behind at first."""
+        facts = []
+        for which, row, path in _partitions(view.response):
+            epoch, key = row.leader_epoch, (view.info.id, "leader_epoch", which, row.partition_index)
+            facts += self._next(view, key, "response", f"{path}.leader_epoch", epoch)
+            key = view.info.id, "high_watermark", which, epoch
+            facts += self._next(view, key, "response", f"{path}.high_watermark", row.high_watermark)
+        return facts
 
     def _block(self, view: ExchangeView) -> list[Fact]:
         """Compare a block of producer ids with the blocks before it: it begins after them."""

@@ -97,12 +97,13 @@ class Rebalance:
     `causes` are the possible ones, with the members they name and when each was seen at work; `reasons` are
     those that members gave (KIP-800). `first` is the member whose JoinGroup was sent first, at `first_ns`;
     `shown_ns` is the first effect: a member was asked to join again, or a known member did. `synced` sent a
-    SyncGroup; `stable_ns` is the time of the last SyncGroup answer, NEVER_NS before it.
+    SyncGroup; `stable_ns` is the time at which the last member received its first assignment of the
+    generation, NEVER_NS before that.
     """
 
     __slots__ = (
-        "began", "causes", "first", "first_ns", "generation", "members", "reasons", "shown_ns", "stable_ns",
-        "synced",
+        "_assigned", "began", "causes", "first", "first_ns", "generation", "members", "reasons", "shown_ns",
+        "stable_ns", "synced",
     )  # fmt: skip
 
     def __init__(self, generation: int, began: Evidence, notified_ns: int | None = None) -> None:
@@ -114,6 +115,8 @@ class Rebalance:
         self.stable_ns = NEVER_NS
         self.members: set[str] = set()
         self.synced: set[str] = set()
+        self._assigned: set[str] = set()
+        """Members that received an assignment."""
         self.causes: dict[Cause, dict[str, int]] = {}
         self.reasons: dict[str, str] = {}
 
@@ -129,6 +132,16 @@ class Rebalance:
             self.first, self.first_ns = member_id, sent_ns
         if was_there:
             self.shown_ns = earliest(self.shown_ns, sent_ns)
+
+    def assigned(self, member_id: str, answered_ns: int) -> None:
+        """Note that a member received an assignment.
+
+        A member may ask again in the same generation: a broker answers a JoinGroup that changes nothing with
+        the present generation.
+        """
+        if member_id not in self._assigned:
+            self._assigned.add(member_id)
+            self.stable_ns = max(self.stable_ns, answered_ns)
 
     def because(self, cause: Cause, member_id: str, time_ns: int) -> None:
         """Note a possible cause of the rebalance and its time, NEVER_NS if that is unknown."""

@@ -285,7 +285,7 @@ def _sync(view: ExchangeView, key: GroupKey, group: ClassicGroup) -> list[Fact]:
     if request.generation_id == group.generation:
         group.state = ClassicState.STABLE
         if group.rebalance is not None:
-            group.rebalance.stable_ns = max(group.rebalance.stable_ns, view.evidence.answered_ns)
+            group.rebalance.assigned(member.member_id, view.evidence.answered_ns)
     return [
         *facts,
         view.fact(

@@ -41,6 +41,7 @@ class ProducerFact(StrEnum):
 
     INITIALISED = "initialised"  # a new producer id
     GIVEN_TWICE = "given_twice"  # a producer id in epoch 0, by a broker that gave it before
+    NOT_RAISED = "not_raised"  # the same id, and no higher epoch than its connection received before
     EPOCH_RAISED = "epoch_raised"  # the same id, a new epoch
     FIRST_SEEN = "first_seen"  # a batch of an id whose InitProducerId was not captured
     NEVER_GIVEN = "never_given"  # an id without InitProducerId, on a connection that received another
@@ -151,6 +152,11 @@ class Producers:
             if known.given_at == view.info.broker_address and not _is_copy(view, known):
                 kind, field = ProducerFact.GIVEN_TWICE, "producer_id"
                 facts.append(Fact(kind, key, view.evidence, "response", field, "", producer_id, earlier))
+        elif before is not None and epoch <= before and _is_next_of_producer(view, known):
+            kind, field = ProducerFact.NOT_RAISED, "producer_epoch"
+            facts.append(
+                view.fact(kind, key, field, side="response", expected=before, seen=epoch, earlier=earlier)
+            )
         known.given_at = view.info.broker_address
         known.epoch = epoch
         known.given_epochs.add(epoch)  # at most 32,768: an epoch is an int16
@@ -250,6 +256,19 @@ class _Batch(NamedTuple):
     def fact(self, kind: ProducerFact, field: str, **more: Any) -> Fact:
         key = self.view.info.scope, self.header.producer_id, *self.partition
         return self.view.fact(kind, key, f"records.{field}", **more)
+
+
+def _is_next_of_producer(view: ExchangeView, known: Producer) -> bool:
+    """Return whether a producer without an id asks again for its transactional id, on the connection that
+    gave it the last one.
+    """
+    request, by = view.request, known.given_by
+    if view.key != apis.INIT_PRODUCER_ID or request is None or by is None or by.connection != view.info.id:
+        return False
+    if request.transactional_id is None or known.transactional_id != request.transactional_id:
+        return False
+    is_retry = getattr(request, "producer_id", NO_PRODUCER_ID) != NO_PRODUCER_ID  # KIP-360
+    return not is_retry and not getattr(request, "keep_prepared_txn", False)
 
 
 def _is_copy(view: ExchangeView, known: Producer) -> bool:

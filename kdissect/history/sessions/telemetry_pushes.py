@@ -79,13 +79,13 @@ class Telemetry:
         """Return whether a request names another client instance than its connection did before."""
         asked, given = (getattr(body, "client_instance_id", NO_ID) for body in (view.request, view.response))
         known = self._instances.get(view.info.id)
-        if asked == NO_ID != given:  # a client without an id receives one
+        if given not in (NO_ID, asked):  # the client takes it, also if it had an id (TEL007)
             self._instances.put(view.info.id, (given, view.evidence))
-        if asked == NO_ID:
+        elif known is None and asked != NO_ID:
+            self._instances.put(view.info.id, (asked, view.evidence))
+        if known is None or asked in (NO_ID, known[0]):
             return []
-        first, by = known or self._instances.put(view.info.id, (asked, view.evidence))
-        if asked == first:
-            return []
+        first, by = known
         key: ClientKey = view.info.capture_set, asked
         expected, seen = first.hex(), asked.hex()
         path = "client_instance_id"

@@ -219,22 +219,24 @@ class BodyGuards:
             latency,
         )
 
-    def with_others(self, others: Iterable[Guard]) -> native.Guards:
-        """Return these guards with additional ones about the response, for bodies that are not decoded.
+    def with_others(self, others: Iterable[Guard]) -> tuple[native.Guards, int]:
+        """Return these guards with additional ones about the response, for bodies that are not decoded, and
+        the bits that the additional ones have.
 
         Compiled only.
         """
         return copy(self).adding(others)
 
-    def adding(self, others: Iterable[Guard]) -> native.Guards:
-        """Return the guards of a copy, whose parts are its own from then on."""
+    def adding(self, others: Iterable[Guard]) -> tuple[native.Guards, int]:
+        """Return the guards of a copy, whose parts are its own from then on, and the bits of those added."""
         self.numbers, self.bits = self.numbers.copy(), self.bits.copy()
         self._conditions, self._slots = self._conditions.copy(), self._slots.copy()
         self._late, self._terms = self._late.copy(), self._terms.copy()
         self._sides = self._sides[0].copied(), self._sides[1].copied()
+        bits = 0
         for guard in others:
-            self.add(guard, True)
-        return self._native()
+            bits |= self.add(guard, True)
+        return self._native(), bits
 
     def _compile(self) -> Callable[..., int]:
         self._marks = self._native().marks

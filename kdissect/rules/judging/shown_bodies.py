@@ -4,10 +4,13 @@ from collections.abc import Iterable
 from itertools import chain
 
 from kdissect.decoders.body_schemas import known_body
+from kdissect.rules.finding_evidence import has_no_error
 from kdissect.rules.judging.body_guards import EVERY, BodyGuards
 from kdissect.rules.kinds import BodyRule, NodeRule
 from kdissect.rules.rule import REQUEST, RESPONSE
+from kdissect.rules.views.body_view import Body
 from kdissect.schema.protocol_messages import api_name
+from kdissect.session.exchange import Exchange
 
 NodeRules = dict[str, list[NodeRule]]
 """Rules by the sort of pieces they look at."""
@@ -42,9 +45,24 @@ class ShownBodies:
         """Marks of rules that never speak of such bodies. The first body with the same ones stands for all
         of them in what is counted (`BodyKind`).
         """
+        self.checkable = self._bits_of_bodies() & ~guards.shared_bits
+        """Marks that are only of rules about whole bodies, which a short look can follow."""
         self.open_rules = [rule for rule, _ in self._body_rules if rule.guard is None]
         """Rules about whole bodies without a guard: they receive all bodies."""
         self._shown: dict[int, tuple[tuple[BodyRule, ...], NodeRules]] = {}
+
+    def _bits_of_bodies(self) -> int:
+        bodies = pieces = 0
+        for _, bits in self._body_rules:
+            bodies |= bits
+        for _, bits in chain(*self._node_rules.values()):
+            pieces |= bits & ~self.silent
+        return bodies & ~pieces
+
+    def finds(self, body: Body, marks: int) -> bool:
+        """Return whether the judge must look closely at a body with these marks, all `checkable`."""
+        rules = self.shown(marks)[0] if marks else self.open_rules
+        return any((rule.refusable and not has_no_error(body)) or rule.finds(body) for rule in rules)
 
     def shown(self, marks: int) -> tuple[tuple[BodyRule, ...], NodeRules]:
         """Return the rules for a body with these marks, in the order of the registry."""
@@ -91,3 +109,17 @@ class ShownExchange:
         )
         self.is_guarded = not any(side.open_rules for side in self.sides)
         self.silent = self.sides[0].silent | self.sides[1].silent
+        self.checkable = (self.sides[0].checkable | self.sides[1].checkable) & ~self.silent
+
+    def finds(self, exchange: Exchange, marks: int = 0) -> bool:
+        """Return whether the judge must look closely at the bodies of an exchange, which fit, with these
+        marks, all `checkable`.
+        """
+        asked, answered = exchange.bodies()
+        assert asked is not None
+        request = Body(exchange, REQUEST, asked)
+        if self.sides[0].finds(request, marks):
+            return True
+        return answered is not None and self.sides[1].finds(
+            Body(exchange, RESPONSE, answered, request), marks
+        )

@@ -8,9 +8,9 @@ are for `Judge.add`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from kdissect.decoders.body_schemas import known_body
-from kdissect.decoders.decoded import Decoded
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.engine.records.compiled_records import BATCH_QUESTIONS
 from kdissect.engine.transfer_rows import transfer_rows
@@ -23,7 +23,6 @@ from kdissect.history.producing.lent_sequences import LentSequences
 from kdissect.history.producing.stored_batches import StoredTable
 from kdissect.history.sessions.lent_sessions import LentSessions
 from kdissect.model.native import native
-from kdissect.rules.finding_evidence import has_no_error
 from kdissect.rules.guards import Above, Guard, Other
 from kdissect.rules.judging.batch_judge import (
     LOG_TOPICS,
@@ -37,11 +36,9 @@ from kdissect.rules.judging.body_kind import BodyPair
 from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.repeated_answers import Kind, ToldAgain
 from kdissect.rules.judging.rule_index import Subjects
-from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.rules.run_coverage.rule_coverage import Exercise
-from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import API_VERSIONS, MOST_NS, AtRest, ConnectionView, Earlier
 from kdissect.rules.views.kept_exchanges import RecentExchanges
 from kdissect.schema.logs import METADATA_TOPIC, METADATA_TOPIC_ID
@@ -70,11 +67,12 @@ PlanRow = tuple[
     _Asks,
     Callable[[ConnectionInfo, Kind, tuple[bytes, bytes], "native.EvidenceRow"], bool] | None,
     int,
+    int,
     bool,
 ]
 """The guards of bodies, how batches are looked at, bodies as rows by partition, what machines ask, what takes
-exchanges that come again, marks of rules that never speak of such bodies, and whether rules or machines need
-all exchanges as objects.
+exchanges that come again, marks of rules that never speak of such bodies, marks that `_show` follows, and
+whether rules or machines need all exchanges as objects.
 """
 TakenBack = tuple[
     JudgedConnection, list[Exchange], Earlier, tuple[int, int, int | None], tuple[int, bool],
@@ -194,7 +192,7 @@ class UnmarkedRows:
         members = None
         if asks.member_fields is not None:
             members = self._members.rows, native_layout(request, version)[0], list(asks.member_fields)
-        guards = shown.guards.with_others([*map(_is_set, asks.zeros), *map(_is_known, asks.epochs)])
+        guards, others = shown.guards.with_others([*map(_is_set, asks.zeros), *map(_is_known, asks.epochs)])
         sequences = self._sequences.rows if asks.asks_sequences else None
         sessions = self._sessions.rows if asks.asks_sessions else None
         table = self._history.stored_batches.table if asks.asks_stored else None
@@ -202,20 +200,24 @@ class UnmarkedRows:
         stated = sequences, asks.is_transactional, sessions, asks.knows_epoch, members, stored
         has_open_batches = self._batches.has_rules and carriage is None and _has_batches(api_key)
         is_shown = asks.is_fed or not shown.is_guarded or has_open_batches
-        return guards, carriage, rows, stated, None if asks.is_fed else again, shown.silent, is_shown
+        marks = shown.silent, shown.checkable & ~others
+        return guards, carriage, rows, stated, None if asks.is_fed else again, *marks, is_shown
 
-    def _show(self, exchange: Exchange, is_shown: bool) -> int | None:
-        """Show a row to rules without a guard, if the plan `is_shown`, and to the machines that watch its
-        API. Return the number of its batches, if it has no findings and no facts for rules; None if it must
-        be added.
+    def _show(self, exchange: Exchange, marks: int, is_shown: bool) -> int | None:
+        """Show a row to the rules whose guards it `marks`, to rules without a guard, if the plan `is_shown`,
+        and to the machines that watch its API. Return the number of its batches, if it has no findings and no
+        facts for rules; None if it must be added.
         """
         # Hot, once for each row that is not passed by its values alone.
         asked, answered = exchange.bodies()
         request, response, batches = exchange.request, exchange.response, 0
         if asked is None or request is None or (answered is None and response is not None):
             return None
-        if is_shown:
-            found = self._batches_of_unspoken(exchange, asked, answered)
+        if marks or is_shown:
+            api_key, version = exchange.api_key or 0, asked.version
+            if self._subjects.shown_of((api_key, version, version)).finds(exchange, marks):
+                return None
+            found = self._batches_in(exchange, asked.value)
             if found is None:
                 return None
             batches = found
@@ -225,24 +227,17 @@ class UnmarkedRows:
             self.note(exchange)
         return batches
 
-    def _batches_of_unspoken(
-        self, exchange: Exchange, asked: Decoded, answered: Decoded | None
-    ) -> int | None:
-        """Return the number of batches of an exchange about which no rule without a guard has a fault."""
-        api_key, version = exchange.api_key or 0, asked.version
-        sides = self._subjects.shown_of((api_key, version, version)).sides
-        request = Body(exchange, REQUEST, asked)
-        if _find(sides[0].open_rules, request):
-            return None
-        if answered is not None and exchange.response is not None:
-            response = Body(exchange, RESPONSE, answered, request)
-            if _find(sides[1].open_rules, response):
-                return None
-            if has_topic_names(api_key) and tells_own_topics(response.data):
-                return None
-        if has_topic_names(api_key) or not _has_batches(api_key):
-            return None if has_topic_names(api_key) and tells_own_topics(request.data) else 0
-        return self._batches.passes(exchange, asked.value)
+    def _batches_in(self, exchange: Exchange, asked: Any) -> int | None:
+        """Return the number of batches that the native engine does not count; None if a rule needs one, or
+        learns names of topics.
+        """
+        api_key = exchange.api_key or 0
+        if has_topic_names(api_key):
+            frames = exchange.request, exchange.response
+            return None if any(frame and tells_own_topics(frame.data) for frame in frames) else 0
+        return (
+            0 if api_key in _TRANSFERS or not _has_batches(api_key) else self._batches.passes(exchange, asked)
+        )
 
     def _codes_of(self, api_key: int, version: int, facts: int) -> list[str]:
         """Return the rules about exchanges that receive one with these facts."""
@@ -288,10 +283,6 @@ class UnmarkedRows:
 def _has_batches(api_key: int) -> bool:
     name = api_name(api_key) or ""
     return carries_batches(name, REQUEST) or carries_batches(name, RESPONSE)
-
-
-def _find(rules: Iterable[BodyRule], body: Body) -> bool:
-    return any((rule.refusable and not has_no_error(body)) or rule.finds(body) for rule in rules)
 
 
 def _is_set(name: str) -> Guard:

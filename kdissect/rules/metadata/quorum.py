@@ -80,9 +80,11 @@ class CountedBack(FactRule):
     A controller closes its connections when it resigns, so that the controller_epoch of a connection stays or
     rises. A broker applies the metadata log in its order, and names in current_metadata_offset how far it is.
     A broker that wants to shut down goes on to want it. The controller raises leader_epoch and
-    partition_epoch of a partition with each change, and gives each block of producer ids once. Compared on
-    one connection only, because its two ends are two processes that did not start again. Partitions are known
-    by the id of their topic, because a topic that was deleted and created again has a new id.
+    partition_epoch of a partition with each change, and gives each block of producer ids once. In
+    DescribeQuorum the leader_epoch of the metadata log rises, and its high_watermark while one leader leads.
+    Compared on one connection only, because its two ends are two processes that did not start again.
+    Partitions are known by the id of their topic, because a topic that was deleted and created again has a
+    new id.
 
     Example: BrokerHeartbeat with current_metadata_offset 120, then with 90.
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from kdissect.decoders.generated.values import sent
 from kdissect.model.finding import Claim, Severity, Who
 from kdissect.model.wording import plural
-from kdissect.rules.guards import Above, Empty, InRequest, Longer, Not
+from kdissect.rules.guards import Above, InRequest, Longer
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
@@ -76,7 +76,7 @@ class UnaskedParts(BodyRule):
         ),
         Longer(("synonyms", "documentation"), 0),
         InRequest(Above(("response_partition_limit",), -1)),
-        Not(Empty((".groups",))),
+        Above(("topology_description_status",), -1),  # beside a description
     )
 
     def check(self, body: Body) -> Iterator[Violation]:

@@ -252,6 +252,29 @@ class GivenTwice(FactRule):
     sees = "producer id {} in epoch 0 again"
 
 
+class EpochNotRaised(FactRule):
+    """InitProducerId must raise the epoch of a producer id.
+
+    A producer that starts with a transactional id receives the id of its predecessor in a higher epoch, so
+    that brokers refuse the predecessor. The rule compares responses of one connection. It skips a request
+    with a producer id, which may be a retry, and a request that keeps a prepared transaction.
+
+    Example: InitProducerId gives producer 2 in epoch 3, and later in epoch 3 again.
+
+    What to do: look for a state of the transaction coordinator that was lost.
+    """
+
+    code = "PRD015"
+    name = "producer-epoch-not-raised"
+    claim = Claim.DIFFERS
+    severity = Severity.WARNING
+    who = Who.BROKER
+    cites = ("KIP-98 Proposed Changes", "KIP-360 Proposed Changes")
+    facts = (ProducerFact.NOT_RAISED,)
+    expects = "an epoch above {}"
+    sees = "epoch {}"
+
+
 class NoProducerId(BodyRule):
     """InitProducerId must give an id and an epoch, or an error.
 

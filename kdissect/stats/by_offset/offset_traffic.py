@@ -25,6 +25,7 @@ from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo, KnownIdentities
 from kdissect.stats.by_group.group_links import ClientKey, client_key
+from kdissect.stats.by_offset.deleted_commits import DELETING, deleted_groups, deleted_partitions
 from kdissect.stats.by_offset.former_topics import DueCommit, FormerTopics
 from kdissect.stats.by_offset.held_offsets import Held, HeldOffsets, Holder, Place
 from kdissect.stats.by_offset.position_jumps import EARLIEST, LATEST, Cause, Jump, Partition, PositionJumps
@@ -45,7 +46,7 @@ _OUT_OF_RANGE = 1  # org.apache.kafka.common.protocol.Errors
 _NO_TOPIC = frozenset({3, 100, 103})
 _READ_COMMITTED = 1  # isolationLevel
 _CURRENT_MAGIC = 2
-_WATCHED = frozenset(
+_WATCHED = DELETING | frozenset(
     {
         apis.PRODUCE,
         apis.FETCH,
@@ -168,6 +169,8 @@ class OffsetTraffic:
                 self._end_transaction(view)
         elif view.key == apis.TXN_OFFSET_COMMIT:
             self._commit_in_transaction(view, wanted)
+        elif view.key in DELETING:
+            self._forget(view)
         else:
             self._causes(view)
 
@@ -331,6 +334,16 @@ class OffsetTraffic:
                         self._former.wait((info.scope, *partition), due)
                 for what, compared in self._oddities(view, key, offset, before, from_outside):
                     self._note_commit(view, group, partition, (what, compared, offset), wanted)
+
+    def _forget(self, view: ExchangeView) -> None:
+        """Forget the committed offsets that a request deletes: a later commit is not compared with them."""
+        scope, groups = view.info.scope, deleted_groups(view)
+        for group, topic, partition in deleted_partitions(view, self._names):
+            self._committed.pop((scope, group, (topic, partition)))
+        if groups:
+            gone = [key for key, _ in self._committed.items() if key[0] == scope and key[1] in groups]
+            for key in gone:
+                self._committed.pop(key)
 
     def _is_unread(self, view: ExchangeView, partition: Partition, offset: int, former: str) -> bool | None:
         """Return whether a client did not read a partition up to an offset, as far as its Fetches were

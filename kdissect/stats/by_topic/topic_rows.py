@@ -23,8 +23,14 @@ def topic_facts(traffic: TopicTraffic, wanted: Callable[[str], object] | None = 
     """Return the `wanted` topics by name, and last the topics beyond the bound."""
     traffic.catch_up()
     coverage = traffic.leaders.coverage(traffic.apart)
+
+    def covered(key: str, cluster: str) -> Coverage:
+        if traffic.was_replaced(key, cluster):  # Metadata is that of the topic that has the name now
+            return _NOTHING
+        return coverage.get((plain_name(key), cluster), _NOTHING)
+
     found = [
-        _topic(traffic, topic, cluster, coverage.get((plain_name(key), cluster), _NOTHING))
+        _topic(traffic, topic, cluster, covered(key, cluster))
         for (key, cluster), topic in sorted(traffic.by_cluster().items())
         if wanted is None or wanted(plain_name(key))
     ]

@@ -199,6 +199,13 @@ class TopicTraffic:
         """Return whether another topic has the name of a topic by now; `topic` as `transfers.topic_key`."""
         return self._identities is not None and self._identities.is_former(scope, topic)
 
+    def was_replaced(self, identity: str, cluster: str) -> bool:
+        """Return whether another topic has the name of a cluster's topic by now."""
+        return any(
+            self.is_former(scope, identity) and self.apart(scope) == cluster
+            for scope in self._scopes.get(identity, ())
+        )
+
     def apart(self, scope: str) -> str:
         """Return the present cluster of a scope, or an empty text if no other cluster was captured."""
         return "" if self._identities is None else self._identities.apart(scope)

@@ -30,6 +30,8 @@ const MOST: usize = 4096;
 const ASKED_TOGETHER: usize = 64;
 /// Number of long-silent connections that stay native-owned: 3 KB each.
 const MOST_SILENT: usize = 1 << 12;
+/// After this number of rows that were shown in vain, 63 rows are not shown.
+const MOST_IN_VAIN: u32 = 6;
 /// acks of an idempotent producer.
 const ALL_IN_SYNC: i64 = -1;
 /// The place of the epoch among the numbers of a Fetch's partitions: `engine.transfer_rows`.
@@ -65,8 +67,9 @@ type AsksRow = (
     Option<Py<StoredBatches>>,
 );
 /// The guards of bodies, carriage of batches, rows of bodies, what machines ask, what takes exchanges that come again,
-/// marks of rules that never speak of such bodies, and whether rows must be shown to rules and machines as objects.
-type PlanRow = (Py<Guards>, Option<CarriageRow>, Option<RowsOf>, AsksRow, Option<Py<PyAny>>, u64, bool);
+/// marks of rules that never speak of such bodies, marks that `show` follows, and whether rows must be shown to rules
+/// and machines as objects.
+type PlanRow = (Py<Guards>, Option<CarriageRow>, Option<RowsOf>, AsksRow, Option<Py<PyAny>>, u64, u64, bool);
 
 /// A kind of exchange.
 struct Plan {
@@ -81,11 +84,20 @@ struct Plan {
     stored: Option<Py<StoredBatches>>,
     again: Option<Py<PyAny>>,
     silent: u64,
+    checkable: u64,
     is_shown: bool,
 }
 
+/// Rows of a kind with equal marks that were shown in vain, one after the other, and how many of the next ones are not
+/// shown.
+#[derive(Default)]
+struct InVain {
+    times: u32,
+    skipped: u32,
+}
+
 impl From<PlanRow> for Plan {
-    fn from((guards, carriage, rows, asks, again, silent, is_shown): PlanRow) -> Self {
+    fn from((guards, carriage, rows, asks, again, silent, checkable, is_shown): PlanRow) -> Self {
         let (produces, is_transactional, fetches, quorum, members, stored) = asks;
         let members = members.map(|(lent, layout, names)| (lent, Members::of(layout.get(), &names)));
         Plan {
@@ -100,8 +112,22 @@ impl From<PlanRow> for Plan {
             stored,
             again,
             silent,
+            checkable,
             is_shown,
         }
+    }
+}
+
+impl InVain {
+    fn again(&mut self) {
+        self.times = (self.times + 1).min(MOST_IN_VAIN);
+        self.skipped = (1 << self.times) - 1;
+    }
+
+    fn skips(&mut self) -> bool {
+        let skips = self.skipped > 0;
+        self.skipped = self.skipped.saturating_sub(1);
+        skips
     }
 }
 
@@ -142,6 +168,8 @@ pub struct UnmarkedRows {
     /// Connections that stay native-owned after a block, by the addresses of their infos.
     lent: QuickMap<usize, Box<Connection>>,
     counted: Counted,
+    /// By kind and marks.
+    in_vain: QuickMap<(u32, u64), InVain>,
     /// Rows that passed.
     passed: u64,
 }
@@ -168,6 +196,7 @@ impl UnmarkedRows {
             codes: QuickMap::default(),
             lent: QuickMap::default(),
             counted: Counted::of(multiplier),
+            in_vain: QuickMap::default(),
             passed: 0,
         }
     }
@@ -290,8 +319,9 @@ impl UnmarkedRows {
             marked = self.unspoken(py, row)?;
         }
         let Some((plan, marks)) = marked else { return Ok(false) };
-        let pair_of = &self.asked.pair_of;
-        let Some(pair) = self.counted.pair(py, &connection.exercise, row, marks, pair_of)? else {
+        let (pair_of, spoken) = (&self.asked.pair_of, marks & !plan.silent);
+        let silent = marks & plan.silent;
+        let Some(pair) = self.counted.pair(py, &connection.exercise, row, silent, pair_of)? else {
             return Ok(false);
         };
         let Some(read) = read(py, &plan, row) else { return Ok(false) };
@@ -309,14 +339,25 @@ impl UnmarkedRows {
                 batches = read.batches.len() as u64;
             }
         }
-        let is_asked = plan.again.is_some() || !plan.is_shown;
+        let is_asked = spoken == 0 && (plan.again.is_some() || !plan.is_shown);
         if !(is_asked && self.is_history(py, &plan, info, row, read.as_ref())?) {
-            let shown = (row.exchange(py, rows.engine.get(), info)?, plan.is_shown);
+            let key = (row.request.kind.number(), spoken);
+            if self.in_vain.get_mut(&key).is_some_and(InVain::skips) {
+                return Ok(false);
+            }
+            let shown = (row.exchange(py, rows.engine.get(), info)?, spoken, plan.is_shown);
             match self.asked.show.bind(py).call1(shown)?.extract()? {
                 Some(found) if plan.carriage.is_none() => batches = found,
                 Some(_) => {}
-                None => return Ok(false),
+                None => {
+                    if self.in_vain.len() >= MOST {
+                        self.in_vain.clear();
+                    }
+                    self.in_vain.entry(key).or_default().again();
+                    return Ok(false);
+                }
             }
+            self.in_vain.remove(&key);
         }
         self.passed += 1;
         connection.pass(py, at, row, self.passed, &mut self.turns);
@@ -325,7 +366,7 @@ impl UnmarkedRows {
     }
 
     /// The plan of a row, and the marks of its bodies, which are canonical; None for a row that is
-    /// Python's, or whose bodies break a rule.
+    /// Python's, or with marks that cannot be shown.
     fn unspoken(&mut self, py: Python<'_>, row: &Row) -> PyResult<Option<(Arc<Plan>, u64)>> {
         let (Some(plan), Some(latency)) = (self.plan(py, row)?, latency(row)) else { return Ok(None) };
         if is_answered_first(row) {
@@ -334,7 +375,7 @@ impl UnmarkedRows {
         let request = (row.request.content.data.as_bytes(py), row.request.content.body);
         let response = row.response.as_ref().map(|content| (content.data.as_bytes(py), content.body));
         let (marks, are_canonical) = plan.guards.get().marked(Some(request), response, latency);
-        Ok((are_canonical && marks & !plan.silent == 0).then_some((plan, marks)))
+        Ok((are_canonical && marks & !plan.silent & !plan.checkable == 0).then_some((plan, marks)))
     }
 
     fn settle_by(&mut self, py: Python<'_>, settled: Settled) -> PyResult<()> {

@@ -35,7 +35,13 @@ impl ToldNames {
     /// `place_of` returns the identity of a connection's broker.
     #[new]
     fn new(place_of: Py<PyAny>) -> Self {
-        ToldNames { place_of, hasher: RandomState::new(), brokers: ByLoan::default(), told: HashSet::new(), moves: 0 }
+        ToldNames {
+            place_of,
+            hasher: RandomState::new(),
+            brokers: ByLoan::default(),
+            told: HashSet::new(),
+            moves: 0,
+        }
     }
 
     /// Note an exchange of a kind that Python took, by its connection and both frames.

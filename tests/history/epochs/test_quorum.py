@@ -15,7 +15,7 @@ from tests.support.messages.batches import batch_bytes, record_bytes
 TOPIC_RECORD = b"\1\2\0" + b"\x0ctopic-12345" + bytes(range(16)) + b"\0"
 PIECE = batch_bytes(record_bytes(value=TOPIC_RECORD), max_timestamp=1_700_000_000_000)  # 100 bytes
 FETCH, VOTE, BEGIN, END, SNAPSHOT = 1, 52, 53, 54, 59
-ALLOCATE_PRODUCER_IDS = 67
+DESCRIBE_QUORUM, ALLOCATE_PRODUCER_IDS = 55, 67
 ALTER_PARTITION, HEARTBEAT, UPDATE_METADATA = 56, 63, 6
 
 
@@ -215,3 +215,17 @@ def test_what_explains_a_position() -> None:
     assert not feed(machine, snapshot(talk, 0), snapshot(talk, 500, end=10), snapshot(talk, 7, at=2))
     talk.info.note(Anomaly(AnomalyKind.GAP))
     assert not feed(machine, snapshot(talk, 250, at=90))
+
+
+def describe(talk: Talk, epoch: int, high: int) -> Exchange:
+    row = {"partition_index": 0, "leader_id": 1, "leader_epoch": epoch, "high_watermark": high}
+    return talk.ask(DESCRIBE_QUORUM, 1, of_log({"partition_index": 0}), of_log(row))
+
+
+def test_descriptions_of_the_quorum() -> None:
+    """A new leader may know less. Another connection may lead to another node."""
+    talk, other, machine = Talk(), Talk(broker="10.0.0.9"), OwnCounters()
+    first = describe(talk, 3, 90), describe(talk, 3, 95), describe(talk, 4, 60), describe(other, 3, 5)
+    assert feed(machine, *first) == []
+    assert brief(feed(machine, describe(talk, 4, 50))) == [("counted_back", 60, 50)]
+    assert brief(feed(machine, describe(talk, 3, 95))) == [("counted_back", 4, 3)]

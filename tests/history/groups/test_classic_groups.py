@@ -312,3 +312,15 @@ def test_static_members_may_be_told_of_another_leader() -> None:
         join(talk, "b", 2, leader="b", instance="i"),
     )
     assert "two_leaders" not in kinds(facts)
+
+
+def test_a_member_that_joins_again_does_not_prolong_the_rebalance() -> None:
+    """A broker answers a JoinGroup that changes nothing with the present generation (GroupCoordinator)."""
+    talk, groups = Talk(), ClassicGroups()
+    feed(groups, join(talk, "a", 1, members=("a",)), sync(talk, "a", 1, gives=("a",)))
+    (group,) = groups.groups
+    assert group.rebalance is not None
+    stable_ns = group.rebalance.stable_ns
+    feed(groups, join(talk, "a", 1, leader="", at=9000), sync(talk, "a", 1))
+    assert group.rebalance.generation == 1
+    assert group.rebalance.stable_ns == stable_ns

@@ -87,6 +87,16 @@ def test_without_a_subscription_nothing_is_expected() -> None:
     assert kinds(feed(Telemetry(), push(talk, 0, codec=3, size=9999), push(talk, 1))) == ["pushed", "pushed"]
 
 
+def test_a_client_takes_another_id_that_a_broker_gives_it() -> None:
+    """As Tansu does. The broker is at fault: TEL007."""
+    talk, machine = Talk(), Telemetry()
+    answer = {"client_instance_id": OTHER, "subscription_id": 9, "push_interval_ms": 1000}
+    again = talk.ask(GET, 0, {"client_instance_id": UUID}, answer, at=100)
+    facts = feed(machine, subscribe(talk, at=0), again, push(talk, 5000, instance=OTHER))
+    assert kinds(facts) == ["subscribed", "subscribed", "pushed"]
+    assert "other_instance" in kinds(feed(machine, push(talk, 9000)))
+
+
 def test_a_connection_is_of_one_client_instance() -> None:
     """Another connection may be of another one."""
     talk, other, machine = Talk(), Talk("10.0.0.9"), Telemetry()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kdissect.decoders.encoder import encode_request, encode_response
-from tests.mutation.corpus import side_of
+from tests.mutation.corpus import Scene, side_of
 from tests.mutation.families.batches import (
     HEAD,
     LEADER_EPOCH,
@@ -31,6 +31,7 @@ from tests.mutation.families.producers import (
 from tests.mutation.families.values_of_apis import first
 from tests.mutation.mutators import MANY, Mutant, changed, edits, mutator
 from tests.mutation.record import join, split
+from tests.mutation.talk import Talk
 from tests.support.messages.traffic import BROKER, CLIENT
 
 SHARING = (SHARE_FETCH, SHARE_ACKNOWLEDGE)
@@ -155,14 +156,31 @@ def _given_twice(rng: random.Random) -> Iterator[Mutant]:
         answer = side_of(scene, BROKER)
         if answer is None or answer.value().error_code or answer.value().producer_epoch:
             continue
-        talk = scene.talk()
-        asked, told = (talk.line(scene.target, side) for side in (CLIENT, BROKER))
-        again, number = told.at_ns + SECOND, (1 << 30).to_bytes(4)
-        content = asked.content[:4] + number + asked.content[8:]
-        talk.lines.append(asked.copy(content=content, at_ns=again, exchange=scene.target + 1))
-        content = number + told.content[4:]
-        talk.lines.append(told.copy(content=content, at_ns=again + SECOND, exchange=scene.target + 1))
-        yield Mutant(scene, talk, scene.target + 1)
+        yield Mutant(scene, again_with_same_answer(scene), scene.target + 1)
+
+
+def again_with_same_answer(scene: Scene) -> Talk:
+    """Return a talk in which the scene's request is sent again, and answered in the same way."""
+    talk = scene.talk()
+    asked, told = (talk.line(scene.target, side) for side in (CLIENT, BROKER))
+    again, number = told.at_ns + SECOND, (1 << 30).to_bytes(4)
+    content = asked.content[:4] + number + asked.content[8:]
+    talk.lines.append(asked.copy(content=content, at_ns=again, exchange=scene.target + 1))
+    content = number + told.content[4:]
+    talk.lines.append(told.copy(content=content, at_ns=again + SECOND, exchange=scene.target + 1))
+    return talk
+
+
+@mutator("epoch-not-raised", "PRD015", "InitProducerId raises the epoch of a producer id")
+def _not_raised(rng: random.Random) -> Iterator[Mutant]:
+    """Yield mutants in which InitProducerId is asked twice for a transactional id, with the same answer."""
+    for _, scene in places(rng, INIT_PRODUCER_ID):
+        asked, answer = side_of(scene, CLIENT), side_of(scene, BROKER)
+        if asked is None or answer is None or answer.value().error_code or not answer.value().producer_epoch:
+            continue
+        if asked.value().transactional_id is not None and getattr(asked.value(), "producer_id", -1) < 0:
+            talk = again_with_same_answer(scene)
+            yield Mutant(scene, talk, scene.target + 1)
 
 
 @mutator("old-epoch-taken", "TXN010", "a coordinator refuses epochs that are lower than the one it gave")

@@ -1,6 +1,7 @@
 """Frames that are compiled to lines of a tree are those that Python renders, or there are none."""
 
 import struct
+from collections import Counter
 from pathlib import Path
 from random import Random
 
@@ -9,12 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kdissect
+from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.encoder import encode
 from kdissect.decoders.frames import dissect_request, dissect_response
+from kdissect.decoders.generated.values import Value
 from kdissect.decoders.headers import request_header_version, response_header_version
+from kdissect.decoders.messages import decode_request, decode_response
+from kdissect.decoders.payloads.payload_text import PayloadText
 from kdissect.decoders.payloads.scope import NEAR_SECRETS, Facts
 from kdissect.decoders.trees.frame_text import tree_text
 from kdissect.decoders.trees.tree_text import render
+from kdissect.engine.payload_facts import payload_facts
+from kdissect.model.errors import DecodeError
 from kdissect.model.native import native
 from kdissect.schema.protocol_messages import all_apis, request_message, response_message
 from tests.conformance.random_values import ValueMaker
@@ -31,7 +38,10 @@ BODIES = [
     if tree_text(api.key, version, is_response, MARGIN)
 ]
 SEEDS = 4
-METADATA, API_VERSIONS, END_TXN = 3, 18, 26
+METADATA, API_VERSIONS, END_TXN, DESCRIBE_CONFIGS = 3, 18, 26, 32
+JOIN_GROUP, SYNC_GROUP, ENVELOPE, PUSH_TELEMETRY = 11, 14, 58, 72
+PAYLOADS = ("kafka44_java_telemetry.pcapng", "kafka44_java_transactions.pcapng")
+OF_PAYLOADS = {JOIN_GROUP, SYNC_GROUP, ENVELOPE, PUSH_TELEMETRY, DESCRIBE_CONFIGS}
 NOWHERE: Facts = {}
 NAMES = {bytes(range(16)): 'a "quoted" name\x1b', bytes(16): "nobody's", b"\xff" * 16: "имя"}
 Body = tuple[int, int, bool]
@@ -41,26 +51,41 @@ def name(topic_id: bytes) -> str | None:
     return NAMES.get(topic_id)
 
 
-def text(body: Body, data: bytes) -> str | None:
-    writer = tree_text(*body, MARGIN)
-    found = None if writer is None else writer.text(data, name)
+def text(body: Body, data: bytes, facts: Facts = NOWHERE, show_secrets: bool = False) -> str | None:
+    key, version, is_response = body
+    writer, message = tree_text(*body, MARGIN, show_secrets), known_body(*body)
+    assert message is not None
+
+    def decoded() -> Value | None:
+        try:
+            if is_response:
+                return decode_response(data, key, version, size_prefixed=False).body
+            return decode_request(data, size_prefixed=False)[1]
+        except DecodeError:
+            return None
+
+    payloads = PayloadText(message, version, data, facts, decoded, name, MARGIN, show_secrets)
+    found = None if writer is None else writer.text(data, (0, len(data), 0), name, payloads.text)
     return None if found is None else found.decode()
 
 
-def by_python(body: Body, data: bytes, facts: Facts = NOWHERE) -> str:
+def by_python(body: Body, data: bytes, facts: Facts = NOWHERE, show_secrets: bool = False) -> str:
     key, version, is_response = body
     if is_response:
         tree = dissect_response(data, key, version, False, facts)
     else:
         tree = dissect_request(data, False, facts)
-    return "".join(f"{MARGIN}{line}\n" for line in render(tree, data, topic_name=name))
+    lines = render(tree, data, show_secrets=show_secrets, topic_name=name)
+    return "".join(f"{MARGIN}{line}\n" for line in lines)
 
 
-def assert_same(body: Body, data: bytes) -> bool:
-    """Compare what the native engine writes, if it does, also with what is shown near secrets."""
-    found = text(body, data)
+def assert_same(body: Body, data: bytes, facts: Facts = NOWHERE) -> bool:
+    """Compare what the native engine writes, if it does, also near secrets, and with secrets."""
+    found = text(body, data, facts)
     if found is not None:
-        assert [found, found] == [by_python(body, data), by_python(body, data, {NEAR_SECRETS: True})]
+        near = by_python(body, data, {**facts, NEAR_SECRETS: True})
+        assert [found, found] == [by_python(body, data, facts), near]
+        assert text(body, data, facts, show_secrets=True) == by_python(body, data, facts, show_secrets=True)
     return found is not None
 
 
@@ -89,8 +114,50 @@ def test_nearly_all_frames_of_real_captures_are_compiled() -> None:
                 continue
             for is_response, one in ((False, exchange.request), (True, exchange.response)):
                 body = exchange.api_key, exchange.api_version, is_response
-                written += one is not None and assert_same(body, one.data)
+                facts = payload_facts(exchange, "response" if is_response else "request")
+                written += one is not None and assert_same(body, one.data, facts)
     assert written > 300
+
+
+def test_payloads_and_configs_of_real_captures_are_written() -> None:
+    """Groups, metrics and forwarded requests are payloads, values of configs may be secret."""
+    found: Counter[tuple[int, bool]] = Counter()
+    for capture in PAYLOADS:
+        for exchange in kdissect.open(CAPTURES / capture):
+            if exchange.api_key not in OF_PAYLOADS or exchange.api_version is None:
+                continue
+            for is_response, one in ((False, exchange.request), (True, exchange.response)):
+                body = exchange.api_key, exchange.api_version, is_response
+                facts = payload_facts(exchange, "response" if is_response else "request")
+                if one is not None and assert_same(body, one.data, facts):
+                    found[exchange.api_key, is_response] += 1
+    assert {key for key, _ in found} == OF_PAYLOADS
+
+
+@pytest.mark.parametrize("name", ["ssl.key.password", "retention.ms", "", None])
+@pytest.mark.parametrize("value", ["hunter2", "INFO", "", None])
+@pytest.mark.parametrize("sensitive", [False, True])
+def test_values_of_configs_are_masked(name: str | None, value: str | None, sensitive: bool) -> None:
+    """A synonym's value is secret too if the config around it is."""
+    body = DESCRIBE_CONFIGS, 4, True
+    message = response_message(DESCRIBE_CONFIGS)
+    assert message is not None
+    synonyms = [
+        {"name": "retention.ms", "value": value, "source": 5},
+        {"name": "x", "value": "y", "source": 1},
+    ]
+    config = {
+        "name": name or "", "value": value, "read_only": False, "config_source": 5,
+        "is_sensitive": sensitive, "synonyms": synonyms, "config_type": 9 if name is None else 1,
+        "documentation": None,
+    }  # fmt: skip
+    result = {
+        "error_code": 0, "error_message": None, "resource_type": 2, "resource_name": "t",
+        "configs": [config, {**config, "is_sensitive": False}],
+    }  # fmt: skip
+    data = struct.pack(">i", 1) + b"\0" + encode(message, 4, {"throttle_time_ms": 0, "results": [result]})
+    assert assert_same(body, data)
+    assert ("hunter2" in (text(body, data) or "")) == (value == "hunter2" and name == "retention.ms")
 
 
 @pytest.mark.parametrize("offset", [-(1 << 63), -(1 << 56), -1, (1 << 56) - 1, 1 << 56, (1 << 63) - 1])
