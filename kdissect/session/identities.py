@@ -20,8 +20,8 @@ Rules:
   wire does not show it. Each group has a scope of its own until a response lists brokers of both, or names a
   cluster that both have. A scope then lacks what other brokers did, as if that had not been captured, which
   proves nothing false; states of two clusters in one scope would.
-- A response without a cluster replaces the group of its sender if an address of that group has another node
-  id in it, and no address has the node id that it had. The addresses that it lists are then a later group,
+- A response without a cluster replaces the group of its sender if addresses of that group have other node
+  ids in it, and none of the ids that these addresses had. The addresses that it lists are then a later group,
   for connections that begin no earlier than the sender's. Two clusters without names, one after the other at
   one address, with the same node id, look like one cluster.
 - An address without a captured response is in the cluster of the Metadata that advertises it.
@@ -253,14 +253,17 @@ class Identities:
                 self._together[place] = (*before[:-1], (*before[-1][:2], node_id))
 
     def _is_replaced(self, group: str, listed: dict[_Place, int]) -> bool:
-        """Return whether addresses of a group have other node ids in a response, and none has its own."""
-        found = [
-            was == node_id
-            for place, node_id in listed.items()
+        """Return whether addresses of a group have other node ids in a response, all of them new there.
+
+        Brokers that exchange their addresses, as pods do that restart, are still one cluster.
+        """
+        found = {
+            was
+            for place in listed
             for _, name, was in self._together.get(place, ())
             if was is not None and self._turned_out_as(place[0], name) == group
-        ]
-        return bool(found) and not any(found)
+        }
+        return bool(found) and found.isdisjoint(listed.values())
 
     def _earlier_group(self, sender: _Place, listed: dict[_Place, int]) -> str | None:
         """Return the last group of a sender in which a listed address had its node id; None for no such

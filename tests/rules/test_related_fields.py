@@ -51,6 +51,10 @@ OPERATIONS = {"cluster_authorized_operations": 8}
     [
         ("DescribeCluster", 0, {"include_cluster_authorized_operations": False}, OPERATIONS, {"PAI018"}),
         ("DescribeCluster", 0, {"include_cluster_authorized_operations": True}, OPERATIONS, set()),
+        (  # no operation, as Kafka 2.3 says where nobody asks
+            "DescribeCluster", 0, {"include_cluster_authorized_operations": False},
+            {"cluster_authorized_operations": 0}, set(),
+        ),
         ("DescribeTopicPartitions", 0, {"topics": [{"name": "a"}]}, {"topics": [TOPIC]}, set()),
         ("StreamsGroupDescribe", 1, {"group_ids": ["g"]}, {"groups": [STREAMS]}, {"PAI018"}),
         (

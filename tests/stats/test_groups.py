@@ -132,6 +132,13 @@ def test_a_coordinator_elsewhere() -> None:
     assert states["g"] == "no member seen"
 
 
+def test_the_coordinator_of_an_empty_name() -> None:
+    """Apache Kafka answers it, although no group can have it."""
+    row = {"key": "", "node_id": 3, "host": "10.0.0.9", "port": 9092, "error_code": 0, "error_message": None}
+    asked = {"key_type": 0, "coordinator_keys": [""]}
+    assert traffic_of(Talk().ask(FIND_COORDINATOR, 4, asked, {"coordinators": [row]})) == []
+
+
 def test_who_was_denied(capfd: pytest.CaptureFixture[str]) -> None:
     facts = told(capfd, "groups", "kafka44_java_errors")
     denied = {row["principal"] for group in facts["groups"] for row in group["denied"]}

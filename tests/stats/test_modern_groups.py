@@ -363,3 +363,12 @@ def test_the_epoch_a_capture_begins_with_is_no_rebalance(key: int) -> None:
     group = facts_of(beats(talk, "a", 7, 7, 0, key), beats(talk, "a", 7, 8, 1000, key))
     assert (group["generation"], [one["generation"] for one in group["rebalances"]]) == (8, [8])
     assert gone(group) == {"a": None}
+
+
+@pytest.mark.parametrize("partition", [0, 7, -1, -(1 << 31)])
+def test_a_partition_is_the_number_that_was_assigned(partition: int) -> None:
+    """Also one that no partition can have, next to a name with dashes."""
+    group = facts_of(beats(Talk(), "m", 0, 1, 0, SHARE, gets=(partition,)))
+    ((member,), (row,)) = group["members"], group["partitions"]
+    assert row["partition"] == partition
+    assert member["assigned"] == [f"{row['topic']}-{partition}"]

@@ -100,7 +100,8 @@ def _values(value: Any, part: _Part, lists: int = 0, at: str = "") -> Iterator[t
     """Yield the values of a part that stand for something, each with its path."""
     if lists == len(part.lists):
         found = sent(value, part.field)
-        if found is not None and found not in (_NOT_ASKED, "") and found != []:
+        # Kafka 2.3 has 0, no operation, where nobody asked (kafka.server.KafkaApis).
+        if found and found != _NOT_ASKED:
             yield at + part.field, found
         return
     name = part.lists[lists]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from kdissect.history.state_table import Table
@@ -12,14 +13,17 @@ from kdissect.sketches.distribution import Distribution
 from kdissect.stats.by_group.group_links import ClientKey
 from kdissect.stats.client import Client
 
+Assigned = tuple[str, int] | str
+"""A topic's partition, or a task in words."""
+
 
 class MemberLog:
     """One member.
 
     `how` is the way in which it left: `left`, `lost` (without a request), `fenced`, `replaced` (the same
     client came back with another member id), `refused` (it asked, and was never admitted), None while it is
-    there. `held` is its last assignment, in words (`TOPIC-PARTITION`), None before that was seen. `gaps` are
-    times between heartbeats. `connection` is its last one. `is_accepted`: whether it ever was a member.
+    there. `held` is its last assignment, None before that was seen. `gaps` are times between heartbeats.
+    `connection` is its last one. `is_accepted`: whether it ever was a member.
     """
 
     __slots__ = (
@@ -38,7 +42,7 @@ class MemberLog:
         self.how: str | None = None
         self.is_accepted = False
         self.reason = ""
-        self.held: list[str] | None = None
+        self.held: list[Assigned] | None = None
         self.heartbeats = 0
         self.last_heartbeat_ns = NEVER_NS
         self.gaps = Distribution()
@@ -193,3 +197,8 @@ def _count(kept: dict[tuple[str, str, Client], Failures], key: tuple[str, str, C
             return
         kept[key] = Failures(time_ns)
     kept[key].add(time_ns)
+
+
+def in_words(held: Iterable[Assigned]) -> list[str]:
+    """Return an assignment as texts: `TOPIC-PARTITION`, and tasks."""
+    return [one if isinstance(one, str) else f"{one[0]}-{one[1]}" for one in held]

@@ -21,7 +21,7 @@ from kdissect.history.groups.modern_group import ModernGroup, ModernRebalance
 from kdissect.model.packets.packet import NEVER_NS
 from kdissect.session.identities import cluster_fact, plain_name, topic_now
 from kdissect.session.info import ConnectionInfo
-from kdissect.stats.by_group.group_log import GroupLog, MemberLog
+from kdissect.stats.by_group.group_log import GroupLog, MemberLog, in_words
 from kdissect.stats.by_group.group_traffic import GroupTraffic
 from kdissect.stats.by_group.migrated_groups import is_migrated, joined_row
 from kdissect.stats.by_group.positions import Partition
@@ -334,7 +334,10 @@ def _reconciling(traffic: GroupTraffic, group: ModernGroup, log: GroupLog) -> Fa
         "gave_up": _gave_up(tries, names),
         "waiting_for": [_name(log, member.member_id) for member in late],
         "revoking": [
-            {"member": _name(log, one.member_id), "partitions": traffic.in_words(log.info, one.revoking)}
+            {
+                "member": _name(log, one.member_id),
+                "partitions": in_words(traffic.assigned(log.info, one.revoking)),
+            }
             for one in late
             if one.revoking
         ],
@@ -397,7 +400,7 @@ def _member(member: MemberLog) -> Facts:
         "gone": member.how,
         "gone_at": None if member.left_ns is None else rfc3339(member.left_ns),
         "reason": member.reason or None,
-        "assigned": member.held,
+        "assigned": None if member.held is None else in_words(member.held),
         "heartbeats": member.heartbeats,
         "heartbeat_gap_ns": member.gaps.facts(),
     }
@@ -414,9 +417,10 @@ def _partitions(
     owners: dict[tuple[str, int], MemberLog] = {}
     for member in members:
         for held in member.held or ():
-            topic, _, partition = held.rpartition("-")
-            partition_key = topic_now(info, topic), int(partition) if partition.isdigit() else -1
-            if topic and (partition_key not in owners or member.how is None):
+            if isinstance(held, str):
+                continue  # a task
+            partition_key = topic_now(info, held[0]), held[1]
+            if partition_key not in owners or member.how is None:
                 owners[partition_key] = member
     found = []
     for partition_key in sorted({*owners, *commits}):

@@ -33,7 +33,7 @@ from kdissect.stats.by_group.group_links import (
     groups_named,
     names_groups,
 )
-from kdissect.stats.by_group.group_log import GroupLog
+from kdissect.stats.by_group.group_log import Assigned, GroupLog
 from kdissect.stats.by_group.lent_logs import MOST_LENT, LentLogs
 from kdissect.stats.by_group.positions import GoesBack, Positions, name_of
 from kdissect.stats.client import advertised, client_of, text_of
@@ -202,7 +202,8 @@ class GroupTraffic:
             rows = [answer]
         for row in rows or ():
             if not row.error_code:
-                group = text_of(sent(row, "key", None) or request.key)
+                key = sent(row, "key", None)
+                group = text_of(request.key if key is None else key)
                 self._log(view, group).coordinator = advertised(row)
 
     def _beat(self, view: ExchangeView) -> None:
@@ -254,16 +255,16 @@ class GroupTraffic:
             log.rejoin(former, member.client, view.sent_ns)
         member.back(time_ns)
 
-    def _held(self, view: ExchangeView, given: Any) -> list[str] | None:
-        """Return the assignment of a member, in words."""
-        return _of_classic(given) if isinstance(given, bytes) else self.in_words(view.info, given)
+    def _held(self, view: ExchangeView, given: Any) -> list[Assigned] | None:
+        """Return the assignment of a member."""
+        return _of_classic(given) if isinstance(given, bytes) else self.assigned(view.info, given)
 
-    def in_words(self, info: ConnectionInfo, given: Iterable[Holding]) -> list[str]:
+    def assigned(self, info: ConnectionInfo, given: Iterable[Holding]) -> list[Assigned]:
         """Return partitions or tasks of newer groups; `info` is a connection to their cluster."""
         named = sorted((name_of(self._names, info, row[0]), row[1]) for row in given if len(row) == 2)
         tasks = sorted(row for row in given if len(row) == 3)  # of a streams group
         return [
-            *(f"{topic}-{partition}" for topic, partition in named),
+            *named,
             *(f"{role} {subtopology}_{partition}" for role, subtopology, partition in tasks),
         ]
 
@@ -282,10 +283,10 @@ def _searched(view: ExchangeView) -> tuple[str, ...]:
     return tuple(map(text_of, (request.key,) if asked is None else asked))
 
 
-def _of_classic(given: bytes) -> list[str] | None:
+def _of_classic(given: bytes) -> list[Assigned] | None:
     """Return partitions, or what a Connect worker runs; None for bytes of another form."""
     partitions = assigned_partitions(given)
     if partitions is not None:
-        return [f"{topic}-{partition}" for topic, partition in sorted(partitions)]
+        return sorted(partitions)
     tasks = connect_tasks(given)
     return None if tasks is None else sorted(tasks)
