@@ -62,7 +62,9 @@ def test_versions_that_do_not_name_offline_replicas() -> None:
 
 
 def test_a_topic_without_name_and_id_has_no_partitions() -> None:
-    offline, talk = OfflinePartitions(TopicNames()), Talk()
+    names, talk = TopicNames(), Talk()
+    names.learn(_metadata(talk, 0).exchange)  # the cluster is known from now on
+    offline = OfflinePartitions(names)
     offline.add(_metadata(talk, 1, topic=""))
     assert list(offline.found) == []
 
