@@ -2,12 +2,17 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from kdissect.causes.time.late_answers import phases_help, phases_text
 from kdissect.cli import main
+from kdissect.model.packets.logged import Phases
+from kdissect.session.exchange import Exchange
 from kdissect.stats.times.time_split import PARTS, PHASES
+from kdissect.stats.times.waited import waited_phases
 from tests.support.console import CAPTURES
 
 LOGS = CAPTURES / "phases" / "recorded"
@@ -65,3 +70,76 @@ def test_packets_have_no_phases(capfd: pytest.CaptureFixture[str]) -> None:
     split = printed(capfd, "stats", str(CAPTURES / "kafka44_java_admin.pcapng"), "--split")["split"]
     assert split["total"]["logged"] == 0
     assert {split["total"][f"{phase}_ns"] for phase in PHASES} == {None}
+
+
+def _even(api_key: int, least: int = 400) -> Phases:
+    """Return what counts of phases of 400 ns each, but for the time in the request queue."""
+    exchange = SimpleNamespace(api_key=api_key, phases=Phases(least, 400, 400, 400, 400))
+    found = waited_phases(cast("Exchange", exchange))
+    assert found is not None
+    return found
+
+
+def test_all_phases_have_shares_of_the_time_that_is_waited() -> None:
+    assert phases_text(_even(0)) == (
+        " The broker logged where it spent its time on them: 25 % in the request queue, 25 % in the broker's"
+        " own work on the requests, 25 % waiting for other brokers and 25 % in the response queue."
+    )
+    assert sum(_even(0)) == 1600
+
+
+def test_what_a_fetch_waits_for_on_purpose_has_no_share() -> None:
+    assert "waiting for other brokers" not in phases_text(_even(1))
+    assert sum(_even(1)) == 1200
+
+
+def test_there_is_advice_if_all_phases_are_equally_long() -> None:
+    advice = phases_help(_even(0))
+    assert "num.io.threads" in advice
+    assert "num.network.threads" in advice
+
+
+def test_there_is_no_advice_about_short_phases() -> None:
+    assert "num.io.threads" not in phases_help(_even(0, 100))
+
+
+def test_mean_and_shares_are_of_one_time(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Whether the sending is long changes neither."""
+    found = []
+    for send_ms in (1, 300):
+        path = tmp_path / f"{send_ms}.log"
+        path.write_text("".join(_line(second, send_ms) for second in range(0, 120, 6)))
+        (cause,) = [one for one in printed(capfd, "why", str(path))["causes"] if one["id"] == "slow-broker"]
+        found.append((cause["sentence"].partition(" took ")[2], cause["help"]))
+    assert found[0] == found[1]
+    assert "1.60 s on the mean" in found[0][0]
+    assert "sending" not in found[0][0]
+    assert found[0][1].strip()
+
+
+def _line(second: int, send_ms: int) -> str:
+    header = {
+        "requestApiKey": 0, "requestApiVersion": 9, "correlationId": second + 1, "clientId": "shop",
+        "requestApiKeyName": "PRODUCE",
+    }  # fmt: skip
+    partition = {"index": 0, "recordsSizeInBytes": 100}
+    answered = {
+        "index": 0, "errorCode": 0, "baseOffset": second, "logAppendTimeMs": -1, "logStartOffset": 0,
+        "recordErrors": [], "errorMessage": None,
+    }  # fmt: skip
+    topics = [{"name": "orders", "partitionData": [partition]}]
+    facts = {
+        "isForwarded": False, "requestHeader": header,
+        "request": {"transactionalId": None, "acks": -1, "timeoutMs": 30000, "topicData": topics},
+        "response": {
+            "responses": [{"name": "orders", "partitionResponses": [answered]}], "throttleTimeMs": 0,
+        },
+        "connection": "10.0.0.2:9092-10.0.0.1:48928-0", "totalTimeMs": 1600 + send_ms,
+        "requestQueueTimeMs": 400, "localTimeMs": 400, "remoteTimeMs": 400, "throttleTimeMs": 0,
+        "responseQueueTimeMs": 400, "sendTimeMs": send_ms, "securityProtocol": "PLAINTEXT",
+        "principal": "User:ANONYMOUS", "listener": "PLAINTEXT",
+        "clientInformation": {"softwareName": "apache-kafka-java", "softwareVersion": "3.9.2"},
+    }  # fmt: skip
+    text = json.dumps(facts)
+    time = f"10:{second // 60:02}:{second % 60:02}"
+    return f"[2026-11-29 {time},{second * 7 + 1:03}] DEBUG Completed request:{text} (kafka.request.logger)\n"

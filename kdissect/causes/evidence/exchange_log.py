@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from kdissect.causes.evidence.body_errors import asked, body_errors
-from kdissect.causes.evidence.offline_partitions import OfflinePartitions
 from kdissect.causes.evidence.quotas_set import ALTER_CLIENT_QUOTAS, QuotasSet
 from kdissect.causes.evidence.refused_batches import RefusedBatches
 from kdissect.causes.evidence.reported_trouble import ReportedTrouble, trouble_in
@@ -25,7 +24,7 @@ from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo, KnownIdentities
 from kdissect.stats.client import Client, Clients, is_follower, text_of
-from kdissect.stats.times.waited import at_broker_ns, unanswered_since_ns, waited_ns
+from kdissect.stats.times.waited import at_broker_ns, unanswered_since_ns, waited_ns, waited_phases
 from kdissect.stats.transfers import topic_key
 from kdissect.stats.watermarks import topic_of
 
@@ -208,7 +207,6 @@ class ExchangeLog:
         """
         self._identities: KnownIdentities | None = None
         self.quotas = QuotasSet()
-        self.offline = OfflinePartitions(names)
         self.refused = RefusedBatches(names)
         self.wanted = True
         self.exchanges = 0
@@ -248,8 +246,6 @@ class ExchangeLog:
             return self._fetch(view, client)
         if view.key == apis.SHARE_FETCH:
             return self._redelivered(view, client)
-        if view.key == apis.METADATA:
-            self.offline.add(view)
         if view.key == apis.PRODUCE:
             self.refused.add(view)
         return False
@@ -310,7 +306,7 @@ class ExchangeLog:
         until_ns = None if response is None else response.time_ns
         late = self.late.get_or(key, Seen)
         late.add(packets_of(view.evidence), took_ns, until_ns)
-        late.add_phases(view.exchange.phases)
+        late.add_phases(waited_phases(view.exchange))
         return view.exchange.request is not None
 
     def _unanswered(self, view: ExchangeView, client: Client) -> bool:

@@ -14,6 +14,7 @@ from kdissect.causes.evidence.deleted_offsets import DeletedOffsets
 from kdissect.causes.evidence.exchange_log import ExchangeLog
 from kdissect.causes.evidence.idle_resets import IdleResets
 from kdissect.causes.evidence.links import Links
+from kdissect.causes.evidence.offline_partitions import OfflinePartitions
 from kdissect.causes.evidence.old_versions import OldVersions
 from kdissect.causes.evidence.resends import Resends
 from kdissect.causes.evidence.rewinds import Rewinds, WatchedGroups
@@ -24,6 +25,7 @@ from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.history.connections.negotiated_versions import VersionFact
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Fact
+from kdissect.history.producing.transaction_steps import TransactionFact
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.native import is_compiled, native
@@ -45,6 +47,8 @@ from kdissect.stats.times.stalls import Stalls
 from kdissect.stats.traffic import Traffic
 
 _TELL_RACKS = frozenset({apis.METADATA, apis.DESCRIBE_CLUSTER})
+_UNFILTERED = (VersionFact.OFFERED, TransactionFact.TAKEN)
+"""A filter does not change which versions a broker offers, and who took a transactional id."""
 BY = ("api", "client_id", "client", "broker")
 FACTS_KEPT = 2_000  # of each kind
 PROBLEMS_KEPT = 10_000
@@ -73,6 +77,7 @@ class Gathering:
         self.names = names
         silences = Silences()
         self.log = ExchangeLog(names, silences.responds_within)
+        self.offline = OfflinePartitions(names)
         self.links = Links()
         self.rewinds = Rewinds(names)
         self.deleted_offsets = DeletedOffsets(names, self.rewinds.committed)
@@ -179,10 +184,12 @@ class Gathering:
         ]
 
     def _judge_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """As of `Judge`; all come as objects while a retry is looked for."""
-        return start if self.resends.waits else self._judge.take_block(block, start)
+        """As of `Judge`; all come as objects while a retry, or a leader, is looked for."""
+        return start if self.resends.waits or self.offline.waits else self._judge.take_block(block, start)
 
     def _judged(self, event: Event) -> None:
+        if isinstance(event, Exchange) and (event.api_key == apis.METADATA or self.offline.waits):
+            self.offline.add(ExchangeView(event), self.log.wanted)
         if isinstance(event, Exchange) and self.log.wanted:
             if event.api_key == apis.PRODUCE and (self.resends.waits or _is_late(event)):  # as in blocks
                 self.resends.add(event)
@@ -246,8 +253,7 @@ class Gathering:
     def _tell(self, fact: Fact, view: ConnectionView | None) -> None:
         kind = f"{type(fact.kind).__name__}.{fact.kind}"
         kept = self.facts.setdefault(kind, [])
-        # A filter does not change which versions a broker offers.
-        if len(kept) < FACTS_KEPT and (self.log.wanted or fact.kind is VersionFact.OFFERED):
+        if len(kept) < FACTS_KEPT and (self.log.wanted or fact.kind in _UNFILTERED):
             info = None if view is None else view.info
             client = None if info is None else self.log.clients.of(info, info.client_id)
             broker, scope = ("", "") if info is None else (info.broker_text, info.scope)

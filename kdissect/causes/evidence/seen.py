@@ -16,7 +16,7 @@ SPANS_KEPT = 1_000  # spans between two moments, apart from each other: the firs
 
 
 class Seen:
-    """Things of one kind. `time_ns` is the sum of their durations, and `phases` that of the times which a
+    """Things of one kind. `time_ns` is the sum of their durations, and `phases` that of the parts which a
     request log has of them; None without a log.
     """
 

@@ -66,7 +66,7 @@ def _offline(errors: Errors, seen: Evidence) -> dict[str, Offline]:
     places = {(key.scope, key.topic) for key in errors.keys}
     return {
         f"'{key.topic}' partition {key.partition}": one
-        for key, one in sorted(seen.gathering.log.offline.found.items(), key=lambda item: item[0])
+        for key, one in sorted(seen.gathering.offline.found.items(), key=lambda item: item[0])
         if (key.scope, key.topic) in places and one.longest_ns >= _LEAST_NS
     }
 

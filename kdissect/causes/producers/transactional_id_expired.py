@@ -7,6 +7,7 @@ from collections.abc import Hashable
 from kdissect.causes.cause import SECOND_NS, ErrorCause, clients_text, quoted, times
 from kdissect.causes.evidence.evidence import Errors, Evidence
 from kdissect.causes.evidence.exchange_log import ErrorKey
+from kdissect.causes.evidence.gathering import FACTS_KEPT
 from kdissect.causes.producers.fenced_producer import users
 from kdissect.engine.times import ns_of
 from kdissect.model.cause import Severity
@@ -64,14 +65,29 @@ class TransactionalIdExpired(ErrorCause):
 
 
 def _idle_ns(errors: Errors, seen: Evidence) -> int:
-    """Return the time between the last transaction of an id and its error; 0 if it is not known."""
+    """Return the time between the last transaction of an id and its error; 0 if it is not known, or if a
+    producer took the id meanwhile.
+    """
     clients, ids = {client.client_id for client in errors.clients}, errors.names("txn")
     ended = [
         ns_of(one["ended"])
         for row in seen.producers["transactional_ids"]
-        if row["transactional_id"] in ids and users(row) <= clients
+        if row["transactional_id"] in ids
+        and row.get("cluster", "") == errors.cluster
+        and users(row) <= clients
         for one in row["transactions"]
         if one["ended"] is not None
     ]
     at_ns = errors.seen.first_ns
-    return at_ns - max((time_ns for time_ns in ended if time_ns <= at_ns), default=at_ns)
+    ended_ns = max((time_ns for time_ns in ended if time_ns <= at_ns), default=at_ns)
+    cluster = seen.gathering.log.cluster
+    taken = seen.facts("TransactionFact.taken")
+    if len(taken) >= FACTS_KEPT and taken[-1].fact.evidence.answered_ns < at_ns:
+        return 0  # later facts were not kept
+    is_taken = any(
+        known.fact.key[1] in ids
+        and cluster(known.scope) == errors.cluster
+        and ended_ns < known.fact.evidence.answered_ns <= at_ns
+        for known in taken
+    )
+    return 0 if is_taken else at_ns - ended_ns

@@ -13,13 +13,12 @@ PROMPT = frozenset({0, 1, 2, 8, 9, 12})
 Heartbeat. To make topics, to log in, to find coordinators, to end transactions takes long by nature."""
 
 _LEAST = 0.1  # of the time: a phase with less explains nothing
-_WEIGHTY = 0.25  # of the time: worth a look
+_WEIGHTY = 0.25  # of the time: worth a look. The longest of four phases has that much
 _SPENT = {
     "queue": "in the request queue",
     "local": "in the broker's own work on the requests",
     "remote": "waiting for other brokers",
     "response_queue": "in the response queue",
-    "send": "sending the responses",
 }
 _HELP = {
     "queue": "All request threads of the broker were busy (num.io.threads). See which requests have a long"
@@ -27,7 +26,6 @@ _HELP = {
     "local": "See the disks, the page cache and the processors of the broker, and how much requests ask for.",
     "remote": "See the other replicas (Produce with acks=all), or the controller.",
     "response_queue": "All network threads of the broker were busy (num.network.threads).",
-    "send": "See whether the clients read their responses, and the network to them.",
 }
 
 
@@ -65,18 +63,18 @@ def late_by_broker(seen: Evidence) -> dict[tuple[str, str], Late]:
 
 
 def phases_text(phases: Phases) -> str:
-    """Return the shares of the phases that a request log has, longest first."""
+    """Return the shares of the phases (`stats.times.waited.waited_phases`), longest first."""
     total = sum(phases) or 1
     shares = [
         f"{100 * ns // total} % {_SPENT[name]}" for name, ns in _longest(phases) if ns >= _LEAST * total
     ]
-    return f" The broker logged where it spent its time on them: {joined(shares)}."
+    return f" The broker logged where it spent its time on them: {joined(shares, len(shares))}."
 
 
 def phases_help(phases: Phases) -> str:
-    """Return what to do about the longest phases that a request log has."""
+    """Return what to do about the longest phases."""
     return " ".join(_HELP[name] for name, ns in _longest(phases) if ns >= _WEIGHTY * sum(phases))
 
 
 def _longest(phases: Phases) -> list[tuple[str, int]]:
-    return sorted(phases._asdict().items(), key=lambda named: -named[1])
+    return sorted(((name, getattr(phases, name)) for name in _SPENT), key=lambda named: -named[1])

@@ -21,6 +21,7 @@ from kdissect.history import api_keys as apis
 from kdissect.history.connections.throttling import client_must_wait
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.anomaly import AnomalyKind
+from kdissect.model.packets.logged import Phases
 from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionInfo
 
@@ -37,9 +38,8 @@ def waited_ns(view: ExchangeView) -> int:
     unknown.
     """
     exchange, request, response = view.exchange, view.exchange.request, view.exchange.response
-    if (phases := exchange.phases) is not None:
-        is_held = view.key in WAITING
-        return phases.queue + phases.local + phases.response_queue + (0 if is_held else phases.remote)
+    if (phases := waited_phases(exchange)) is not None:
+        return sum(phases)
     latency = exchange.latency_ns
     if (
         latency is None
@@ -57,6 +57,16 @@ def waited_ns(view: ExchangeView) -> int:
     if throttle_ms > 0 and not client_must_wait(view.key, view.version):
         latency -= throttle_ms * _MS
     return latency
+
+
+def waited_phases(exchange: Exchange) -> Phases | None:
+    """Return the phases that a request log has, without the time in which a client does not wait for the
+    broker: that for records or other members, and that of the sending. None without a log.
+    """
+    phases = exchange.phases
+    if phases is None:
+        return None
+    return phases._replace(send=0, remote=0 if exchange.api_key in WAITING else phases.remote)
 
 
 def at_broker_ns(exchange: Exchange, waited: int) -> int:
