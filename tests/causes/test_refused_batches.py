@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gzip
+from types import SimpleNamespace
 
 import pytest
 
 from kdissect.causes.evidence.refused_batches import RefusedBatch, RefusedBatches
+from kdissect.causes.producers.message_too_large import MessageTooLarge
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topics.topic_names import TopicNames
+from kdissect.report.quantities import byte_count
 from tests.history.talk import Talk
 from tests.support.messages.batches import batch_bytes, record_bytes
 
@@ -60,6 +63,34 @@ def test_records_that_do_not_decompress_have_no_other_size() -> None:
 
 
 def test_a_bounded_number_is_decompressed() -> None:
-    views = [_produce(_batch(100 + at), errors=(10,)) for at in range(21)]
+    views = [_produce(_batch(100 + at, _GZIP), errors=(10,)) for at in range(21)]
     (one,) = _largest(*views)
-    assert one.size == len(_batch(119))
+    assert one.raw == len(_batch(119))
+
+
+def test_all_batches_without_compression_are_compared() -> None:
+    found = RefusedBatches(TopicNames())
+    for at in range(30):
+        found.add(_produce(_batch(100 + at), errors=(10,)))
+    ((key, largest),) = found.largest.items()
+    assert largest.size == len(_batch(129))
+    assert not found.is_partly_compared(key)
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (20, "The largest of them has "),
+        (21, "Of batches without compression and the first 20 others, the largest has "),
+    ],
+)
+def test_the_largest_batch_is_said_to_be_that_of_the_compared_ones(count: int, said: str) -> None:
+    refused = RefusedBatches(TopicNames())
+    for at in range(count):
+        refused.add(_produce(_batch(100 + 10 * at, _GZIP), errors=(10,)))
+    ((scope, topic),) = (key for key, _ in refused.largest.items())
+    errors = SimpleNamespace(keys=[SimpleNamespace(scope=scope, topic=topic)])
+    seen = SimpleNamespace(gathering=SimpleNamespace(log=SimpleNamespace(refused=refused)))
+    more = MessageTooLarge().more(errors, seen)  # type: ignore[arg-type]
+    assert more.startswith(said)
+    assert f" {byte_count(_HEADER + len(record_bytes(value=bytes(290))))} without compression" in more

@@ -1,7 +1,10 @@
 """Records that a client sends again, which the broker cannot know: exchanges made by hand."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from kdissect.causes.access.session_expired import SessionExpired
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.evidence.resends import Attempt, Resend, Resends
 from kdissect.causes.explain import explain
@@ -294,3 +297,42 @@ def test_what_excludes_recorded_retries_is_explained() -> None:
         "the broker closed the connection at the first attempt (5 times) because the SASL session had ended,"
         " and does not process such a request"
     )
+
+
+@pytest.mark.parametrize(
+    ("base", "then", "fits"),
+    [
+        (7, 9, False),
+        (9, 11, True),  # two records, as in the first attempt
+        (7, 11, True),
+        (8, 10, False),
+        (10, 12, False),  # others wrote there, too
+    ],
+)
+def test_a_gap_that_fits_the_first_attempt(base: int, then: int, fits: bool) -> None:
+    before, after = Talk(), Talk()
+    last = produce(before, written("z", "y"), base=5)
+    before.now += 10
+    lost = produce(before, written("a", "b"), took=None)
+    again = produce(after, written("a", "b"), base=base), produce(after, written("c"), base=then)
+    (one,) = found(last, lost, *again)
+    assert one.has_fitting_gap is fits
+
+
+@pytest.mark.parametrize(("is_inferred", "fits"), [(True, True), (True, False), (False, True)])
+def test_an_inferred_lifetime_excludes_no_retry_if_a_gap_fits(is_inferred: bool, fits: bool) -> None:
+    gathering = gathered_from(CASES / "resent_not_doubled_real.pcap.gz")
+    all_, evidence = gathering.resends.found, Evidence(gathering)
+    all_[-1] = all_[-1]._replace(has_fitting_gap=fits)
+    if not is_inferred:
+        ended = [one.packets for lifetime in evidence.inferred_lifetimes for one in lifetime.ends]
+        asked = [SimpleNamespace(connection=one.connection, ordinal=one.exchange) for one in ended]
+        vars(evidence)["expired_sessions"] = [
+            SimpleNamespace(fact=SimpleNamespace(evidence=one)) for one in asked
+        ]
+    is_excluded = not (is_inferred and fits)
+    assert [evidence.is_too_late(one) for one in gathering.resends.retries] == [is_excluded] * 5
+    if is_inferred:
+        assert bool(explain(gathering, [], "duplicate-writes").refuted) is is_excluded
+        (cause,) = SessionExpired().find(evidence)
+        assert ("does not process" in cause.sentence) is is_excluded

@@ -102,3 +102,26 @@ def test_offsets_that_somebody_outside_the_group_sets() -> None:
     sets = [(one.group, one.topic, one.partition, one.before, one.after) for one in found.set_from_outside]
     assert sets == [("g", "t", 0, 5, 9), ("g", "t", 0, 9, 3), ("g", "t", 1, 5, 4)]
     assert rewinds(commit(member, 5), _outside(member, 9)).set_from_outside == []  # as in blocks
+
+
+def test_a_partition_that_a_commit_names_twice() -> None:
+    """The last offset counts, and a commit of a block that then comes as an exchange changes nothing."""
+    talk = Talk()
+    found = rewinds(commit(talk, 3), _twice(talk, 1000, 500))
+    assert found.found == []
+    again = _twice(talk, 1200, 700)
+    assert not found.is_back(talk.info, "g", [("t", [(0, 1200), (0, 700)])], again.sent_ns)  # type: ignore[list-item]
+    found.add(again)
+    assert found.found == []
+    assert found.is_back(talk.info, "g", [("t", [(0, 1200), (0, 600)])], 400)  # type: ignore[list-item]
+    found.add(_twice(talk, 1200, 600))
+    assert [(one.before, one.after) for one in found.found] == [(700, 600)]
+
+
+def _twice(talk: Talk, *offsets: int) -> ExchangeView:
+    found = commit(talk, *offsets)
+    assert found.request is not None
+    assert found.response is not None
+    for row in (*found.request.topics[0].partitions, *found.response.topics[0].partitions):
+        row.partition_index = 0
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,10 +12,11 @@ from kdissect.causes.evidence.session_ends import InferredLifetime, SessionEnds
 from kdissect.history.connections.sasl_login import SaslFact
 from kdissect.history.fact import Evidence, Fact
 from kdissect.model.anomaly import Anomaly, AnomalyKind
+from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import Close, CloseKind
 from tests.history.talk import MS, START_NS, Talk
 
-_HEARTBEAT = 12
+_HEARTBEAT, _LEAVE_GROUP = 12, 13
 _ASKED = {"group_id": "g", "generation_id": 1, "member_id": "m"}
 
 
@@ -35,11 +37,15 @@ def _lifetimes(
     gap: bool = False,
     how: CloseKind = CloseKind.FIN,
     by: str = "broker",
+    change: str = "",
+    early: tuple[int, int, int] | None = None,
+    offered: dict[int, tuple[int, int]] | None = None,
     **login: Any,
 ) -> list[InferredLifetime]:
     """Return the lifetimes that are found in connections that log in one after another, and end so.
 
-    `longest_ms`: age of the last response on a further connection.
+    `longest_ms`: age of the last response on a further connection. `early`: API and times of the last
+    response and of a request on another connection that the broker closes.
     """
     last: dict[str, int] = {}
     ends = SessionEnds(SimpleNamespace(last=last.get))  # type: ignore[arg-type]
@@ -54,9 +60,42 @@ def _lifetimes(
             exchange.close = Close(by, how, START_NS + (begins_ms + asked_ms + open_ms) * MS)
             if gap:
                 talk.info.note(Anomaly(AnomalyKind.GAP, "", 0, last[talk.info.id]))
+            if change:
+                _CHANGES[change](exchange)
             ends.add(exchange)
         ends.close(talk.info)
-    return ends.inferred(logins)
+    if early is not None:
+        api, answered_ms, sent_ms = early
+        talk = Talk("10.0.1.99")
+        talk.info.mechanism = mechanism
+        logins.append(_login(talk.info.id, 0, **login))
+        last[talk.info.id] = START_NS + answered_ms * MS
+        exchange = talk.ask(api, 0, _ASKED, at=sent_ms)
+        exchange.close = Close("broker", CloseKind.FIN, START_NS + (sent_ms + 1) * MS)
+        ends.add(exchange)
+        ends.close(talk.info)
+    offers = [] if offered is None else [("10.0.0.2:9092", offered), ("10.0.0.9:9092", {})]
+    return ends.inferred(logins, offers)
+
+
+def _without_acks(exchange: Exchange) -> None:
+    exchange.state = State.NO_RESPONSE_EXPECTED
+
+
+def _unfit(exchange: Exchange) -> None:
+    assert exchange.request is not None
+    exchange.request.data = exchange.request.data[:-1]
+
+
+def _unknown_version(exchange: Exchange) -> None:
+    exchange.api_version = 99
+
+
+_CHANGES: dict[str, Callable[[Exchange], None]] = {
+    "no acks": _without_acks,
+    "cut": _unfit,
+    "version 99": _unknown_version,
+}
 
 
 def test_connections_that_end_at_one_age_show_the_lifetime() -> None:
@@ -87,6 +126,16 @@ def test_connections_that_end_at_one_age_show_the_lifetime() -> None:
         ({"api_key": None, "api_version": None}, 1),  # SaslHandshake v0
         ({"api_key": 3}, 0),  # GSSAPI, whose login shows by what follows
         ({"answered_ns": 0}, 0),
+        ({"change": "no acks"}, 0),
+        ({"change": "cut"}, 0),  # as of a frame that is too large, too
+        ({"change": "version 99"}, 0),
+        ({"offered": {_HEARTBEAT: (0, 4)}}, 1),
+        ({"offered": {_HEARTBEAT: (1, 4)}}, 0),
+        ({"offered": {3: (0, 4)}}, 0),
+        ({"early": (_HEARTBEAT, 1000, 2000)}, 0),  # that request is refused at another age, too
+        ({"early": (_HEARTBEAT, 1000, 4800)}, 0),
+        ({"early": (_HEARTBEAT, 1000, 4801)}, 1),
+        ({"early": (_LEAVE_GROUP, 1000, 2000)}, 1),
     ],
     ids=str,
 )

@@ -49,12 +49,15 @@ class SessionExpired(Cause):
                 at.add(one.packets)
             clients = list(dict.fromkeys(one.client for one in lifetime.ends))
             who = clients_text(clients)
+            unprocessed = ""
+            if seen.is_unprocessed_after(lifetime):
+                unprocessed = " The broker does not process the request for which it closes."
             yield self.found(
                 f"{broker} closed connections of {who} {times(at.times)} at the first request after the end"
                 f" of the session: {duration(lifetime.asked_ns)} after the login or later. It answered"
                 f" requests until {duration(lifetime.served_ns)} after the login. The client logs in with a"
                 " version that does not carry the session's lifetime, so that it cannot authenticate again"
-                " in time. The broker does not process the request for which it closes.",
+                " in time." + unprocessed,
                 who,
                 parties_of(clients) | {Party("broker", broker)},
                 at,

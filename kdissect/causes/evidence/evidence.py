@@ -16,6 +16,7 @@ from kdissect.causes.ledger.ledger import Ledger
 from kdissect.causes.ledger.sources import symptoms_of
 from kdissect.causes.ledger.symptom import BROKER
 from kdissect.history.connections.connection_problems import ConnectionProblem, names_of_end
+from kdissect.history.connections.negotiated_versions import honest
 from kdissect.history.fact import Fact
 from kdissect.model.cause import Party, RefutedCause
 from kdissect.schema.error_codes import error_name
@@ -302,13 +303,22 @@ class Evidence:
     def inferred_lifetimes(self) -> list[InferredLifetime]:
         """Lifetimes of sessions that no login carries."""
         logins = [known.fact for known in self.facts("SaslFact.authenticated")]
-        return self.gathering.session_ends.inferred(logins)
+        offers = [(known.broker, honest(known.fact.seen)) for known in self.facts("VersionFact.offered")]
+        return self.gathering.session_ends.inferred(logins, offers)
+
+    def is_unprocessed_after(self, lifetime: InferredLifetime) -> bool:
+        """Return whether no offsets suggest that the broker wrote what came after an inferred lifetime."""
+        ended = {one.packets.connection for one in lifetime.ends}
+        return not any(
+            one.has_fitting_gap and one.first.connection in ended for one in self.gathering.resends.retries
+        )
 
     @cached_property
     def _expired_from(self) -> dict[str, int]:
-        """The first request after the end of its session, by connection."""
+        """The first request after the end of its session that the broker does not process, by connection."""
         asked = [known.fact.evidence for known in self.expired_sessions]
-        ended = [one.packets for lifetime in self.inferred_lifetimes for one in lifetime.ends]
+        inferred = filter(self.is_unprocessed_after, self.inferred_lifetimes)
+        ended = [one.packets for lifetime in inferred for one in lifetime.ends]
         first = {one.connection: one.exchange for one in ended}
         return first | {one.connection: one.ordinal for one in asked}
 

@@ -15,7 +15,7 @@ from kdissect.stats.by_topic.topic import codec_name
 
 TOO_LARGE = frozenset({10, 18})  # MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE (Errors)
 _TOPICS_KEPT = 1_000
-_BATCHES = 20  # of a topic that are decompressed
+DECOMPRESSED = 20  # batches of a topic
 
 
 class RefusedBatch(NamedTuple):
@@ -32,11 +32,15 @@ class RefusedBatch(NamedTuple):
 
 
 class RefusedBatches:
-    """The largest refused batch of each topic, by scope and name."""
+    """The largest refused batch of each topic, by scope and name.
+
+    Of batches with compression, the first ones are compared, since others are not decompressed.
+    """
 
     def __init__(self, names: TopicNames) -> None:
         self._names = names
-        self._seen: Table[tuple[str, str], int] = Table(_TOPICS_KEPT)
+        self._compressed: Table[tuple[str, str], int] = Table(_TOPICS_KEPT)
+        """How many batches are compressed."""
         self.largest: Table[tuple[str, str], RefusedBatch] = Table(_TOPICS_KEPT)
 
     def add(self, view: ExchangeView) -> None:
@@ -55,12 +59,17 @@ class RefusedBatches:
             name = topic if isinstance(topic, str) else self._names.name(view.info, topic)
             key = view.info.scope, name or topic_id_text(field.topic_id or b"")
             for batch in records.found.batches:
-                count = self._seen.peek(key) or 0
+                if batch.codec:
+                    self._compressed.put(key, (self._compressed.peek(key) or 0) + 1)
+                    if self.is_partly_compared(key):
+                        continue
+                raw = decompressed(batch, [])
+                whole = None if raw is None else batch.records_start - batch.start + len(raw)
+                found = RefusedBatch(batch.size, codec_name(batch.codec), whole)
                 before = self.largest.peek(key)
-                if count < _BATCHES:
-                    self._seen.put(key, count + 1)
-                    raw = decompressed(batch, [])
-                    whole = None if raw is None else batch.records_start - batch.start + len(raw)
-                    found = RefusedBatch(batch.size, codec_name(batch.codec), whole)
-                    if before is None or found.sizes > before.sizes:
-                        self.largest.put(key, found)
+                if before is None or found.sizes > before.sizes:
+                    self.largest.put(key, found)
+
+    def is_partly_compared(self, key: tuple[str, str]) -> bool:
+        """Return whether more batches of a topic are compressed than are compared."""
+        return (self._compressed.peek(key) or 0) > DECOMPRESSED

@@ -72,7 +72,8 @@ class Resend(NamedTuple):
 
     `has_no_room`: all offsets from the last one that was confirmed before the first attempt was sent to what
     the client wrote after the second attempt belong to batches that responses confirm, of any producer, so
-    that the first attempt was not written.
+    that the first attempt was not written. `has_fitting_gap`: among these offsets is a gap that no response
+    confirms, as long as the first attempt.
     """
 
     client: Client
@@ -84,6 +85,7 @@ class Resend(NamedTuple):
     attempt: Attempt
     is_written: bool = False
     has_no_room: bool = False
+    has_fitting_gap: bool = False
 
 
 class Spans:
@@ -103,7 +105,16 @@ class Spans:
 
     def cover(self, start: int, until: int) -> bool:
         """Return whether all offsets from `start` to the one before `until` are confirmed."""
-        return start == until or any(one[0] <= start < until <= one[1] for one in self._spans)
+        return start <= until and not self.gaps(start, until)
+
+    def gaps(self, start: int, until: int) -> list[int]:
+        """Return the lengths of the gaps without confirmed offsets from `start` to before `until`."""
+        found = []
+        for first, follows in (*self._spans, (until, until)):
+            if start < min(first, until):
+                found.append(min(first, until) - start)
+            start = max(start, follows)
+        return found
 
 
 class _GivenUp:
@@ -114,13 +125,14 @@ class _GivenUp:
     stopped may write the first attempt after them.
     """
 
-    __slots__ = ("attempt", "ends", "left", "next", "packets", "records")
+    __slots__ = ("attempt", "counts", "ends", "left", "next", "packets", "records")
 
     def __init__(self, packets: Packets, attempt: Attempt) -> None:
         self.left = _NEXT
         self.packets = packets
         self.attempt = attempt
         self.records: dict[Place, frozenset[bytes]] = {}
+        self.counts: dict[Place, int] = {}
         self.ends: dict[Place, int] = {}
         self.next: dict[Place, tuple[int, int, int]] = {}
 
@@ -179,6 +191,7 @@ class Resends:
             if batch.producer_id != NO_PRODUCER_ID:
                 continue
             given_up.records[topic, partition] = _records(batch)
+            given_up.counts[topic, partition] = batch.count or 0
             written = self._written.of((view.info.scope, topic, partition))
             if not attempt.is_written and written is not None and written.time_ns <= view.sent_ns:
                 given_up.ends[topic, partition] = written.end
@@ -219,8 +232,12 @@ class Resends:
                     before.ends[topic, partition],
                     self._confirmed.get((view.info.scope, topic, partition)),
                 )
-                if spans is not None and spans.cover(end, again_at) and spans.cover(follows, base):
-                    self.found[number] = self.found[number]._replace(has_no_room=True)
+                if spans is not None:
+                    gaps = spans.gaps(end, again_at) + spans.gaps(follows, base)
+                    self.found[number] = self.found[number]._replace(
+                        has_no_room=spans.cover(end, again_at) and spans.cover(follows, base),
+                        has_fitting_gap=before.counts[topic, partition] in gaps,
+                    )
             first = before.records.get((topic, partition))
             same = 0 if first is None else len(first & _records(batch))
             if same and len(self.found) < RESENDS_KEPT:

@@ -75,14 +75,21 @@ class Rewinds:
         self._carry(view.info)
         refused = refused_partitions(view.response.topics)
         group = text_of(view.request.group_id)
-        for topic in view.request.topics or ():
-            name = topic_key(self._names, view.info, topic_of(topic))
-            for row in topic.partitions or ():
-                if (topic_of(topic), row.partition_index) not in refused:
-                    key = view.info.scope, group, name, row.partition_index
-                    if is_outside:
-                        self._set(view, key, row.committed_offset)
-                    self._commit(view, key, row.committed_offset)
+        committed = {
+            (
+                view.info.scope,
+                group,
+                topic_key(self._names, view.info, topic_of(topic)),
+                row.partition_index,
+            ): (row.committed_offset)
+            for topic in view.request.topics or ()
+            for row in topic.partitions or ()
+            if (topic_of(topic), row.partition_index) not in refused
+        }  # of a partition that is named twice, the last offset counts
+        for key, offset in committed.items():
+            if is_outside:
+                self._set(view, key, offset)
+            self._commit(view, key, offset)
 
     def _set(self, view: ExchangeView, key: tuple[str, str, str, int], offset: int) -> None:
         before = self.committed.peek(key)
@@ -100,18 +107,18 @@ class Rewinds:
 
     def is_back(self, info: ConnectionInfo, group: str, commits: Commits, sent_ns: int) -> bool:
         """Return whether a commit of a block goes back somewhere, or may come from outside the group.
-        Otherwise record it.
+        Otherwise record it, as `add` does: a commit that comes to `add` after this changes nothing more.
         """
         if info.id not in self.carriers or info.id in self._outsiders:
             return True  # whether it names a member shows the first commit of each connection
-        keyed = [
-            ((info.scope, group, topic_key(self._names, info, topic), partition), offset)
+        committed = {
+            (info.scope, group, topic_key(self._names, info, topic), partition): offset
             for topic, rows in commits
             for partition, offset, *_ in rows
-        ]
-        if any(offset < (self.committed.peek(key) or 0) for key, offset in keyed):
+        }
+        if any(offset < (self.committed.peek(key) or 0) for key, offset in committed.items()):
             return True
-        for key, offset in keyed:
+        for key, offset in committed.items():
             if self.committed.peek(key) != offset:
                 self.moved.put(group, sent_ns)
             self.committed.put(key, offset)

@@ -7,11 +7,12 @@ answered.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from kdissect.causes.evidence.seen import packets_of
 from kdissect.history import api_keys as apis
+from kdissect.history.connections.negotiated_versions import Range
 from kdissect.history.connections.sasl_login import SaslFact
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact
@@ -19,7 +20,7 @@ from kdissect.history.state_table import Table
 from kdissect.model.cause import Packets
 from kdissect.model.finding import Who
 from kdissect.model.packets.stream import CloseKind
-from kdissect.session.exchange import Exchange
+from kdissect.session.exchange import Exchange, State
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.client import Client, client_of
 from kdissect.stats.times.silences import Place, Silences, place_of
@@ -44,6 +45,8 @@ class SessionEnd(NamedTuple):
     asked_ns: int
     closed_ns: int
     packets: Packets
+    kind: tuple[int, int] = (-1, -1)
+    """API and version of the request."""
 
 
 class InferredLifetime(NamedTuple):
@@ -77,9 +80,11 @@ class SessionEnds:
         if quiet_ns < _PROMPT * (close.time_ns - request.end_time_ns):
             return
         view = ExchangeView(exchange)
+        if view.request is None or exchange.state is not State.UNANSWERED:
+            return  # the broker may close since it cannot read the request, or has no error to send
         found = SessionEnd(
             _listener(info, info.mechanism), client_of(view), last_ns, request.time_ns, close.time_ns,
-            packets_of(view.evidence),
+            packets_of(view.evidence), (view.key, view.version),
         )  # fmt: skip
         self._found.put(info.id, found)
 
@@ -89,8 +94,15 @@ class SessionEnds:
         if info.mechanism is not None and last_ns is not None:
             self._served.put(info.id, (_listener(info, info.mechanism), last_ns))
 
-    def inferred(self, logins: Iterable[Fact]) -> list[InferredLifetime]:
-        """Return the lifetimes that logins do not carry. `logins`: facts of connections that logged in."""
+    def inferred(
+        self, logins: Iterable[Fact], offers: Collection[tuple[str, Mapping[int, Range]]] = ()
+    ) -> list[InferredLifetime]:
+        """Return the lifetimes that logins do not carry.
+
+        `logins` are facts of connections that logged in. `offers` are brokers with the versions that each
+        offers. A request in another version does not show a lifetime, nor does one whose API and version a
+        broker closed for at an age at which it still answers.
+        """
         since = _without_lifetime(logins)
         served: dict[_Listener, int] = {}
         for connection, (listener, last_ns) in self._served.items():
@@ -98,21 +110,34 @@ class SessionEnds:
                 age_ns = last_ns - since[connection]
                 served[listener] = max(served.get(listener, 0), age_ns)
         ends: dict[_Listener, list[SessionEnd]] = {}
+        refused: set[tuple[_Listener, tuple[int, int]]] = set()
         for connection, one in self._found.items():
             begun_ns = since.get(connection)
-            if begun_ns is not None and one.asked_ns - one.served_ns <= (one.served_ns - begun_ns) // _IN_USE:
+            if begun_ns is None or not _is_offered(one, offers):
+                continue
+            if one.asked_ns - one.served_ns <= (one.served_ns - begun_ns) // _IN_USE:
                 ends.setdefault(one.listener, []).append(one)
+            elif one.asked_ns - begun_ns <= served.get(one.listener, 0):
+                refused.add((one.listener, one.kind))
         found = []
         for listener, of in ends.items():
             of.sort(key=lambda one: one.closed_ns)
             asked_ns = min(one.asked_ns - since[one.packets.connection] for one in of)
-            if served.get(listener, 0) < asked_ns and _successive(of, since) >= _LEAST:
-                found.append(InferredLifetime(of, served.get(listener, 0), asked_ns))
+            ended = [one for one in of if (listener, one.kind) not in refused]
+            if served.get(listener, 0) < asked_ns and _successive(ended, since) >= _LEAST:
+                found.append(InferredLifetime(ended, served.get(listener, 0), asked_ns))
         return found
 
 
 def _listener(info: ConnectionInfo, mechanism: str) -> _Listener:
     return place_of(info), mechanism
+
+
+def _is_offered(one: SessionEnd, offers: Collection[tuple[str, Mapping[int, Range]]]) -> bool:
+    """Return whether the broker has the version of a request, as far as its offers are known."""
+    api, version = one.kind
+    of_broker = (ranges.get(api, (0, -1)) for broker, ranges in offers if broker == one.listener[0][1])
+    return all(low <= version <= high for low, high in of_broker)
 
 
 def _without_lifetime(logins: Iterable[Fact]) -> dict[str, int]:

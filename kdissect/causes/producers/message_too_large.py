@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kdissect.causes.cause import ErrorCause, clients_text, quoted, times
 from kdissect.causes.evidence.evidence import Errors, Evidence
-from kdissect.causes.evidence.refused_batches import TOO_LARGE
+from kdissect.causes.evidence.refused_batches import DECOMPRESSED, TOO_LARGE
 from kdissect.model.cause import Severity
 from kdissect.report.quantities import byte_count
 
@@ -40,12 +40,15 @@ class MessageTooLarge(ErrorCause):
     def more(self, errors: Errors, seen: Evidence) -> str:
         """Return the sizes of the largest batch, if it was captured."""
         places = {(key.scope, key.topic or "") for key in errors.keys}
-        largest = map(seen.gathering.log.refused.largest.peek, places)
-        found = [batch for batch in largest if batch is not None]
+        refused = seen.gathering.log.refused
+        found = [batch for place in places if (batch := refused.largest.peek(place)) is not None]
         if not found:
             return ""
         one = max(found, key=lambda batch: batch.sizes)
+        largest = "The largest of them"
+        if any(map(refused.is_partly_compared, places)):
+            largest = f"Of batches without compression and the first {DECOMPRESSED} others, the largest"
         if one.codec == "none":
-            return f"The largest of them has {byte_count(one.size)}, without compression."
+            return f"{largest} has {byte_count(one.size)}, without compression."
         raw = "" if one.raw is None else f", and {byte_count(one.raw)} without compression"
-        return f"The largest of them has {byte_count(one.size)} with {one.codec}{raw}."
+        return f"{largest} has {byte_count(one.size)} with {one.codec}{raw}."
