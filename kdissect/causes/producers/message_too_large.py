@@ -41,7 +41,7 @@ class MessageTooLarge(ErrorCause):
         """Return the sizes of the largest batch, if it was captured."""
         places = {(key.scope, key.topic or "") for key in errors.keys}
         refused = seen.gathering.log.refused
-        found = [batch for place in places if (batch := refused.largest.peek(place)) is not None]
+        found = [batch for batch in map(refused.largest.peek, places) if batch is not None]
         if not found:
             return ""
         one = max(found, key=lambda batch: batch.sizes)
