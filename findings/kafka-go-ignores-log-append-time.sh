@@ -5,7 +5,7 @@
 # its own time into MaxTimestamp, and leaves the timestamps of the records as the producer sent them.
 #
 # Expected: every record has the time of the broker. The Kafka documentation of message.timestamp.type gives that
-# meaning, and KIP-32 tells consumers to use the time of the batch if the bit is set. librdkafka 2.16.0 does that.
+# meaning, and KIP-32 has consumers use the time of the batch if the bit is set. librdkafka 2.16.0 does that.
 # sarama (IBM/sarama#1259) and ruby-kafka (zendesk/ruby-kafka#706) had the same fault and repaired it.
 # Observed: a record that the producer stamped with 1000000000000 (2001) on Apache Kafka 4.4.0 has that time in kafka-go.
 #

@@ -4,8 +4,8 @@
 # A record has a value of zero bytes, or none: the length is 0 or -1. In a compacted topic a key without a value is a
 # tombstone, and compaction removes the key. An empty value is data.
 #
-# Expected: a program that reads records and writes their fields to another topic copies them. The Kafka documentation of
-# log compaction gives null alone the meaning of a deletion. librdkafka 2.16.0 reads both values as they were sent, and
+# Expected: a program that reads records and writes their fields to another topic copies them. In the Kafka documentation
+# of log compaction, only null means a deletion. librdkafka 2.16.0 reads both values as they were sent, and
 # kafka-go writes an empty slice as an empty value and nil as null.
 # Observed: the Reader returns nil for the empty value, as for the tombstone. What it read and a Writer wrote has two
 # tombstones. An empty value of a header becomes null in the same way. There is no error. We found no public report.

@@ -8,7 +8,7 @@
 # 3000 or later. KIP-734 is about the record with the largest timestamp, and confluent_kafka documents -1 for a time after
 # the last message of the partition. Both answers come for a topic whose records were sent without a transaction.
 # Observed: if the same two records are sent in a transaction, the broker answers both questions with offset 2, the
-# marker, and its time. READ_COMMITTED gives the same. We found no public report.
+# marker, and its time. READ_COMMITTED returns the same. We found no public report.
 #
 # Consequence for captures: the offset of a ListOffsets response may have no record. A program that seeks to it, to read
 # the latest record, waits for the next one; a check for records after a time finds one that nobody can read.

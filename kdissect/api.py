@@ -9,13 +9,14 @@ from kdissect.capture.files import Captures, ends_of, open_captures
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.guard import Guard
+from kdissect.engine.passed_blocks import PassedBlocks
 from kdissect.engine.unread import KeyLogUse, Unread
-from kdissect.history.topics.topic_names import FETCH, TopicNames, tells_names
+from kdissect.history.api_keys import FETCH
+from kdissect.history.topics.topic_names import TopicNames, tells_names
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.endpoint import Ports
 from kdissect.model.errors import CaptureWarning
 from kdissect.model.limits import Limits
-from kdissect.model.native import is_compiled, native
 from kdissect.model.run_budget import start_run
 from kdissect.model.wording import path_text
 from kdissect.session.detection.known_brokers import Brokers, End
@@ -202,23 +203,19 @@ class Dissection:
 
     def which_may_say_names(self) -> Iterator[Exchange]:
         """Yield the exchanges from which `topics` can learn, and perhaps other ones."""
-        kinds = native.KindCounts(_ask_again) if is_compiled else None
+        passed = PassedBlocks(_may_say_names, copies=True)
         for events in self.batches():
-            if kinds is None or isinstance(events, list):
+            if isinstance(events, list):
                 yield from (event for event in events if isinstance(event, Exchange))
                 continue
             number = 0
-            while (number := kinds.count(events, number)) < len(events):
+            while (number := passed.count(events, number)) < len(events):
                 yield events[number]
                 number += 1
 
 
-def _ask_again(_info: ConnectionInfo, api_key: int, _version: int, _client_id: str | None) -> int:
-    """Return a number that leaves an exchange to Python if it may say names (`native.KindCounts`)."""
-    return _LEFT if tells_names(api_key) or api_key == FETCH else _PASSED
-
-
-_PASSED, _LEFT = 0, -2
+def _may_say_names(_info: ConnectionInfo, api_key: int, _client_id: str | None) -> bool:
+    return tells_names(api_key) or api_key == FETCH
 
 
 def _shard_analyzer(shard: "Shard", arguments: tuple[Any, ...]) -> Analyzer:

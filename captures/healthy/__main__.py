@@ -7,9 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from captures.faults.record import able, packed
-from captures.healthy.days import CLIENTS, OWN, RELEASES, capture_of, clients_of, cluster, role
+from captures.healthy.days import CLIENTS, RELEASES, clients_of
 from captures.record import workshop
 from captures.record.broker import Cluster
+from captures.record.client_runs import capture_of, cluster, commands, role
 from captures.record.drivers import Running
 from captures.record.java import extensions
 from captures.record.sniffer import Sniffer
@@ -43,7 +44,7 @@ def main() -> int:
 
 def _recorded(release: str, clients: list[str], base: int, output: Path) -> int:
     """Record each client with one broker; how many failed."""
-    server = Cluster(cluster(release), base, extensions())
+    server = Cluster(cluster(release, CLIENTS), base, extensions())
     try:
         server.start()
         with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -57,17 +58,14 @@ def _recorded(release: str, clients: list[str], base: int, output: Path) -> int:
 
 def _day(server: Cluster, client: str, output: Path) -> tuple[int, str]:
     """Record one client: the size of its capture, and what went wrong."""
-    library, port = CLIENTS[client], server.nodes[0].port(role(client))
+    library, port = CLIENTS[client], server.nodes[0].port(role(CLIENTS, client))
     target = output / capture_of(server.spec.version, client)
     sniffer = Sniffer([port], workshop.folder("run", "healthy") / f"{server.base}-{client}.pcapng")
     try:
         driver = library.driver()
         sniffer.start()
-        for at, (action, options) in enumerate(library.steps):
-            command = [*driver.command, f"127.0.0.1:{port}", action, "--client-id", f"{client}-{at}"]
-            for key, value in options.items():
-                command += [f"--{key}", f"{value}-{client}" if key in OWN else str(value)]
-            Running(command, lambda event: None).wait(_PATIENCE_S)
+        for step in commands(driver, f"127.0.0.1:{port}", library.steps, client):
+            Running(step, lambda event: None).wait(_PATIENCE_S)
         sniffer.stop(target)
     except RuntimeError as problem:
         sniffer.abandon()

@@ -1,27 +1,24 @@
 """What each client library does on a healthy day, and the releases of Apache Kafka it does it with."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from captures.record.client_runs import Step
 from captures.record.drivers import Driver
 from captures.record.golang import franz, sarama, segmentio
 from captures.record.java import java
 from captures.record.nodejs import kafkajs, platformatic
 from captures.record.pythons import aiokafka, kafka_python, librdkafka
-from captures.record.spec import Listener, Spec
 
 RELEASES = ("2.8.2", "3.0.2", "3.1.2", "3.2.3", "3.3.2", "3.4.1", "3.5.2", "3.6.2", "3.7.2", "3.8.1", "3.9.2",
             "4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0")  # fmt: skip
 """A patch release of each minor release from 2.8 to 4.4."""
 
-Step = tuple[str, dict[str, Any]]
 _TOPIC, _LEDGER, _COUNT = "orders", "ledger", 6
 _WRITES: Step = ("produce", {"topic": _TOPIC, "label": "grouped"})
 _IDEMPOTENT: Step = ("produce", {"topic": _TOPIC, "label": "once", "idempotent": "yes"})
 _READS: Step = ("group", {"topic": _TOPIC, "group": "readers", "count": _COUNT})
 _MOVES: Step = ("transactions", {"topic": _LEDGER, "id": "ledger-tx", "group": "mover"})
-OWN = ("topic", "group", "id", "transactional-id")
-"""Options whose values each client library has for itself, with its name at the end."""
 
 
 class Client(NamedTuple):
@@ -51,31 +48,7 @@ CLIENTS = {
     "platformatic": Client(platformatic, (_WRITES, _IDEMPOTENT, _READS, _MOVES), "3.1"),
 }
 
-_FIRST_ROLE = 10  # behind those of `captures.record.spec`
-
-
-def role(client: str) -> int:
-    """Return the role of the port that one client library has for itself."""
-    return _FIRST_ROLE + list(CLIENTS).index(client)
-
 
 def clients_of(release: str) -> list[str]:
     """Return the client libraries that take a release."""
     return [name for name, client in CLIENTS.items() if client.oldest <= release]
-
-
-def capture_of(release: str, client: str) -> str:
-    """Return the name of the capture of a pair."""
-    return f"kafka{''.join(release.split('.')[:2])}_{client}.pcapng"
-
-
-def cluster(release: str) -> Spec:
-    """Return one broker, with its defaults, and with a listener for each client library."""
-    listeners = tuple(Listener(f"C{role(each)}", "PLAINTEXT", role(each)) for each in CLIENTS)
-    stable = {"unstable.api.versions.enable": "false"} if release.startswith("4.") else {}
-    return Spec(
-        release,
-        zookeeper=release.startswith("2."),
-        listeners=listeners,
-        properties={"num.partitions": "2"} | stable,
-    )

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from captures.faults.false_findings import judged
-from captures.healthy.days import CLIENTS, RELEASES, capture_of, clients_of
+from captures.healthy.days import CLIENTS, RELEASES, clients_of
+from captures.record.client_runs import capture_of
 from kdissect.capture.files import open_captures
 
 RECORDED = Path(__file__).resolve().parent / "recorded"

@@ -9,10 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from captures.faults.record import able, packed
 from captures.record import workshop
 from captures.record.broker import Cluster
+from captures.record.client_runs import capture_of, cluster, commands, role
 from captures.record.drivers import Running
 from captures.record.java import extensions
 from captures.record.sniffer import Sniffer
-from captures.upgrades.clients import CLIENTS, OWN, RELEASES, SOURCES, Client, capture_of, cluster, role
+from captures.upgrades.clients import CLIENTS, RELEASES, SOURCES, Client
 from captures.upgrades.predictions import OUTCOMES, RECORDED, Outcome, outcomes
 
 _AT_ONCE, _PATIENCE_S = 3, 90
@@ -46,18 +47,18 @@ def main() -> int:
 
 def _run(release: str, clients: list[str], base: int) -> None:
     """Run each client with one broker, and note whether it works."""
-    server = Cluster(cluster(release), base, extensions() if release.startswith("4.") else None)
+    server = Cluster(cluster(release, CLIENTS), base, extensions() if release.startswith("4.") else None)
     try:
         server.start()
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             found = list(pool.map(lambda client: _outcome_of(server, client), clients))
     finally:
         server.close()
-    told = outcomes()
+    known = outcomes()
     for client, outcome in zip(clients, found, strict=True):
-        told.setdefault(release, {})[client] = outcome
+        known.setdefault(release, {})[client] = outcome
         print(f"{release} {client}: {'works' if outcome.works else outcome.problem}", flush=True)
-    text = {version: {name: one._asdict() for name, one in of.items()} for version, of in told.items()}
+    text = {version: {name: one._asdict() for name, one in of.items()} for version, of in known.items()}
     OUTCOMES.write_text(json.dumps(text, indent=1, sort_keys=True) + "\n")
 
 
@@ -71,7 +72,7 @@ def _outcome_of(server: Cluster, name: str) -> Outcome:
 
 def _tried(server: Cluster, name: str) -> Outcome:
     """Run one client. With a release whose captures are judged it is recorded, if it works."""
-    client, port, release = CLIENTS[name], server.nodes[0].port(role(name)), server.spec.version
+    client, port, release = CLIENTS[name], server.nodes[0].port(role(CLIENTS, name)), server.spec.version
     target = RECORDED / capture_of(release, name)
     sniffer = Sniffer([port], workshop.folder("run", "upgrades") / f"{server.base}-{name}.pcapng")
     is_recorded = release in SOURCES
@@ -93,12 +94,9 @@ def _tried(server: Cluster, name: str) -> Outcome:
 
 
 def _outcome(client: Client, name: str, bootstrap: str) -> Outcome:
-    driver, running, read, problems = client.driver(), [], 0, []
-    for at, (action, options) in enumerate(client.steps):
-        command = [*driver.command, bootstrap, action, "--client-id", f"{name}-{at}"]
-        for key, value in options.items():
-            command += [f"--{key}", f"{value}-{name}" if key in OWN else str(value)]
-        running.append(Running(command, lambda event: None))
+    running, read, problems = [], 0, []
+    for step in commands(client.driver(), bootstrap, client.steps, name):
+        running.append(Running(step, lambda event: None))
         if not client.together:
             problems += _end(running[-1])
     if client.together:

@@ -1,23 +1,20 @@
 """The clients of the check, and the releases of Apache Kafka that they run with."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from captures.record.client_runs import Step
 from captures.record.drivers import Driver
 from captures.record.golang import franz, sarama
 from captures.record.java import java
 from captures.record.pythons import release
-from captures.record.spec import Listener, Spec
 
 SOURCES = ("2.8.2", "3.9.2", "4.4.0")
 """Releases whose captures `kdissect upgrade` judges."""
 TARGETS = ("3.9.2", "4.0.2", "4.1.2")
 RELEASES = ("2.8.2", "3.9.2", "4.0.2", "4.1.2", "4.4.0")
 
-Step = tuple[str, dict[str, Any]]
 COUNT = 4
-OWN = ("topic", "group", "transactional-id")
-"""Options whose values each client has for itself."""
 _WRITES: Step = ("writes", {"topic": "orders", "count": COUNT, "burst": COUNT})
 _READS: Step = ("reads", {"topic": "orders", "group": "readers", "count": COUNT})
 _JAVA_WRITES: Step = ("Produce", {"topic": "orders", "count": COUNT})
@@ -105,23 +102,3 @@ CLIENTS = {
         together=True,
     ),
 }  # fmt: skip
-
-_FIRST_ROLE = 10  # after those of `captures.record.spec`
-
-
-def role(client: str) -> int:
-    """Return the role of the port that one client has for itself."""
-    return _FIRST_ROLE + list(CLIENTS).index(client)
-
-
-def capture_of(release: str, client: str) -> str:
-    """Return the name of the capture of one client with one release."""
-    return f"kafka{''.join(release.split('.')[:2])}_{client}.pcapng"
-
-
-def cluster(release: str) -> Spec:
-    """Return one broker with a listener for each client, and without unstable versions of APIs."""
-    listeners = tuple(Listener(f"C{role(each)}", "PLAINTEXT", role(each)) for each in CLIENTS)
-    stable = {"unstable.api.versions.enable": "false"} if release.startswith("4.") else {}
-    properties = {"num.partitions": "2"} | stable
-    return Spec(release, zookeeper=release.startswith("2."), listeners=listeners, properties=properties)

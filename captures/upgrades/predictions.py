@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from captures.upgrades.clients import CLIENTS, SOURCES, TARGETS, capture_of
+from captures.record.client_runs import capture_of
+from captures.upgrades.clients import CLIENTS, SOURCES, TARGETS
 from kdissect.api import Dissection
 from kdissect.stats.upgrade_audit import UpgradeAudit, upgrade_facts
 
@@ -34,8 +35,8 @@ class Prediction(NamedTuple):
 
 def outcomes() -> dict[str, dict[str, Outcome]]:
     """Return what each client did, by release and client."""
-    told = json.loads(OUTCOMES.read_text()) if OUTCOMES.exists() else {}
-    return {release: {name: Outcome(**one) for name, one in of.items()} for release, of in told.items()}
+    known = json.loads(OUTCOMES.read_text()) if OUTCOMES.exists() else {}
+    return {release: {name: Outcome(**one) for name, one in of.items()} for release, of in known.items()}
 
 
 def predictions() -> list[Prediction]:
@@ -82,10 +83,10 @@ def table(found: list[Prediction], real: dict[str, dict[str, Outcome]]) -> str:
 
 def _cell(one: Prediction, real: dict[str, dict[str, Outcome]]) -> str:
     did = "works" if real[one.target][one.client].works else "breaks"
-    told = one.predicted.replace("_", " ")
+    said = one.predicted.replace("_", " ")
     if one.predicted in ("breaks", "may_break"):
-        told += f" ({one.api})"
-    return f"{told}: {did}"
+        said += f" ({one.api})"
+    return f"{said}: {did}"
 
 
 if __name__ == "__main__":

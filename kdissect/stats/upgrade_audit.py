@@ -14,6 +14,7 @@ from collections import Counter
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from kdissect.engine.passed_blocks import LEFT, PASSED
 from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.connections.negotiated_versions import Range, ranges_of
@@ -30,8 +31,6 @@ from kdissect.stats.client import Client, client_named, is_follower
 USES_KEPT = 20_000  # clients times API versions, 500 bytes each. A client uses 20
 ADDRESSES_KEPT = 20  # addresses of one client, while further ones are only counted
 BROKERS_KEPT = 10_000
-# Of native/src/stats/kind_counts.rs: an exchange that does not count, and one that is for `add`.
-_PASSED, _LEFT = -1, -2
 # Sent by brokers and controllers alone (org.apache.kafka.message.ApiMessageTypeGenerator).
 _BETWEEN_BROKERS = frozenset(
     {apis.LEADER_AND_ISR, apis.STOP_REPLICA, apis.UPDATE_METADATA, apis.CONTROLLED_SHUTDOWN,
@@ -155,15 +154,15 @@ class UpgradeAudit:
     def _number_of(self, info: ConnectionInfo, api_key: int, version: int, client_id: str | None) -> int:
         """Return the kind of an exchange. A new use, ApiVersions, and the first Fetch are for `add`."""
         if info.same_as is not None:
-            return _PASSED
+            return PASSED
         if api_key == apis.API_VERSIONS:  # it shows what the broker offers
-            return _LEFT
+            return LEFT
         kind = _kind_of(info, client_id, api_key, version)
         use = self.uses.peek(kind.use)
         if use is None or use.has_room_for(kind.client.address):
-            return _LEFT
+            return LEFT
         if api_key == apis.FETCH and kind.use not in self._fetching:
-            return _LEFT
+            return LEFT
         number = self._numbers.setdefault(kind, len(self._kinds))
         if number == len(self._kinds):
             self._kinds.append(kind)

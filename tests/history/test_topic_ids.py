@@ -55,7 +55,7 @@ def test_two_assignments_of_one_response_are_compared() -> None:
 
 
 def test_ids_that_are_not_compared() -> None:
-    """An id that is not random, one of a CreateTopics that only validates, and one beside an error."""
+    """An id that is not random, one of a CreateTopics that only validates, and one next to an error."""
     talk, machine = Talk(), TopicIds()
     first = metadata(talk, "t", COUNTED), metadata(talk, "v", FIRST)
     others = create(talk, "u", FIRST, True), metadata(talk, "u", FIRST, error=3), metadata(talk, "u", COUNTED)

@@ -7,8 +7,9 @@ import os
 
 import pytest
 
-from captures.healthy.days import CLIENTS, RELEASES, capture_of, clients_of
+from captures.healthy.days import CLIENTS, RELEASES, clients_of
 from captures.healthy.verdicts import RECORDED, table, verdict, verdicts
+from captures.record.client_runs import capture_of
 from tests.support.console import CAPTURES
 
 PAGE = CAPTURES.parent / "docs" / "mutants.md"

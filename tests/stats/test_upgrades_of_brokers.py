@@ -5,7 +5,8 @@
 
 import os
 
-from captures.upgrades.clients import CLIENTS, RELEASES, SOURCES, TARGETS, capture_of
+from captures.record.client_runs import capture_of
+from captures.upgrades.clients import CLIENTS, RELEASES, SOURCES, TARGETS
 from captures.upgrades.predictions import RECORDED, is_right, outcomes, predictions, table
 from tests.support.console import CAPTURES
 

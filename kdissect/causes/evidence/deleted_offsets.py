@@ -13,7 +13,7 @@ from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.cause import Packets
 from kdissect.session.identities import plain_name
-from kdissect.stats.by_offset.deleted_commits import deleted_groups, deleted_partitions
+from kdissect.stats.by_offset.deleted_commits import deleted_partitions, of_deleted_groups
 from kdissect.stats.client import Client, client_of, text_of
 from kdissect.stats.transfers import topic_key
 from kdissect.stats.watermarks import topic_of
@@ -61,14 +61,10 @@ class DeletedOffsets:
         if view.key == apis.OFFSET_FETCH:
             self._fetch(view)
             return
-        scope = view.info.scope
         for place in deleted_partitions(view, self._names):
-            self._delete(view, (scope, *place))
-        groups = deleted_groups(view)
-        if groups:
-            gone = [key for key, _ in self._committed.items() if key[0] == scope and key[1] in groups]
-            for key in gone:
-                self._delete(view, key)
+            self._delete(view, (view.info.scope, *place))
+        for key in of_deleted_groups(view, (key for key, _ in self._committed.items())):
+            self._delete(view, key)
 
     def _delete(self, view: ExchangeView, key: Committed) -> None:
         offset = self._committed.pop(key)

@@ -15,7 +15,7 @@ from kdissect.stats.watermarks import topic_of
 
 _PARTITIONS_KEPT = 5_000
 _TOGETHER_NS = 10_000_000_000  # clients ask for metadata at least so often while a leader is missing
-_LEADER_NOT_AVAILABLE = 5  # org.apache.kafka.common.protocol.Errors
+LEADER_NOT_AVAILABLE = 5  # org.apache.kafka.common.protocol.Errors
 _OF_LEADERS = frozenset({apis.PRODUCE, apis.FETCH})
 
 
@@ -62,9 +62,8 @@ class Offline:
     def end(self, at_ns: int) -> None:
         """Add a response which shows that the partition has a leader."""
         self._led_ns = max(at_ns, self._led_ns)
-        if (
-            self._since_ns < at_ns < self._until_ns
-        ):  # it came late: on another connection packets were missing
+        is_late = self._since_ns < at_ns < self._until_ns  # packets of another connection were missing
+        if is_late:
             self._since_ns, self.longest_ns = self._until_ns, self._before_ns
 
 
@@ -99,20 +98,22 @@ class OfflinePartitions:
             self._without_leader(view)
 
     def _end(self, view: ExchangeView, topic: str | bytes | None, partition: int) -> None:
-        name = self._names.name(view.info, topic) if isinstance(topic, bytes) else topic
+        name = self._name(view, topic)
         found = None if name is None else self.found.peek(PartitionKey(view.info.scope, name, partition))
         if found is not None:
             found.end(view.evidence.answered_ns)
+
+    def _name(self, view: ExchangeView, topic: str | bytes | None) -> str | None:
+        return self._names.name(view.info, topic) if isinstance(topic, bytes) else topic
 
     def _without_leader(self, view: ExchangeView) -> None:
         body, at_ns = view.response, view.evidence.answered_ns
         live = {broker.node_id for broker in body.brokers or ()}
         for topic in body.topics or ():
-            named = _named(topic)
-            name = self._names.name(view.info, named) if isinstance(named, bytes) else named
+            name = self._name(view, _named(topic))
             for one in topic.partitions or ():
                 offline = sent(one, "offline_replicas")
-                if name is None or one.error_code != _LEADER_NOT_AVAILABLE or one.leader_id >= 0:
+                if name is None or one.error_code != LEADER_NOT_AVAILABLE or one.leader_id >= 0:
                     continue
                 found = self.found.get_or(PartitionKey(view.info.scope, name, one.partition_index), Offline)
                 self._times += not self.waits

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kdissect.decoders.records.reader import decompressed
-from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.engine.records.record_sets import record_sets
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.producing.produce_parts import produce_results
 from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
+from kdissect.stats.by_group.positions import name_of
 from kdissect.stats.by_topic.topic import codec_name
 
 TOO_LARGE = frozenset({10, 18})  # MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE (Errors)
@@ -56,8 +56,7 @@ class RefusedBatches:
             topic = field.topic if field.topic is not None else field.topic_id or b""
             if (topic, field.partition or 0) not in refused:
                 continue
-            name = topic if isinstance(topic, str) else self._names.name(view.info, topic)
-            key = view.info.scope, name or topic_id_text(field.topic_id or b"")
+            key = view.info.scope, name_of(self._names, view.info, topic)
             for batch in records.found.batches:
                 if batch.codec:
                     self._compressed.put(key, (self._compressed.peek(key) or 0) + 1)

@@ -103,10 +103,6 @@ class Spans:
         apart.append((min(one[0] for one in joined), max(one[1] for one in joined)))
         self._spans = sorted(apart)[-_SPANS_KEPT:]
 
-    def cover(self, start: int, until: int) -> bool:
-        """Return whether all offsets from `start` to the one before `until` are confirmed."""
-        return start <= until and not self.gaps(start, until)
-
     def gaps(self, start: int, until: int) -> list[int]:
         """Return the lengths of the gaps without confirmed offsets from `start` to before `until`."""
         found = []
@@ -228,14 +224,12 @@ class Resends:
             retried = before.next.pop((topic, partition), None)
             if retried is not None and base is not None:
                 number, again_at, follows = retried
-                end, spans = (
-                    before.ends[topic, partition],
-                    self._confirmed.get((view.info.scope, topic, partition)),
-                )
+                end = before.ends[topic, partition]
+                spans = self._confirmed.get((view.info.scope, topic, partition))
                 if spans is not None:
                     gaps = spans.gaps(end, again_at) + spans.gaps(follows, base)
                     self.found[number] = self.found[number]._replace(
-                        has_no_room=spans.cover(end, again_at) and spans.cover(follows, base),
+                        has_no_room=end <= again_at and follows <= base and not gaps,
                         has_fitting_gap=before.counts[topic, partition] in gaps,
                     )
             first = before.records.get((topic, partition))

@@ -75,17 +75,12 @@ class Rewinds:
         self._carry(view.info)
         refused = refused_partitions(view.response.topics)
         group = text_of(view.request.group_id)
-        committed = {
-            (
-                view.info.scope,
-                group,
-                topic_key(self._names, view.info, topic_of(topic)),
-                row.partition_index,
-            ): (row.committed_offset)
-            for topic in view.request.topics or ()
-            for row in topic.partitions or ()
-            if (topic_of(topic), row.partition_index) not in refused
-        }  # of a partition that is named twice, the last offset counts
+        committed = {}  # of a partition that is named twice, the last offset counts
+        for topic in view.request.topics or ():
+            name = topic_key(self._names, view.info, topic_of(topic))
+            for row in topic.partitions or ():
+                if (topic_of(topic), row.partition_index) not in refused:
+                    committed[view.info.scope, group, name, row.partition_index] = row.committed_offset
         for key, offset in committed.items():
             if is_outside:
                 self._set(view, key, offset)

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 
 from kdissect.causes.cause import SECOND_NS, ErrorCause, clients_text, joined
 from kdissect.causes.evidence.evidence import Errors, Evidence
-from kdissect.causes.evidence.offline_partitions import Offline
+from kdissect.causes.evidence.offline_partitions import LEADER_NOT_AVAILABLE, Offline
 from kdissect.model.cause import Severity
 from kdissect.report.quantities import duration
 
-_LEADER_NOT_AVAILABLE = 5  # org.apache.kafka.common.protocol.Errors
 _LEAST_NS = 5 * SECOND_NS  # a new topic, or an election, takes less
 
 
@@ -20,7 +19,7 @@ class PartitionOffline(ErrorCause):
     id = "partition-offline"
     title = "A partition has no leader"
     severity = Severity.STOPS
-    codes = frozenset({_LEADER_NOT_AVAILABLE})
+    codes = frozenset({LEADER_NOT_AVAILABLE})
     help = (
         "Bring back the node, or the log directory, that has the offline replica (kafka-topics.sh --describe"
         " --unavailable-partitions, kafka-log-dirs.sh --describe). With one replica no other node can lead."

@@ -1,10 +1,8 @@
 """Payloads as text in the tree of their frame, for the native engine, which writes all other lines."""
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, NamedTuple
 
-from kdissect.decoders.body_schemas import CACHE_SIZE
 from kdissect.decoders.generated.struct_layout import Layout
 from kdissect.decoders.generated.values import Value
 from kdissect.decoders.payloads.envelope import InnerRequest, InnerResponse, inner_api
@@ -13,6 +11,7 @@ from kdissect.decoders.payloads.scope import Facts, Scope
 from kdissect.decoders.trees.frame_text import tree_text
 from kdissect.decoders.trees.masking import may_be_misread, secret_nodes
 from kdissect.decoders.trees.node import Node
+from kdissect.decoders.trees.tree_decoder import layout_of
 from kdissect.decoders.trees.tree_text import TopicName, TreeText
 from kdissect.schema.types import Array, Field, Message, Struct
 
@@ -40,7 +39,7 @@ class PayloadText(NamedTuple):
         root = self.body()
         if root is None:
             return None
-        field, chain = _place(_layout(self.message, self.version), root, path)
+        field, chain = _place(layout_of(self.message, self.version), root, path)
         node = Node(field.name, "bytes", start, field)
         node.end, node.value = end, self.data[start:end]
         content = Node("content", "bytes", start)
@@ -99,8 +98,3 @@ def _place(layout: Layout, root: Value, path: Path) -> tuple[Field, tuple[Value,
         if isinstance(at, Value):
             chain.append(at)
     return field, tuple(chain)
-
-
-@lru_cache(maxsize=CACHE_SIZE)
-def _layout(message: Message, version: int) -> Layout:
-    return Layout(message, version)

@@ -30,7 +30,7 @@ def dissect(message: Message, version: int, data: bytes, offset: int = 0, *, ent
     after the message are no error: compare `end` with `len(data)`. `enter`: read the existing elements of an
     array that has more elements than are possible; otherwise none.
     """
-    return _Dissector(_layout(message, version), data, offset, _NODES, enter).root()
+    return _Dissector(layout_of(message, version), data, offset, _NODES, enter).root()
 
 
 def locate(
@@ -40,7 +40,7 @@ def locate(
 
     `trust_counts`: elements are read although the bytes left are too few for all of them, until they end.
     """
-    return _Dissector(_layout(message, version), data, offset, _NOTHING, False, trust_counts).root().error
+    return _Dissector(layout_of(message, version), data, offset, _NOTHING, False, trust_counts).root().error
 
 
 class Part(NamedTuple):
@@ -53,12 +53,13 @@ class Part(NamedTuple):
 
 def decode_part(message: Message, version: int, data: bytes, offset: int = 0, *, enter: bool = True) -> Part:
     """Return the value that the tree of `dissect` has, without the memory for a tree. Raises nothing."""
-    dissector = _Dissector(_layout(message, version), data, offset, _VALUES, enter)
+    dissector = _Dissector(layout_of(message, version), data, offset, _VALUES, enter)
     return Part(message, dissector.root().value, dissector.stop)
 
 
 @lru_cache(maxsize=CACHE_SIZE)
-def _layout(message: Message, version: int) -> Layout:
+def layout_of(message: Message, version: int) -> Layout:
+    """Return the layout of a message in a version, always the same object while it is kept."""
     return Layout(message, version)
 
 

@@ -81,7 +81,7 @@ class TopicIds:
         if not is_random(topic_id):
             return []
         key = view.info.scope, topic_id
-        # Not `get`, which would keep ids by their use: a response that repeats another one does not come here.
+        # Not `get`, which keeps ids by their use: a response that repeats another one does not come here.
         first, by = self.names.peek(key) or self.names.put(key, (name, view.evidence))
         if first == name:
             return []

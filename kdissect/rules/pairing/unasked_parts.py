@@ -76,7 +76,7 @@ class UnaskedParts(BodyRule):
         ),
         Longer(("synonyms", "documentation"), 0),
         InRequest(Above(("response_partition_limit",), -1)),
-        Above(("topology_description_status",), -1),  # beside a description
+        Above(("topology_description_status",), -1),  # next to a description
     )
 
     def check(self, body: Body) -> Iterator[Violation]:
@@ -100,7 +100,7 @@ def _values(value: Any, part: _Part, lists: int = 0, at: str = "") -> Iterator[t
     """Yield the values of a part that stand for something, each with its path."""
     if lists == len(part.lists):
         found = sent(value, part.field)
-        # Kafka 2.3 has 0, no operation, where nobody asked (kafka.server.KafkaApis).
+        # Kafka 2.3 has 0, no operation, if the request does not ask (kafka.server.KafkaApis).
         if found and found != _NOT_ASKED:
             yield at + part.field, found
         return

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from kdissect.decoders.generated.values import sent
 from kdissect.decoders.messages import decode_request, decode_response
 from kdissect.decoders.payloads.versioned import versioned
+from kdissect.engine.passed_blocks import PassedBlocks
 from kdissect.history.api_keys import FETCH, METADATA, OFFSET_COMMIT
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence
@@ -36,7 +37,6 @@ from kdissect.stats.by_change.change_requests import (
 )
 from kdissect.stats.by_group.group_links import CLIENTS_KEPT, ClientKey, client_key_of
 from kdissect.stats.client import Client, client_of, text_of
-from kdissect.stats.passed_blocks import PassedBlocks
 
 CHANGES_KEPT = 10_000  # the most recent ones, 1 KB each
 ENVELOPES_KEPT = 1_000  # whose own request was not answered yet. They are answered within a minute

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
 
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
@@ -11,6 +12,7 @@ from kdissect.stats.client import text_of
 from kdissect.stats.transfers import topic_key
 from kdissect.stats.watermarks import topic_of
 
+Key = TypeVar("Key", bound=tuple[Any, ...])
 DELETING = frozenset({apis.DELETE_GROUPS, apis.OFFSET_DELETE})
 
 
@@ -25,8 +27,10 @@ def deleted_partitions(view: ExchangeView, names: TopicNames) -> Iterator[tuple[
                     yield group, name, row.partition_index
 
 
-def deleted_groups(view: ExchangeView) -> frozenset[str]:
-    """Return the groups that a DeleteGroups deletes, with all their offsets."""
+def of_deleted_groups(view: ExchangeView, committed: Iterable[Key]) -> list[Key]:
+    """Return those of these keys, which begin with scope and group, whose group a DeleteGroups deletes."""
     if view.key != apis.DELETE_GROUPS:
-        return frozenset()
-    return frozenset(text_of(one.group_id) for one in view.response.results or () if not one.error_code)
+        return []
+    groups = {text_of(one.group_id) for one in view.response.results or () if not one.error_code}
+    scope = view.info.scope
+    return [key for key in committed if key[0] == scope and key[1] in groups] if groups else []

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from kdissect.decoders.generated.values import sent
 from kdissect.decoders.records.batches import first_size
+from kdissect.engine.passed_blocks import PassedBlocks
 from kdissect.engine.records.logged_sizes import has_unknown_records
 from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.engine.times import millis_text
@@ -25,13 +26,12 @@ from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo, KnownIdentities
 from kdissect.stats.by_group.group_links import ClientKey, client_key
-from kdissect.stats.by_offset.deleted_commits import DELETING, deleted_groups, deleted_partitions
+from kdissect.stats.by_offset.deleted_commits import DELETING, deleted_partitions, of_deleted_groups
 from kdissect.stats.by_offset.former_topics import DueCommit, FormerTopics
 from kdissect.stats.by_offset.held_offsets import Held, HeldOffsets, Holder, Place
 from kdissect.stats.by_offset.position_jumps import EARLIEST, LATEST, Cause, Jump, Partition, PositionJumps
 from kdissect.stats.by_offset.written_twice import Twice, WrittenTwice
 from kdissect.stats.client import is_commit_from_outside, is_follower, text_of
-from kdissect.stats.passed_blocks import PassedBlocks
 from kdissect.stats.transfers import topic_key
 from kdissect.stats.watermarks import refused_partitions, topic_of
 
@@ -337,13 +337,10 @@ class OffsetTraffic:
 
     def _forget(self, view: ExchangeView) -> None:
         """Forget the committed offsets that a request deletes: a later commit is not compared with them."""
-        scope, groups = view.info.scope, deleted_groups(view)
         for group, topic, partition in deleted_partitions(view, self._names):
-            self._committed.pop((scope, group, (topic, partition)))
-        if groups:
-            gone = [key for key, _ in self._committed.items() if key[0] == scope and key[1] in groups]
-            for key in gone:
-                self._committed.pop(key)
+            self._committed.pop((view.info.scope, group, (topic, partition)))
+        for key in of_deleted_groups(view, (key for key, _ in self._committed.items())):
+            self._committed.pop(key)
 
     def _is_unread(self, view: ExchangeView, partition: Partition, offset: int, former: str) -> bool | None:
         """Return whether a client did not read a partition up to an offset, as far as its Fetches were

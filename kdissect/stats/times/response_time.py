@@ -58,31 +58,23 @@ def response_time(view: ExchangeView, watermarks: HighWatermarks) -> ResponseTim
     latency = view.exchange.latency_ns
     if latency is None:
         return None
-    if (phases := view.exchange.phases) is not None:
-        return _logged(view, latency, phases.remote)
     latency = max(latency, 0)  # a merge of two clocks may put an answer before its question
     answer = view.response
     throttle = max(sent(answer, "throttle_time_ms", 0) or 0, 0) * _MS
+    parts = _parts(view)
+    early = parts is not None and _did_not_wait(view.exchange, parts)
+    is_empty_early = early and parts is not None and parts.min_bytes > 0
+    if (phases := view.exchange.phases) is not None:
+        wait = min(phases.remote, latency) if view.key in _HELD else 0
+        return ResponseTime(latency, latency - wait, throttle, wait, is_empty_early)
     in_line = view.exchange.in_line_ns
     broker: int | None = latency - in_line
     if throttle and not client_must_wait(view.key, view.version):
         broker = max(latency - in_line - throttle, 0)
     wait = 0
-    parts = _parts(view)
-    early = parts is not None and _did_not_wait(view.exchange, parts)
     if view.key in _HELD:
         broker, wait = _held(view, broker or 0, watermarks, early)
-    is_empty_early = early and parts is not None and parts.min_bytes > 0
     return ResponseTime(latency, broker, throttle, wait, is_empty_early, in_line)
-
-
-def _logged(view: ExchangeView, latency: int, remote: int) -> ResponseTime:
-    """Return the times of an exchange whose broker logged them."""
-    wait = min(remote, latency) if view.key in _HELD else 0
-    throttle = max(sent(view.response, "throttle_time_ms", 0) or 0, 0) * _MS
-    parts = _parts(view)
-    is_empty_early = parts is not None and parts.min_bytes > 0 and _did_not_wait(view.exchange, parts)
-    return ResponseTime(latency, latency - wait, throttle, wait, is_empty_early)
 
 
 def _held(

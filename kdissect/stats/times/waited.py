@@ -11,7 +11,7 @@ The parts of `stats.times.time_split`, without the facts from other exchanges:
 A Fetch may be answered before its max wait is over: its time at the broker is longer by an unknown amount.
 
 A request log has the broker's own times, and nothing of this is left to infer: the request was at the broker
-until the response was sent, except for the time in which it waited for records or other members.
+until a thread took the response, except for the time in which it waited for records or other members.
 """
 
 from __future__ import annotations

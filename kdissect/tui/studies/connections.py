@@ -7,6 +7,7 @@ from typing import Any
 
 from kdissect.engine.connection_rows import connection_row
 from kdissect.engine.exchange_rows import Row
+from kdissect.engine.passed_blocks import PassedBlocks
 from kdissect.history.connections.connection_problems import ANNOUNCING, ConnectionProblem
 from kdissect.model.native import native
 from kdissect.session.events import ConnectionClosed, Event
@@ -14,7 +15,6 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.session.problem import Problem
 from kdissect.stats.failed_connections import Diagnosis
-from kdissect.stats.passed_blocks import PassedBlocks
 from kdissect.stats.refusals import REFUSING_APIS
 from kdissect.tui.studies.study import Study, StudyContext
 

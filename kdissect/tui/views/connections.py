@@ -129,8 +129,7 @@ class ConnectionsView(TablesView):
         self.app.push_screen(FollowScreen(self.session, row["connection"]))
 
 
-# Versions and counts are at the ends of these texts.
-_TCP = 18  # `2 retransmissions`
+_TCP = 18  # `2 retransmissions`: the count and the word are whole
 _PROBLEM = TableColumn("problem", lambda row: Cell(row["reason"], "odd"), max(map(len, Reason)))
 _AROUND = GUTTER + GAP + 1  # a name and a value on a line, and the bar after them
 

@@ -59,8 +59,8 @@ struct Label {
     role: Use,
 }
 
-/// What a struct says about the value of a config, and where the values of it and of structs below it stand
-/// in the text.
+/// The fields of a struct that decide whether the value of its config is secret, and the places of its value and
+/// of values in structs below it in the text.
 #[derive(Default)]
 struct Config {
     has_value: bool,
@@ -415,7 +415,7 @@ impl Look for Lines<'_, '_> {
 }
 
 impl Lines<'_, '_> {
-    /// Take what a value says about secrets; it stands at `shown` in the text.
+    /// Take the part of a value in what is secret. `shown` is its place in the text.
     fn note(&mut self, role: Use, what: What, raw: &[u8], shown: Range<usize>) -> Option<()> {
         let Some(config) = self.configs.last_mut() else { return Some(()) };
         if role.is(Use::NAME) {

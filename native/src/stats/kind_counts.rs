@@ -6,8 +6,8 @@ use crate::bodies::summaries::Mixed;
 use crate::engine::by_kind::ByKind;
 use crate::engine::exchange_block::ExchangeBlock;
 
-/// The result of `number_of` for an exchange that does not count, and for one that is Python's: `upgrade_audit._PASSED` and
-/// `upgrade_audit._LEFT`.
+/// The result of `number_of` for an exchange that does not count, and for one that is Python's:
+/// `engine.passed_blocks.PASSED` and `LEFT`.
 const PASSED: i64 = -1;
 
 struct Count {

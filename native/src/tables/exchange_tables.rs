@@ -416,8 +416,9 @@ impl ExchangeTables {
         let (first, second) = (asked.0, answered.as_ref().map_or(NO_ANSWER, |found| found.0));
         let broker = turn.connection.broker_number;
         let is_row = matches!(turn.source, Source::Row(..));
-        let may_tell = || kind.tells_names || is_of_metadata_log(turn.api_key, turn.request.data.as_bytes());
-        let is_learned_from = !is_row && self.told.is_some() && may_tell();
+        let is_learned_from = !is_row
+            && self.told.is_some()
+            && (kind.tells_names || is_of_metadata_log(turn.api_key, turn.request.data.as_bytes()));
         if !is_learned_from {
             for key in [(first, second, 0), (first, second, broker)] {
                 if let Some(facts) = self.facts.get(&key) {

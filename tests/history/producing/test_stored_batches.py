@@ -45,7 +45,7 @@ def fetch(talk: Talk, records: bytes, topic: str | bytes = "t") -> Exchange:
 
 
 def describe(talk: Talk, *ids: bytes) -> None:
-    """Metadata gives the topic these ids, one after the other."""
+    """Metadata returns these ids for the topic, one after the other."""
     talk.info.identities = talk.info.identities or Identities()
     for topic_id in ids:
         topics = [{"name": "t", "topic_id": topic_id, "partitions": []}]

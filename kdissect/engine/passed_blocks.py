@@ -1,4 +1,4 @@
-"""Blocks of exchanges for statistics that watch few APIs: exchanges of all other APIs are skipped."""
+"""Blocks of exchanges for those who watch few APIs: exchanges of all other APIs are skipped."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from collections.abc import Callable
 from kdissect.model.native import native
 from kdissect.session.info import ConnectionInfo
 
-_PASSED, _LEFT = -1, -2  # of native.KindCounts
+PASSED, LEFT = -1, -2  # of native.KindCounts
 IsWatched = Callable[[ConnectionInfo, int, str | None], bool]
 """Whether exchanges of a connection with an API key and a client id are watched. Called for the first one."""
 
 
 class PassedBlocks:
-    """The exchanges of blocks that statistics watch: those for which `is_watched` holds."""
+    """The exchanges of blocks for which `is_watched` holds. Without `copies`, not those of a connection that
+    was captured a second time.
+    """
 
-    def __init__(self, is_watched: IsWatched) -> None:
+    def __init__(self, is_watched: IsWatched, *, copies: bool = False) -> None:
         self._is_watched = is_watched
+        self._takes_copies = copies
         self._kinds: native.KindCounts | None = None
 
     def count(self, block: native.ExchangeBlock, start: int) -> int:
@@ -31,4 +34,5 @@ class PassedBlocks:
             self._kinds.forget(info)
 
     def _kind_of(self, info: ConnectionInfo, api_key: int, _version: int, client_id: str | None) -> int:
-        return _LEFT if info.same_as is None and self._is_watched(info, api_key, client_id) else _PASSED
+        is_taken = self._takes_copies or info.same_as is None
+        return LEFT if is_taken and self._is_watched(info, api_key, client_id) else PASSED
