@@ -9,10 +9,8 @@ from kdissect.capture.files import Captures, ends_of, open_captures
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.guard import Guard
-from kdissect.engine.passed_blocks import PassedBlocks
 from kdissect.engine.unread import KeyLogUse, Unread
-from kdissect.history.api_keys import FETCH
-from kdissect.history.topics.topic_names import TopicNames, tells_names
+from kdissect.history.topics.topic_names import FETCH, TopicNames, tells_names
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.endpoint import Ports
 from kdissect.model.errors import CaptureWarning
@@ -203,6 +201,8 @@ class Dissection:
 
     def which_may_say_names(self) -> Iterator[Exchange]:
         """Yield the exchanges from which `topics` can learn, and perhaps other ones."""
+        from kdissect.engine.passed_blocks import PassedBlocks  # start-up: few captures are read twice
+
         passed = PassedBlocks(_may_say_names, copies=True)
         for events in self.batches():
             if isinstance(events, list):
