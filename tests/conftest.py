@@ -178,7 +178,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     dropped = set()
     for cases, step, days in _slices(items, is_of_all):
         for index, item in enumerate(reversed(cases)):
-            if not index % step:
+            if not index % step and item.get_closest_marker("exhaustive") is None:
                 continue
             item.add_marker(pytest.mark.exhaustive)
             if days > 1 and (index + int(os.environ[ROTATION])) % days:

@@ -139,11 +139,17 @@ def test_small_matrix(engine, number):
 @pytest.mark.parametrize("number", range(16))
 def test_rotated(engine, number):
     pass
+
+@pytest.mark.exhaustive
+@pytest.mark.rotated(3)
+@pytest.mark.parametrize("number", range(3))
+def test_slow(engine, number):
+    pass
 """
-NUMBER_OF_TESTS = 2 * 16 + 4 + 2
+NUMBER_OF_TESTS = 2 * 16 + 4 + 2 + 3
 # The short run takes two cases of each large matrix on the native engine, one on the Python engine; one of
 # the small matrix on the native engine, and every second of all small tests on the Python engine.
-EXHAUSTIVE, EXHAUSTIVE_OF_SECOND = 2 * 14 + 3, 2 * 15 + 3
+EXHAUSTIVE, EXHAUSTIVE_OF_SECOND = 2 * 14 + 3 + 3, 2 * 15 + 3 + 3
 
 
 def cases_of(folder: pytest.Pytester, expression: str) -> list[str]:
@@ -169,6 +175,7 @@ def test_exhaustive_runs_of_several_days_take_what_the_short_run_leaves_out(
     assert len(whole) == EXHAUSTIVE + (engines - 1) * EXHAUSTIVE_OF_SECOND
     assert len({*short, *whole}) == len(short) + len(whole) == engines * NUMBER_OF_TESTS
     seen: set[str] = set()
+    slow_by_day = set()
     for day in range(8):
         monkeypatch.setenv("KDISSECT_ROTATION", str(day))
         *cases, other_days = cases_of(folder, "exhaustive")
@@ -178,7 +185,9 @@ def test_exhaustive_runs_of_several_days_take_what_the_short_run_leaves_out(
         )
         assert len(cases) < len(whole)
         seen.update(cases)
+        slow_by_day.add(sum("test_slow" in case for case in cases))
     assert seen == {*whole}
+    assert max(slow_by_day) < engines * 3
 
 
 def test_processes_that_tests_start_use_the_package_under_test() -> None:

@@ -26,8 +26,6 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="looks for open files in /proc"),
 ]
 _POLL_S = 0.01
-# Each takes a minute, and CI has thirty: one is enough there.
-MOMENTS = ("analysing",) if os.environ.get("CI") else ("reading", "analysing", "writing")
 MADE = sorted(frozenset(TABLES) - {"records"})
 
 
@@ -67,7 +65,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield running
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.rotated(3)  # each takes a minute or two
+@pytest.mark.parametrize("moment", ["reading", "analysing", "writing"])
 def test_a_worker_that_is_killed_changes_nothing(
     moment: str,
     cluster: Cluster,

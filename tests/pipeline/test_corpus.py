@@ -29,6 +29,7 @@ from kdissect.pipeline.task_setup import Setup
 from kdissect.stages.from_tables import TableDirectory
 from tests.pipeline.conftest import CHECKOUT
 from tests.pipeline.parquet import Rows, of_one_process, of_run
+from tests.support.once import made_once
 from tests.support.told import compare, is_in_tables
 
 if TYPE_CHECKING:
@@ -52,9 +53,9 @@ class Ran(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def ran(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """Return all captures of the repository, and the rotated ones of the reference material where that is
-    there.
+    there. One worker of the tests runs them.
     """
     pytest.importorskip("cryptography", reason="needs the extra tls")
     from kdissect.pipeline.job import Job, run
@@ -62,11 +63,15 @@ def ran(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     reference = Path(os.environ.get("KDISSECT_REFERENCE", CHECKOUT.parent / "shared"))
     paths = [CAPTURES, *sorted(reference.glob("captures/tansu_rdk216_rotated.pcap*"))]
     keys = [str(path) for path in sorted(CAPTURES.glob("*.keys"))]
-    inputs = find([str(path) for path in paths])
-    output = tmp_path_factory.mktemp("corpus") / "tables"
-    setup = Setup.of(inputs, key_logs=tuple(keys))
-    summary = run(spark, Job(inputs, setup, str(output), frozenset(TABLES)))
-    assert not summary.unread
+
+    def make(folder: Path) -> None:
+        inputs = find([str(path) for path in paths])
+        setup = Setup.of(inputs, key_logs=tuple(keys))
+        spark: SparkSession = request.getfixturevalue("spark")
+        summary = run(spark, Job(inputs, setup, str(folder / "tables"), frozenset(TABLES)))
+        assert not summary.unread
+
+    output = made_once(tmp_path_factory, "corpus", make) / "tables"
     return Ran(paths, keys, output, {table: of_run(output, table) for table in TABLES})
 
 

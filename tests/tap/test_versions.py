@@ -27,6 +27,7 @@ def java(wanted: int) -> tuple[int, str]:
     return (wanted, found) if found else (matrix.java_of("java"), "java")
 
 
+@pytest.mark.rotated(3)  # each takes a minute or more
 @pytest.mark.parametrize("version", CASES)
 def test_a_broker_and_its_clients(tmp_path: Path, version: str) -> None:
     client, wanted, attached = CASES[version]
