@@ -10,7 +10,7 @@ import pytest
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
-    """Return a folder that `make` has filled; workers that ask meanwhile wait for it without using the CPU."""
+    """Return a folder that `make` has filled; workers that ask meanwhile wait without using the CPU."""
     base = factory.getbasetemp()
     root = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     folder, done = root / name, root / f"{name}.done"
