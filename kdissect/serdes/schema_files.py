@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kdissect.serdes.answers import entry_of_answer, reference, type_of
 from kdissect.serdes.faults import SchemaError
 from kdissect.serdes.registered import SchemaType
+from kdissect.serdes.registry import is_address, registry_at
 from kdissect.serdes.schemas import (
     CONTENT_ID,
     GLOBAL_ID,
@@ -29,13 +31,6 @@ _TYPES = {".avsc": SchemaType.AVRO, ".proto": SchemaType.PROTOBUF}
 _GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _NUMBER = re.compile(r"\d{1,19}")
 _PARTS = (("-value", False), ("-key", True))
-_AVRO_TYPES = frozenset(
-    {
-        "null", "boolean", "int", "long", "float", "double", "bytes", "string", "record", "enum", "array",
-        "map", "fixed", "error",
-    }
-)  # fmt: skip
-_OF_AVRO = frozenset({"record", "enum", "fixed", "error", "map"})  # JSON Schema has no such types
 _MESSAGE = re.compile(r"(.+):([A-Za-z_][\w.]*)")
 
 
@@ -51,18 +46,21 @@ class _Found(NamedTuple):
 
 
 def load_schemas(paths: Iterable[str]) -> Schemas:
-    """Return the schemas of files and directories. Raises SchemaError with one line."""
+    """Return the schemas of files, directories and registries. Raises SchemaError with one line."""
     found = _Found([], [], [], {})
+    sources = []
     for path in paths:
-        if Path(path).is_dir():
+        if is_address(path):
+            sources.append(registry_at(path))
+        elif Path(path).is_dir():
             for name in _files_of(path):
                 _read(name, found, is_named=False)
         else:
             _read(path, found, is_named=True)
     entries = _with_artifacts(found)
-    if not entries and not found.topics:
+    if not entries and not found.topics and not sources:
         raise SchemaError(f"{', '.join(paths)}: no schemas inside")
-    return Schemas(entries, [*found.topics, *_by_subject(entries)], list(found.neighbors.values()))
+    return Schemas(entries, [*found.topics, *_by_subject(entries)], list(found.neighbors.values()), sources)
 
 
 def _files_of(folder: str) -> Iterator[str]:
@@ -129,7 +127,7 @@ def _read_json(path: str, text: str, found: _Found, is_named: bool) -> None:
         raise SchemaError(f"{path}: {why}") from None
     answers = contents if isinstance(contents, list) else [contents]
     if answers and all(isinstance(one, dict) and isinstance(one.get("schema"), str) for one in answers):
-        found.entries.extend(_entry_of_answer(path, one) for one in answers)
+        found.entries.extend(entry_of_answer(path, one, _ids_of(path)) for one in answers)
     elif isinstance(contents, dict) and isinstance(contents.get("topics"), dict):
         found.topics.extend(_topics(path, contents, found))
     elif (
@@ -137,68 +135,11 @@ def _read_json(path: str, text: str, found: _Found, is_named: bool) -> None:
     ):
         found.artifacts.append(contents)
     else:
-        kind = _type_of(contents)
+        kind = type_of(contents)
         if kind is not None:
             found.entries.append(_entry_of_file(path, kind, text))
         elif is_named:
             raise SchemaError(f"{path}: neither a schema nor an answer of a registry")
-
-
-def _type_of(contents: Any) -> SchemaType | None:
-    """Return whether JSON is a schema of Avro or a JSON Schema; None for neither."""
-    if isinstance(contents, str):
-        return SchemaType.AVRO if contents in _AVRO_TYPES else None
-    if isinstance(contents, list):
-        return SchemaType.AVRO if contents and all(map(_type_of, contents)) else None
-    if not isinstance(contents, dict):
-        return None
-    kind = contents.get("type")
-    if isinstance(kind, str) and (
-        kind in _OF_AVRO or (kind == "array" and isinstance(contents.get("items"), str))
-    ):
-        return SchemaType.AVRO
-    words = (
-        "$schema",
-        "$ref",
-        "$id",
-        "properties",
-        "type",
-        "oneOf",
-        "anyOf",
-        "allOf",
-        "$defs",
-        "definitions",
-    )
-    return SchemaType.JSON if any(word in contents for word in words) else None
-
-
-def _entry_of_answer(path: str, answer: dict[str, Any]) -> Entry:
-    """Of an answer of Confluent's API: `/schemas`, `/subjects/S/versions/V`, `/schemas/ids/N`."""
-    ids = [(NUMBER, answer["id"])] if isinstance(answer.get("id"), int) else _ids_of(path)
-    if isinstance(answer.get("guid"), str):
-        ids = [*ids, (GUID, answer["guid"].lower())]
-    try:
-        kind = SchemaType(str(answer.get("schemaType") or SchemaType.AVRO).upper())
-    except ValueError:
-        raise SchemaError(f"{path}: no type of schemas: {answer.get('schemaType')!r}") from None
-    references = answer.get("references")
-    return Entry(
-        kind,
-        answer["schema"],
-        path,
-        str(answer.get("subject") or ""),
-        str(answer.get("version") or ""),
-        tuple(ids),
-        tuple(map(_reference, references if isinstance(references, list) else ())),
-    )
-
-
-def _reference(given: Any) -> Reference:
-    """Of Confluent's form or of Apicurio's."""
-    if not isinstance(given, dict):
-        return Reference("", "", "")
-    subject = given.get("subject") or given.get("artifactId") or ""
-    return Reference(str(given.get("name") or ""), str(subject), str(given.get("version") or ""))
 
 
 def _ids_of(path: str) -> list[tuple[str, int | str]]:
@@ -222,7 +163,7 @@ def _entry_of_file(path: str, kind: SchemaType, text: str) -> Entry:
             given = json.loads(_text(str(listed)))
         except (ValueError, RecursionError):
             raise SchemaError(f"{listed}: no JSON") from None
-        references = tuple(map(_reference, given if isinstance(given, list) else ()))
+        references = tuple(map(reference, given if isinstance(given, list) else ()))
     ids = tuple(_ids_of(path))
     name = Path(path).name
     stem = name.removesuffix(".schema.json") if name.endswith(".schema.json") else Path(path).stem
@@ -264,7 +205,7 @@ def _mapped(path: str, file: str) -> tuple[Entry, str]:
     kind = _TYPES.get(Path(where).suffix.lower())
     if kind is None:
         try:
-            kind = _type_of(json.loads(text))
+            kind = type_of(json.loads(text))
         except (ValueError, RecursionError):
             kind = None
     if kind is None:

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from kdissect.model.record_batch import Header
 from kdissect.serdes.bounds import MAX_VALUE_BYTES
@@ -42,6 +42,13 @@ class Entry(NamedTuple):
     version: str = ""
     ids: tuple[tuple[str, int | str], ...] = ()
     references: tuple[Reference, ...] = ()
+    others: tuple[tuple[str, str], ...] = ()
+    """Other subjects and versions that are this schema, under the same id."""
+
+    def of_subject(self, subject: str) -> Entry:
+        """Return the schema as a version of this subject, if it is one."""
+        version = next((version for one, version in self.others if one == subject), "")
+        return self._replace(subject=subject, version=version) if version else self
 
     @property
     def name(self) -> str:
@@ -74,21 +81,37 @@ class TopicSchema(NamedTuple):
     message: str = ""
 
 
+class Source(Protocol):
+    """A registry that is asked while values are read."""
+
+    def by_id(self, space: str, value: int | str) -> Entry | None:
+        """Return the schema that has an id of a space, or None. Raises SchemaError if nobody answers."""
+
+    def by_version(self, subject: str, version: str) -> Entry | None:
+        """Return a version of a subject, or None. Raises SchemaError if nobody answers."""
+
+
 class Schemas:
     """Decodes keys and values. Schemas are compiled when the first value needs them.
 
-    `neighbors` are files that only other schemas refer to.
+    `neighbors` are files that only other schemas refer to. `sources` are asked for what is not in `entries`.
     """
 
     def __init__(
-        self, entries: Iterable[Entry], topics: Sequence[TopicSchema] = (), neighbors: Sequence[Entry] = ()
+        self,
+        entries: Iterable[Entry],
+        topics: Sequence[TopicSchema] = (),
+        neighbors: Sequence[Entry] = (),
+        sources: Sequence[Source] = (),
     ) -> None:
         self._entries = list(entries)
         self._files = [entry for entry in (*self._entries, *neighbors) if not entry.version]
         self._topics = tuple(topics)
-        self._by_id = {one: entry for entry in self._entries for one in entry.ids}
+        self._by_id: dict[tuple[str, int | str], Entry] = {}
+        for entry in self._entries:
+            self._by_id |= {one: _joined(self._by_id.get(one), entry) for one in entry.ids}
         self._by_version = {(entry.subject, entry.version): entry for entry in self._entries if entry.subject}
-        self._latest = {entry.subject: entry for entry in self._entries if entry.subject}
+        self._sources = tuple(sources)
         self._decoders: dict[tuple[Entry, str], Decode | SchemaError] = {}
         self._of_topics: dict[tuple[str, bool], TopicSchema | None] = {}
         self.errors: dict[str, None] = {}
@@ -104,11 +127,14 @@ class Schemas:
         if content is None:
             return NO_READING
         found = schema_id(content, headers, is_key, with_doubtful=True)
+        why = ""
         if found is not None:
-            entry = self._entry(found)
-            reading = None if entry is None else self._by_its_id(found, entry, content)
+            entry, why = self._entry(found)
             # The subject that serializers use by default proves an id, too (TopicNameStrategy).
-            is_proven = entry is not None and entry.subject == f"{topic}-{'key' if is_key else 'value'}"
+            subject = f"{topic}-{'key' if is_key else 'value'}"
+            entry = None if entry is None else entry.of_subject(subject)
+            reading = None if entry is None else self._by_its_id(found, entry, content)
+            is_proven = entry is not None and entry.subject == subject
             is_proven |= reading is not None and reading.is_decoded
             if is_doubtful(found, content) and not is_proven:
                 found = reading = None
@@ -120,7 +146,7 @@ class Schemas:
         if found is None:
             return NO_READING
         is_guess = found.wire_format in SURE_OF
-        error = f"no given schema has {_id_text(found)}{', if it is one' if is_guess else ''}"
+        error = why or f"no given schema has {_id_text(found)}{', if it is one' if is_guess else ''}"
         return Reading(found, found.wire_format, None, found.indexes, error=error)
 
     def _by_its_id(self, found: SchemaId, entry: Entry, content: bytes) -> Reading:
@@ -177,6 +203,8 @@ class Schemas:
                 continue
             seen.add(place)
             needed = self._by_version.get(place)
+            for source in self._sources if needed is None else ():
+                needed = needed or source.by_version(*place)
             if needed is None:
                 raise SchemaError(f"{entry.name}: {reference.subject} v{reference.version} is missing")
             yield from self._references(needed, seen)
@@ -205,14 +233,25 @@ class Schemas:
                 yield name, file.text
                 wanted += _IMPORT.findall(file.text)
 
-    def _entry(self, found: SchemaId) -> Entry | None:
+    def _entry(self, found: SchemaId) -> tuple[Entry | None, str]:
+        """Return the schema of an id, and why it is not known whether there is one."""
         if found.guid is not None:
-            return self._by_id.get((GUID, found.guid))
-        for space in _SPACES[found.wire_format]:
-            entry = self._by_id.get((space, found.number or 0))
-            if entry is not None:
-                return entry
-        return None
+            places: list[tuple[str, int | str]] = [(GUID, found.guid)]
+        else:
+            places = [(space, found.number or 0) for space in _SPACES[found.wire_format]]
+        for place in places:
+            if place in self._by_id:
+                return self._by_id[place], ""
+        for source in self._sources if found.wire_format is not WireFormat.GLUE else ():
+            for place in places:
+                try:
+                    entry = source.by_id(*place)
+                except SchemaError as error:
+                    self.errors[str(error)] = None
+                    return None, str(error)
+                if entry is not None:
+                    return entry, ""
+        return None, ""
 
     def _of_topic(self, topic: str, is_key: bool) -> TopicSchema | None:
         place = topic, is_key
@@ -222,6 +261,13 @@ class Schemas:
                 self._of_topics.clear()
             self._of_topics[place] = next(fits, None)
         return self._of_topics[place]
+
+
+def _joined(earlier: Entry | None, entry: Entry) -> Entry:
+    """Return a schema with the subjects of an earlier one that has the same id and text."""
+    if earlier is None or not earlier.version or (earlier.type, earlier.text) != (entry.type, entry.text):
+        return entry
+    return entry._replace(others=(*earlier.others, (earlier.subject, earlier.version)))
 
 
 def _failed(found: SchemaId | None, entry: Entry, fault: Exception) -> Reading:

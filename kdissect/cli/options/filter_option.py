@@ -73,7 +73,8 @@ def add_schemas(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         help="decode keys and values with schemas of a file or directory: saved responses of a registry, "
-        ".avsc, .proto, JSON Schema, or .toml that maps topics (docs/schemas.md)",
+        ".avsc, .proto, JSON Schema, or .toml that maps topics; or of a registry at http(s)://... "
+        "(docs/schemas.md)",
     )
     parser.set_defaults(loaded_schemas=None)
 
