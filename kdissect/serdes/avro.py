@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 import fastavro
+from fastavro.read import SchemaResolutionError
 from fastavro.schema import UnknownType
 
 from kdissect.model.wording import plural
@@ -23,9 +24,13 @@ from kdissect.serdes.registered import Decode, Registered
 _MOST = 200  # characters of a reason
 
 
-def avro_decoder(schema: Registered) -> Decode:
-    """Return the function for an Avro schema. Raises SchemaError."""
+def avro_decoder(schema: Registered, reader: Registered | None = None) -> Decode:
+    """Return the function for an Avro schema, which reads values as a reader's schema has them.
+
+    Raises SchemaError.
+    """
     parsed = _parsed(schema, _as_it_is)
+    wanted = None if reader is None else _parsed(reader, _as_it_is)
     try:
         sizes = Sizes(parsed)
     except (RecursionError, KeyError, TypeError, ValueError) as error:
@@ -37,25 +42,28 @@ def avro_decoder(schema: Registered) -> Decode:
         if sizes.need_check:
             sizes.check(data)
         try:
-            value = _read(data, parsed)
+            value = _read(data, parsed, wanted)
         except (OverflowError, ValueError) as error:
             if isinstance(error, UnicodeError):
                 raise ValueFaultError("a text is not UTF-8") from None
             # Python has no such date: numbers instead.
             if not numbers:
                 numbers.append(_parsed(schema, _without_logical_types))
-            value = _read(data, numbers[0])
+                numbers.append(None if reader is None else _parsed(reader, _without_logical_types))
+            value = _read(data, *numbers)
         return value if is_plain else _plain(value)
 
     return decode
 
 
-def _read(data: bytes, parsed: Any) -> Any:
+def _read(data: bytes, parsed: Any, wanted: Any) -> Any:
     stream = BytesIO(data)
     try:
-        value = fastavro.schemaless_reader(stream, parsed, None)
+        value = fastavro.schemaless_reader(stream, parsed, wanted)
     except EOFError:
         raise ValueFaultError("the value ends before its schema does") from None
+    except SchemaResolutionError as error:
+        raise ValueFaultError(f"the reader's schema does not fit: {error}"[:_MOST]) from None
     except (OverflowError, ValueError):
         raise
     except Exception as error:  # of a union or an enumeration: IndexError, TypeError, KeyError

@@ -13,8 +13,8 @@ _MODULES = {
 }
 
 
-def decoder_of(schema: Registered) -> Decode:
-    """Return the function for a schema.
+def decoder_of(schema: Registered, reader: Registered | None = None) -> Decode:
+    """Return the function for a schema, and for the schema of a reader (Avro only).
 
     Raises SchemaError where the schema is wrong, or its library is missing.
     """
@@ -24,7 +24,11 @@ def decoder_of(schema: Registered) -> Decode:
     if schema.type is SchemaType.AVRO:
         from kdissect.serdes.avro import avro_decoder  # an extra
 
-        return avro_decoder(schema)
+        if reader is not None and reader.type is not SchemaType.AVRO:
+            raise SchemaError(f"{reader.name}: no Avro schema, so it reads no value of {schema.name}")
+        return avro_decoder(schema, reader)
+    if reader is not None:
+        raise SchemaError(f"{schema.name}: only Avro has schemas of readers")
     if schema.type is SchemaType.PROTOBUF:
         from kdissect.serdes.protobuf import protobuf_decoder  # an extra
 

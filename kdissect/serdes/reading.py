@@ -8,7 +8,9 @@ from kdissect.serdes.schema_ids import SchemaId, WireFormat
 
 
 class Reading(NamedTuple):
-    """Result of reading a key or value. `error`: why it is not decoded; `is_fault`: it does not fit."""
+    """Result of reading a key or value. `error`: why it is not decoded; `is_fault`: it does not fit;
+    `is_unknown`: no schema has its id. `subject` is empty if the schema has none.
+    """
 
     id: SchemaId | None
     wire_format: WireFormat | None = None
@@ -18,6 +20,8 @@ class Reading(NamedTuple):
     error: str | None = None
     is_decoded: bool = False
     is_fault: bool = False
+    is_unknown: bool = False
+    subject: str = ""
 
 
 NO_READING = Reading(None)

@@ -30,6 +30,13 @@ MAX_FILES = 20_000
 _TYPES = {".avsc": SchemaType.AVRO, ".proto": SchemaType.PROTOBUF}
 _GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _NUMBER = re.compile(r"\d{1,19}")
+# In a file that maps topics: whether it is of keys, and the schema that a reader expects.
+_MAPPED = {
+    "key": (True, False),
+    "value": (False, False),
+    "key_reader": (True, True),
+    "value_reader": (False, True),
+}
 _PARTS = (("-value", False), ("-key", True))
 _MESSAGE = re.compile(r"(.+):([A-Za-z_][\w.]*)")
 
@@ -172,19 +179,20 @@ def _entry_of_file(path: str, kind: SchemaType, text: str) -> Entry:
 
 
 def _topics(path: str, contents: Any, found: _Found) -> Iterator[TopicSchema]:
-    """Yield the schemas of a file that maps topics: `[topics.NAME]` with `value` and `key`."""
+    """Yield the schemas of a file that maps topics: `[topics.NAME]` with `_MAPPED` names."""
     topics = contents.get("topics")
     if not isinstance(topics, dict):
         raise SchemaError(f"{path}: no table [topics]")
     for topic, parts in topics.items():
         named = {"value": parts} if isinstance(parts, str) else parts
-        if not isinstance(named, dict) or not set(named) <= {"key", "value"}:
-            raise SchemaError(f"{path}: topics.{topic}: key and value name files")
+        if not isinstance(named, dict) or not set(named) <= set(_MAPPED):
+            raise SchemaError(f"{path}: topics.{topic}: {', '.join(_MAPPED)} name files")
         for part, file in named.items():
             entry, message = _mapped(path, str(file))
             found.entries.append(entry)
             _add_neighbors(entry, found)
-            yield TopicSchema(topic, part == "key", entry, message)
+            is_key, is_reader = _MAPPED[part]
+            yield TopicSchema(topic, is_key, entry, message, is_reader)
 
 
 def _add_neighbors(entry: Entry, found: _Found) -> None:

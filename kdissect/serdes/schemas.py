@@ -73,12 +73,16 @@ _CONFLUENT = (WireFormat.MAYBE_CONFLUENT, WireFormat.CONFLUENT_HEADER)
 
 
 class TopicSchema(NamedTuple):
-    """The schema of the keys or values of topics. `topic` is a glob; `message` a Protobuf message."""
+    """The schema of the keys or values of topics. `topic` is a glob; `message` a Protobuf message.
+
+    `is_reader`: the schema that a reader expects, whatever the writer's schema is.
+    """
 
     topic: str
     is_key: bool
     entry: Entry
     message: str = ""
+    is_reader: bool = False
 
 
 class Source(Protocol):
@@ -106,14 +110,15 @@ class Schemas:
     ) -> None:
         self._entries = list(entries)
         self._files = [entry for entry in (*self._entries, *neighbors) if not entry.version]
-        self._topics = tuple(topics)
+        self._topics = tuple(one for one in topics if not one.is_reader)
+        self._readers = tuple(one for one in topics if one.is_reader)
         self._by_id: dict[tuple[str, int | str], Entry] = {}
         for entry in self._entries:
             self._by_id |= {one: _joined(self._by_id.get(one), entry) for one in entry.ids}
         self._by_version = {(entry.subject, entry.version): entry for entry in self._entries if entry.subject}
         self._sources = tuple(sources)
-        self._decoders: dict[tuple[Entry, str], Decode | SchemaError] = {}
-        self._of_topics: dict[tuple[str, bool], TopicSchema | None] = {}
+        self._decoders: dict[tuple[Entry, str, Entry | None], Decode | SchemaError] = {}
+        self._of_topics: dict[tuple[str, bool, bool], TopicSchema | None] = {}
         self.errors: dict[str, None] = {}
         """Defects of schemas that values needed, a line each."""
 
@@ -133,7 +138,8 @@ class Schemas:
             # The subject that serializers use by default proves an id, too (TopicNameStrategy).
             subject = f"{topic}-{'key' if is_key else 'value'}"
             entry = None if entry is None else entry.of_subject(subject)
-            reading = None if entry is None else self._by_its_id(found, entry, content)
+            reader = self._reader(topic, is_key)
+            reading = None if entry is None else self._by_its_id(found, entry, content, reader)
             is_proven = entry is not None and entry.subject == subject
             is_proven |= reading is not None and reading.is_decoded
             if is_doubtful(found, content) and not is_proven:
@@ -142,58 +148,92 @@ class Schemas:
                 return reading
         of_topic = None if topic is None else self._of_topic(topic, is_key)
         if of_topic is not None:
-            return self._by_topic(found, of_topic, content)
+            return self._by_topic(found, of_topic, content, self._reader(topic, is_key))
         if found is None:
             return NO_READING
         is_guess = found.wire_format in SURE_OF
         error = why or f"no given schema has {_id_text(found)}{', if it is one' if is_guess else ''}"
-        return Reading(found, found.wire_format, None, found.indexes, error=error)
+        return Reading(found, found.wire_format, None, found.indexes, error=error, is_unknown=not why)
 
-    def _by_its_id(self, found: SchemaId, entry: Entry, content: bytes) -> Reading:
+    def unreadable(self, content: bytes, found: SchemaId, earlier: SchemaId) -> str:
+        """Return why a reader that has the schema of an earlier id cannot read a value, or an empty text.
+
+        Protobuf is readable whatever the reader's schema is.
+        """
+        entry, reader = self._entry(found)[0], self._entry(earlier)[0]
+        if entry is None or reader is None or entry.type is not reader.type:
+            return ""
         try:
-            return self._after_id(found, entry, "", content)
+            if entry.type is SchemaType.AVRO:
+                self._after_id(found, entry, "", content, reader)
+            elif entry.type is SchemaType.JSON:
+                self._after_id(found, reader, "", content, None)
+        except ValueFaultError as fault:
+            return str(fault)
+        except SchemaError:
+            pass  # the schema is reported
+        return ""
+
+    def _by_its_id(self, found: SchemaId, entry: Entry, content: bytes, reader: Entry | None) -> Reading:
+        try:
+            return self._after_id(found, entry, "", content, reader)
         except (ValueFaultError, SchemaError) as fault:
             return _failed(found, entry, fault)
 
-    def _by_topic(self, found: SchemaId | None, of_topic: TopicSchema, content: bytes) -> Reading:
+    def _by_topic(
+        self, found: SchemaId | None, of_topic: TopicSchema, content: bytes, reader: Entry | None
+    ) -> Reading:
         """Decode with the schema of a topic: the bytes after an id, else all bytes."""
         entry, message = of_topic.entry, of_topic.message
         if found is not None:
             try:
-                return self._after_id(found, entry, message, content)
+                return self._after_id(found, entry, message, content, reader)
             except (ValueFaultError, SchemaError):
                 pass  # it may have no id
         try:
-            value = self._decode(entry, message, content, None)
+            value = self._decode(entry, message, content, None, reader)
         except (ValueFaultError, SchemaError) as fault:
             return _failed(found, entry, fault)
-        return Reading(None, None, entry.name, None, value, None, True)
+        return Reading(None, None, entry.name, None, value, None, True, subject=entry.subject)
 
-    def _after_id(self, found: SchemaId, entry: Entry, message: str, content: bytes) -> Reading:
+    def _after_id(
+        self, found: SchemaId, entry: Entry, message: str, content: bytes, reader: Entry | None
+    ) -> Reading:
         """Decode the bytes after an id, which proves the id. Raises ValueFaultError, or SchemaError."""
         data, indexes = _payload(found, entry.type, content)
-        value = self._decode(entry, message, data, indexes)
+        value = self._decode(entry, message, data, indexes, reader)
         wire_format = SURE_OF.get(found.wire_format, found.wire_format)
-        return Reading(found, wire_format, entry.name, indexes, value, None, True)
+        return Reading(found, wire_format, entry.name, indexes, value, None, True, subject=entry.subject)
 
-    def _decode(self, entry: Entry, message: str, data: bytes, indexes: tuple[int, ...] | None) -> Any:
+    def _decode(
+        self,
+        entry: Entry,
+        message: str,
+        data: bytes,
+        indexes: tuple[int, ...] | None,
+        reader: Entry | None,
+    ) -> Any:
         if len(data) > MAX_VALUE_BYTES:
             raise SchemaError(f"not decoded: more than {MAX_VALUE_BYTES} bytes")
-        decode = self._decoders.get((entry, message))
+        decode = self._decoders.get((entry, message, reader))
         if decode is None:
-            decode = self._compiled(entry, message)
-            self._decoders[entry, message] = decode
+            decode = self._compiled(entry, message, reader)
+            self._decoders[entry, message, reader] = decode
         if isinstance(decode, SchemaError):
             raise decode
         return decode(data, indexes)
 
-    def _compiled(self, entry: Entry, message: str) -> Decode | SchemaError:
+    def _compiled(self, entry: Entry, message: str, reader: Entry | None) -> Decode | SchemaError:
         try:
-            references = dict(self._references(entry, set()) if entry.version else self._neighbors(entry))
-            return decoder_of(Registered(entry.name, entry.type, entry.text, references, message))
+            schema = self._registered(entry, message)
+            return decoder_of(schema, None if reader is None else self._registered(reader, ""))
         except SchemaError as error:
             self.errors[str(error)] = None
             return error
+
+    def _registered(self, entry: Entry, message: str) -> Registered:
+        references = dict(self._references(entry, set()) if entry.version else self._neighbors(entry))
+        return Registered(entry.name, entry.type, entry.text, references, message)
 
     def _references(self, entry: Entry, seen: set[tuple[str, str]]) -> Iterator[tuple[str, str]]:
         """Yield names and texts of what a schema refers to, what is needed first before it. Circles end."""
@@ -253,10 +293,15 @@ class Schemas:
                     return entry, ""
         return None, ""
 
-    def _of_topic(self, topic: str, is_key: bool) -> TopicSchema | None:
-        place = topic, is_key
+    def _reader(self, topic: str | None, is_key: bool) -> Entry | None:
+        found = None if topic is None or not self._readers else self._of_topic(topic, is_key, is_reader=True)
+        return None if found is None else found.entry
+
+    def _of_topic(self, topic: str, is_key: bool, is_reader: bool = False) -> TopicSchema | None:
+        place = topic, is_key, is_reader
         if place not in self._of_topics:
-            fits = (one for one in self._topics if one.is_key == is_key and fnmatchcase(topic, one.topic))
+            among = self._readers if is_reader else self._topics
+            fits = (one for one in among if one.is_key == is_key and fnmatchcase(topic, one.topic))
             if len(self._of_topics) > _MAX_REFERENCES:
                 self._of_topics.clear()
             self._of_topics[place] = next(fits, None)

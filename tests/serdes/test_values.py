@@ -257,7 +257,7 @@ def test_files_by_their_names_and_what_they_refer_to(tmp_path: Path) -> None:
         ("a.toml", "a = 1", "no table [topics]"),
         ("a.toml", "=", "no TOML"),
         ("a.toml", '[topics]\na = "missing.avsc"', "missing.avsc: No such file or directory"),
-        ("a.toml", "[topics]\na = {values = 'x'}", "key and value name files"),
+        ("a.toml", "[topics]\na = {values = 'x'}", "value_reader name files"),
     ],
 )
 def test_files_that_are_wrong(

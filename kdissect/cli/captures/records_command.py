@@ -45,6 +45,7 @@ from kdissect.engine.records.record_rows import RecordRows, record_topic
 from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.engine.records.record_values import RecordValues
 from kdissect.engine.records.snapshot_pieces import SnapshotPieces
+from kdissect.engine.records.topic_schemas import TopicSchemas
 from kdissect.history.topics.topic_names import tells_names
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.native import is_compiled, native
@@ -139,7 +140,7 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
         if progress is not None:
             progress.clear()
         faults.close()
-        report_schemas(options, faults.pills)
+        report_schemas(options, faults.pills, faults.topics)
 
 
 def _write(
@@ -183,7 +184,7 @@ def _lines(
     """Return the lines of the records, or no lines while a table buffers them."""
     forms = (options.key_format or "text", options.value_format or "text")
     topic_name = dissection.topics.of_records
-    values = _record_values(options, faults.pills)
+    values = _record_values(options, faults)
     rows = RecordRows(dissection.file_names, *forms, options.show_secrets, topic_name, values=values)
     style = format_name(options, output)
     extra = None
@@ -218,13 +219,13 @@ def _lines(
     return pieces if options.limit is None else first_lines(pieces, options.limit)
 
 
-def _record_values(options: Namespace, pills: PoisonPills) -> RecordValues | None:
+def _record_values(options: Namespace, faults: _FaultReport) -> RecordValues | None:
     """Return the decoder for columns about schemas; None without `--schemas` unless a column names
     a schema.
     """
     named = [*options.columns, *([] if options.order is None else [options.order.column])]
     if options.schemas or any(column.first in SCHEMA_COLUMNS for column in named):
-        return values_of(options, pills)
+        return values_of(options, faults.pills, faults.topics)
     return None
 
 
@@ -243,7 +244,7 @@ def _write_parquet(
     topic_name = dissection.topics.of_records
     forms = (options.key_format, options.value_format)
     schema = arrow_schema(*forms, options.fields, with_schemas=bool(options.schemas))
-    values = _record_values(options, faults.pills)
+    values = _record_values(options, faults)
     rows = table_rows(dissection.file_names, forms, options.show_secrets, topic_name, values)
     if is_compiled and values is None and not _is_by_record(options):
         from kdissect.engine.records.compiled_tables import CompiledTables  # needs the compiled part
@@ -442,6 +443,7 @@ class _FaultReport:
         self._files = files
         self._count = 0
         self.pills = PoisonPills()
+        self.topics = TopicSchemas()
 
     def anomalies(self, found: list[Anomaly]) -> None:
         """Take what was found."""

@@ -12,6 +12,7 @@ from kdissect.report.printable import printable
 if TYPE_CHECKING:
     from kdissect.engine.records.poison_pills import PoisonPills
     from kdissect.engine.records.record_values import RecordValues
+    from kdissect.engine.records.topic_schemas import TopicSchemas
     from kdissect.serdes.schemas import Schemas
 
 _PILLS_SHOWN = 20
@@ -41,22 +42,28 @@ def check_schemas(parser: ArgumentParser, options: Namespace) -> None:
         parser.error(str(error))
 
 
-def values_of(options: Namespace, pills: PoisonPills | None = None) -> RecordValues:
-    """Return the decoder of records for filters and rows; `pills` receives values that do not fit their
-    schema.
+def values_of(
+    options: Namespace, pills: PoisonPills | None = None, topics: TopicSchemas | None = None
+) -> RecordValues:
+    """Return the decoder of records for filters and rows. `pills` receives values that do not fit their
+    schema, `topics` the schemas of all rows.
     """
     from kdissect.engine.records.record_values import RecordValues  # start-up: for filters and columns
 
-    return RecordValues(schemas_of(options), pills)
+    return RecordValues(schemas_of(options), pills, topics)
 
 
-def report_schemas(options: Namespace, pills: PoisonPills) -> None:
-    """Say which keys and values do not fit their schemas, and which schemas could not be used."""
+def report_schemas(options: Namespace, pills: PoisonPills, topics: TopicSchemas) -> None:
+    """Say which keys and values do not fit their schemas, which schemas of a topic do not go together, and
+    which schemas could not be used.
+    """
     for pill in pills.found[:_PILLS_SHOWN]:
         file, packet = pill.place
         say(f"poison pill: {printable(f'{file} packet {packet}: {pill}')}")
     if pills.count > _PILLS_SHOWN:
         say(f"and {plural(pills.count - _PILLS_SHOWN, 'more poison pill')}")
+    for line in topics.lines():
+        say(printable(line))
     schemas = schemas_of(options)
     for error in () if schemas is None else schemas.errors:
         say(f"warning: {printable(error)}")

@@ -8,7 +8,8 @@ from kdissect.engine.exchange_rows import Row
 
 MAX_PILLS = 1000  # some 500 bytes each
 _MAX_CLIENTS = 20  # of one
-_WRITES = "produce"
+WRITES = "produce"
+"""The direction of rows of records that are written."""
 
 
 class PoisonPill(NamedTuple):
@@ -68,11 +69,12 @@ class PoisonPills:
                 row["topic"] or row["topic_id"], row["partition"], offset, part, schema, error, place, {}, {}
             )
             self._found[key] = pill
-        clients = pill.writers if row["direction"] == _WRITES else pill.readers
+        clients = pill.writers if row["direction"] == WRITES else pill.readers
         if len(clients) < _MAX_CLIENTS:
-            clients[_client(row)] = None
+            clients[client_of(row)] = None
 
 
-def _client(row: Row) -> str:
+def client_of(row: Row) -> str:
+    """Return the client that wrote or read a record, for people."""
     name = row["principal"] or row["client_id"]
     return f"{name!r} ({row['client']})" if name else str(row["client"])

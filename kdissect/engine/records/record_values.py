@@ -12,6 +12,7 @@ from kdissect.serdes.schema_ids import schema_id
 
 if TYPE_CHECKING:
     from kdissect.engine.records.poison_pills import PoisonPills
+    from kdissect.engine.records.topic_schemas import TopicSchemas
     from kdissect.serdes.schemas import Schemas
 
 PARTS = ("value", "key")
@@ -37,12 +38,18 @@ _OPENINGS = (b"{", b"[")
 class RecordValues:
     """Works out `SCHEMA_FIELDS` of records, and what keys and values hold: with `schemas`, or as JSON.
 
-    `pills` receives values that do not fit their schema, from `fill`.
+    From `fill`, `pills` receives values that do not fit their schema, and `topics` all values.
     """
 
-    def __init__(self, schemas: Schemas | None = None, pills: PoisonPills | None = None) -> None:
+    def __init__(
+        self,
+        schemas: Schemas | None = None,
+        pills: PoisonPills | None = None,
+        topics: TopicSchemas | None = None,
+    ) -> None:
         self.schemas = schemas
         self._pills = pills
+        self._topics = topics
         self._last: tuple[Record | None, list[Reading | None]] = (None, [None, None])
 
     def facts(self, topic: str | None, record: Record, is_key: bool) -> PartFacts:
@@ -62,6 +69,9 @@ class RecordValues:
             row.update(zip(_NAMES[is_key], _facts(reading), strict=True))
             if reading.is_fault and self._pills is not None:
                 self._pills.add(row, PARTS[is_key])
+            content = record.key if is_key else record.value
+            if self._topics is not None and self.schemas is not None and content is not None:
+                self._topics.add(row, PARTS[is_key], reading, content, self.schemas)
         self._add_decoded(row, topic, record)
 
     def add(self, row: Row, topic: str | None, record: Record) -> None:
