@@ -220,12 +220,13 @@ def _lines(
 
 
 def _record_values(options: Namespace, faults: _FaultReport) -> RecordValues | None:
-    """Return the decoder for columns about schemas; None without `--schemas` unless a column names
-    a schema.
+    """Return the decoder for columns about schemas and for `decoded`; None without `--schemas` unless such a
+    column is named.
     """
     named = [*options.columns, *([] if options.order is None else [options.order.column])]
-    if options.schemas or any(column.first in SCHEMA_COLUMNS for column in named):
-        return values_of(options, faults.pills, faults.topics)
+    is_decoded = any(column.first == "decoded" for column in named)
+    if options.schemas or is_decoded or any(column.first in SCHEMA_COLUMNS for column in named):
+        return values_of(options, faults.pills, faults.topics, is_decoded)
     return None
 
 

@@ -43,14 +43,19 @@ def check_schemas(parser: ArgumentParser, options: Namespace) -> None:
 
 
 def values_of(
-    options: Namespace, pills: PoisonPills | None = None, topics: TopicSchemas | None = None
+    options: Namespace,
+    pills: PoisonPills | None = None,
+    topics: TopicSchemas | None = None,
+    by_content: bool = False,
 ) -> RecordValues:
     """Return the decoder of records for filters and rows. `pills` receives values that do not fit their
-    schema, `topics` the schemas of all rows.
+    schema, `topics` the schemas of all rows. Contents that no schema describes are decoded in rows with
+    `--schemas`, or `by_content`.
     """
     from kdissect.engine.records.record_values import RecordValues  # start-up: for filters and columns
 
-    return RecordValues(schemas_of(options), pills, topics)
+    schemas = schemas_of(options)
+    return RecordValues(schemas, pills, topics, by_content or schemas is not None)
 
 
 def report_schemas(options: Namespace, pills: PoisonPills, topics: TopicSchemas) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.engine.exchange_rows import Row
 from kdissect.model.record_batch import Record
-from kdissect.serdes.bounds import MAX_VALUE_BYTES
+from kdissect.serdes.contents import content_of
 from kdissect.serdes.reading import NO_READING, Reading
 from kdissect.serdes.schema_ids import schema_id
 
@@ -32,13 +32,13 @@ class PartFacts(NamedTuple):
 
 _NAMES = [[f"{part}_{name}" for name in PartFacts._fields] for part in PARTS]
 _NOTHING = PartFacts()
-_OPENINGS = (b"{", b"[")
 
 
 class RecordValues:
-    """Works out `SCHEMA_FIELDS` of records, and what keys and values hold: with `schemas`, or as JSON.
+    """Works out `SCHEMA_FIELDS` of records, and what keys and values hold: with `schemas`, or by their bytes.
 
-    From `fill`, `pills` receives values that do not fit their schema, and `topics` all values.
+    From `fill`, `pills` receives values that do not fit their schema, and `topics` all values. `by_content`:
+    rows have `decoded` also for contents that no schema describes.
     """
 
     def __init__(
@@ -46,10 +46,12 @@ class RecordValues:
         schemas: Schemas | None = None,
         pills: PoisonPills | None = None,
         topics: TopicSchemas | None = None,
+        by_content: bool = False,
     ) -> None:
         self.schemas = schemas
         self._pills = pills
         self._topics = topics
+        self._by_content = by_content
         self._last: tuple[Record | None, list[Reading | None]] = (None, [None, None])
 
     def facts(self, topic: str | None, record: Record, is_key: bool) -> PartFacts:
@@ -59,10 +61,10 @@ class RecordValues:
     def decoded(self, topic: str | None, record: Record, is_key: bool) -> Any:
         """Return the content of the key or value, as a value for JSON; None if no schema applies."""
         reading = self._reading(topic, record, is_key)
-        return reading.value if reading.is_decoded else _json(record.key if is_key else record.value)
+        return reading.value if reading.is_decoded else content_of(record.key if is_key else record.value)
 
     def fill(self, row: Row, record: Record) -> None:
-        """Add the columns to a row of the record, and `decoded` if a schema decodes a part of it."""
+        """Add the columns to a row of the record, and `decoded` if a part of it is decoded."""
         topic = row["topic"]
         for is_key in (True, False):
             reading = self._reading(topic, record, is_key)
@@ -82,9 +84,16 @@ class RecordValues:
         self._add_decoded(row, topic, record)
 
     def _add_decoded(self, row: Row, topic: str | None, record: Record) -> None:
-        key, value = (self._reading(topic, record, is_key) for is_key in (True, False))
+        key, value = (self._in_row(topic, record, is_key) for is_key in (True, False))
         if key.is_decoded or value.is_decoded:
             row["decoded"] = {"key": key.value, "value": value.value}
+
+    def _in_row(self, topic: str | None, record: Record, is_key: bool) -> Reading:
+        reading = self._reading(topic, record, is_key)
+        if not self._by_content or reading.is_decoded or reading.error is not None:
+            return reading
+        content = content_of(record.key if is_key else record.value)
+        return reading if content is None else reading._replace(value=content, is_decoded=True)
 
     def part(self, topic: str | None, record: Record, is_key: bool) -> tuple[str, Any] | None:
         """Return the schema of a key or value, and the value; None if no schema of the user decodes it."""
@@ -121,15 +130,3 @@ def _facts(reading: Reading) -> PartFacts:
         reading.schema,
         reading.error,
     )
-
-
-def _json(content: bytes | None) -> Any:
-    """Return an object or list of JSON; None for anything else."""
-    if content is None or content[:1] not in _OPENINGS or len(content) > MAX_VALUE_BYTES:
-        return None
-    import json  # start-up: few filters ask for it
-
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError):
-        return None
