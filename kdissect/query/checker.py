@@ -16,6 +16,9 @@ from kdissect.query.syntax.filter_errors import FilterError
 from kdissect.query.values.operators import Operator, Range, by_symbol, usable
 from kdissect.query.values.value_kinds import NUMBER, Flag, ValueKind
 
+# Values of two fields are numbers of one quantity: one operand of `in`, and patterns, are what people write.
+_COMPARES_FIELDS = ("==", "!=", "<", "<=", ">", ">=")
+
 
 class Checker:
     """Checker of one filter. It records the needs of the filter's evaluation."""
@@ -43,7 +46,7 @@ class Checker:
         source = self._source(node.name, apis)
         if isinstance(node, nodes.Present):
             return self._presence(node.name, source)
-        return self._comparison(node, source)
+        return self._comparison(node, source, apis)
 
     def _finding(self, node: nodes.HasFinding) -> plan.Node:
         from kdissect.rules.registry import ALL_RULES  # start-up: every rule is a module
@@ -82,7 +85,7 @@ class Checker:
             raise FilterError(why, self._text, name.start, name.end)
         return plan.Presence(source, name.function == "all")
 
-    def _comparison(self, node: nodes.Compare, source: Source) -> plan.Node:
+    def _comparison(self, node: nodes.Compare, source: Source, apis: Apis) -> plan.Node:
         operator = by_symbol(node.symbol)
         assert operator is not None
         if node.name.function == "count":
@@ -91,10 +94,38 @@ class Checker:
             return plan.CountTest(source, operator, NUMBER, values)
         if any(_is_null(literal) for literal in node.values):
             return self._null(node, source, operator)
-        parsed = self._values(node, operator, source.kinds, source.name)
+        try:
+            parsed = self._values(node, operator, source.kinds, source.name)
+        except FilterError:
+            other = self._other_field(node, source, apis)
+            if other is None:
+                raise
+            return self._of_fields(node, operator, source, other)
         source = source.refined(parsed)
         self.cost = max(self.cost, source.cost)
         return plan.Comparison(source, operator, parsed, _needs_all(node, operator, source, parsed))
+
+    def _other_field(self, node: nodes.Compare, source: Source, apis: Apis) -> Source | None:
+        """Return the field that the filter names in place of a value; None if no field has that name."""
+        literal = node.values[0]
+        is_measured = any(kind.quantity for kind in source.kinds)
+        if literal.is_text or node.symbol not in _COMPARES_FIELDS or not is_measured:
+            return None
+        try:
+            look_up(literal.text, apis)
+        except UnknownFieldError:
+            return None
+        return self._source(nodes.Name(literal.text, "", literal.start, literal.end), apis)
+
+    def _of_fields(self, node: nodes.Compare, operator: Operator, source: Source, other: Source) -> plan.Node:
+        scales = tuple(
+            tuple(one.scale if one.quantity and one.quantity == two.quantity else 0 for two in other.kinds)
+            for one in source.kinds
+        )
+        if not any(map(any, scales)):
+            kinds = " and ".join(dict.fromkeys(each.kinds[0].name for each in (source, other)))
+            raise self._wrong(node.values[0], f"{source.name} and {other.name} cannot be compared: {kinds}")
+        return plan.FieldComparison(source, operator, other, _function(node, operator.negative))
 
     def _null(self, node: nodes.Compare, source: Source, operator: Operator) -> plan.Node:
         if node.symbol not in ("==", "!="):

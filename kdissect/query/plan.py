@@ -131,6 +131,56 @@ class Comparison(Node):
         return self.operator.test(kind, [_bound(kind, value, start_ns) for value in values])
 
 
+class FieldComparison(Node):
+    """Test for `field operator field`: of any two of their values, or with `needs_all` of each two.
+
+    Values of one quantity are compared in its smallest unit, others never.
+    """
+
+    def __init__(self, source: Source, operator: Operator, other: Source, needs_all: bool) -> None:
+        self.source = source
+        self.operator = operator
+        self.other = other
+        self.needs_all = needs_all
+        self.cost = max(source.cost, other.cost)
+
+    def test(self, binding: Binding) -> Test:
+        """Return the comparison. It is false if one of the fields has no value."""
+        getters, others = (
+            list(zip(each.kinds, _getters(each, binding), strict=True)) for each in (self.source, self.other)
+        )
+        quantities = dict.fromkeys(kind.quantity for kind, _ in getters if kind.quantity)
+        holds, needs_all = self.operator.holds, self.needs_all
+        passes = all if needs_all else any
+
+        def test(exchange: Exchange) -> bool:
+            pairs = [
+                (_of(quantity, getters, exchange), _of(quantity, others, exchange)) for quantity in quantities
+            ]
+            found = [holds(*pair, needs_all) for pair in pairs if all(pair)]
+            return bool(found) and passes(found)
+
+        return test
+
+
+def _of(quantity: str, getters: Sequence[tuple[ValueKind, Many]], exchange: Exchange) -> list[Any]:
+    """Return the values of a quantity, in its smallest unit."""
+    return [
+        value * kind.scale
+        for kind, get in getters
+        if kind.quantity == quantity
+        for value in get(exchange)
+        if value is not None
+    ]
+
+
+def _getters(source: Source, binding: Binding) -> Sequence[Many]:
+    if source.is_many:
+        return source.many(binding)
+    one = source.one(binding)
+    return (lambda exchange: (one(exchange),),)
+
+
 def _bound(kind: ValueKind, value: Any, start_ns: Callable[[], int]) -> Any:
     if isinstance(value, Range):
         return Range(kind.bind(value.first, start_ns), kind.bind(value.last, start_ns))

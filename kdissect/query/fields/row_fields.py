@@ -106,6 +106,7 @@ _ALIASES = {
     "topic_id": "topic_ids",
     "error": "errors",
     "anomaly": "anomalies.kind",
+    "batch.max_timestamp": "batch.max_timestamp_ms",
     "client_proxied": "client.proxied",
     **{name: f"processes.{name}" for name in Process._fields},
 }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kdissect.query.values.patterns import searcher
-from kdissect.query.values.value_kinds import Bytes, Flag, Structure, Test, ValueKind
+from kdissect.query.values.value_kinds import NUMBER, Bytes, Flag, Structure, Test, ValueKind
 
 STRUCT = "is a struct, it has no value to compare"
 
@@ -38,6 +38,13 @@ class Operator(ABC):
     def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """Return the test of one field value, which is not null."""
 
+    def holds(self, values: Sequence[Any], others: Sequence[Any], needs_all: bool) -> bool:
+        """Return whether any value of a field and any of another one pass, or each two of them.
+
+        Both fields have values, which are numbers of one unit.
+        """
+        raise NotImplementedError
+
     def check(self, values: Sequence[Any]) -> None:  # noqa: B027  most operators use all values
         """Raise ValueError for values that cannot be used."""
 
@@ -54,6 +61,10 @@ class Equal(Operator):
         (value,) = values
         return kind.equals(value)
 
+    def holds(self, values: Sequence[Any], others: Sequence[Any], needs_all: bool) -> bool:
+        """Equality."""
+        return len({*values, *others}) == 1 if needs_all else not {*values}.isdisjoint(others)
+
 
 class NotEqual(Equal):
     """Operator `!=`."""
@@ -68,11 +79,20 @@ class NotEqual(Equal):
         equals = super().test(kind, values)
         return lambda raw: not equals(raw)
 
+    def holds(self, values: Sequence[Any], others: Sequence[Any], needs_all: bool) -> bool:
+        """Return the opposite of `==`."""
+        return not super().holds(values, others, not needs_all)
+
 
 class _Ordering(Operator):
     def refuses(self, kind: ValueKind) -> str:
         """Accept only kinds with an order."""
         return "" if kind.ordered else super().refuses(kind) or "has no order"
+
+    def holds(self, values: Sequence[Any], others: Sequence[Any], needs_all: bool) -> bool:
+        """Order: of the two values that pass first or last."""
+        up, down = (max, min) if needs_all == self.symbol.startswith("<") else (min, max)
+        return self.test(NUMBER, [down(others)])(up(values))
 
 
 class Less(_Ordering):

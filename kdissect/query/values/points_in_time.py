@@ -37,7 +37,7 @@ class Moment(NamedTuple):
 class Time(ValueKind):
     """Points in time. The field counts `scale` nanoseconds since 1970 UTC."""
 
-    name = "time"
+    name = quantity = "time"
     doc = (
         "a point in time: RFC 3339, a time of day (UTC, on the day of the first packet), or since the first "
         "packet with a +"
@@ -46,14 +46,14 @@ class Time(ValueKind):
     ordered = True
 
     def __init__(self, scale: int, unit: str) -> None:
-        self._scale = scale
+        self.scale = scale
         self.unit = unit
 
     def parse(self, literal: Literal) -> Any:
         """Return a Moment, or a whole number of the field's own unit."""
         number = None if literal.text.startswith("+") else whole(literal.text)
         if number is not None:
-            return Moment(number * self._scale)
+            return Moment(number * self.scale)
         found = read_moment(literal.text)
         if found is None:
             raise ValueError(f"{literal.text!r} is no time\nfor example {FORMS}")
@@ -62,7 +62,7 @@ class Time(ValueKind):
     def bind(self, value: Moment, start_ns: Callable[[], int]) -> Any:
         """Return the moment in the field's own unit."""
         ns = value.absolute(start_ns() if value.since else 0)
-        return ns / self._scale if ns % self._scale else ns // self._scale
+        return ns / self.scale if ns % self.scale else ns // self.scale
 
 
 def read_moment(text: str) -> Moment | None:

@@ -26,7 +26,7 @@ class _Measure(ValueKind):
     units: dict[str, int]
 
     def __init__(self, scale: int, unit: str, needs_unit: bool = False) -> None:
-        self._scale = scale
+        self.scale = scale
         self.unit = unit
         self._needs_unit = needs_unit
 
@@ -43,8 +43,8 @@ class _Measure(ValueKind):
         sign, digits, fraction, unit = match.groups()
         factor = self._factor(unit)
         parts = int(digits) * factor + (int(fraction) * factor / 10 ** len(fraction) if fraction else 0)
-        whole_units, rest = divmod(parts, self._scale)
-        found = parts / self._scale if rest else int(whole_units)
+        whole_units, rest = divmod(parts, self.scale)
+        found = parts / self.scale if rest else int(whole_units)
         return -found if sign == "-" else found
 
     def _factor(self, unit: str) -> int:
@@ -59,7 +59,7 @@ class _Measure(ValueKind):
 class Duration(_Measure):
     """Spans of time."""
 
-    name = "duration"
+    name = quantity = "duration"
     doc = "a span of time with its unit: 50ms, 1.5s, 200us, 2m"
     example = "50ms"
     units = DURATIONS
@@ -70,6 +70,7 @@ class Size(_Measure):
     """Numbers of bytes."""
 
     name = "size"
+    quantity = "number"
     doc = "a number of bytes, also with a unit: 1500, 10kB, 1MiB"
     example = "10kB"
     units = SIZES

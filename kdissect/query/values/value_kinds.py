@@ -27,6 +27,10 @@ class ValueKind:
     example = ""
     ordered = False
     textual = False
+    quantity = ""
+    """The quantity that values measure: fields of one quantity can be compared with each other."""
+    scale = 1
+    """The size of the values' unit, in the smallest unit of the quantity."""
 
     def parse(self, literal: Literal) -> Any:
         """Return the value of a literal."""
@@ -61,6 +65,7 @@ class Number(ValueKind):
     doc = "a whole number: 3, -1, 0xff, 1_000"
     example = "3"
     ordered = True
+    quantity = "number"
 
     def parse(self, literal: Literal) -> int:
         """Return an int."""
@@ -77,6 +82,7 @@ class Real(ValueKind):
     doc = "a number: 0.5, 3, -1e6"
     example = "0.5"
     ordered = True
+    quantity = "number"
 
     def parse(self, literal: Literal) -> float:
         """Return a float."""
