@@ -585,12 +585,12 @@ def _place_of(info: ConnectionInfo, row: Any) -> _Place:
 
 def _listed(info: ConnectionInfo, answer: Any) -> dict[_Place, int]:
     """Return the node ids of the brokers in a response, by address."""
-    return {_place_of(info, row): int(_node_id(row)) for row in sent(answer, "brokers", None) or ()}
+    return {_place_of(info, row): _node_id(row) for row in sent(answer, "brokers", None) or ()}
 
 
 def _node_id(row: Any) -> int:
     """Return the node id of a broker in a response of Metadata or DescribeCluster."""
-    return row.broker_id if hasattr(row, "broker_id") else row.node_id
+    return int(row.broker_id if hasattr(row, "broker_id") else row.node_id)
 
 
 def _answered_ns(exchange: Exchange) -> int:
