@@ -77,8 +77,7 @@ class KnownNatSides:
         for seq in self._added(batch, reports):
             for mark in self._decided(batch, seq, last_ns):
                 found[mark.connection] = mark
-        first = min((one.batch for group in self._syns.values() for one in group), default=batch)
-        found = self._followers(found, first, marked) | found
+        found = self._followers(found, marked) | found
         for report in reports:
             for connection in report.seen & self._sides.keys():
                 side = self._sides[connection]
@@ -127,11 +126,12 @@ class KnownNatSides:
                     yield Mark(connection, one.capture_set, root[0], one.batch, one.batch < batch)
 
     def _followers(
-        self, found: Mapping[str, Mark], since: int, marked: Mapping[int, Mapping[str, tuple[str, int]]]
+        self, found: Mapping[str, Mark], marked: Mapping[int, Mapping[str, tuple[str, int]]]
     ) -> dict[str, Mark]:
         """Return marks of connections that were duplicates of a connection that has become a side."""
         if not found:
             return {}
+        since = min(one.batch for group in self._syns.values() for one in group)
         return {
             name: Mark(name, number, mark.root, since, True)
             for number, marks in marked.items()
