@@ -291,7 +291,7 @@ def _other_assignment(answer: Any, _: Any) -> bool:
     return True
 
 
-@fault("GRP024", "SyncGroup: an assignment of 5 bytes of noise", "group", "SyncGroup")
+@fault("GRP024", "SyncGroup: an assignment of 5 noise bytes", "group", "SyncGroup")
 def _noise(answer: Any, _: Any) -> bool:
     answer.assignment = b"\xff\xfe\xfd\xfc\xfb"
     return not answer.error_code

@@ -207,7 +207,7 @@ def _shared(room: Room) -> str:
     return _handed_on(_sync(room, joined, {joined.member_id: both, "other": both}), both)
 
 
-@fault("GRP024", "SyncGroup of a leader of consumers whose assignment is 5 bytes of noise")
+@fault("GRP024", "SyncGroup of a leader of consumers whose assignment is 5 noise bytes")
 def _noise(room: Room) -> str:
     joined, noise = _join(room), b"\xff\xfe\xfd\xfc\xfb"
     return _handed_on(_sync(room, joined, {joined.member_id: noise}), noise)

@@ -41,7 +41,7 @@ def diagnose(
     found = folded(_held_against_capture(found_by(causes, seen)))
     if wanted is not None:
         found = [one for one in found if wanted(one.parties)]
-    ranked = in_order(found)
+    ranked = roots_first(in_order(found))
     return Diagnosis(
         tuple(ranked[:most]),
         max(len(ranked) - most, 0),
@@ -124,18 +124,35 @@ def folded(found: Sequence[FoundCause]) -> list[FoundCause]:
     ]
 
 
+def roots_first(ranked: Sequence[FoundCause]) -> list[FoundCause]:
+    """Return causes in their order, each before the causes that it explains and that have their own place."""
+    found: list[FoundCause] = []
+    for at, one in enumerate(ranked):
+        if one not in found:
+            found += [root for root in ranked[at + 1 :] if root not in found and _is_root_of(root, one)]
+            found.append(one)
+    return found
+
+
+def _is_root_of(cause: FoundCause, effect: FoundCause) -> bool:
+    return cause.certainty is not Certainty.POSSIBLE and _leads_to(cause, effect)
+
+
 def _names(found: FoundCause, kind: str) -> set[str]:
     return {one.name for one in found.parties if one.kind == kind}
 
 
 def _follows(cause: FoundCause, effect: FoundCause) -> bool:
+    """Return whether an effect ends with its cause. What became of records matters by itself."""
+    is_data = effect.severity is Severity.DATA and effect.certainty is not Certainty.POSSIBLE
+    return not (is_data and cause.severity > Severity.DATA) and _leads_to(cause, effect)
+
+
+def _leads_to(cause: FoundCause, effect: FoundCause) -> bool:
     explains, kinds = _EXPLAINS.get(cause.id, _NOTHING)
     common = {one.kind for one in cause.parties & effect.parties} & kinds
     if effect.id not in explains or not common or are_apart(cause.parties, effect.parties):
         return False
-    is_data = effect.severity is Severity.DATA and effect.certainty is not Certainty.POSSIBLE
-    if is_data and cause.severity > Severity.DATA:
-        return False  # what became of records matters by itself: it does not end with its cause
     if common == {"client"} and _names(effect, "client") - _names(cause, "client"):
         return False  # it concerned other parties, too
     if common == {"host"} and not _names(effect, "broker") <= _names(cause, "broker"):

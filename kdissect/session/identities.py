@@ -22,8 +22,9 @@ Rules:
   proves nothing false; states of two clusters in one scope would.
 - A response without a cluster replaces the group of its sender if addresses of that group have other node
   ids in it, and none of the ids that these addresses had. The addresses that it lists are then a later group,
-  for connections that begin no earlier than the sender's. Two clusters without names, one after the other at
-  one address, with the same node id, look like one cluster.
+  for connections that begin no earlier than the sender's. It replaces a named cluster in the same way, by the
+  node ids that responses with the cluster's id listed. Two clusters, one after the other at one address, with
+  the same node id, look like one cluster if the later one has no name.
 - An address without a captured response is in the cluster of the Metadata that advertises it.
 - The first cluster or group of a capture set, and connections to addresses of neither, have the scope of the
   capture set itself. The first topic of a name has the name itself.
@@ -98,6 +99,8 @@ class Identities:
         """Addresses that were in several clusters, one after the other."""
         self._denied: set[tuple[_Place, str]] = set()
         """Brokers that said that they are not in a cluster, or another node of it."""
+        self._node_ids: dict[_Place, tuple[str, tuple[int, ...]]] = {}
+        """The cluster that advertised an address last, and the node ids that the address had in it."""
         self._together: dict[_Place, tuple[_Grouped, ...]] = {}
         """The groups of brokers that an address belonged to, one after the other, if no response named a
         cluster.
@@ -187,8 +190,9 @@ class Identities:
         """
         settled = True
         if cluster is not None:
-            for row in sent(answer, "brokers", None) or ():
-                self._note_advertised(_place_of(info, row), cluster)
+            for place, node_id in _listed(info, answer).items():
+                self._note_advertised(place, cluster)
+                self._note_node_id(place, cluster, node_id)
         elif is_metadata:
             settled = self._learn_neighbours(info, answer)
         self._learn_topics(info, answer)
@@ -206,8 +210,10 @@ class Identities:
         Returns whether no more can be learned from it.
         """
         own = self.cluster_of(info)
-        listed = {_place_of(info, row): int(row.node_id) for row in sent(answer, "brokers", None) or ()}
+        listed = _listed(info, answer)
         places = list(listed)
+        if own is not None and self._is_followed(own, listed):
+            own = self._begin_nameless(info, listed)
         clusters = {self.cluster_at(*place) for place in places} - {None}
         if own is None and (len(clusters) > 1 or any(place in self._advertisers for place in places)):
             return False
@@ -220,7 +226,36 @@ class Identities:
         for place in places:
             if self.cluster_at(*place) is None:
                 self._note_advertised(place, cluster)
+            if place in listed:
+                self._note_node_id(place, cluster, listed[place])
         return True
+
+    def _note_node_id(self, place: _Place, cluster: str, node_id: int) -> None:
+        known, ids = self._node_ids.get(place, (cluster, ()))
+        ids = ids if known == cluster else ()
+        if node_id not in ids and (place in self._node_ids or len(self._node_ids) < MAX_BROKERS):
+            self._node_ids[place] = cluster, (*ids, node_id)[-MAX_MOVES:]
+
+    def _is_followed(self, cluster: str, listed: dict[_Place, int]) -> bool:
+        """Return whether addresses of a cluster have other node ids in a response that names none, all of
+        them new there.
+        """
+        known = [self._node_ids[place] for place in listed if place in self._node_ids]
+        found = {node_id for named, ids in known for node_id in ids if named == cluster}
+        return bool(found) and found.isdisjoint(listed.values())
+
+    def _begin_nameless(self, info: ConnectionInfo, listed: dict[_Place, int]) -> str:
+        """Note that a cluster without an id has taken the addresses of another one, and return its name."""
+        sender = info.capture_set, info.broker_address
+        cluster = f"unknown ({sender[1]}, {len(self._own.get(sender, ())) + 1})"
+        for place in {*listed, sender}:
+            before = self._advertised.get(place)
+            if place not in self._own and before is not None:
+                self._note_named(place, before, 0)
+            if place in self._own:
+                self._note_named(place, cluster, info.start_ns)
+        info.cluster_id = cluster
+        return cluster
 
     def _join(self, info: ConnectionInfo, places: list[_Place], listed: dict[_Place, int]) -> None:
         """Take addresses of brokers that are in one cluster, which is unknown, with their node ids."""
@@ -348,15 +383,20 @@ class Identities:
             return cluster
         place = info.capture_set, info.broker_address
         self._name_group(place, cluster)
-        clusters = self._clusters.setdefault(info.capture_set, {})
-        if cluster not in clusters and len(clusters) < MAX_CLUSTERS:
-            self._meet(info.capture_set, cluster)
-        if cluster in clusters:
+        self._note_named(place, cluster, time_ns)
+        if cluster in self._clusters[info.capture_set]:
             self._known.add(cluster)
         info.cluster_id = cluster
+        return cluster
+
+    def _note_named(self, place: _Place, cluster: str, time_ns: int) -> None:
+        """Note that an address is in a cluster from a time on."""
+        clusters = self._clusters.setdefault(place[0], {})
+        if cluster not in clusters and len(clusters) < MAX_CLUSTERS:
+            self._meet(place[0], cluster)
         before = self._own.get(place, ())
         if before and before[-1][1] == cluster:
-            return cluster
+            return
         if before:
             self.moves += 1
             self._bodies.clear()
@@ -365,7 +405,6 @@ class Identities:
         if before or len(self._own) < MAX_BROKERS:
             self._own[place] = (*before, (time_ns, cluster))[-MAX_MOVES:]
             self.changes += 1
-        return cluster
 
     def _note_advertised(self, place: _Place, cluster: str) -> None:
         before = self._advertised.get(place)
@@ -542,6 +581,16 @@ def _named_by(named: tuple[_Named, ...], time_ns: int) -> str:
 def _place_of(info: ConnectionInfo, row: Any) -> _Place:
     """Return the address of a broker in a response, in the form that addresses of connections have."""
     return info.capture_set, address_text(str(row.host), row.port)
+
+
+def _listed(info: ConnectionInfo, answer: Any) -> dict[_Place, int]:
+    """Return the node ids of the brokers in a response, by address."""
+    return {_place_of(info, row): _node_id(row) for row in sent(answer, "brokers", None) or ()}
+
+
+def _node_id(row: Any) -> int:
+    """Return the node id of a broker in a response of Metadata or DescribeCluster."""
+    return int(row.broker_id if hasattr(row, "broker_id") else row.node_id)
 
 
 def _answered_ns(exchange: Exchange) -> int:

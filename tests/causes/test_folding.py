@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kdissect.causes.diagnose import folded
+from kdissect.causes.diagnose import folded, roots_first
 from kdissect.causes.ledger.ledger import Ledger
 from kdissect.causes.ledger.symptom import Claim, Symptom, SymptomKind
 from kdissect.model.cause import Certainty, Cost, FoundCause, Party, Severity
@@ -30,6 +30,19 @@ def cause(cause_id: str, *parties: Party, since_s: float = 100, until_s: float =
 def together(*found: FoundCause) -> list[tuple[str, list[str]]]:
     """Return each cause with its effects."""
     return [(one.id, [effect.id for effect in one.effects]) for one in folded(found)]
+
+
+def test_a_cause_precedes_what_became_of_records() -> None:
+    """An effect on data has its own place, even if the cause only delays clients."""
+    topic, client = Party("topic", "t"), Party("client", "app")
+    reset = cause("offset-reset", client, topic)._replace(severity=Severity.DATA)
+    other = cause("session-expired", client)
+    recreated = cause("topic-recreated", client, topic)
+    assert roots_first([reset, other, recreated]) == [recreated, reset, other]
+    possible = recreated._replace(certainty=Certainty.POSSIBLE)
+    assert roots_first([reset, other, possible]) == [reset, other, possible]
+    elsewhere = recreated._replace(parties=frozenset({client, Party("topic", "u")}))
+    assert roots_first([reset, other, elsewhere]) == [reset, other, elsewhere]
 
 
 CRASHED, STUCK = "member-crashed", "stuck-consumer"

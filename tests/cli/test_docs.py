@@ -271,9 +271,29 @@ def test_setup_commands_are_one_line_each_and_stand_alone() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for path in [README, *Path(CHECKOUT / "docs").glob("*.md"), CHECKOUT / "captures" / "README.md"]:
-        for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text()):
-            assert (path.parent / target).exists(), f"{path}: {target}"
+    pages = [*CHECKOUT.glob("*.md"), CHECKOUT / "findings" / "README.md"]
+    for folder in ("docs", "captures"):
+        pages += (CHECKOUT / folder).rglob("*.md")
+    for path in pages:
+        for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", prose_of(path)):
+            name, _, heading = target.partition("#")
+            page = path.parent / name if name else path
+            assert page.exists(), f"{path}: {target}"
+            assert not heading or page.suffix != ".md" or heading in headings_of(page), f"{path}: {target}"
+
+
+def prose_of(path: Path) -> str:
+    """Return a page without its code."""
+    return re.sub(r"```.*?```|`[^`\n]*`", "", path.read_text(), flags=re.DOTALL)
+
+
+def headings_of(path: Path) -> set[str]:
+    """Return the headings of a page as links name them."""
+    text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
+    plain = (
+        re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", one) for one in re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    )
+    return {re.sub(r"[^\w -]", "", one.strip().lower()).replace(" ", "-") for one in plain}
 
 
 def names_of(row: dict[str, Any], prefix: str = "") -> set[str]:

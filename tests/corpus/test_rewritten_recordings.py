@@ -13,6 +13,7 @@ from tests.support.packets.rewritten import (
     as_ipv6,
     change_bodies,
     connections_of,
+    follow_without_id,
     follow_without_ids,
     forget_clusters,
     move,
@@ -138,6 +139,31 @@ def test_a_cluster_that_follows_another_one_at_its_address(tmp_path: Path) -> No
         "became another cluster's"
     ]
     assert facts(path, "why")["causes"] == []
+
+
+def test_a_cluster_without_an_id_follows_one_that_has_an_id(tmp_path: Path) -> None:
+    connections = connections_of(TWO)
+    follow_without_id(connections, FIRST, SECOND)
+    path = write(connections, tmp_path / "moved.pcap")
+    first, second = CLUSTERS
+    names = {second: f"unknown (127.0.0.1:{FIRST}, 2)"}
+    assert group_rows(path, {}) == group_rows(TWO, names)
+    assert topic_rows(path, {}) == topic_rows(TWO, names)
+    assert [row["detail"] for row in facts(path, "changes")["changes"] if row["kind"] == "address"] == [
+        f"from {first} to {names[second]}"
+    ]
+    assert facts(path, "why")["causes"] == []
+    assert facts(path, "check")["findings"] == []
+
+
+def test_an_old_client_of_a_cluster_with_an_id(tmp_path: Path) -> None:
+    """Responses without an id that list the same node are of the same cluster."""
+    connections = connections_of(TWO)
+    writers = [one for one in connections if any(b"writer" in line.data for line in one.lines)]
+    change_bodies(writers, forget_clusters)
+    path = write(connections, tmp_path / "old.pcap")
+    assert group_rows(path, {}) == group_rows(TWO, {})
+    assert topic_rows(path, {}) == topic_rows(TWO, {})
 
 
 def test_a_cluster_that_no_response_names_follows_another_one(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The stages, with flows dealt out and forwarded events shuffled, give the tables of one process by row."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,10 @@ from kdissect.rules.registry import ALL_RULES
 from kdissect.stages.judges import ACROSS, OF_CONNECTIONS
 from tests.stages.staging import ALL, staged, together
 from tests.support.packets.rewritten import (
+    Connection,
     change_bodies,
     connections_of,
+    follow_without_id,
     follow_without_ids,
     forget_clusters,
     write,
@@ -48,14 +51,17 @@ def test_stages_give_the_tables_of_one_process(name: str) -> None:
     _same(staged(path), together(path))
 
 
-@pytest.mark.parametrize("at_one_address", [False, True])
-def test_clusters_that_no_response_names_stay_apart(at_one_address: bool, tmp_path: Path) -> None:
+def _side_by_side(connections: list[Connection], _first: int, _second: int) -> None:
+    change_bodies(connections, forget_clusters)
+
+
+@pytest.mark.parametrize("change", [_side_by_side, follow_without_id, follow_without_ids])
+def test_clusters_that_no_response_names_stay_apart(
+    change: Callable[[list[Connection], int, int], None], tmp_path: Path
+) -> None:
     pytest.importorskip("pyarrow", reason="needs the extra arrow")
     connections = connections_of(CAPTURES / "kafka44_two_clusters.pcapng")
-    if at_one_address:
-        follow_without_ids(connections, 26012, 26062)
-    else:
-        change_bodies(connections, forget_clusters)
+    change(connections, 26012, 26062)
     path = str(write(connections, tmp_path / "two.pcap"))
     one = together(path)
     _same(staged(path, parts=4, seed=2), one)

@@ -1,6 +1,8 @@
 """What zstd and larger batches would save, against what the same records took (kafka44_java_savings)."""
 
+import json
 import struct
+from pathlib import Path
 
 import pytest
 
@@ -61,9 +63,28 @@ def test_only_who_asks_is_told(capfd: pytest.CaptureFixture[str]) -> None:
     assert not any("savings" in row for row in told(capfd, "topics", NAME)["topics"])
 
 
+@pytest.mark.parametrize("name", ["kafka44_recreated.pcapng.gz", "kafka44_two_clusters.pcapng"])
+def test_topics_of_one_name_have_their_own_savings(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """One is deleted and created again, and one is in two clusters."""
+    path = str(Path(capture(NAME)).with_name(name))
+    assert main(["topics", path, "--savings", "--json"]) == 0
+    rows = [row for row in json.loads(capfd.readouterr().out)["topics"] if row["topic"] == "orders"]
+    assert len(rows) == 2
+    for row in rows:
+        written = row["written"]
+        assert row["savings"]["records"] == written["records"] + written["unconfirmed"]
+    assert main(["topics", path, "--savings"]) == 0
+    printed = [line for line in capfd.readouterr().out.splitlines() if line.startswith("orders")]
+    assert len(printed) == len(set(printed))
+
+
 def batch(*values: bytes) -> bytes:
     held = b"".join(record_bytes(offset_delta=at, value=value) for at, value in enumerate(values))
     return batch_bytes(held, len(values), base_timestamp=0, max_timestamp=0)
+
+
+def no_cluster(_scope: str) -> str:
+    return ""
 
 
 class Sent:
@@ -85,7 +106,7 @@ class Sent:
         )  # fmt: skip
 
     def told(self) -> Facts:
-        facts = self.savings.facts()["t"]
+        facts = self.savings.facts(no_cluster)["t", ""]
         assert facts is not None
         return facts
 
@@ -124,11 +145,11 @@ def test_compressed_batches_hold_more_once_the_codec_is_known() -> None:
 def test_what_was_refused_or_cannot_be_read_is_left_out() -> None:
     sent = Sent()
     sent.produce(0, batch(b"one"), error=10)
-    assert sent.savings.facts() == {}
+    assert sent.savings.facts(no_cluster) == {}
     broken = bytearray(batch(b"one"))
     broken[61:62] = struct.pack(">b", 127)  # the record's length
     sent.produce(2, bytes(broken))
-    assert sent.savings.facts() == {"t": None}
+    assert sent.savings.facts(no_cluster) == {("t", ""): None}
 
 
 def test_a_sample_is_bounded_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,6 +64,14 @@ def test_a_lesser_text_goes_before_it_is_cut() -> None:
     assert widths(columns, 32, row) == {"name": 32}
 
 
+def test_free_space_shows_long_texts() -> None:
+    columns = [column("who"), column("what"), column("n", right=True)]
+    row = ["x" * 100, "y" * 90, "1"]
+    assert widths(columns, 300, row) == {"who": 100, "what": 90, "n": 1}
+    assert widths(columns, 161, row) == {"who": 78, "what": 78, "n": 1}
+    assert widths(columns, 125, row) == {"who": 60, "what": 60, "n": 1}
+
+
 def test_a_number_without_room_is_left_out_and_not_cut() -> None:
     columns = [column("first"), column("second", right=True), column("third", right=True)]
     assert widths(columns, 25, ["x" * 8, "1" * 9, "2" * 9]) == {"first": 8, "second": 9}

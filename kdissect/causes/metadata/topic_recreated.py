@@ -12,8 +12,9 @@ from kdissect.model.cause import Severity
 # An unknown name, an unknown id, or an id that is not that of the name (Errors#UNKNOWN_TOPIC_OR_PARTITION,
 # UNKNOWN_TOPIC_ID and INCONSISTENT_TOPIC_ID).
 _GONE = frozenset({3, 100, 103})
-# Produce, Fetch, ListOffsets, OffsetCommit, OffsetFetch: what clients send that use a topic.
-_APIS = frozenset({0, 1, 2, 8, 9})
+# Requests of clients that use a topic: Produce, Fetch, ListOffsets, OffsetCommit, OffsetFetch,
+# AddPartitionsToTxn, TxnOffsetCommit, ShareFetch, ShareAcknowledge.
+_APIS = frozenset({0, 1, 2, 8, 9, 24, 28, 78, 79})
 
 
 class TopicRecreated(ErrorCause):

@@ -119,12 +119,9 @@ def _read(
 
 def _facts(traffic: TopicTraffic, unseen: BlindSpots, savings: Savings | None, options: Namespace) -> Facts:
     wanted = name_test(options, "--topic", "topic", options.topic)
-    topics = topic_facts(traffic, wanted)
-    if savings is not None:
-        saved = savings.facts()
-        topics = [topic | {"savings": saved.get(topic["topic"] or topic["topic_id"])} for topic in topics]
+    saved = None if savings is None else savings.facts(traffic.apart)
     return {
-        "topics": topics,
+        "topics": topic_facts(traffic, wanted, saved),
         "not_seen": unseen.facts() | {"brokers": traffic.leaders.unseen_brokers()},
     }
 
@@ -135,7 +132,7 @@ def _write_savings(rows: list[Facts], options: Namespace, tables: Tables) -> Non
     if not rows:
         tables.line("  no batch was produced that could be read")
         return
-    tables.table(savings_columns(), rows)
+    tables.table(savings_columns(rows), rows)
     if any(row["is_sample"] for row in rows):
         tables.line("  of a sample: the first batches of each topic")
 
@@ -151,11 +148,11 @@ def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
     """Write the table of topics, who uses them, and what was not seen."""
     tables = Tables(options, output)
     topics = facts["topics"]
-    tables.table(topic_columns(), topics)
+    tables.table(topic_columns(topics), topics)
     users = list(user_rows(topics))
     if users:
         tables.heading("who")
-        tables.table(user_columns(), users)
+        tables.table(user_columns(topics), users)
     if options.savings:
         _write_savings(list(savings_rows(topics)), options, tables)
     unseen = list(blind_spots_lines(facts["not_seen"]))

@@ -13,7 +13,7 @@ from kdissect.model.packets.packet import NUMBER_MASK, packet_ref
 from kdissect.pipeline.streaming.arrivals.known_files import Taken
 from kdissect.pipeline.streaming.flow_shuffle.run import Run, merged, pack, unpack
 from kdissect.pipeline.streaming.flow_shuffle.run_reader import RunReader
-from kdissect.pipeline.streaming.flow_shuffle.sent_to_all import KEY, facts_of, news_of
+from kdissect.pipeline.streaming.flow_shuffle.sent_to_all import KEY, facts_of, news_of, syns_of
 
 BATCH, END = b"B", b"E"
 _END = Struct("<q")
@@ -69,6 +69,9 @@ class StreamMapping:
             for part in _parts_of(found.capture_set, self._shards):
                 if reader.end_ns is not None:
                     yield Run(part, KEY, 0, packet_ref(found.number, 0), END + _END.pack(reader.end_ns))
+            new = [one for one in reader.syns() if one.ref & NUMBER_MASK > entry.skip]
+            if new:
+                yield syns_of(file, new)._replace(part=first)
             yield facts_of(file, found.name, bool(reader.is_tap))._replace(part=first)
 
     def part_of(self, capture_set: int, key: bytes) -> int:

@@ -32,6 +32,7 @@ from kdissect.pipeline.streaming.amending import (
 from kdissect.pipeline.streaming.arrivals.known_files import Catalogue
 from kdissect.pipeline.streaming.flows.known_duplicate_taps import Mark
 from kdissect.pipeline.streaming.flows.shard import OF_FLOWS, Report
+from kdissect.pipeline.streaming.known_nat_sides import KnownNatSides
 from kdissect.pipeline.streaming.set_log import FIRST, SetRecord, Step
 from kdissect.pipeline.streaming.set_work import SetReport, SetTask, SetWork
 from kdissect.pipeline.streaming.stream_settings import Settings
@@ -57,11 +58,14 @@ _OF_SETS = (".state", ".silent", ".segment", ".open", ".judgement")
 
 
 class Index(NamedTuple):
-    """Index of the state after a batch: capture sets by number, names of topics, ids without a name."""
+    """Index of the state after a batch: capture sets by number, names of topics, ids without a name, sides of
+    a NAT.
+    """
 
     sets: dict[int, SetRecord]
     names: str | None
     unnamed: Unnamed
+    nat_sides: KnownNatSides
 
     @property
     def paths(self) -> set[str]:
@@ -110,8 +114,11 @@ class Batches:
         staging = self.staging(batch)
         before = self._index(batch - 1)
         names = self._learned(reports, staging, before)
-        records = _records(before, reports)
-        amends = _amends(batch, records, reports, before.unnamed, names)
+        marks = before.nat_sides.take(
+            batch, reports, {number: record.marks for number, record in before.sets.items()}
+        )
+        records = _records(before, reports, marks)
+        amends = _amends(batch, records, marks, before.unnamed, names)
         tasks = self._tasks(batch, records, reports, amends.since)
         sets = self._work(spark, tasks, SetWork(self._settings, staging, names))
         records |= {
@@ -130,7 +137,7 @@ class Batches:
 
     def _index(self, batch: int) -> Index:
         data = read_whole(self._filesystem, self._path(f"{batch:010}{_INDEX}")) if batch >= 0 else None
-        return Index({}, None, {}) if data is None else pickle.loads(data)
+        return Index({}, None, {}, KnownNatSides()) if data is None else pickle.loads(data)
 
     def _index_after(
         self,
@@ -147,7 +154,7 @@ class Batches:
         unnamed = with_more(before.unnamed, unnamed_in(filesystem, root, files, names), batch)
         for topic in named_now(before.unnamed, names):
             del unnamed[topic]
-        after = Index(records, path, unnamed)
+        after = Index(records, path, unnamed, before.nat_sides)
         write_whole(self._filesystem, self._path(f"{batch:010}{_INDEX}"), pickle.dumps(after))
         return after
 
@@ -305,7 +312,7 @@ def staging_url(settings: Settings, directory: StreamDirectory, batch: int) -> s
     return f"{settings.output.rstrip('/')}{directory.staging(batch).removeprefix(directory.root)}"
 
 
-def _records(before: Index, reports: Sequence[Report]) -> dict[int, SetRecord]:
+def _records(before: Index, reports: Sequence[Report], of_batch: Iterable[Mark]) -> dict[int, SetRecord]:
     """Return the capture sets before a batch, with the batch's marks."""
     records = dict(before.sets)
     for report in reports:
@@ -313,9 +320,8 @@ def _records(before: Index, reports: Sequence[Report]) -> dict[int, SetRecord]:
         if facts.capture_set not in records:
             records[facts.capture_set] = SetRecord(facts.set_name, (FIRST,))
     marks: dict[int, list[Mark]] = {}
-    for report in reports:
-        for mark in report.marks:
-            marks.setdefault(mark.capture_set, []).append(mark)
+    for mark in of_batch:
+        marks.setdefault(mark.capture_set, []).append(mark)
     last_ns = _last_times(reports)
     for number, told in marks.items():
         record = records[number]
@@ -328,10 +334,10 @@ def _last_times(reports: Iterable[Report]) -> dict[int, int | None]:
 
 
 def _amends(
-    batch: int, records: dict[int, SetRecord], reports: Sequence[Report], unnamed: Unnamed, names: Names
+    batch: int, records: dict[int, SetRecord], marks: Iterable[Mark], unnamed: Unnamed, names: Names
 ) -> _Amends:
     """Return the facts that change rows of earlier batches."""
-    changed = [mark for report in reports for mark in report.marks if mark.is_changed]
+    changed = [mark for mark in marks if mark.is_changed]
     named = named_now(unnamed, names)
     numbers = {record.set_name: number for number, record in records.items()}
     told = [(mark.capture_set, mark.since) for mark in changed]

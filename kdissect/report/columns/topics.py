@@ -1,6 +1,7 @@
 """The tables of topics: the topics, and who uses them."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kdissect.report.cells import (
@@ -24,10 +25,11 @@ NOT_KNOWN = "?"
 _VERBS = {"write": "writes", "read": "reads", "share": "reads (share)", "follow": "replicates"}
 
 
-def topic_columns() -> list[TableColumn]:
-    """Return how much goes through each, in what batches."""
+def topic_columns(topics: Sequence[Facts]) -> list[TableColumn]:
+    """Return how much goes through each of some topics, in what batches."""
     return [
         TableColumn("topic", lambda row: Cell(topic_name(row)), readable=NAME_WIDTH),
+        _id_column(topics),
         cluster_column(),
         TableColumn("partitions", _partitions, right=True),
         TableColumn("written", lambda row: _records(row["written"]), right=True),
@@ -46,10 +48,25 @@ def topic_columns() -> list[TableColumn]:
     ]
 
 
-def user_columns() -> list[TableColumn]:
-    """Return the columns of clients that write, read, or were denied."""
+def _id_column(topics: Sequence[Facts], of: str = "") -> TableColumn:
+    """Return the ids of topics whose name another topic of the cluster has, too: one that was created
+    again.
+    """
+    named = Counter((topic["topic"], topic.get("cluster")) for topic in topics)
+
+    def cell(row: Facts) -> Cell:
+        topic = row[of] if of else row
+        is_shared = named[topic["topic"], topic.get("cluster")] > 1
+        return Cell(topic["topic_id"] or "" if is_shared else "")
+
+    return TableColumn("topic id", cell)
+
+
+def user_columns(topics: Sequence[Facts]) -> list[TableColumn]:
+    """Return the columns of clients that write to topics, read them, or were denied."""
     return [
         TableColumn("topic", lambda row: Cell(topic_name(row["of"]))),
+        _id_column(topics, "of"),
         cluster_column("of"),
         TableColumn("does", lambda row: Cell(row["does"], "bad" if row["does"] == "denied" else "")),
         text_column("principal", "principal"),
@@ -75,10 +92,12 @@ def user_rows(topics: list[Facts]) -> Iterator[Facts]:
             yield denied | counts | {"of": topic, "does": "denied"}
 
 
-def savings_columns() -> list[TableColumn]:
+def savings_columns(rows: Sequence[Facts]) -> list[TableColumn]:
     """Return the columns of the sizes that would remain."""
     return [
         TableColumn("topic", lambda row: Cell(topic_name(row))),
+        _id_column(rows),
+        cluster_column(),
         TableColumn("batches", _sampled, right=True),
         number_column("records", "records", rank=1),
         TableColumn("bytes", lambda row: Cell(byte_count(row["as_sent"]["bytes"])), right=True),
@@ -92,7 +111,8 @@ def savings_rows(topics: list[Facts]) -> Iterator[Facts]:
     """Yield topics of which batches were sampled."""
     for topic in topics:
         if topic["savings"] is not None:
-            yield {"topic": topic["topic"], "topic_id": topic["topic_id"]} | topic["savings"]
+            named = {name: topic[name] for name in ("cluster", "topic", "topic_id") if name in topic}
+            yield named | topic["savings"]
 
 
 def topic_name(topic: Facts) -> str:

@@ -55,7 +55,7 @@ class LeaderBesideError(BodyRule):
     """
 
     code = "MET010"
-    name = "leader-beside-error"
+    name = "leader-with-error"
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     who = Who.BROKER

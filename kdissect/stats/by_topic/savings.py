@@ -7,7 +7,7 @@ because it costs time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import zstandard
@@ -17,7 +17,6 @@ from kdissect.decoders.cursor import encode_uvarint
 from kdissect.decoders.records.batch_layout import CURRENT_MAGIC, HEADER_V2
 from kdissect.decoders.records.reader import decompressed
 from kdissect.decoders.records.varint import MAX_VARLONG, record_bounds, varint
-from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.engine.records.record_sets import record_sets
 from kdissect.history import api_keys as apis
 from kdissect.history.state_table import Table
@@ -25,9 +24,12 @@ from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.record_batch import Codec, RecordBatch
 from kdissect.session.exchange import Exchange
 from kdissect.stats.by_group.group_links import ClientKey, client_key_of
+from kdissect.stats.transfers import Named
 
 Facts = dict[str, Any]
-_Key = tuple[ClientKey, str, int, bool]
+_Topic = tuple[str, str]
+"""Identity and scope, as `stats.transfers.Named` has them."""
+_Key = tuple[ClientKey, _Topic, int, bool]
 """Client, topic, partition, whether zstd replaces the present codec."""
 
 TOPIC_BYTES = 4 << 20  # of records, uncompressed, of one topic: a second's work
@@ -80,6 +82,17 @@ class TopicSavings:
         known = self.ratio(codec)
         self.ratios[codec] = max(known + _WORSE if ratio > known else known - _BETTER, ratio)
 
+    def merge(self, other: TopicSavings) -> None:
+        """Add the sample of another capture set."""
+        self.seen += other.seen
+        self.records += other.records
+        for sizes, more in zip(self._sizes(), other._sizes(), strict=True):
+            sizes.batches += more.batches
+            sizes.bytes += more.bytes
+
+    def _sizes(self) -> tuple[Sizes, ...]:
+        return self.as_sent, self.zstd, self.larger, self.larger_zstd
+
     def facts(self) -> Facts | None:
         """Return the facts by name, or None if no batch could be read."""
         if not self.as_sent.batches:
@@ -118,7 +131,7 @@ class Savings:
         self._names = names
         self._batch_size = batch_size
         self._linger_ns = linger_ms * _MS_NS
-        self._topics: dict[str, TopicSavings] = {}
+        self._topics: dict[_Topic, TopicSavings] = {}
         self._left = ALL_BYTES
         self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
         self._open: Table[_Key, _Open] = Table(OPEN_KEPT)
@@ -132,19 +145,18 @@ class Savings:
         client = client_key_of(exchange.connection, exchange.client_id)
         for records in record_sets(exchange):
             field = records.records_field
-            name = field.topic
-            if name is None:
-                topic_id = field.topic_id or b""
-                name = self._names.name(exchange.connection, topic_id) or topic_id_text(topic_id)
-            topic = self._topics.setdefault(name, TopicSavings())
+            topic_name = field.topic if field.topic is not None else field.topic_id or b""
+            named = Named.of(self._names, exchange.connection, topic_name)
+            place = named.identity, named.scope
+            topic = self._topics.setdefault(place, TopicSavings())
             for batch in records.found.batches:
                 topic.seen += not batch.is_control
                 if topic.raw < TOPIC_BYTES and self._left > 0:
-                    key = client, name, field.partition or 0
+                    key = client, place, field.partition or 0
                     self._batch(topic, key, batch, exchange.request.time_ns)
 
     def _batch(
-        self, topic: TopicSavings, key: tuple[ClientKey, str, int], batch: RecordBatch, time_ns: int
+        self, topic: TopicSavings, key: tuple[ClientKey, _Topic, int], batch: RecordBatch, time_ns: int
     ) -> None:
         if batch.magic != CURRENT_MAGIC or batch.is_control:
             return
@@ -214,11 +226,17 @@ class Savings:
         self._open.pop(key)
         self._close(held)
 
-    def facts(self) -> dict[str, Facts | None]:
-        """Return the facts by topic. Take no more exchanges afterwards."""
+    def facts(self, apart: Callable[[str], str]) -> dict[tuple[str, str], Facts | None]:
+        """Return the facts by topic and cluster. `apart` returns the cluster of a scope.
+
+        Take no more exchanges afterwards.
+        """
         while len(self._open):
             self._close_oldest()
-        return {name: topic.facts() for name, topic in self._topics.items()}
+        found: dict[tuple[str, str], TopicSavings] = {}
+        for (identity, scope), topic in self._topics.items():
+            found.setdefault((identity, apart(scope)), TopicSavings()).merge(topic)
+        return {key: topic.facts() for key, topic in found.items()}
 
 
 def _rows(content: bytes, base_timestamp: int) -> Iterator[tuple[int, int, bytes]]:

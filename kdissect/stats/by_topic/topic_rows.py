@@ -1,6 +1,6 @@
 """The counts of `TopicTraffic` as plain values, for JSON and tables (docs/statistics.md)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kdissect.engine.exchange_rows import topic_id_text
@@ -19,8 +19,14 @@ _OF_RECORDS = (
 )  # fmt: skip
 
 
-def topic_facts(traffic: TopicTraffic, wanted: Callable[[str], object] | None = None) -> list[Facts]:
-    """Return the `wanted` topics by name, and last the topics beyond the bound."""
+def topic_facts(
+    traffic: TopicTraffic,
+    wanted: Callable[[str], object] | None = None,
+    saved: Mapping[tuple[str, str], Facts | None] | None = None,
+) -> list[Facts]:
+    """Return the `wanted` topics by name, and last the topics beyond the bound. `saved` has what larger
+    batches would save, by topic and cluster (`Savings.facts`).
+    """
     traffic.catch_up()
     coverage = traffic.leaders.coverage(traffic.apart)
 
@@ -31,11 +37,14 @@ def topic_facts(traffic: TopicTraffic, wanted: Callable[[str], object] | None = 
 
     found = [
         _topic(traffic, topic, cluster, covered(key, cluster))
+        | ({} if saved is None else {"savings": saved.get((key, cluster))})
         for (key, cluster), topic in sorted(traffic.by_cluster().items())
         if wanted is None or wanted(plain_name(key))
     ]
     if wanted is None and (traffic.other.users or traffic.other.denied):
-        found.append(_topic(traffic, traffic.other, "", _NOTHING))
+        found.append(
+            _topic(traffic, traffic.other, "", _NOTHING) | ({} if saved is None else {"savings": None})
+        )
     return found
 
 

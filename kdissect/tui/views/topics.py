@@ -33,11 +33,11 @@ class TopicsView(TablesView):
 
     def main(self, facts: Any) -> tuple[Sequence[TableColumn], Sequence[Row]]:
         """Return the topics by name."""
-        return topic_columns(), facts["topics"]
+        return topic_columns(facts["topics"]), facts["topics"]
 
     def details(self, row: Row) -> list[Detail]:
         """Return the users of the topic."""
-        return [Detail("users", user_columns()[1:], list(user_rows([row])))]
+        return [Detail("users", user_columns([row])[1:], list(user_rows([row])))]
 
     def summary(self, facts: Any, count: int) -> str:
         """Return the number of topics, and their volume."""

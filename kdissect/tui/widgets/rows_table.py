@@ -351,9 +351,11 @@ def place_columns(columns: Sequence[TableColumn], texts: Sequence[Sequence[str]]
 
     If there is little space, long texts shrink, then columns of the highest rank go, the last of equal rank
     first. Names that are not readable then take the space of columns of rank 2 and higher. At last all texts
-    shrink, and the last columns go. Space that is left over belongs to the last column, if it is text.
+    shrink, and the last columns go. Space that is left over belongs to texts that are longer than `_WIDEST`,
+    then to the last column, if it is text.
     """
-    wanted = [_wanted(column, [row[i] for row in texts]) for i, column in enumerate(columns)]
+    longest = [_longest(column, [row[i] for row in texts]) for i, column in enumerate(columns)]
+    wanted = [min(own, _WIDEST) for own in longest]
     easy = [_easy(column, own) for column, own in zip(columns, wanted, strict=True)]
     readable = [max(easy[i], min(own, columns[i].readable)) for i, own in enumerate(wanted)]
     easy = [readable[i] if column.rank >= _LESSER else easy[i] for i, column in enumerate(columns)]
@@ -370,7 +372,8 @@ def place_columns(columns: Sequence[TableColumn], texts: Sequence[Sequence[str]]
     widths = _shrunk(widths, least, width)
     while len(widths) > 1 and _total(widths) > width:
         widths.pop()
-    return _placed(columns, kept[: len(widths)], widths, width)
+    kept = kept[: len(widths)]
+    return _placed(columns, kept, _grown(widths, [longest[i] for i in kept], width), width)
 
 
 def _fitting(
@@ -386,12 +389,12 @@ def _fitting(
     return kept
 
 
-def _wanted(column: TableColumn, texts: Sequence[str]) -> int:
+def _longest(column: TableColumn, texts: Sequence[str]) -> int:
     """Return 0 for a column whose rows are all empty, to use its space for other columns."""
     longest = max(map(cell_len, texts), default=0)
     if texts and not longest:
         return 0
-    return min(max(longest, cell_len(column.title)), _WIDEST)
+    return max(longest, cell_len(column.title))
 
 
 def _easy(column: TableColumn, wanted: int) -> int:
@@ -413,6 +416,17 @@ def _shrunk(widths: list[int], least: Sequence[int], width: int) -> list[int]:
             break
         found[at] -= 1
         over -= 1
+    return found
+
+
+def _grown(widths: Sequence[int], longest: Sequence[int], width: int) -> list[int]:
+    """Add a cell after the other to the narrowest column that has a longer text."""
+    found = list(widths)
+    for _ in range(width - _total(found)):
+        cut = [i for i, own in enumerate(longest) if found[i] < own]
+        if not cut:
+            break
+        found[min(cut, key=found.__getitem__)] += 1
     return found
 
 

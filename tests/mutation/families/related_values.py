@@ -39,7 +39,7 @@ def _not_in_sync(value: Any, _: Any) -> bool:
     return True
 
 
-@edits("leader-beside-error", "MET010", "a partition without a leader names none", PARTITIONED, BROKER)
+@edits("leader-with-error", "MET010", "a partition without a leader names none", PARTITIONED, BROKER)
 def _beside_error(value: Any, _: Any) -> bool:
     row = _partition(value)
     if row is None or row.leader_id < 0:

@@ -17,7 +17,12 @@ CAPTURES = CHECKOUT / "captures"
 
 def packets_of(name: str) -> list[Packet]:
     """Return the packets of a capture that the repository ships."""
-    return list(open_captures([str(CAPTURES / name)]).packets())
+    return packets_of_file(CAPTURES / name)
+
+
+def packets_of_file(path: Path) -> list[Packet]:
+    """Return the packets of a file."""
+    return list(open_captures([str(path)]).packets())
 
 
 def rotated_name(number: int, stem: str = "trace") -> str:

@@ -8,11 +8,10 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
-from kdissect.capture.files import open_captures
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.pipeline.streaming.flows import shard
-from tests.pipeline.parquet import of_one_process, of_stream
-from tests.pipeline.streaming.arriving import CAPTURES, arrive, assert_equal, cut, packets_of
+from tests.pipeline.parquet import of_stream
+from tests.pipeline.streaming.arriving import CAPTURES, arrive, assert_equal, cut, packets_of, packets_of_file
 from tests.pipeline.streaming.drive import Stream, settings_of
 from tests.support.packets.nat import INSIDE, OUTSIDE, nat_side
 from tests.support.packets.rewritten import (
@@ -61,8 +60,7 @@ def test_clusters_that_no_response_names(at_one_address: bool, tmp_path: Path) -
         follow_without_ids(connections, 26012, 26062)
     else:
         change_bodies(connections, forget_clusters)
-    path = write(connections, tmp_path / "two.pcap")
-    packets = list(open_captures([str(path)]).packets())
+    packets = packets_of_file(write(connections, tmp_path / "two.pcap"))
     stream = Stream(settings_of(tmp_path, tmp_path / "in"))
     for number, part in enumerate(cut(packets, 4)):
         arrive(tmp_path / "in", number, part)
@@ -107,17 +105,34 @@ def test_sides_of_a_nat_whose_syns_are_in_two_files(together: bool, tmp_path: Pa
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("order", [(INSIDE, OUTSIDE), (OUTSIDE, INSIDE)])
-def test_sides_of_a_nat_in_two_capture_sets_both_count(order: tuple[str, str], tmp_path: Path) -> None:
-    """Unlike one process and `pipeline run`, as docs/streaming.md says: everything but `same_as` is equal."""
+def test_sides_of_a_nat_in_two_capture_sets_count_once(order: tuple[str, str], tmp_path: Path) -> None:
+    """The side that is first in time counts, also if it was read last: rows are amended, counts repeated."""
     stream = Stream(settings_of(tmp_path, *(tmp_path / host for host in order)))
     for host in order:
         nat_side(host, tmp_path / host / f"{host}.pcap")
         stream.catch_up()
-    alone = of_one_process([tmp_path / host for host in order])["exchanges"]
-    rows = of_stream(tmp_path / "tables", "exchanges")
-    assert sum(row["same_as"] is None for row in rows) == 2 * 28
-    assert sum(row["same_as"] is None for row in alone) == 28
-    assert rows == [row | {"same_as": None} for row in alone]
+    assert_equal(tmp_path / "tables", [tmp_path / host for host in sorted(order)])
+    assert sum(row["same_as"] is None for row in of_stream(tmp_path / "tables", "exchanges")) == 28
+
+
+@pytest.mark.exhaustive
+def test_sides_of_a_nat_whose_files_alternate(tmp_path: Path) -> None:
+    """Three hosts with three files each; the clock of the third, which also has the outside, is 3 s ahead."""
+    hosts = {
+        host: cut(packets_of_file(nat_side(client, tmp_path / "whole" / f"{host}.pcap", shift_ns)), 3)
+        for host, client, shift_ns in (
+            ("outside", OUTSIDE, 0),
+            ("inside", INSIDE, 0),
+            ("tap", OUTSIDE, 3_000_000_000),
+        )
+    }
+    folders = [tmp_path / host for host in hosts]
+    stream = Stream(settings_of(tmp_path, *folders, shards=3))
+    for number in range(3):
+        for host, files in hosts.items():
+            arrive(tmp_path / host, number, files[number], host)
+            stream.catch_up()
+        assert_equal(tmp_path / "tables", folders)
 
 
 @pytest.mark.exhaustive

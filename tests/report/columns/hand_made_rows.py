@@ -359,9 +359,9 @@ TABLES: dict[str, Callable[[], Table]] = {
     "without id": lambda: Table(producers.without_id_columns(), [{"client_id": "a", "batches": 1}]),
     "records": lambda: Table(records.record_columns(), RECORDS),
     "time split": lambda: Table(time_split.split_columns(["api"], is_logged=True), SPLITS),
-    "topics": lambda: Table(topics.topic_columns(), TOPICS),
-    "users": lambda: Table(topics.user_columns(), list(topics.user_rows([USERS]))),
-    "savings": lambda: Table(topics.savings_columns(), list(topics.savings_rows(SAVINGS))),
+    "topics": lambda: Table(topics.topic_columns(TOPICS), TOPICS),
+    "users": lambda: Table(topics.user_columns([USERS]), list(topics.user_rows([USERS]))),
+    "savings": lambda: Table(topics.savings_columns(SAVINGS), list(topics.savings_rows(SAVINGS))),
     "traffic": lambda: Table(
         traffic.traffic_columns(["api"], 2 * 10**9), list(traffic.traffic_rows(TRAFFIC, "api"))
     ),

@@ -141,7 +141,14 @@ def renumber(_key: int, side: int, body: Any) -> bool:
 def follow_without_ids(connections: list[Connection], first: int, second: int) -> None:
     """Have a cluster follow another one at its address, without cluster ids and with another node id."""
     change_bodies(connections, forget_clusters)
-    change_bodies([one for one in connections if one.ends[BROKER][1] == second], renumber)
+    follow_without_id(connections, first, second)
+
+
+def follow_without_id(connections: list[Connection], first: int, second: int) -> None:
+    """Have a cluster follow another one at its address, without its id and with another node id."""
+    later = [one for one in connections if one.ends[BROKER][1] == second]
+    change_bodies(later, forget_clusters)
+    change_bodies(later, renumber)
     one_after_the_other(connections, first, second)
 
 

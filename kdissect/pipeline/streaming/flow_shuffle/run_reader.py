@@ -3,8 +3,7 @@
 Rules:
 - The facts of a file, damage included, come from `CaptureFile`, the reader of every other command.
 - A flow's task does not see other flows' SYNs: the SYNs that a NAT translated are known here, file by file.
-- SYNs at the beginning and the end of a file are reported besides (`border_syns`): the other side may be in
-  the file before or after.
+- SYNs are reported besides (`file_syns`): the other side may be in another file.
 - Memory is bounded by `_BUFFERED` and by the number of connections that spoke since the last flush.
 """
 
@@ -22,7 +21,7 @@ from kdissect.model.packets.packet import NUMBER_MASK, PlainPacket
 from kdissect.model.packets.process import as_segment
 from kdissect.model.packets.segment import ACK, SYN, PlainSegment, reverse_flow
 from kdissect.net.parser import SegmentParser
-from kdissect.pipeline.streaming.flow_shuffle.border_syns import MAX_BORDER_SYNS, BorderSyn
+from kdissect.pipeline.streaming.flow_shuffle.file_syns import MAX_BORDER_SYNS, MAX_FILE_SYNS, FileSyn
 from kdissect.pipeline.streaming.flow_shuffle.run import Run, flow_key, pack
 
 # A run is a row that Spark sorts and copies: long enough that rows do not count, short enough for its pages.
@@ -66,8 +65,8 @@ class RunReader:
         self._flows: dict[bytes, tuple[_Open, int]] = {}
         self._buffered = 0
         self._nat_sides = NatSides()
-        self._first_syns: list[BorderSyn] = []
-        self._last_syns: deque[BorderSyn] = deque(maxlen=MAX_BORDER_SYNS)
+        self._first_syns: list[FileSyn] = []
+        self._later_syns: deque[FileSyn] = deque(maxlen=MAX_FILE_SYNS)
         self._begin_ns: int | None = None
         self.end_ns: int | None = None
         self.is_tap: bool | None = None
@@ -92,10 +91,15 @@ class RunReader:
         self.parser.close()
         yield from self._flush()
 
-    def border_syns(self) -> list[BorderSyn]:
+    def border_syns(self) -> list[FileSyn]:
         """Return SYNs of the beginning and the end of the file, once `runs` is consumed."""
         end_ns = 0 if self.end_ns is None else self.end_ns
-        return [*self._first_syns, *(one for one in self._last_syns if one.order_ns >= end_ns - NEAR_NS)]
+        last = [one for one in self._later_syns if one.order_ns >= end_ns - NEAR_NS]
+        return [*self._first_syns, *last[-MAX_BORDER_SYNS:]]
+
+    def syns(self) -> list[FileSyn]:
+        """Return the SYNs of the file, once `runs` is consumed."""
+        return [*self._first_syns, *self._later_syns]
 
     def _take(self, batch: list[PlainPacket], orders: list[int]) -> Iterator[Run]:
         # Hot, one round a packet.
@@ -135,9 +139,9 @@ class RunReader:
         name = self._set_name
         self._nat_sides.see(name, flow, seq, window, ip_id, time_ns)
         if is_random(seq):
-            syn = BorderSyn(order_ns, ref, time_ns, flow, seq, window, ip_id)
+            syn = FileSyn(order_ns, ref, time_ns, flow, seq, window, ip_id)
             is_first = order_ns - (self._begin_ns or 0) <= NEAR_NS and len(self._first_syns) < MAX_BORDER_SYNS
-            (self._first_syns if is_first else self._last_syns).append(syn)
+            (self._first_syns if is_first else self._later_syns).append(syn)
         root = self._nat_sides.root(name, flow, seq)
         return b"" if root is None else pack(order_ns, ref, time_ns, direction, as_root(flow, seq, root))
 

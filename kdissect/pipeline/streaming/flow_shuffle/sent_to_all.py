@@ -9,7 +9,7 @@ from struct import Struct
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.model.packets.packet import packet_ref
-from kdissect.pipeline.streaming.flow_shuffle.border_syns import BorderSyn
+from kdissect.pipeline.streaming.flow_shuffle.file_syns import FileSyn
 from kdissect.pipeline.streaming.flow_shuffle.run import Run
 from kdissect.stages.rows.file_rows import FileRows
 
@@ -18,6 +18,7 @@ _LAST_TIME = b"T"
 _SECRET = b"S"
 _FILE = b"F"
 _SYNS = b"N"
+_ALL_SYNS = b"A"
 _TIME = Struct("<Iq")  # number of the capture set, time of the last packet
 _KIND = Struct("<I")  # of a Decryption Secrets Block
 
@@ -29,8 +30,10 @@ class News:
         self.last_times: dict[int, int] = {}
         """Time of the last packet by number of the capture set."""
         self.secrets: list[tuple[int, bytes]] = []
-        self.syns: list[BorderSyn] = []
+        self.syns: list[FileSyn] = []
         """Of the beginnings and ends of files."""
+        self.all_syns: list[FileSyn] = []
+        """Of whole files. Only the first partition receives them."""
         self.files: list[FileRows] = []
         """Only the first partition receives them."""
 
@@ -43,12 +46,14 @@ class News:
         elif tag == _FILE:
             self.files.append(pickle.loads(data))
         elif tag == _SYNS:
-            self.syns += (BorderSyn(*fields) for fields in pickle.loads(data))
+            self.syns += (FileSyn(*fields) for fields in pickle.loads(data))
+        elif tag == _ALL_SYNS:
+            self.all_syns += (FileSyn(*fields) for fields in pickle.loads(data))
         else:
             self.secrets.append((*_KIND.unpack_from(data), data[_KIND.size :]))
 
 
-def news_of(file: CaptureFile, capture_set: int, parts: int, syns: Sequence[BorderSyn]) -> Iterator[Run]:
+def news_of(file: CaptureFile, capture_set: int, parts: int, syns: Sequence[FileSyn]) -> Iterator[Run]:
     """Yield the facts of a file that was read, once for each partition, without its own row.
 
     `syns` are the SYNs of its beginning and its end.
@@ -61,6 +66,12 @@ def news_of(file: CaptureFile, capture_set: int, parts: int, syns: Sequence[Bord
     for number, data in enumerate(told):
         for part in range(parts):
             yield Run(part, KEY, number, packet_ref(file.index, 0), data)
+
+
+def syns_of(file: CaptureFile, syns: Sequence[FileSyn]) -> Run:
+    """Return the fact for the first partition: the SYNs of a file."""
+    told = _ALL_SYNS + pickle.dumps([tuple(one) for one in syns])
+    return Run(0, KEY, 0, packet_ref(file.index, 0), told)
 
 
 def facts_of(file: CaptureFile, name: str, is_tap: bool) -> Run:

@@ -30,7 +30,7 @@ from kdissect.model.packets.packet import FILE_SHIFT, packet_ref
 from kdissect.model.packets.segment import PlainSegment, reverse_flow
 from kdissect.pipeline.streaming.arrivals.known_files import Catalogue
 from kdissect.pipeline.streaming.batch_facts import BATCH, END, BatchFacts, end_of, in_order, packed
-from kdissect.pipeline.streaming.flow_shuffle.border_syns import BorderSyn, sides_of_files
+from kdissect.pipeline.streaming.flow_shuffle.file_syns import FileSyn, sides_of_files
 from kdissect.pipeline.streaming.flow_shuffle.run import Run
 from kdissect.pipeline.streaming.flow_shuffle.sent_to_all import KEY, News
 from kdissect.pipeline.streaming.flows.flow import Flow, Judged, Surroundings
@@ -83,7 +83,8 @@ class Report(NamedTuple):
     """The result of a shard in a batch. `judged` are connections that are over. `open_files` and
     `open_judged` hold until the next batch only. `settled` are flows without new packets, and `settled_files`
     maps the name of a part to their rows, if these changed. `kept` are the files that the shard names.
-    `marks` are all capture sets' marks, in the last report for a group of flows.
+    `syns` are the SYNs of files that came, and `seen` the connections whose flows went on, both if other sets
+    may have the same traffic. `marks` are all capture sets' marks, in the last report for a group of flows.
     """
 
     facts: BatchFacts
@@ -100,6 +101,8 @@ class Report(NamedTuple):
     settled: tuple[Group, ...]
     settled_files: dict[str, tuple[WrittenFile, ...]]
     kept: tuple[str, ...]
+    syns: tuple[FileSyn, ...] = ()
+    seen: frozenset[str] = frozenset()
     marks: tuple[Mark, ...] = ()
 
 
@@ -148,6 +151,7 @@ class Shard:
         self._named = 0
         self._forget: dict[bytes, int] = {}
         self._sides: dict[bytes, list[PlainSegment]] = {}
+        self._seen: set[str] = set()
 
     def run(self, rows: Iterable[Run]) -> Report:
         """Take the rows of the batch, in any order."""
@@ -159,7 +163,7 @@ class Shard:
         self._horizon_ns = self._horizon(head, late)
         self._due = dict(head.due)
         self._settled = SettledFlows(head.settled, self._own_files())
-        syns = [*(BorderSyn(*fields) for fields in head.syns), *self._news.syns]
+        syns = [*(FileSyn(*fields) for fields in head.syns), *self._news.syns]
         self._sides = sides_of_files(facts.set_name, syns)
         around, parts = self._surroundings(TableRows(self._settings.tables)), self._parts()
         visited = self._visited(runs)
@@ -183,6 +187,7 @@ class Shard:
             facts, files, open_files, tuple(around.judged), open_judged, tuple(self._news.files), late,
             len(self._due) + sum(group.flows for group in groups), self._state_bytes(groups),
             self._segments, last_ns, groups, settled_files, tuple(own),
+            tuple(self._news.all_syns) if facts.has_taps else (), frozenset(self._seen),
         )  # fmt: skip
 
     # what the batch brings
@@ -328,6 +333,7 @@ class Shard:
         if self._duplicate_taps is None or not (sightings or is_certain):
             return
         number = self._facts.capture_set
+        self._seen.update(one.connection for one in sightings)
         forget_ns = self._duplicate_taps.see(key, number, sightings, self._horizon_ns, is_certain)
         if forget_ns is not None and is_certain:
             self._forget[key] = forget_ns
