@@ -14,7 +14,8 @@ Rules:
 - A connection that names no cluster leads to the one that its address named last before the connection
   began. If the address named none by then, it leads to the one that it named first.
 - A Metadata response without a cluster (before version 2) lists the brokers of the sender's cluster: if the
-  cluster of one is known, all are in it.
+  cluster of one is known, all are in it. A controller lists them in UpdateMetadata requests, with all
+  listeners.
 - Addresses that such responses list together, and those of their senders, are a group of brokers. Two groups
   may be two clusters, or two listeners of one cluster, which have the same node ids at other addresses: the
   wire does not show it. Each group has a scope of its own until a response lists brokers of both, or names a
@@ -50,9 +51,14 @@ if TYPE_CHECKING:
     from kdissect.session.exchange import Exchange
     from kdissect.session.info import ConnectionInfo
 
-METADATA, API_VERSIONS, CREATE_TOPICS, DESCRIBE_CLUSTER, DESCRIBE_TOPIC_PARTITIONS = 3, 18, 19, 60, 75
-TELLING = frozenset({METADATA, API_VERSIONS, CREATE_TOPICS, DESCRIBE_CLUSTER, DESCRIBE_TOPIC_PARTITIONS})
-"""APIs whose exchanges name a cluster or give the id of a topic (`is_telling` knows their versions)."""
+METADATA, UPDATE_METADATA, API_VERSIONS, CREATE_TOPICS = 3, 6, 18, 19
+DESCRIBE_CLUSTER, DESCRIBE_TOPIC_PARTITIONS = 60, 75
+TELLING = frozenset(
+    {METADATA, UPDATE_METADATA, API_VERSIONS, CREATE_TOPICS, DESCRIBE_CLUSTER, DESCRIBE_TOPIC_PARTITIONS}
+)
+"""APIs whose exchanges name a cluster or its brokers, or give the id of a topic (`is_telling` knows their
+versions).
+"""
 # Addresses whose cluster is known, and clusters of a capture set.
 MAX_BROKERS = 10_000
 MAX_CLUSTERS = 1_000
@@ -168,6 +174,8 @@ class Identities:
         settled, cluster = True, None
         if key == API_VERSIONS:
             cluster = self._learn_expected(exchange)
+        elif key == UPDATE_METADATA:
+            settled = self._learn_update(exchange)
         elif not _only_validates(exchange):
             answer = _body(exchange)
             cluster = sent(answer, "cluster_id", None) or None
@@ -194,7 +202,7 @@ class Identities:
                 self._note_advertised(place, cluster)
                 self._note_node_id(place, cluster, node_id)
         elif is_metadata:
-            settled = self._learn_neighbours(info, answer)
+            settled = self._learn_neighbours(info, _listed(info, answer))
         self._learn_topics(info, answer)
         return settled
 
@@ -204,13 +212,24 @@ class Identities:
             if name is not None and topic_id and topic_id != NO_TOPIC_ID:
                 self._note_topic((self.scope(info), str(name)), bytes(topic_id))
 
-    def _learn_neighbours(self, info: ConnectionInfo, answer: Any) -> bool:
-        """Learn from a response that names no cluster: its brokers and its sender are in one cluster.
+    def _learn_update(self, exchange: Exchange) -> bool:
+        """Take the brokers of an UpdateMetadata request, whose receiver is in their cluster."""
+        info = exchange.connection
+        if info.same_as is not None:
+            return True
+        try:
+            brokers = sent(exchange.request_body(), "live_brokers", None) or ()
+        except DecodeError:
+            return True
+        return self._learn_neighbours(info, {place: one.id for one in brokers for place in _ends(info, one)})
+
+    def _learn_neighbours(self, info: ConnectionInfo, listed: dict[_Place, int]) -> bool:
+        """Learn from a body that names no cluster: the brokers in it and the broker of the connection are in
+        one cluster.
 
         Returns whether no more can be learned from it.
         """
         own = self.cluster_of(info)
-        listed = _listed(info, answer)
         places = list(listed)
         if own is not None and self._is_followed(own, listed):
             own = self._begin_nameless(info, listed)
@@ -586,6 +605,13 @@ def _place_of(info: ConnectionInfo, row: Any) -> _Place:
 def _listed(info: ConnectionInfo, answer: Any) -> dict[_Place, int]:
     """Return the node ids of the brokers in a response, by address."""
     return {_place_of(info, row): _node_id(row) for row in sent(answer, "brokers", None) or ()}
+
+
+def _ends(info: ConnectionInfo, broker: Any) -> list[_Place]:
+    """Return the addresses of a broker in an UpdateMetadata request."""
+    ends = [(one.host, one.port) for one in sent(broker, "endpoints", None) or ()]
+    ends += [(host, broker.v0_port) for host in [sent(broker, "v0_host", None)] if host]
+    return [(info.capture_set, address_text(str(host), port)) for host, port in ends]
 
 
 def _node_id(row: Any) -> int:

@@ -1,6 +1,7 @@
 """Captures that nobody tuned causes to: the true cause or the general symptom is first, nothing is false.
 
-Made by hand after public reports, or recorded (`*_real`) from Apache Kafka 4.4.0 (`share_*` from 4.1.2).
+Made by hand after public reports, or recorded (`*_real`) from Apache Kafka 4.4.0 (`share_*`
+from 4.1.2, `named_*` from 3.9.2 and 0.11.0.3).
 """
 
 from __future__ import annotations
@@ -92,6 +93,7 @@ ANSWERS = (
     Answer("disk_full_real.pcap.gz", "storage-error", ("'scans'",), ("requests-fail",)),
     Answer("replica_offline_real.pcap.gz", "partition-offline",
            ("'scans' partition 0 had no leader for 7.31 s", "its log directory failed"), ("requests-fail",)),
+    Answer("named_then_nameless_real.pcapng.gz", "old-client", ("Produce v1",), ("broker-restarted",)),
     Answer("share_topic_recreated_real.pcapng.gz", "topic-recreated", ("'jobs'", "client 'worker'"),
            ("unknown-topic",)),
     Answer("topic_recreated_real.pcap.gz", "topic-recreated", ("deleted and created again",),

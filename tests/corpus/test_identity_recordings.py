@@ -242,6 +242,24 @@ def test_a_producer_id_stays_given_when_the_broker_names_its_cluster() -> None:
     assert [one["code"] for one in facts("check", MISROUTED)["findings"]] == []
 
 
+def test_an_old_cluster_without_an_id_after_one_that_has_an_id() -> None:
+    """Kafka 3.9.2 ends, and 0.11.0.3 begins at its address as node 7. Its clients ask for Metadata v0, and
+    its controller connects before they do.
+    """
+    path = CAPTURES.parent / "tests" / "causes" / "cases" / "named_then_nameless_real.pcapng.gz"
+    later = "unknown (127.0.0.1:33212, 2)"
+    topics = json.loads(run("topics", "--format", "json", path).out)["topics"]
+    written = {one["cluster"]: one["written"]["records"] for one in topics if one["topic"] == "orders"}
+    assert written == {FIRST: 9, later: 2}, "as the clients said"
+    groups = json.loads(run("groups", "--format", "json", path).out)["groups"]
+    assert {one["cluster"] for one in groups} == {FIRST, later}
+    of_controller = [one for one in Dissection(str(path)).events() if one.connection.client_id == "7"]
+    identities = of_controller[0].connection.identities
+    assert identities is not None
+    assert {identities.cluster_of(one.connection) for one in of_controller} == {later}
+    assert "MET006" not in run("check", path).out, "one leader in each cluster"
+
+
 RECREATED = CAPTURES.parent / "tests" / "causes" / "cases" / "topic_recreated_real.pcap.gz"
 
 
