@@ -6,6 +6,8 @@ left out. Records are not in the log: a records field holds `placeholder` of the
 `placeholder_size` reads.
 """
 
+from __future__ import annotations
+
 from binascii import Error as Base64Error
 from binascii import a2b_base64
 from collections.abc import Mapping
@@ -14,7 +16,9 @@ from struct import Struct as Packed
 from typing import Any
 
 from kdissect.decoders.encoder import encode
+from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.decoders.generated.struct_layout import Layout
+from kdissect.model.native import is_compiled, native
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 # Names of fields in earlier releases (in lower case), and the names that they have in the schema. A name is
@@ -62,6 +66,10 @@ def placeholder_size(content: bytes | memoryview) -> int | None:
 
 def logged_body(message: Message, version: int, body: object) -> bytes:
     """Return the bytes of a body. Raises UnreadableBodyError."""
+    if is_compiled:
+        content = _compiled(message, version).encoded(body)
+        if content is not None:
+            return content
     layout = _layout(message, version)
     try:
         return encode(message, version, _struct(layout, message.root, body, message.name))
@@ -72,6 +80,29 @@ def logged_body(message: Message, version: int, body: object) -> bytes:
 @lru_cache(_LAYOUTS_KEPT)
 def _layout(message: Message, version: int) -> Layout:
     return Layout(message, version)
+
+
+@lru_cache(_LAYOUTS_KEPT)
+def _compiled(message: Message, version: int) -> native.LoggedBody:
+    """Return the native encoder of a body. Compiled only."""
+    layout = _layout(message, version)
+    compiled, structs, _ = native_layout(message, version)
+    return native.LoggedBody(compiled, [_numbered(layout, struct) for struct in structs])
+
+
+def _numbered(layout: Layout, struct: Struct) -> tuple[dict[str, int], int | None, int | None]:
+    """Return the numbers of the fields of a struct by all names that they have or had in lower case. Then
+    the number of its records field, and of that of acquired records.
+    """
+    fields = [*layout.plain_fields(struct), *layout.tagged_fields(struct)]
+    numbers = {field.official_name.lower(): at for at, field in enumerate(fields)}
+    for old, names in _RENAMED.items():
+        new = next((name for name in names if name in numbers), None)
+        if old not in numbers and new is not None:
+            numbers[old] = numbers[new]
+    records = next((at for at, field in enumerate(fields) if field.type is Primitive.RECORDS), None)
+    acquired = next((at for at, field in enumerate(fields) if field.name == "acquired_records"), None)
+    return numbers, records, acquired
 
 
 @lru_cache(_LAYOUTS_KEPT)

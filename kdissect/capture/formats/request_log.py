@@ -45,6 +45,7 @@ _LENGTHS, _OPTION = Struct("<II"), Struct("<HH")
 _RAW = LinkType.RAW | LITTLE
 _PSH_ACK, _WINDOW = 0x18, 0x7FFF  # the largest window identifies a tap (`engine.taps`)
 _SEQ_MASK = 0xFFFFFFFF
+_ID_AT, _ID_BYTES = 4, 4  # of the correlation id in a request header, after API key and version
 _API_VERSIONS, _UNSUPPORTED_VERSION = 18, 35
 _LONGEST = 1000  # maximum length of a stored text, in characters
 _ANONYMOUS, _UNKNOWN, _USER = "User:ANONYMOUS", "unknown", "User:"
@@ -191,9 +192,10 @@ class RequestLogParser(CaptureParser):
             total_ms = row["totalTimeMs"]
             total_ns = _ns(total_ms)
             ends = _ends(row["connection"])
-            asked = encode_request_header(key, version, correlation_id, client_id)
-            answered = encode_response_header(key, version, correlation_id)
-        except (KeyError, ValueError, TypeError, AttributeError):
+            number = correlation_id.to_bytes(_ID_BYTES, signed=True)
+            before, behind = _around_id(key, version, client_id)
+            asked, answered = before + number + behind, number + _behind_id(key, version)
+        except (KeyError, ValueError, TypeError, AttributeError, OverflowError):
             raise _LineError("no request") from None
         if total_ns is None:
             raise _LineError("no request")
@@ -287,7 +289,9 @@ _decoder = JSONDecoder()
 
 
 def _decoded(line: bytes, start: int) -> tuple[dict[str, Any], int]:
-    """Return the JSON from a position in a line on, and the position after it."""
+    """Return the JSON from a position in a line on, and the position after it: the end of the line if no
+    other request can be behind it.
+    """
     if line[start : start + 1] != b"{":
         raise _LineError(
             "text form" if line[start:].startswith((b"RequestHeader(", b"{api_key=")) else "no JSON"
@@ -297,6 +301,8 @@ def _decoded(line: bytes, start: int) -> tuple[dict[str, Any], int]:
         row, end = _decoder.raw_decode(text)
     except (ValueError, RecursionError):
         raise _LineError("text form" if text.startswith("{api_key=") else "no JSON") from None
+    if line.find(REQUEST_LOG_MARKER, start) < 0:
+        return row, len(line)
     return row, start + len(text[:end].encode("utf-8", "replace"))
 
 
@@ -352,6 +358,19 @@ def _response_version(key: int, version: int, response: object) -> int:
     """Return the version of a response: 0 if the broker does not know that of an ApiVersions (KIP-511)."""
     is_refused = isinstance(response, dict) and response.get("errorCode") == _UNSUPPORTED_VERSION
     return 0 if key == _API_VERSIONS and is_refused else version
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _around_id(key: int, version: int, client_id: str | None) -> tuple[bytes, bytes]:
+    """Return the parts of a request header before and after the correlation id. Raises ValueError."""
+    header = encode_request_header(key, version, 0, client_id)
+    return header[:_ID_AT], header[_ID_AT + _ID_BYTES :]
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _behind_id(key: int, version: int) -> bytes:
+    """Return the part of a response header after the correlation id."""
+    return encode_response_header(key, version, 0)[_ID_BYTES:]
 
 
 @lru_cache(maxsize=1024)
