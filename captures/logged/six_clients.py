@@ -13,10 +13,11 @@ from captures.record.spec import HOST, TLS13, USERS, Listener, Spec
 
 _LOGINS = " ".join(f'user_{name}="{password}"' for name, password in USERS.items())
 _PLAIN_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+_TWO_PARTITIONS = {"num.partitions": "2"}
 SPECS = {
-    "kafka28": Spec("2.8.2", zookeeper=True, request_log=True),
-    "kafka39": Spec("3.9.2", request_log=True),
-    "kafka44": Spec("4.4.0", request_log=True),
+    "kafka28": Spec("2.8.2", zookeeper=True, request_log=True, properties=_TWO_PARTITIONS),
+    "kafka39": Spec("3.9.2", request_log=True, properties=_TWO_PARTITIONS),
+    "kafka44": Spec("4.4.0", request_log=True, properties=_TWO_PARTITIONS),
     "kafka44-sasl-ssl": Spec(
         "4.4.0",
         request_log=True,
