@@ -15,6 +15,8 @@ _LOGINS = " ".join(f'user_{name}="{password}"' for name, password in USERS.items
 _PLAIN_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 _TWO_PARTITIONS = {"num.partitions": "2"}
 SPECS = {
+    "kafka24": Spec("2.4.1", zookeeper=True, request_log=True, properties=_TWO_PARTITIONS),
+    "kafka27": Spec("2.7.2", zookeeper=True, request_log=True, properties=_TWO_PARTITIONS),
     "kafka28": Spec("2.8.2", zookeeper=True, request_log=True, properties=_TWO_PARTITIONS),
     "kafka39": Spec("3.9.2", request_log=True, properties=_TWO_PARTITIONS),
     "kafka44": Spec("4.4.0", request_log=True, properties=_TWO_PARTITIONS),

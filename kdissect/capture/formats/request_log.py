@@ -19,6 +19,7 @@ from struct import Struct
 from typing import Any, NamedTuple
 
 from kdissect.capture.formats.capture_parser import REQUEST_LOG, REQUEST_LOG_MARKER, CaptureParser
+from kdissect.capture.formats.text_lines import BEGINNING, LOST, is_silent, text_row
 from kdissect.decoders.encoder import encode_request_header, encode_response_header
 from kdissect.decoders.logged_bodies import UnreadableBodyError, logged_body
 from kdissect.model.anomaly import AnomalyKind
@@ -61,7 +62,10 @@ NOTED = {
     "no request": ("request", "without the fields of a request log"),
     "no time": ("request", "without a date and time in front"),
     "too long": ("line", f"longer than {MAX_LINE >> 20} MiB"),
-    "text form": ("request", "in the text form of Kafka 2.7 and earlier, which is not read"),
+    "no text": ("request", "in the text form of Kafka 2.7 and earlier that is cut, or not known"),
+    "old text": ("request", "in the text form of Kafka 0.11 and earlier, which has no responses"),
+    "silent text": ("request", "of Produce with acks=0 in the text form, which does not have its body"),
+    "lost in text": ("exchange", "with a body that the text form of Kafka 2.7 and earlier lacks a part of"),
     "unknown version": ("exchange", "of an API or a version that is not in the schema"),
     "no body": ("exchange", "with a body that was not logged"),
     "unread body": ("exchange", "with a body that does not fit its version"),
@@ -222,8 +226,8 @@ class RequestLogParser(CaptureParser):
         return request, self._body(api.response, response_version, row.get("response"))
 
     def _body(self, message: Message, version: int, body: object) -> bytes | None:
-        if body is None or body == "":
-            self._count("no body")
+        if body is LOST or body is None or body == "":
+            self._count("lost in text" if body is LOST else "no body")
             return None
         try:
             return logged_body(message, version, body)
@@ -292,18 +296,28 @@ def _decoded(line: bytes, start: int) -> tuple[dict[str, Any], int]:
     """Return the JSON from a position in a line on, and the position after it: the end of the line if no
     other request can be behind it.
     """
-    if line[start : start + 1] != b"{":
-        raise _LineError(
-            "text form" if line[start:].startswith((b"RequestHeader(", b"{api_key=")) else "no JSON"
-        )
     text = line[start:].decode("utf-8", "replace")
+    if text.startswith(BEGINNING):
+        return _of_text(text), len(line)
     try:
         row, end = _decoder.raw_decode(text)
     except (ValueError, RecursionError):
-        raise _LineError("text form" if text.startswith("{api_key=") else "no JSON") from None
+        raise _LineError("old text" if text.startswith("{api_key=") else "no JSON") from None
+    if type(row) is not dict:
+        raise _LineError("no JSON")
     if line.find(REQUEST_LOG_MARKER, start) < 0:
         return row, len(line)
     return row, start + len(text[:end].encode("utf-8", "replace"))
+
+
+def _of_text(text: str) -> dict[str, Any]:
+    """Return the row of a line that is no JSON. It is the only one of its line: where it ends is not known."""
+    row = text_row(text)
+    if row is None:
+        raise _LineError("no text")
+    if is_silent(row, text):
+        raise _LineError("silent text")
+    return row
 
 
 def _time_ns(prefix: bytes) -> int:
