@@ -44,7 +44,6 @@ from kdissect.engine.nat_sides import ROOT, NatSides
 from kdissect.engine.unread import ConnectionTally
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import ANY_PORTS, Ports
-from kdissect.model.frame import LogLineFrame
 from kdissect.model.limits import Limits
 from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.packet import FILE_SHIFT, MergedBlock, Packet, PacketBlock, PlainPacket
@@ -65,7 +64,6 @@ from kdissect.session.beginning import ToldOfClient
 from kdissect.session.connection import ConnectionAnalyzer
 from kdissect.session.detection.known_brokers import Brokers
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event, Events
-from kdissect.session.exchange import Exchange
 from kdissect.session.handover import engine_of
 from kdissect.session.identities import Identities
 from kdissect.session.info import Close, ConnectionInfo, ConnectionKind
@@ -441,12 +439,7 @@ class Analyzer:
         if not isinstance(found, ConnectionAnalyzer):  # who only follows it
             found.feed(direction, plain, ref, time_ns)
             return
-        before = len(self._events)
         found.feed_logged(direction, plain, ref, time_ns)
-        for event in self._events[before:]:
-            if isinstance(event, Exchange):
-                event.request = event.request and LogLineFrame(event.request, logged)
-                event.response = event.response and LogLineFrame(event.response, logged)
 
     def _open_logged(self, plain: PlainSegment, time_ns: int) -> Connection:
         if self.open_connections() >= self.limits.connections:
