@@ -116,13 +116,11 @@ def _wanted(options: Namespace) -> tuple[WantedState, ...]:
 def _file_state(file: CaptureFile, is_ours: bool) -> FileState:
     if file.error is not None:
         return FileState(str(file.error), None, ())
-    if is_ours:
-        return FileState(
-            None, None, tuple(file.anomaly_texts(AnomalyKind.CUT_CAPTURE, AnomalyKind.DROPPED_PACKETS))
-        )
-    cuts = file.anomaly_texts(AnomalyKind.CUT_CAPTURE)
     warns_of = AnomalyKind.UNREAD_LINE if file.is_request_log else AnomalyKind.DROPPED_PACKETS
     forwarded = file.forwarded if file.is_request_log else None
+    if is_ours:
+        return FileState(None, None, tuple(file.anomaly_texts(AnomalyKind.CUT_CAPTURE, warns_of)), forwarded)
+    cuts = file.anomaly_texts(AnomalyKind.CUT_CAPTURE)
     return FileState(None, cuts[-1] if cuts else None, tuple(file.anomaly_texts(warns_of)), forwarded)
 
 

@@ -13,6 +13,7 @@ from binascii import a2b_base64
 from collections.abc import Mapping
 from functools import lru_cache
 from struct import Struct as Packed
+from types import NoneType
 from typing import Any
 
 from kdissect.decoders.encoder import encode
@@ -65,7 +66,10 @@ def placeholder_size(content: bytes | memoryview) -> int | None:
 
 
 def logged_body(message: Message, version: int, body: object) -> bytes:
-    """Return the bytes of a body. Raises UnreadableBodyError."""
+    """Return the bytes of a body. Records whose size is None are there, and their size is not known.
+
+    Raises UnreadableBodyError.
+    """
     if is_compiled:
         content = _compiled(message, version).encoded(body)
         if content is not None:
@@ -125,9 +129,9 @@ def _struct(layout: Layout, struct: Struct, value: object, path: str) -> dict[st
             made[field.name] = _field(layout, field, item, f"{path}.{field.name}")
             continue
         field = _records_field(fields, name)
-        if field is None or type(item) is not int:
+        if field is None or type(item) not in (int, NoneType):
             raise UnreadableBodyError(f"{path}: no field {key!r} in version {layout.version}")
-        made[field.name] = placeholder(item)
+        made[field.name] = _UNKNOWN_SIZE if item is None else placeholder(item)
     if made.get("records") == b"" and made.get("acquired_records"):
         made["records"] = _UNKNOWN_SIZE
     for field in layout.plain_fields(struct):

@@ -1,13 +1,14 @@
 """Bodies in the text form of Kafka's request log, as the objects that later releases write as JSON.
 
-Kafka 1.0 to 2.7 print a body as `{name=value,...}` (org.apache.kafka.common.protocol.types.Struct#toString): the
-fields of its version in their order, with the names of that release. Texts have no quotes, the contents of bytes
-are missing, and records have their size at most. A body is read only if nothing in it is lost:
+Kafka 1.0 to 2.7 print a body as `{name=value,...}` (org.apache.kafka.common.protocol.types.Struct#toString):
+the fields of its version in their order, with the names of that release. Texts have no quotes, the contents
+of bytes are missing, and records have their size at most. A body is read only if nothing in it is lost:
 `TextFormError` names the first part that is. A text ends where the next field begins, so that a text that
 contains `,NAME=` of the next field is not read right, and `null` counts as null where a field may be null.
 """
 
 import re
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from kdissect.decoders.generated.struct_layout import FIXED, Layout
@@ -24,6 +25,12 @@ _BUFFER = re.compile(r"java\.nio\.\w+\[pos=(\d+) lim=(\d+) cap=\d+\]")
 _RECORDS = re.compile(
     r"FileRecords\(size=(\d+), file=[^,]*, start=\d+, end=\d+\)|MemoryRecords\(size=(\d+), buffer=[^()]*\)"
 )
+_FIXED: dict[Primitive, tuple[re.Pattern[str], Callable[[str], Any]]] = {
+    Primitive.UUID: (_UUID, str),
+    Primitive.FLOAT64: (_FLOAT, float),
+}
+# A struct that FetchResponse has around the fields of a partition before its records, up to Kafka 2.4.
+_INSIDE = "partition_header={"
 _TAGS, _NULL, _TRUTHS = "_tagged_fields=", "null", {"true": True, "false": False}
 
 
@@ -44,6 +51,7 @@ class _Reader:
     def struct(self, of: Struct, start: int) -> tuple[dict[str, Any], int]:
         at = self._behind("{", start)
         found: dict[str, Any] = {}
+        inside = False
         fields: list[Field | None] = list(self._layout.plain_fields(of))
         if self._layout.flexible:
             fields.append(None)  # the tags
@@ -52,11 +60,15 @@ class _Reader:
             if field is None:
                 at = self._tags(of, found, at)
                 continue
-            name = _NAME.match(self._text, at)
+            is_inside = not number and self._text.startswith(_INSIDE, at)
+            name = _NAME.match(self._text, at + len(_INSIDE) if is_inside else at)
             if name is None:
                 self._lost(field.name)
             behind = fields[number + 1 : number + 2]
             at = self._put(found, field, name.end(), behind)
+            inside = inside or is_inside
+            if inside and behind and behind[0] is not None and behind[0].type is Primitive.RECORDS:
+                at, inside = self._behind("}", at), False
         return found, self._behind("}", at)
 
     def _put(self, found: dict[str, Any], field: Field, at: int, behind: list[Field | None]) -> int:
@@ -95,18 +107,17 @@ class _Reader:
             return self._bytes(field, at)
         return self._fixed(field, kind, at)
 
-    def _fixed(self, field: Field, kind: Type, at: int) -> tuple[Any, int]:
+    def _fixed(self, field: Field, kind: Primitive, at: int) -> tuple[Any, int]:
         if kind is Primitive.BOOL:
             word = next((word for word in _TRUTHS if self._text.startswith(word, at)), None)
             if word is None:
                 self._lost(field.name)
             return _TRUTHS[word], at + len(word)
-        pattern = {Primitive.UUID: _UUID, Primitive.FLOAT64: _FLOAT}.get(kind, _NUMBER)  # type: ignore[call-overload]
+        pattern, number = _FIXED.get(kind, (_NUMBER, int))
         match = pattern.match(self._text, at)
         if match is None or kind not in FIXED:
             self._lost(field.name)
-        value = {Primitive.UUID: str, Primitive.FLOAT64: float}.get(kind, int)(match[0])  # type: ignore[call-overload]
-        return value, match.end()
+        return number(match[0]), match.end()
 
     def _array(self, field: Field, element: Type, start: int) -> tuple[list[Any], int]:
         at = self._behind("[", start)

@@ -19,7 +19,6 @@ Key = tuple[str, int, int, int]
 Row = dict[str, Any]
 
 
-
 def rows(*paths: Path | str, keys: Sequence[Path] = ()) -> list[Row]:
     dissection = Dissection([str(path) for path in paths], key_logs=[str(path) for path in keys])
     with_bodies = ListedRows(dissection.file_names, bodies=True)

@@ -17,7 +17,6 @@ from kdissect.capture.formats import request_log
 from kdissect.capture.formats.request_log import NOTED, RequestLogParser
 from kdissect.cli import main
 from kdissect.decoders.logged_bodies import UnreadableBodyError, logged_body, placeholder, placeholder_size
-from kdissect.engine.listed_rows import ListedRows
 from kdissect.history import api_keys as apis
 from kdissect.model.packets.logged import Logged
 from kdissect.model.packets.packet import is_before, line_ref, packet_ref, span_text

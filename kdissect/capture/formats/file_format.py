@@ -1,6 +1,11 @@
 """The kind of a file by its first bytes."""
 
-from kdissect.capture.formats.capture_parser import PCAPNG_MAGIC, REQUEST_LOG_MARKER, CaptureParser
+from kdissect.capture.formats.capture_parser import (
+    PCAPNG_MAGIC,
+    PROXY_LOG_MARKERS,
+    REQUEST_LOG_MARKER,
+    CaptureParser,
+)
 from kdissect.capture.formats.pcap import MAGICS, PcapParser
 
 MAGIC_BYTES = 4
@@ -37,6 +42,11 @@ def parser_for(head: bytes) -> type[CaptureParser] | None:
         from kdissect.capture.formats.request_log import RequestLogParser
 
         return RequestLogParser
+    if any(marker in head for marker in PROXY_LOG_MARKERS):
+        # Start-up: the same.
+        from kdissect.capture.formats.proxy_log import ProxyLogParser
+
+        return ProxyLogParser
     return None
 
 
@@ -47,7 +57,9 @@ def is_enough(head: bytes) -> bool:
     magic = head[:MAGIC_BYTES]
     if magic == PCAPNG_MAGIC or not _is_text(magic):
         return True
-    return len(head) >= TEXT_BYTES or REQUEST_LOG_MARKER in head
+    return len(head) >= TEXT_BYTES or any(
+        marker in head for marker in (REQUEST_LOG_MARKER, *PROXY_LOG_MARKERS)
+    )
 
 
 def _is_text(shown: bytes) -> bool:

@@ -60,6 +60,8 @@ _TIMES = (
 NOTED = {
     "no JSON": ("request", "whose JSON is cut or not valid"),
     "no request": ("request", "without the fields of a request log"),
+    "no session": ("message", "of a proxy without the sessionId of its connection"),
+    "own request": ("message", "of the proxy's own requests, left out"),
     "no time": ("request", "without a date and time in front"),
     "too long": ("line", f"longer than {MAX_LINE >> 20} MiB"),
     "no text": ("request", "in the text form of Kafka 2.7 and earlier that is cut, or not known"),
@@ -73,7 +75,7 @@ NOTED = {
 """The kinds of lines that are not read, or not whole: what is counted, and what is wrong."""
 
 
-class _LineError(Exception):
+class LineError(Exception):
     """A request that cannot be read. `kind` is one of `NOTED`."""
 
     def __init__(self, kind: str) -> None:
@@ -174,10 +176,11 @@ class RequestLogParser(CaptureParser):
         while position >= 0:
             start = position + len(REQUEST_LOG_MARKER)
             try:
-                row, end = _decoded(line, start)
-                time_ns = _time_ns(line[max(behind, position - _PREFIX_BYTES) : position])
+                is_last = line.find(REQUEST_LOG_MARKER, start) < 0
+                row, end = _row_of_text(line, start) or json_at(line, start, not is_last)
+                time_ns = time_in(line[max(behind, position - _PREFIX_BYTES) : position])
                 self._request(row, time_ns, out, places)
-            except _LineError as error:
+            except LineError as error:
                 self._count(error.kind)
                 end = start
             behind = end
@@ -190,19 +193,19 @@ class RequestLogParser(CaptureParser):
         header = row.get("requestHeader")
         try:
             if not isinstance(header, dict):
-                raise _LineError("no request")
+                raise LineError("no request")
             key, version = header["requestApiKey"], header["requestApiVersion"]
             correlation_id, client_id = header["correlationId"], header["clientId"]
             total_ms = row["totalTimeMs"]
             total_ns = _ns(total_ms)
-            ends = _ends(row["connection"])
+            ends = ends_of(row["connection"])
             number = correlation_id.to_bytes(_ID_BYTES, signed=True)
-            before, behind = _around_id(key, version, client_id)
-            asked, answered = before + number + behind, number + _behind_id(key, version)
+            before, behind = around_id(key, version, client_id)
+            asked, answered = before + number + behind, number + behind_id(key, version)
         except (KeyError, ValueError, TypeError, AttributeError, OverflowError):
-            raise _LineError("no request") from None
+            raise LineError("no request") from None
         if total_ns is None:
-            raise _LineError("no request")
+            raise LineError("no request")
         request, response = self._bodies(key, version, row)
         facts = self._facts(row)
         sent = self._sequence(facts.connection)
@@ -214,16 +217,16 @@ class RequestLogParser(CaptureParser):
     def _bodies(self, key: int, version: int, row: dict[str, Any]) -> tuple[bytes | None, bytes | None]:
         """Return the bytes of both bodies; None for one that is not known."""
         api = protocol_messages.api(key)
-        response_version = _response_version(key, version, row.get("response"))
+        shown = response_version(key, version, row.get("response"))
         if api is None or version not in api.versions:
             self._count("unknown version")
-            if api is None or response_version == version:
+            if api is None or shown == version:
                 return None, None
-            return None, self._body(api.response, response_version, row.get("response"))
+            return None, self._body(api.response, shown, row.get("response"))
         request = self._body(api.request, version, row.get("request"))
         if not _is_answered(key, row):
             return request, None
-        return request, self._body(api.response, response_version, row.get("response"))
+        return request, self._body(api.response, shown, row.get("response"))
 
     def _body(self, message: Message, version: int, body: object) -> bytes | None:
         if body is LOST or body is None or body == "":
@@ -292,47 +295,48 @@ class RequestLogParser(CaptureParser):
 _decoder = JSONDecoder()
 
 
-def _decoded(line: bytes, start: int) -> tuple[dict[str, Any], int]:
-    """Return the JSON from a position in a line on, and the position after it: the end of the line if no
-    other request can be behind it.
+def json_at(line: bytes, start: int, wants_end: bool) -> tuple[dict[str, Any], int]:
+    """Return the JSON object from a position in a line on, and the position after it: that of the end of the
+    line if it is not wanted. Raises LineError.
     """
     text = line[start:].decode("utf-8", "replace")
-    if text.startswith(BEGINNING):
-        return _of_text(text), len(line)
     try:
         row, end = _decoder.raw_decode(text)
     except (ValueError, RecursionError):
-        raise _LineError("old text" if text.startswith("{api_key=") else "no JSON") from None
+        raise LineError("old text" if text.startswith("{api_key=") else "no JSON") from None
     if type(row) is not dict:
-        raise _LineError("no JSON")
-    if line.find(REQUEST_LOG_MARKER, start) < 0:
-        return row, len(line)
-    return row, start + len(text[:end].encode("utf-8", "replace"))
+        raise LineError("no JSON")
+    return row, start + len(text[:end].encode("utf-8", "replace")) if wants_end else len(line)
 
 
-def _of_text(text: str) -> dict[str, Any]:
-    """Return the row of a line that is no JSON. It is the only one of its line: where it ends is not known."""
+def _row_of_text(line: bytes, start: int) -> tuple[dict[str, Any], int] | None:
+    """Return the row of a line of Kafka 2.7 and earlier, which is the only one of its line, since its end is
+    not known; None for any other line. Raises LineError.
+    """
+    if not line.startswith(BEGINNING.encode(), start):
+        return None
+    text = line[start:].decode("utf-8", "replace")
     row = text_row(text)
     if row is None:
-        raise _LineError("no text")
+        raise LineError("no text")
     if is_silent(row, text):
-        raise _LineError("silent text")
-    return row
+        raise LineError("silent text")
+    return row, len(line)
 
 
-def _time_ns(prefix: bytes) -> int:
+def time_in(prefix: bytes) -> int:
     """Return the last time in the prefix of a request, in nanoseconds since 1970 UTC.
 
     A time without a zone counts as UTC.
     """
     times = list(_TIME.finditer(prefix))
     if not times:
-        raise _LineError("no time")
+        raise LineError("no time")
     found = times[-1]
     try:
         seconds = _seconds(found.group(1, 2, 3, 4, 5, 6))
     except ValueError:
-        raise _LineError("no time") from None
+        raise LineError("no time") from None
     fraction, zone = found.group(7) or b"", found.group(8)
     if zone and zone != b"Z":
         minutes = int(zone[1:3]) * 60 + int(zone[-2:])
@@ -368,27 +372,27 @@ def _is_answered(key: int, row: dict[str, Any]) -> bool:
     return not (is_silent and not row.get("response"))
 
 
-def _response_version(key: int, version: int, response: object) -> int:
+def response_version(key: int, version: int, response: object) -> int:
     """Return the version of a response: 0 if the broker does not know that of an ApiVersions (KIP-511)."""
     is_refused = isinstance(response, dict) and response.get("errorCode") == _UNSUPPORTED_VERSION
     return 0 if key == _API_VERSIONS and is_refused else version
 
 
 @lru_cache(maxsize=1024, typed=True)
-def _around_id(key: int, version: int, client_id: str | None) -> tuple[bytes, bytes]:
+def around_id(key: int, version: int, client_id: str | None) -> tuple[bytes, bytes]:
     """Return the parts of a request header before and after the correlation id. Raises ValueError."""
     header = encode_request_header(key, version, 0, client_id)
     return header[:_ID_AT], header[_ID_AT + _ID_BYTES :]
 
 
 @lru_cache(maxsize=1024, typed=True)
-def _behind_id(key: int, version: int) -> bytes:
+def behind_id(key: int, version: int) -> bytes:
     """Return the part of a response header after the correlation id."""
     return encode_response_header(key, version, 0)[_ID_BYTES:]
 
 
 @lru_cache(maxsize=1024)
-def _ends(connection: str) -> _Ends:
+def ends_of(connection: str) -> _Ends:
     """Return the ends in `local:port-remote:port-number`. Raises ValueError."""
     local, remote, *_ = connection.split("-")
     ends = [end.rpartition(":") for end in (local, remote)]

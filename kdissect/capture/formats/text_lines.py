@@ -19,7 +19,8 @@ LOST: Final = object()
 BEGINNING = "RequestHeader(apiKey="
 
 _HEAD = re.compile(
-    r"RequestHeader\(apiKey=([A-Z_]+), apiVersion=(\d+), clientId=(.*?), correlationId=(-?\d+)\) -- ", re.DOTALL
+    r"RequestHeader\(apiKey=([A-Z_]+), apiVersion=(\d+), clientId=(.*?), correlationId=(-?\d+)\) -- ",
+    re.DOTALL,
 )
 _RESPONSE, _CONNECTION = ",response:", " from connection "
 _TAIL = re.compile(
@@ -27,7 +28,8 @@ _TAIL = re.compile(
     r"localTime:(?P<local>[\d.]+),remoteTime:(?P<remote>[\d.]+),throttleTime:(?P<throttle>[\d.]+),"
     r"responseQueueTime:(?P<answers>[\d.]+),sendTime:(?P<send>[\d.]+),securityProtocol:(?P<protocol>\w+),"
     r"principal:(?P<principal>.*?),listener:(?P<listener>[^,() ]+)"
-    r"(?:,clientInformation:ClientInformation\(softwareName=(?P<name>.*?), softwareVersion=(?P<version>.*?)\))?"
+    r"(?:,clientInformation:ClientInformation\(softwareName=(?P<name>.*?), softwareVersion=(?P<version>.*?)"
+    r"\))?"
     r"(?=,| |$)"
 )
 _ACKS = re.compile(r"\{acks=(-?\d+),timeout=\d+,(?:numPartitions|partitionSizes)=")
@@ -40,7 +42,7 @@ _FORMER = {"ELECT_PREFERRED_LEADERS": 43, "ALTER_ISR": 56}
 def text_row(text: str) -> dict[str, Any] | None:
     """Return the row of a line, from its `BEGINNING` on; None if it is cut, or not in this form."""
     head, tail = _HEAD.match(text), _TAIL.match(text, text.rfind(_CONNECTION))
-    key = None if head is None else _api_keys().get(head[1])
+    key = None if head is None else keys_by_name().get(head[1])
     if head is None or tail is None or key is None:
         return None
     version = int(head[2])
@@ -110,8 +112,8 @@ def _ms(text: str) -> float | None:
 
 
 @cache
-def _api_keys() -> dict[str, int]:
-    """Return the keys of all APIs by the names that the log has for them."""
+def keys_by_name() -> dict[str, int]:
+    """Return the keys of all APIs by the names of Kafka's ApiKeys, such as API_VERSIONS."""
     names = {key: protocol_messages.api_name(key) or "" for key in protocol_messages.api_keys()}
     return {_upper(name): key for key, name in names.items()} | _FORMER
 
