@@ -18,7 +18,7 @@ RECORDED = CAPTURES / "logged" / "recorded"
 SECURE = "kafka44-sasl-ssl"
 NAMES = ("kafka28", "kafka39", "kafka44", SECURE)
 TEXTS = ("kafka24", "kafka27")
-# APIs with bytes in their bodies, Produce, whose text is a summary, and versions that the broker does not have.
+# APIs with bytes in their bodies, Produce, whose text is a summary, and versions that the broker refuses.
 LOST = frozenset({apis.PRODUCE, apis.JOIN_GROUP, apis.SYNC_GROUP, apis.API_VERSIONS})
 SOFTWARE = ("apache-kafka-java", "confluent-kafka-python", "franz-go", "kafka-python", "sarama")
 # A request of ApiVersions in a version that the broker does not have: it is `{}` in the log.

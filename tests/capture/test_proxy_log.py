@@ -133,9 +133,9 @@ def test_pairs_stand_where_the_layout_has_them(pattern: str, tmp_path: Path, pat
 @pytest.mark.parametrize(
     ("change", "anomaly"),
     [
-        (lambda text: text.replace(" sessionId=", " x=", 1), "1 message of a proxy without the sessionId"),
+        (lambda text: text.replace(" sessionId=", " x=", 1), "1 message of a proxy without the session"),
         (lambda text: text.replace("2026-11-30 08:00:00,1", "", 1), "1 request without a date and time"),
-        (lambda text: text.replace('"correlationId" : ', '"correlationId" : -', 1), "1 message of the proxy's"),
+        (lambda text: text.replace('"correlationId" : ', '"correlationId" : -', 1), "1 message of the proxy"),
         (lambda text: text.replace('"header" : {', '"header" : [],\n  "x" : {', 1), "1 request without the"),
         (lambda text: text.replace('"apiKey" : "', '"apiKey" : "MY_', 1), "1 request without the fields"),
         (lambda text: text.replace("\n  }", "\nINTERRUPTED", 1), "1 request whose JSON is cut"),

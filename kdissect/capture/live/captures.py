@@ -69,6 +69,8 @@ class LiveCaptures:
     """
 
     is_live = True
+    joined_logs: Sequence[CaptureFile] = ()
+    """No request log is read next to packets."""
     total_bytes = None
 
     def __init__(self, settings: LiveSettings, source: ByteSource | None = None) -> None:
