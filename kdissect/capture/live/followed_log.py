@@ -26,7 +26,7 @@ class FollowedLog:
 
     def read(self) -> bytes:
         """Return the next bytes, after waiting for them, or no bytes at the end. Raises OSError."""
-        while True:
+        while self._handle >= 0:
             is_over = self._stopped.is_set()
             next_handle = None if is_over else self._successor()  # asked first: it ends the file
             data = os.read(self._handle, _READ)
@@ -36,7 +36,9 @@ class FollowedLog:
                 self._is_line_over = data.endswith(b"\n")
                 return data
             if is_over:
-                return b""
+                os.close(self._handle)
+                self._handle = -1
+                break
             if next_handle is not None:
                 os.close(self._handle)
                 self._handle = next_handle
@@ -46,6 +48,7 @@ class FollowedLog:
                 continue
             self._rewind()
             self._stopped.wait(_POLL_S)
+        return b""
 
     def stop(self) -> None:
         """Read what is there, and no further."""
