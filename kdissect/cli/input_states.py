@@ -6,18 +6,20 @@ Every command that reads captures ends with `report`, several processes with one
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.api import Dissection
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.options.input_options import is_live, wants_live, was_read
 from kdissect.cli.options.wanted_names import WantedState, joined_names, missing_lines
-from kdissect.engine.log_lines import Joined
 from kdissect.engine.unread import Unread, joined
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.native import wish_for
 from kdissect.model.wording import plural
+
+if TYPE_CHECKING:
+    from kdissect.engine.log_lines import Joined
 
 # The Python engine lists the exchanges of a smaller input within a few seconds. A progress line begins here,
 # too.
@@ -54,7 +56,7 @@ class InputStates(NamedTuple):
     wanted: tuple[WantedState, ...]
     bytes_read: int
     unused_hosts: int | None
-    joined: Joined | None = None
+    joined: "Joined | None" = None
 
 
 def report(dissection: Dissection, options: Namespace) -> int:
@@ -149,7 +151,7 @@ def _log_lines(states: InputStates) -> Iterator[str]:
     yield f"a request log does not contain {lacks}{out} (docs/request-logs.md)"
 
 
-def _joined_line(joined: Joined, out: str) -> str:
+def _joined_line(joined: "Joined", out: str) -> str:
     exchanges = plural(joined.exchanges, "captured exchange has its", "captured exchanges have their")
     captured = plural(joined.captured, "exchange has no line", "exchanges have no line", ",")
     logged = plural(joined.logged, "line is", "lines are", ",")

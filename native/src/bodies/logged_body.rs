@@ -118,7 +118,8 @@ impl Writer<'_> {
             Kind::Bool => out.push(value.downcast_exact::<PyBool>().ok()?.is_true().into()),
             Kind::Number(number) => put_number(number, whole(value)?, out)?,
             Kind::Float64 => {
-                let is_number = value.is_exact_instance_of::<PyFloat>() || value.is_exact_instance_of::<PyInt>();
+                let is_number =
+                    value.is_exact_instance_of::<PyFloat>() || value.is_exact_instance_of::<PyInt>();
                 out.extend(is_number.then(|| value.extract::<f64>().ok())??.to_be_bytes());
             }
             Kind::Uuid => {
@@ -235,7 +236,8 @@ fn put_uvarint(value: usize, out: &mut Vec<u8>) {
 
 /// The bytes of base64: with its padding, or of a uuid, which has none.
 fn decoded(text: &[u8], is_uuid: bool) -> Option<Vec<u8>> {
-    let padding = if is_uuid { 0 } else { text.iter().rev().take(2).take_while(|byte| **byte == b'=').count() };
+    let padding =
+        if is_uuid { 0 } else { text.iter().rev().take(2).take_while(|byte| **byte == b'=').count() };
     if !is_uuid && text.len() % 4 != 0 {
         return None;
     }
