@@ -16,9 +16,7 @@ from kdissect.schema.protocol_messages import api
 from kdissect.schema.types import Message
 from tests.support.console import CAPTURES
 
-LOGS = sorted(
-    [*CAPTURES.glob("*.requests.log.gz"), *(CAPTURES / "logged" / "recorded").glob("kafka[234][0-9]*.log.gz")]
-)
+LOGS = sorted([*CAPTURES.glob("*.requests.log.gz"), *CAPTURES.glob("logged/recorded/*.log.gz")])
 Body = tuple[Message, int, Any]
 
 
@@ -55,7 +53,7 @@ def by_native(message: Message, version: int, body: Any) -> bytes | None:
     return logged_bodies._compiled(message, version).encoded(body)
 
 
-def test_each_body_is_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_body_is_equal(native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     count = 0
     for message, version, body in bodies():
         expected = by_python(message, version, body, monkeypatch)
@@ -68,10 +66,10 @@ def test_each_body_is_equal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 VALUES = (
-    None, True, False, 0, -1, 1, 127, 128, -129, 32768, 65535, 65536, 1 << 31, 1 << 32, 1 << 63, -(1 << 63), 1 << 64,
-    0.5, 1e300, "", "x", "é", "\ud800", "x" * 40_000, "AAAA", "AAA=", "AA==", "A===", "=AAA", "AA=A", "AAAAA",
-    "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAA+/", "AAAAAAAAAAAAAAAAAAAA-_", "A" * 21, "A" * 23, [], [None],
-    {}, {"x": 1}, ["a"], [1],
+    None, True, False, 0, -1, 1, 127, 128, -129, 32768, 65535, 65536, 1 << 31, 1 << 32, 1 << 63, -(1 << 63),
+    1 << 64, 0.5, 1e300, "", "x", "é", "\ud800", "x" * 40_000, "AAAA", "AAA=", "AA==", "A===", "=AAA", "AA=A",
+    "AAAAA", "A" * 22, "A" * 20 + "+/", "A" * 20 + "-_", "A" * 21, "A" * 23, [], [None], {}, {"x": 1}, ["a"],
+    [1],
 )  # fmt: skip
 
 
@@ -94,7 +92,7 @@ def damaged(item: Any, random: Random) -> Any:
     return random.choice(VALUES)
 
 
-def test_damaged_bodies_are_equal_or_left_to_python(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_bodies_are_equal_or_left_to_python(native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     random, native_bodies = Random(13), 0
     for message, version, body in bodies():
         for _ in range(12):
