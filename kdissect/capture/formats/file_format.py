@@ -1,5 +1,7 @@
 """The kind of a file by its first bytes."""
 
+from collections.abc import Iterable
+
 from kdissect.capture.formats.capture_parser import (
     PCAPNG_MAGIC,
     PROXY_LOG_MARKERS,
@@ -37,17 +39,22 @@ def parser_for(head: bytes) -> type[CaptureParser] | None:
         return PcapngParser
     if head[:MAGIC_BYTES] in MAGICS:
         return PcapParser
-    if REQUEST_LOG_MARKER in head:
-        # Start-up: it loads what encodes messages.
+    # Start-up: both load what encodes messages.
+    first = _first_of((REQUEST_LOG_MARKER,), head)
+    if first < _first_of(PROXY_LOG_MARKERS, head):
         from kdissect.capture.formats.request_log import RequestLogParser
 
         return RequestLogParser
-    if any(marker in head for marker in PROXY_LOG_MARKERS):
-        # Start-up: the same.
+    if _first_of(PROXY_LOG_MARKERS, head) < len(head):
         from kdissect.capture.formats.proxy_log import ProxyLogParser
 
         return ProxyLogParser
     return None
+
+
+def _first_of(markers: Iterable[bytes], head: bytes) -> int:
+    """Return where the first of these is in the bytes; their length without one."""
+    return min((at for marker in markers if (at := head.find(marker)) >= 0), default=len(head))
 
 
 def is_enough(head: bytes) -> bool:
