@@ -238,7 +238,7 @@ fn put_uvarint(value: usize, out: &mut Vec<u8>) {
 fn decoded(text: &[u8], is_uuid: bool) -> Option<Vec<u8>> {
     let padding =
         if is_uuid { 0 } else { text.iter().rev().take(2).take_while(|byte| **byte == b'=').count() };
-    if !is_uuid && text.len() % 4 != 0 {
+    if !is_uuid && text.len() & 3 != 0 {
         return None;
     }
     let text = text.get(..text.len() - padding)?;
