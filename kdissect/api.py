@@ -5,6 +5,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
+from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.files import Captures, ends_of, open_captures
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
@@ -23,6 +24,7 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
 if TYPE_CHECKING:
+    from kdissect.engine.log_lines import Joined, LogLines
     from kdissect.engine.shards import Shard
     from kdissect.engine.taps.copies import Copies
     from kdissect.engine.taps.duplicate_taps import DuplicateTaps
@@ -69,8 +71,11 @@ class Dissection:
         self.key_logs = KeyLogs(self._key_log_paths, may_grow=self.captures.is_live, captures=files)
         """Secrets of TLS: of the files named, and of those the captures hold."""
         self._limits = limits
-        sets = {file.capture_set for file in files}
-        seekable = [file.path for file in files if not file.is_stream and file.error is None]
+        logs = self.captures.joined_logs
+        sets = {file.capture_set for file in files if file not in logs}
+        seekable = [
+            file.path for file in files if not file.is_stream and file.error is None and file not in logs
+        ]
         may_rescan = seekable and brokers is None
         self._brokers = brokers or Brokers(rescan=(lambda: self._proven_in(seekable)) if may_rescan else None)
         if taps is None and brokers is None and len(sets) > 1:
@@ -85,6 +90,8 @@ class Dissection:
             self._brokers,
         )
         self.analyzer = Analyzer(*arguments) if shard is None else _shard_analyzer(shard, arguments)
+        if logs:
+            self.analyzer.log_lines = _lines_of(logs)
         self.topics = TopicNames(topic_ids, (lambda: self._again(seekable)) if may_rescan else None)
         """Names of topic ids; `topic_ids` are known beforehand."""
         self.guard = Guard(files, self.analyzer)
@@ -120,6 +127,14 @@ class Dissection:
         self.is_over = True
         if self.warns:
             _warn_of(self)
+
+    @property
+    def joined(self) -> "Joined | None":
+        """Counts of exchanges with and without a line in a request log; None before the end, and without such
+        a log next to packets.
+        """
+        lines = self.analyzer.log_lines
+        return lines.close() if lines is not None and self.is_over else None
 
     def unread(self) -> Unread:
         """Return what could not be looked into, as far as the inputs are read."""
@@ -228,6 +243,12 @@ def _copy_marks(find: "Callable[[], Copies]") -> "DuplicateTaps":
     from kdissect.engine.taps.copies import CopyMarks  # start-up: one capture set has none
 
     return CopyMarks(find)
+
+
+def _lines_of(logs: Sequence[CaptureFile]) -> "LogLines":
+    from kdissect.engine.log_lines import LogLines, packets_of  # start-up: of request logs next to packets
+
+    return LogLines([packets_of(file.batches()) for file in logs])
 
 
 def _captures(paths: Paths | Captures) -> Captures:

@@ -123,7 +123,7 @@ def _more_listeners(content: dict[str, str], spec: Spec, node: Node) -> dict[str
         "listeners": f"{listeners},{own}",
         "advertised.listeners": f"{listeners.partition(',CONTROLLER')[0]},{told}",
         "listener.security.protocol.map": f"{content['listener.security.protocol.map']},{protocols}",
-    } | (_keystore() if any(each.protocol == "SSL" for each in more) else {})
+    } | (_keystore() if any(each.protocol.endswith("SSL") for each in more) else {})
 
 
 def _keystore() -> dict[str, str]:

@@ -47,6 +47,10 @@ class Captures(Protocol):
         """Whether an input may still be written, and cannot be read again."""
 
     @property
+    def joined_logs(self) -> Sequence[CaptureFile]:
+        """Request logs of inputs with packets: `batches` leaves them out, so that nothing counts twice."""
+
+    @property
     def errors(self) -> list[CaptureError]:
         """Inputs that could not be read, or not cleanly, so far."""
 
@@ -85,7 +89,7 @@ class CaptureSet:
     and are final at its end.
     """
 
-    __slots__ = ("_first_times", "files")
+    __slots__ = ("_first_times", "_joined_logs", "files")
 
     def __init__(self, files: list[CaptureFile]) -> None:
         self._first_times: dict[CaptureFile, int] = {}
@@ -96,6 +100,13 @@ class CaptureSet:
         self.files = sorted(files, key=lambda file: self._first_times.get(file, last))
         for index, file in enumerate(self.files):
             file.index = index
+        logs = [file for file in self.files if file.is_request_log]
+        self._joined_logs = logs if len(logs) < len(self.files) else []
+
+    @property
+    def joined_logs(self) -> list[CaptureFile]:
+        """As of `Captures`."""
+        return self._joined_logs
 
     def packets(self) -> Iterator[Packet]:
         """Yield every packet of every input, in order.
@@ -106,13 +117,14 @@ class CaptureSet:
 
     def batches(self) -> Iterator[Sequence[PlainPacket]]:
         """Yield the same packets without their names, in the non-empty sequences they are read in."""
-        merged = [(self._first_times[file], file) for file in self.files if file in self._first_times]
+        files = [file for file in self.files if file not in self._joined_logs]
+        merged = [(self._first_times[file], file) for file in files if file in self._first_times]
         if merged:
             # Start-up: a single input is to be answered at once.
             from kdissect.capture.merge import merge
 
             yield from merge(merged, partial(_share, _most_open()))
-        for file in self.files:
+        for file in files:
             if file not in self._first_times:
                 yield from file.batches()
         self._note_empty()
@@ -149,7 +161,9 @@ class CaptureSet:
         """Report a whole file without packets as an error, unless another file of its set has some."""
         alive = {file.capture_set for file in self.files if file.packets}
         for file in self.files:
-            if not file.packets and not file.error and not file.anomalies and file.capture_set not in alive:
+            is_read = file not in self._joined_logs
+            is_empty = not file.packets and not file.error and not file.anomalies
+            if is_read and is_empty and file.capture_set not in alive:
                 file.error = CaptureError(file.path, "no packets, only a file header")
 
 

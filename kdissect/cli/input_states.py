@@ -6,7 +6,7 @@ Every command that reads captures ends with `report`, several processes with one
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.api import Dissection
 from kdissect.capture.capture_file import CaptureFile
@@ -17,6 +17,9 @@ from kdissect.engine.unread import Unread, joined
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.native import wish_for
 from kdissect.model.wording import plural
+
+if TYPE_CHECKING:
+    from kdissect.engine.log_lines import Joined
 
 # The Python engine lists the exchanges of a smaller input within a few seconds. A progress line begins here,
 # too.
@@ -40,7 +43,8 @@ class InputStates(NamedTuple):
     of dropped names of topic ids and dropped TLS sessions. `was_read` says whether any could be opened,
     `is_over` whether they were read to their ends. `unread` could not be looked into, `wanted` are names that
     options ask for. `bytes_read` of all inputs. `unused_hosts` is the number of addresses in `--hosts` if
-    none of them occurs; None if one does, or without `--hosts`.
+    none of them occurs; None if one does, or without `--hosts`. `joined` counts exchanges of packets with and
+    without a line in a request log; None without both.
     """
 
     files: tuple[FileState, ...]
@@ -52,6 +56,7 @@ class InputStates(NamedTuple):
     wanted: tuple[WantedState, ...]
     bytes_read: int
     unused_hosts: int | None
+    joined: "Joined | None" = None
 
 
 def report(dissection: Dissection, options: Namespace) -> int:
@@ -92,6 +97,7 @@ def states_of(dissection: Dissection, options: Namespace) -> InputStates:
         tuple(files), dissection.topics.dropped, dissection.key_logs.dropped, was_read(dissection),
         dissection.is_over, dissection.unread(), _wanted(options),
         sum(file.source.bytes_read for file in dissection.captures.files), _unused_hosts(dissection),
+        dissection.joined,
     )  # fmt: skip
 
 
@@ -116,13 +122,11 @@ def _wanted(options: Namespace) -> tuple[WantedState, ...]:
 def _file_state(file: CaptureFile, is_ours: bool) -> FileState:
     if file.error is not None:
         return FileState(str(file.error), None, ())
-    if is_ours:
-        return FileState(
-            None, None, tuple(file.anomaly_texts(AnomalyKind.CUT_CAPTURE, AnomalyKind.DROPPED_PACKETS))
-        )
-    cuts = file.anomaly_texts(AnomalyKind.CUT_CAPTURE)
     warns_of = AnomalyKind.UNREAD_LINE if file.is_request_log else AnomalyKind.DROPPED_PACKETS
     forwarded = file.forwarded if file.is_request_log else None
+    if is_ours:
+        return FileState(None, None, tuple(file.anomaly_texts(AnomalyKind.CUT_CAPTURE, warns_of)), forwarded)
+    cuts = file.anomaly_texts(AnomalyKind.CUT_CAPTURE)
     return FileState(None, cuts[-1] if cuts else None, tuple(file.anomaly_texts(warns_of)), forwarded)
 
 
@@ -140,10 +144,21 @@ def _log_lines(states: InputStates) -> Iterator[str]:
     if not logs or not states.is_over:
         return
     out = f"; {plural(sum(logs), 'forwarded request')} left out" if any(logs) else ""
+    if states.joined is not None:
+        yield _joined_line(states.joined, out)
+        return
     lacks = "records, sizes of frames, SASL exchanges, the network and how connections begin and end"
     yield f"a request log does not contain {lacks}{out} (docs/request-logs.md)"
-    if len(logs) < len(states.files):
-        yield "warning: an exchange that is in a request log and in packets counts twice"
+
+
+def _joined_line(joined: "Joined", out: str) -> str:
+    exchanges = plural(joined.exchanges, "captured exchange has its", "captured exchanges have their")
+    captured = plural(joined.captured, "exchange has no line", "exchanges have no line", ",")
+    logged = plural(joined.logged, "line is", "lines are", ",")
+    return (
+        f"{exchanges} line in the request log; {captured} in it, and {logged} of exchanges that were not "
+        f"captured{out} (docs/request-logs.md)"
+    )
 
 
 def joined_states(shards: Iterable[InputStates]) -> InputStates:
@@ -162,6 +177,7 @@ def joined_states(shards: Iterable[InputStates]) -> InputStates:
             wanted=joined_names(first.wanted, more.wanted),
             unused_hosts=None if None in (first.unused_hosts, more.unused_hosts) else first.unused_hosts,
             bytes_read=max(first.bytes_read, more.bytes_read),  # each shard reads all inputs
+            joined=first.joined and more.joined and first.joined.with_shard(more.joined),
         )
     return first
 

@@ -6,15 +6,20 @@ left out. Records are not in the log: a records field holds `placeholder` of the
 `placeholder_size` reads.
 """
 
+from __future__ import annotations
+
 from binascii import Error as Base64Error
 from binascii import a2b_base64
 from collections.abc import Mapping
 from functools import lru_cache
 from struct import Struct as Packed
+from types import NoneType
 from typing import Any
 
 from kdissect.decoders.encoder import encode
+from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.decoders.generated.struct_layout import Layout
+from kdissect.model.native import is_compiled, native
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 # Names of fields in earlier releases (in lower case), and the names that they have in the schema. A name is
@@ -61,7 +66,14 @@ def placeholder_size(content: bytes | memoryview) -> int | None:
 
 
 def logged_body(message: Message, version: int, body: object) -> bytes:
-    """Return the bytes of a body. Raises UnreadableBodyError."""
+    """Return the bytes of a body. Records whose size is None are there, and their size is not known.
+
+    Raises UnreadableBodyError.
+    """
+    if is_compiled:
+        content = _compiled(message, version).encoded(body)
+        if content is not None:
+            return content
     layout = _layout(message, version)
     try:
         return encode(message, version, _struct(layout, message.root, body, message.name))
@@ -72,6 +84,29 @@ def logged_body(message: Message, version: int, body: object) -> bytes:
 @lru_cache(_LAYOUTS_KEPT)
 def _layout(message: Message, version: int) -> Layout:
     return Layout(message, version)
+
+
+@lru_cache(_LAYOUTS_KEPT)
+def _compiled(message: Message, version: int) -> native.LoggedBody:
+    """Return the native encoder of a body. Compiled only."""
+    layout = _layout(message, version)
+    compiled, structs, _ = native_layout(message, version)
+    return native.LoggedBody(compiled, [_numbered(layout, struct) for struct in structs])
+
+
+def _numbered(layout: Layout, struct: Struct) -> tuple[dict[str, int], int | None, int | None]:
+    """Return the numbers of the fields of a struct by all names that they have or had in lower case. Then
+    the number of its records field, and of that of acquired records.
+    """
+    fields = [*layout.plain_fields(struct), *layout.tagged_fields(struct)]
+    numbers = {field.official_name.lower(): at for at, field in enumerate(fields)}
+    for old, names in _RENAMED.items():
+        new = next((name for name in names if name in numbers), None)
+        if old not in numbers and new is not None:
+            numbers[old] = numbers[new]
+    records = next((at for at, field in enumerate(fields) if field.type is Primitive.RECORDS), None)
+    acquired = next((at for at, field in enumerate(fields) if field.name == "acquired_records"), None)
+    return numbers, records, acquired
 
 
 @lru_cache(_LAYOUTS_KEPT)
@@ -94,9 +129,9 @@ def _struct(layout: Layout, struct: Struct, value: object, path: str) -> dict[st
             made[field.name] = _field(layout, field, item, f"{path}.{field.name}")
             continue
         field = _records_field(fields, name)
-        if field is None or type(item) is not int:
+        if field is None or type(item) not in (int, NoneType):
             raise UnreadableBodyError(f"{path}: no field {key!r} in version {layout.version}")
-        made[field.name] = placeholder(item)
+        made[field.name] = _UNKNOWN_SIZE if item is None else placeholder(item)
     if made.get("records") == b"" and made.get("acquired_records"):
         made["records"] = _UNKNOWN_SIZE
     for field in layout.plain_fields(struct):

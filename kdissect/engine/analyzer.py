@@ -44,7 +44,6 @@ from kdissect.engine.nat_sides import ROOT, NatSides
 from kdissect.engine.unread import ConnectionTally
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import ANY_PORTS, Ports
-from kdissect.model.frame import LogLineFrame
 from kdissect.model.limits import Limits
 from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.packet import FILE_SHIFT, MergedBlock, Packet, PacketBlock, PlainPacket
@@ -65,12 +64,12 @@ from kdissect.session.beginning import ToldOfClient
 from kdissect.session.connection import ConnectionAnalyzer
 from kdissect.session.detection.known_brokers import Brokers
 from kdissect.session.events import ConnectionClosed, ConnectionOpened, Event, Events
-from kdissect.session.exchange import Exchange
 from kdissect.session.handover import engine_of
 from kdissect.session.identities import Identities
 from kdissect.session.info import Close, ConnectionInfo, ConnectionKind
 
 if TYPE_CHECKING:
+    from kdissect.engine.log_lines import LogLines
     from kdissect.engine.taps.duplicate_taps import DuplicateTaps
     from kdissect.model.hosts import HostNames
     from kdissect.model.packets.logged import Logged
@@ -109,6 +108,8 @@ class Analyzer:
     _left: tuple[PacketBlock | MergedBlock, native.InOrder | native.CopyInOrder] | None = None
     latest_ns: int | None = None
     """The latest time of all packets so far, where somebody asks for the order of all (`event_order`)."""
+    log_lines: LogLines | None = None
+    """Lines that request logs have of the exchanges. The native engine pairs no exchanges with them."""
     reports_opened = True
     """Whether `ConnectionOpened` is wanted of connections that begin in the compiled engine."""
     ended: ConnectionInfo | None = None
@@ -209,7 +210,7 @@ class Analyzer:
         """
         self._rest, self._left, self._block = iter(()), None, None
         if isinstance(packets, PacketBlock | MergedBlock):
-            if is_compiled and packets.files.isdisjoint(without):
+            if is_compiled and packets.files.isdisjoint(without) and self.log_lines is None:
                 return self._counted(self._feed_block(packets))
             if packets.files.issubset(without):
                 return iter(())
@@ -236,9 +237,10 @@ class Analyzer:
 
     def _counted(self, fed: Iterator[Events]) -> Iterator[Events]:
         """Yield the events, with exchanges that two capture sets have distinguished if they share only some
-        of a connection.
+        of a connection, and with the lines that a request log has of them.
         """
-        return fed if self._duplicate_taps is None else self._duplicate_taps.counted(fed)
+        counted = fed if self._duplicate_taps is None else self._duplicate_taps.counted(fed)
+        return counted if self.log_lines is None else map(self.log_lines.join_all, counted)
 
     def _feed_packets(self, numbered: Collection[tuple[int, PlainPacket]]) -> Iterator[Events]:
         self._index = 0  # until it takes a packet, the first one is current
@@ -441,12 +443,7 @@ class Analyzer:
         if not isinstance(found, ConnectionAnalyzer):  # who only follows it
             found.feed(direction, plain, ref, time_ns)
             return
-        before = len(self._events)
         found.feed_logged(direction, plain, ref, time_ns)
-        for event in self._events[before:]:
-            if isinstance(event, Exchange):
-                event.request = event.request and LogLineFrame(event.request, logged)
-                event.response = event.response and LogLineFrame(event.response, logged)
 
     def _open_logged(self, plain: PlainSegment, time_ns: int) -> Connection:
         if self.open_connections() >= self.limits.connections:
@@ -523,7 +520,9 @@ class Analyzer:
     def close_each(self, ends: Mapping[str, int] = NO_ENDS) -> Iterator[list[Event]]:
         """`close` bit by bit: of many connections not all that is known need be there at once."""
         closing = self._close_each(ends)
-        return closing if self._duplicate_taps is None else self._duplicate_taps.counted_ends(closing)
+        if self._duplicate_taps is not None:
+            closing = self._duplicate_taps.counted_ends(closing)
+        return closing if self.log_lines is None else map(self.log_lines.join_all, closing)
 
     def _close_each(self, ends: Mapping[str, int]) -> Iterator[list[Event]]:
         for capture_set, end_ns in ends.items():

@@ -53,6 +53,9 @@ class Frame:
     logged: "Logged | None" = None
     """The request log line of the frame. None if it was captured (`LogLineFrame`)."""
 
+    line: "Logged | None" = None
+    """The request log line of the exchange of a captured frame. None without one (`JoinedFrame`)."""
+
     @property
     def bytes_on_wire(self) -> int | None:
         """Bytes of the frame in the TCP stream, its 4-byte size prefix included; None if not known."""
@@ -85,6 +88,25 @@ class Frame:
 
     def __setstate__(self, anomalies: list[Anomaly] | None) -> None:
         self.anomalies = anomalies
+
+
+class JoinedFrame(Frame):
+    """A captured frame of an exchange that has a line in a request log, too (`engine.log_lines`)."""
+
+    __slots__ = ("line",)
+
+    def __init__(self, frame: Frame, line: "Logged") -> None:
+        super().__init__(*frame.row())
+        self.anomalies = frame.anomalies
+        self.line = line
+
+    def shortened(self, kept: int) -> "Frame":
+        """Return the frame with the first `kept` bytes of its data only."""
+        assert self.line is not None
+        return JoinedFrame(super().shortened(kept), self.line)
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...], list[Anomaly] | None]:
+        return JoinedFrame, (Frame(*self.row()), self.line), self.anomalies
 
 
 _NOT_LOGGED = "its body is not in the request log, or in a form that is not known"

@@ -86,6 +86,11 @@ class OwnCaptures:
         return [self.files[number] for number in self._numbers]
 
     @property
+    def joined_logs(self) -> list[CaptureFile]:
+        """As of `CaptureSet`."""
+        return self._own.joined_logs
+
+    @property
     def errors(self) -> list[CaptureError]:
         """As of `CaptureSet`."""
         return self._own.errors

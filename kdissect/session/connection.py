@@ -596,7 +596,11 @@ class ConnectionAnalyzer:
             conversation = self._conversation = Conversation(info, self._events, self.store)
         for reader in self._readers:
             if conversation is not None:
-                take = conversation.request if reader.direction == client else conversation.response
+                if info.logged is not None:
+                    takes = conversation.logged_request, conversation.logged_response
+                else:
+                    takes = conversation.request, conversation.response
+                take = takes[reader.direction != client]
                 reader.start_frames(take, certain=reader.is_open or aligned)
                 if not reader.is_open:
                     info.middle_start = True

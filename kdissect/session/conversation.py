@@ -10,7 +10,7 @@ from kdissect.decoders.bodies import body_fits, response_fits, response_may_begi
 from kdissect.decoders.headers import parse_request_header, response_body_offset
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.errors import DecodeError
-from kdissect.model.frame import Frame, RequestHeader, is_cut_by_end
+from kdissect.model.frame import Frame, LogLineFrame, RequestHeader, is_cut_by_end
 from kdissect.model.wording import plural
 from kdissect.net.store import Store
 from kdissect.schema import protocol_messages
@@ -332,6 +332,20 @@ class Conversation:
             self._phase = after(self._phase, Step.HANDSHAKE_V0 if raw else Step.HANDSHAKE_V1)
         elif not self._first_token:
             self._first_token = bytes(body.auth_bytes)
+
+    # request logs
+
+    def logged_request(self, frame: Frame, doubtful: bool) -> bool:
+        """Take a request built from the current line of a request log (`ConnectionInfo.logged`)."""
+        return self.request(self._of_line(frame), doubtful)
+
+    def logged_response(self, frame: Frame, doubtful: bool) -> bool | None:
+        """Take a response built from the current line of a request log."""
+        return self.response(self._of_line(frame), doubtful)
+
+    def _of_line(self, frame: Frame) -> Frame:
+        logged = self._info.logged
+        return frame if logged is None else LogLineFrame(frame, logged)
 
     # responses
 

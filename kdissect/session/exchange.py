@@ -244,8 +244,14 @@ class Exchange:
         return None if frame is None else frame.logged
 
     @property
+    def log_line(self) -> "Logged | None":
+        """The line that a broker's request log has of the exchange, which may have been captured, too."""
+        frame = self.response or self.request
+        return None if frame is None else frame.line or frame.logged
+
+    @property
     def phases(self) -> "Phases | None":
-        """The times that a broker's request log has of the exchange; None without such a log."""
+        """The times of an exchange that was built from a broker's request log; None for any other one."""
         logged = self.logged
         return None if logged is None else logged.phases
 

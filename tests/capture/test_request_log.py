@@ -17,48 +17,21 @@ from kdissect.capture.formats import request_log
 from kdissect.capture.formats.request_log import NOTED, RequestLogParser
 from kdissect.cli import main
 from kdissect.decoders.logged_bodies import UnreadableBodyError, logged_body, placeholder, placeholder_size
-from kdissect.engine.listed_rows import ListedRows
 from kdissect.history import api_keys as apis
 from kdissect.model.packets.logged import Logged
 from kdissect.model.packets.packet import is_before, line_ref, packet_ref, span_text
 from kdissect.model.packets.process import LocalEnd, Process, as_segment, local_end_of
 from kdissect.schema.protocol_messages import request_message, response_message
 from kdissect.stats.traffic import Tally
+from tests.capture.log_rows import NOT_LOGGED, USES, by_key, differences, rows
 from tests.support.console import CAPTURES
 
 LOGS = sorted(CAPTURES.glob("*.requests.log.gz"))
 LOG = CAPTURES / "kafka44_java_admin.requests.log.gz"
-# What a log does not have, or has otherwise: docs/request-logs.md has the list.
-LACKS = frozenset({"number", "connection", "exchange", "capture_set", "latency_ns"})
-FRAME_LACKS = frozenset({"packets", "time", "time_ns", "end_time_ns", "bytes"})
-NOT_LOGGED = frozenset({apis.SASL_HANDSHAKE, apis.SASL_AUTHENTICATE})
-USES = ("outcome", "client_id", "software", "api_key", "api_version", "fate", "release")
-Key = tuple[str, int, int, int]
-Row = dict[str, Any]
 
 
 def lines(path: Path = LOG) -> list[str]:
     return gzip.decompress(path.read_bytes()).decode().splitlines(keepends=True)
-
-
-def rows(*paths: Path | str) -> list[Row]:
-    dissection = Dissection([str(path) for path in paths])
-    with_bodies = ListedRows(dissection.file_names, bodies=True)
-    return [with_bodies.row(exchange) for exchange in dissection]
-
-
-def by_key(found: list[Row]) -> dict[Key, Row]:
-    return {(row["client"], row["api_key"], row["api_version"], row["correlation_id"]): row for row in found}
-
-
-def differences(captured: Row, logged: Row) -> Iterator[str]:
-    for name, value in captured.items():
-        if name in ("request", "response"):
-            for part in value.keys() - FRAME_LACKS if value is not None else ():
-                if value[part] != logged[name][part]:
-                    yield f"{name}.{part}"
-        elif name not in LACKS and value != logged[name]:
-            yield name
 
 
 @pytest.mark.parametrize("log", LOGS, ids=lambda log: log.name.partition(".")[0])
@@ -217,7 +190,7 @@ def test_standard_input() -> None:
         (lambda line: line.replace('"request":{', '"request":null,"x":{'), "no body"),
         (lambda line: line.replace('"includeTopicAuthorizedOperations":', '"includeTopics":'), "unread body"),
         (lambda line: line.replace('"clusterId":', '"clusterUuid":'), "unread body"),
-        (lambda line: line[:35] + " Completed request:RequestHeader(apiKey=METADATA\n", "text form"),
+        (lambda line: line[:35] + " Completed request:RequestHeader(apiKey=METADATA\n", "no text"),
         (lambda line: line.replace('"topics":[]', '"topics":' + "[" * 100_000), "no JSON"),
     ],
 )  # fmt: skip

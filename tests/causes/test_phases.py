@@ -74,7 +74,9 @@ def test_packets_have_no_phases(capfd: pytest.CaptureFixture[str]) -> None:
 
 def _even(api_key: int, least: int = 400) -> Phases:
     """Return what counts of phases of 400 ns each, but for the time in the request queue."""
-    exchange = SimpleNamespace(api_key=api_key, phases=Phases(least, 400, 400, 400, 400))
+    exchange = SimpleNamespace(
+        api_key=api_key, log_line=SimpleNamespace(phases=Phases(least, 400, 400, 400, 400))
+    )
     found = waited_phases(cast("Exchange", exchange))
     assert found is not None
     return found

@@ -25,6 +25,10 @@ PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"  # draft-ietf-opsawg-pcapng section 4.1: equa
 REQUEST_LOG = "request log"
 """The format of a request log."""
 REQUEST_LOG_MARKER = b"Completed request:"  # kafka.network.RequestChannel, in each line of a request log
+PROXY_LOG = "proxy log"
+"""The format of the protocol log of Kroxylicious."""
+# In each entry, as Jackson's default pretty printer and its compact form have it.
+PROXY_LOG_MARKERS = (b'"type" : "REQUEST"', b'"type" : "RESPONSE"', b'"type":"REQUEST"', b'"type":"RESPONSE"')
 _ref_of = attrgetter("ref")
 # Turns in a chunk in which the native reading goes on after a piece that is no packet. Then Python reads the
 # chunk.

@@ -1,6 +1,13 @@
 """The kind of a file by its first bytes."""
 
-from kdissect.capture.formats.capture_parser import PCAPNG_MAGIC, REQUEST_LOG_MARKER, CaptureParser
+from collections.abc import Iterable
+
+from kdissect.capture.formats.capture_parser import (
+    PCAPNG_MAGIC,
+    PROXY_LOG_MARKERS,
+    REQUEST_LOG_MARKER,
+    CaptureParser,
+)
 from kdissect.capture.formats.pcap import MAGICS, PcapParser
 
 MAGIC_BYTES = 4
@@ -32,12 +39,22 @@ def parser_for(head: bytes) -> type[CaptureParser] | None:
         return PcapngParser
     if head[:MAGIC_BYTES] in MAGICS:
         return PcapParser
-    if REQUEST_LOG_MARKER in head:
-        # Start-up: it loads what encodes messages.
+    # Start-up: both load what encodes messages.
+    first = _first_of((REQUEST_LOG_MARKER,), head)
+    if first < _first_of(PROXY_LOG_MARKERS, head):
         from kdissect.capture.formats.request_log import RequestLogParser
 
         return RequestLogParser
+    if _first_of(PROXY_LOG_MARKERS, head) < len(head):
+        from kdissect.capture.formats.proxy_log import ProxyLogParser
+
+        return ProxyLogParser
     return None
+
+
+def _first_of(markers: Iterable[bytes], head: bytes) -> int:
+    """Return where the first of these is in the bytes; their length without one."""
+    return min((at for marker in markers if (at := head.find(marker)) >= 0), default=len(head))
 
 
 def is_enough(head: bytes) -> bool:
@@ -47,7 +64,9 @@ def is_enough(head: bytes) -> bool:
     magic = head[:MAGIC_BYTES]
     if magic == PCAPNG_MAGIC or not _is_text(magic):
         return True
-    return len(head) >= TEXT_BYTES or REQUEST_LOG_MARKER in head
+    return len(head) >= TEXT_BYTES or any(
+        marker in head for marker in (REQUEST_LOG_MARKER, *PROXY_LOG_MARKERS)
+    )
 
 
 def _is_text(shown: bytes) -> bool:

@@ -19,6 +19,7 @@ from struct import Struct
 from typing import Any, NamedTuple
 
 from kdissect.capture.formats.capture_parser import REQUEST_LOG, REQUEST_LOG_MARKER, CaptureParser
+from kdissect.capture.formats.text_lines import BEGINNING, LOST, is_silent, text_row
 from kdissect.decoders.encoder import encode_request_header, encode_response_header
 from kdissect.decoders.logged_bodies import UnreadableBodyError, logged_body
 from kdissect.model.anomaly import AnomalyKind
@@ -45,6 +46,7 @@ _LENGTHS, _OPTION = Struct("<II"), Struct("<HH")
 _RAW = LinkType.RAW | LITTLE
 _PSH_ACK, _WINDOW = 0x18, 0x7FFF  # the largest window identifies a tap (`engine.taps`)
 _SEQ_MASK = 0xFFFFFFFF
+_ID_AT, _ID_BYTES = 4, 4  # of the correlation id in a request header, after API key and version
 _API_VERSIONS, _UNSUPPORTED_VERSION = 18, 35
 _LONGEST = 1000  # maximum length of a stored text, in characters
 _ANONYMOUS, _UNKNOWN, _USER = "User:ANONYMOUS", "unknown", "User:"
@@ -58,9 +60,14 @@ _TIMES = (
 NOTED = {
     "no JSON": ("request", "whose JSON is cut or not valid"),
     "no request": ("request", "without the fields of a request log"),
+    "no session": ("message", "of a proxy without the sessionId of its connection"),
+    "own request": ("message", "of the proxy's own requests, left out"),
     "no time": ("request", "without a date and time in front"),
     "too long": ("line", f"longer than {MAX_LINE >> 20} MiB"),
-    "text form": ("request", "in the text form of Kafka 2.7 and earlier, which is not read"),
+    "no text": ("request", "in the text form of Kafka 2.7 and earlier that is cut, or not known"),
+    "old text": ("request", "in the text form of Kafka 0.11 and earlier, which has no responses"),
+    "silent text": ("request", "of Produce with acks=0 in the text form, which does not have its body"),
+    "lost in text": ("exchange", "with a body that the text form of Kafka 2.7 and earlier lacks a part of"),
     "unknown version": ("exchange", "of an API or a version that is not in the schema"),
     "no body": ("exchange", "with a body that was not logged"),
     "unread body": ("exchange", "with a body that does not fit its version"),
@@ -68,7 +75,7 @@ NOTED = {
 """The kinds of lines that are not read, or not whole: what is counted, and what is wrong."""
 
 
-class _LineError(Exception):
+class LineError(Exception):
     """A request that cannot be read. `kind` is one of `NOTED`."""
 
     def __init__(self, kind: str) -> None:
@@ -169,10 +176,11 @@ class RequestLogParser(CaptureParser):
         while position >= 0:
             start = position + len(REQUEST_LOG_MARKER)
             try:
-                row, end = _decoded(line, start)
-                time_ns = _time_ns(line[max(behind, position - _PREFIX_BYTES) : position])
+                is_last = line.find(REQUEST_LOG_MARKER, start) < 0
+                row, end = _row_of_text(line, start) or json_at(line, start, not is_last)
+                time_ns = time_in(line[max(behind, position - _PREFIX_BYTES) : position])
                 self._request(row, time_ns, out, places)
-            except _LineError as error:
+            except LineError as error:
                 self._count(error.kind)
                 end = start
             behind = end
@@ -185,18 +193,19 @@ class RequestLogParser(CaptureParser):
         header = row.get("requestHeader")
         try:
             if not isinstance(header, dict):
-                raise _LineError("no request")
+                raise LineError("no request")
             key, version = header["requestApiKey"], header["requestApiVersion"]
             correlation_id, client_id = header["correlationId"], header["clientId"]
             total_ms = row["totalTimeMs"]
             total_ns = _ns(total_ms)
-            ends = _ends(row["connection"])
-            asked = encode_request_header(key, version, correlation_id, client_id)
-            answered = encode_response_header(key, version, correlation_id)
-        except (KeyError, ValueError, TypeError, AttributeError):
-            raise _LineError("no request") from None
+            ends = ends_of(row["connection"])
+            number = correlation_id.to_bytes(_ID_BYTES, signed=True)
+            before, behind = around_id(key, version, client_id)
+            asked, answered = before + number + behind, number + behind_id(key, version)
+        except (KeyError, ValueError, TypeError, AttributeError, OverflowError):
+            raise LineError("no request") from None
         if total_ns is None:
-            raise _LineError("no request")
+            raise LineError("no request")
         request, response = self._bodies(key, version, row)
         facts = self._facts(row)
         sent = self._sequence(facts.connection)
@@ -208,20 +217,20 @@ class RequestLogParser(CaptureParser):
     def _bodies(self, key: int, version: int, row: dict[str, Any]) -> tuple[bytes | None, bytes | None]:
         """Return the bytes of both bodies; None for one that is not known."""
         api = protocol_messages.api(key)
-        response_version = _response_version(key, version, row.get("response"))
+        shown = response_version(key, version, row.get("response"))
         if api is None or version not in api.versions:
             self._count("unknown version")
-            if api is None or response_version == version:
+            if api is None or shown == version:
                 return None, None
-            return None, self._body(api.response, response_version, row.get("response"))
+            return None, self._body(api.response, shown, row.get("response"))
         request = self._body(api.request, version, row.get("request"))
         if not _is_answered(key, row):
             return request, None
-        return request, self._body(api.response, response_version, row.get("response"))
+        return request, self._body(api.response, shown, row.get("response"))
 
     def _body(self, message: Message, version: int, body: object) -> bytes | None:
-        if body is None or body == "":
-            self._count("no body")
+        if body is LOST or body is None or body == "":
+            self._count("lost in text" if body is LOST else "no body")
             return None
         try:
             return logged_body(message, version, body)
@@ -286,33 +295,48 @@ class RequestLogParser(CaptureParser):
 _decoder = JSONDecoder()
 
 
-def _decoded(line: bytes, start: int) -> tuple[dict[str, Any], int]:
-    """Return the JSON from a position in a line on, and the position after it."""
-    if line[start : start + 1] != b"{":
-        raise _LineError(
-            "text form" if line[start:].startswith((b"RequestHeader(", b"{api_key=")) else "no JSON"
-        )
+def json_at(line: bytes, start: int, wants_end: bool) -> tuple[dict[str, Any], int]:
+    """Return the JSON object from a position in a line on, and the position after it: that of the end of the
+    line if it is not wanted. Raises LineError.
+    """
     text = line[start:].decode("utf-8", "replace")
     try:
         row, end = _decoder.raw_decode(text)
     except (ValueError, RecursionError):
-        raise _LineError("text form" if text.startswith("{api_key=") else "no JSON") from None
-    return row, start + len(text[:end].encode("utf-8", "replace"))
+        raise LineError("old text" if text.startswith("{api_key=") else "no JSON") from None
+    if type(row) is not dict:
+        raise LineError("no JSON")
+    return row, start + len(text[:end].encode("utf-8", "replace")) if wants_end else len(line)
 
 
-def _time_ns(prefix: bytes) -> int:
+def _row_of_text(line: bytes, start: int) -> tuple[dict[str, Any], int] | None:
+    """Return the row of a line of Kafka 2.7 and earlier, which is the only one of its line, since its end is
+    not known; None for any other line. Raises LineError.
+    """
+    if not line.startswith(BEGINNING.encode(), start):
+        return None
+    text = line[start:].decode("utf-8", "replace")
+    row = text_row(text)
+    if row is None:
+        raise LineError("no text")
+    if is_silent(row, text):
+        raise LineError("silent text")
+    return row, len(line)
+
+
+def time_in(prefix: bytes) -> int:
     """Return the last time in the prefix of a request, in nanoseconds since 1970 UTC.
 
     A time without a zone counts as UTC.
     """
     times = list(_TIME.finditer(prefix))
     if not times:
-        raise _LineError("no time")
+        raise LineError("no time")
     found = times[-1]
     try:
         seconds = _seconds(found.group(1, 2, 3, 4, 5, 6))
     except ValueError:
-        raise _LineError("no time") from None
+        raise LineError("no time") from None
     fraction, zone = found.group(7) or b"", found.group(8)
     if zone and zone != b"Z":
         minutes = int(zone[1:3]) * 60 + int(zone[-2:])
@@ -348,14 +372,27 @@ def _is_answered(key: int, row: dict[str, Any]) -> bool:
     return not (is_silent and not row.get("response"))
 
 
-def _response_version(key: int, version: int, response: object) -> int:
+def response_version(key: int, version: int, response: object) -> int:
     """Return the version of a response: 0 if the broker does not know that of an ApiVersions (KIP-511)."""
     is_refused = isinstance(response, dict) and response.get("errorCode") == _UNSUPPORTED_VERSION
     return 0 if key == _API_VERSIONS and is_refused else version
 
 
+@lru_cache(maxsize=1024, typed=True)
+def around_id(key: int, version: int, client_id: str | None) -> tuple[bytes, bytes]:
+    """Return the parts of a request header before and after the correlation id. Raises ValueError."""
+    header = encode_request_header(key, version, 0, client_id)
+    return header[:_ID_AT], header[_ID_AT + _ID_BYTES :]
+
+
+@lru_cache(maxsize=1024, typed=True)
+def behind_id(key: int, version: int) -> bytes:
+    """Return the part of a response header after the correlation id."""
+    return encode_response_header(key, version, 0)[_ID_BYTES:]
+
+
 @lru_cache(maxsize=1024)
-def _ends(connection: str) -> _Ends:
+def ends_of(connection: str) -> _Ends:
     """Return the ends in `local:port-remote:port-number`. Raises ValueError."""
     local, remote, *_ = connection.split("-")
     ends = [end.rpartition(":") for end in (local, remote)]

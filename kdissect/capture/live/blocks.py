@@ -159,12 +159,28 @@ class Converter:
         self._out.truncate()
 
 
+class Text:
+    """The lines of a request log, which the analysis reads as they are."""
+
+    def __init__(self) -> None:
+        self.preamble = b""
+        self.drops: dict[int, int] = {}
+        self.drops_before = 0
+        self.error: str | None = None
+
+    def feed(self, data: bytes) -> list[Blocks]:
+        """Return the bytes."""
+        return [Blocks(data, 0)]
+
+
 def cutter_for(head: bytes, comment: str) -> Cutter | str:
-    """Return the cutter for a stream that begins with `head`, or its error. 12 bytes are enough."""
+    """Return the cutter for a stream that begins with `head` (`is_enough`), or its error."""
     if head[:MAGIC_BYTES] == PCAPNG_MAGIC and head[8:_SECTION_HEAD] == _LITTLE:
         return BlockCutter(comment)
     kind = parser_for(head)
-    return describe_other(head) if kind is None else Converter(kind(), comment)
+    if kind is None:
+        return describe_other(head)
+    return Converter(kind(), comment) if kind.is_packet_capture else Text()
 
 
 def _with_comment(block: bytes, comment: str) -> bytes:

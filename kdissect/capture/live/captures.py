@@ -16,6 +16,8 @@ from platform import system as platform
 from typing import Protocol
 
 from kdissect.capture.capture_file import CaptureFile
+from kdissect.capture.live.followed_log import PREFIX as LOG_PREFIX
+from kdissect.capture.live.followed_log import FollowedLog
 from kdissect.capture.live.lag import Behind, Lag
 from kdissect.capture.live.live_settings import AUTO, STDIN, LiveError, LiveSettings
 from kdissect.capture.live.programs import Program, first_that_works
@@ -67,6 +69,8 @@ class LiveCaptures:
     """
 
     is_live = True
+    joined_logs: Sequence[CaptureFile] = ()
+    """No request log is read next to packets."""
     total_bytes = None
 
     def __init__(self, settings: LiveSettings, source: ByteSource | None = None) -> None:
@@ -217,6 +221,8 @@ def open_live(settings: LiveSettings) -> LiveCaptures:
         source = PipeSource()
     elif is_tap(settings):
         source = tapped(settings)
+    elif any(name.startswith(LOG_PREFIX) for name in settings.interfaces):
+        source = followed(settings)
     else:
         settings = settings._replace(interfaces=tuple(settings.interfaces) or (_default_interface(),))
     captures = LiveCaptures(settings, source)
@@ -252,6 +258,21 @@ def _open_private(path: str) -> int:
     if stat.S_ISREG(os.fstat(handle).st_mode):
         os.ftruncate(handle, 0)
     return handle
+
+
+def followed(settings: LiveSettings) -> ByteSource:
+    """Follow the request log that the interface names. Raises LiveError."""
+    (name, *others) = settings.interfaces
+    if others:
+        raise LiveError("log:FILE is read alone, without other interfaces")
+    if settings.source != AUTO or settings.capture_filter:
+        raise LiveError("--source and -f choose packets of networks: not for log:FILE")
+    if settings.path is not None:
+        raise LiveError(f"{name}: -w writes packets, and a request log has none: copy the file")
+    try:
+        return FollowedLog(name.removeprefix(LOG_PREFIX))
+    except OSError as error:
+        raise LiveError(f"{name}: {error.strerror or error}") from None
 
 
 # A tapped JVM as the source of a live capture: the interface `tap:PID`.

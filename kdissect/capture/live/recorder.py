@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable
 from typing import BinaryIO, Protocol
 
-from kdissect.capture.live.blocks import Blocks, Cutter, cutter_for, statistics_block
+from kdissect.capture.formats.file_format import describe_other, is_enough
+from kdissect.capture.live.blocks import Blocks, Cutter, Text, cutter_for, statistics_block
 from kdissect.capture.live.lag import Lag
 from kdissect.capture.live.live_settings import LiveSettings
 from kdissect.capture.live.programs import Program
@@ -138,13 +139,17 @@ class Recorder:
             if cutter.error is not None:
                 self.trouble = f"{self._source.name}: {cutter.error}"
                 return
+        if self._cutter is None and self._head:
+            self.trouble = f"{self._source.name}: {describe_other(self._head)}"
 
     def _begin(self, data: bytes) -> Cutter | None:
         """Return the cutter, once the first bytes show which one."""
         self._head += data
-        if len(self._head) < _HEAD:
+        if len(self._head) < _HEAD or not is_enough(self._head):
             return None
         found = cutter_for(self._head, self._comment)
+        if isinstance(found, Text) and not isinstance(self._sink, SpoolSink):
+            found = "-w writes packets, and a request log has none"
         if isinstance(found, str):
             self.trouble = f"{self._source.name}: {found}"
             return None

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kdissect.api import Dissection
 from kdissect.capture.capture_file import CaptureFile
-from kdissect.capture.formats.capture_parser import REQUEST_LOG
+from kdissect.capture.formats.capture_parser import PROXY_LOG, REQUEST_LOG
 from kdissect.cli.captures.copies_text import copies_lines
 from kdissect.cli.event_loop import read_all, read_and_show
 from kdissect.cli.formats.row_table import Facts, RowTable
@@ -221,8 +221,8 @@ def _file_text(file: Facts) -> Iterator[str]:
         yield f"  error: {printable(file['error'])}"
     if file["format"] is not None:
         compression = "" if file["compression"] == "none" else f", {file['compression']}"
-        if file["format"] == REQUEST_LOG:
-            yield f"  {REQUEST_LOG}{compression}"
+        if file["format"] in (PROXY_LOG, REQUEST_LOG):
+            yield f"  {file['format']}{compression}"
             yield from _times_text(file)
             return
         yield f"  {file['format']}{compression}, {', '.join(file['link_types']) or 'no link type'}"

@@ -38,6 +38,7 @@ _LINES = re.compile(
     r"^(PID|Cmd|ContainerName|ContainerId|PodName|PodNamespace): (.+)$", re.MULTILINE | re.ASCII
 )
 _LONGEST = 1024  # characters of a value: paths and names are shorter
+_OF_REQUEST_LOG = COMMENT_PREFIX.encode()
 # Packets of a process have equal options. Longer options are parsed again, which needs less memory.
 _CACHED_BYTES = 8192
 
@@ -95,12 +96,19 @@ def _pktap(packet: Packet) -> tuple[Packet, LocalEnd | None]:
 
 
 def _of_comments(parts: Commented) -> LocalEnd | None:
-    if COMMENT_PREFIX.encode() in parts.options:
-        found = [logged for comment in parts.comments() if (logged := Logged.of_comment(comment)) is not None]
-        if found:
-            return LocalEnd(Process(), None, found[0])
+    if _OF_REQUEST_LOG in parts.options:
+        found = _end_of_line(parts.options, parts.mark)
+        if found is not None:
+            return found
     end_of = _end_of if len(parts.options) <= _CACHED_BYTES else _end_of.__wrapped__
     return end_of(parts.options, parts.mark)
+
+
+@lru_cache(maxsize=4)  # the packets of a line have equal options
+def _end_of_line(options: bytes, mark: int) -> LocalEnd | None:
+    comments = Commented(0, b"", options, mark).comments()
+    found = [logged for comment in comments if (logged := Logged.of_comment(comment)) is not None]
+    return LocalEnd(Process(), None, found[0]) if found else None
 
 
 @lru_cache(maxsize=1000)

@@ -42,8 +42,8 @@ def logged(name: str) -> Get:
     """
 
     def get(exchange: Exchange) -> Any:
-        logged = exchange.logged
-        return None if logged is None else getattr(logged, name)
+        line = exchange.log_line
+        return None if line is None else getattr(line, name)
 
     return get
 

@@ -205,6 +205,9 @@ def _parts(view: ExchangeView, times: ResponseTime, before: tuple[int, int] | No
         found["unclear" if times.broker is None else "broker"] = left - max(way - in_line, 0)
     for name, took_ns in _of_pause(view, before):
         found[name] = found.get(name, 0) + took_ns
+    line = exchange.log_line
+    if line is not None and line.phases is not None:
+        found |= dict(zip(PHASES, line.phases, strict=True))
     return found
 
 

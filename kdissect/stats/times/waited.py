@@ -38,8 +38,8 @@ def waited_ns(view: ExchangeView) -> int:
     unknown.
     """
     exchange, request, response = view.exchange, view.exchange.request, view.exchange.response
-    if (phases := waited_phases(exchange)) is not None:
-        return sum(phases)
+    if exchange.phases is not None:
+        return sum(waited_phases(exchange) or ())
     latency = exchange.latency_ns
     if (
         latency is None
@@ -63,7 +63,8 @@ def waited_phases(exchange: Exchange) -> Phases | None:
     """Return the phases that a request log has, without the time in which a client does not wait for the
     broker: that for records or other members, and that of the sending. None without a log.
     """
-    phases = exchange.phases
+    line = exchange.log_line
+    phases = None if line is None else line.phases
     if phases is None:
         return None
     return phases._replace(send=0, remote=0 if exchange.api_key in WAITING else phases.remote)

@@ -1,0 +1,1 @@
+"""Request logs of brokers that six clients use, with the packets of the same time."""

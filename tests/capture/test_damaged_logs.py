@@ -1,0 +1,94 @@
+"""Logs of all forms with random damage: nothing raises, and what is not damaged is read."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from kdissect.api import Dissection
+from kdissect.capture.formats.file_format import parser_for
+from kdissect.cli import main
+from kdissect.engine.listed_rows import ListedRows
+from tests.capture.test_proxy_log import log as proxy_log
+from tests.support.console import CAPTURES
+
+RECORDED = CAPTURES / "logged" / "recorded"
+FORMS = ("kafka24", "kafka27", "kafka28", "kafka44", "proxy")
+PIECES = (
+    b"", b"{", b"}", b"[", b"]", b'"', b",", b"=", b"\\", b"\x00", b"\xff\xfe", b"\n", b"null", b"-1",
+    b"9" * 30, b"Completed request:", b"RequestHeader(apiKey=", b"{api_key=", b'{"header" : {', b"\r\n",
+    b" from connection ", "é日".encode(), b"}" * 2000, b"[" * 3000,
+)  # fmt: skip
+
+
+def content(form: str) -> bytes:
+    if form == "proxy":
+        return proxy_log().encode()[:250_000]
+    lines = gzip.decompress((RECORDED / f"{form}.requests.log.gz").read_bytes()).splitlines(keepends=True)
+    return b"".join(lines[40:240])
+
+
+def damaged(data: bytes, random: Random) -> bytes:
+    out = bytearray(data)
+    for _ in range(random.randrange(1, 12)):
+        at = random.randrange(len(out))
+        turn = random.random()
+        if turn < 0.4:
+            out[at : at + random.randrange(1, 9)] = random.choice(PIECES)
+        elif turn < 0.6:
+            out[at] = random.randrange(256)
+        elif turn < 0.8:
+            del out[at : at + random.choice((1, 40, 3000))]
+        else:
+            start = random.randrange(len(out))
+            out[at:at] = out[start : start + random.choice((10, 700, 9000))]
+    return bytes(out)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_damage_raises_nothing(form: str, tmp_path: Path) -> None:
+    data, random = content(form), Random(form)
+    path = tmp_path / "a.log"
+    path.write_bytes(data)
+    whole = len(list(Dissection(str(path))))
+    for _ in range(12):
+        path.write_bytes(damaged(data, random))
+        dissection = Dissection(str(path))
+        rows = ListedRows(dissection.file_names, bodies=True)
+        found = [rows.row(exchange) for exchange in dissection]
+        assert len(found) > whole // 2
+        assert dissection.guard.errors == []
+        assert dissection.captures.errors == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_mixed_file_is_read_as_what_it_begins_with(form: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"".join(content(one) for one in (form, *FORMS)))
+    head = content(form)
+    kind = parser_for(head)
+    assert kind is not None
+    assert len(list(Dissection(str(path)))) >= len(kind().feed(head)) // 2 - 5
+
+
+@pytest.mark.parametrize("command", ["stats", "check", "why", "inspect", "groups", "upgrade"])
+def test_commands_end_with_an_exit_code(
+    command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    random = Random(command)
+    for form in ("kafka27", "kafka44", "proxy"):
+        path = tmp_path / f"{form}.log"
+        path.write_bytes(damaged(content(form), random))
+        more = ["--target", "4.4"] if command == "upgrade" else []
+        assert main([command, str(path), *more]) in (0, 1, 3)
+    assert "fault of kdissect" not in capfd.readouterr().err
+
+
+def test_binary_files_are_no_logs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(Random(1).randbytes(200_000))
+    assert main(["stats", str(path)]) == 3
+    assert "not a capture" in capfd.readouterr().err
