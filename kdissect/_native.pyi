@@ -405,6 +405,18 @@ class Guards:
     ) -> int: ...
 
 @final
+class Protobuf:
+    # `messages` are the fields by number, by the name of their message.
+    def __new__(
+        cls,
+        messages: dict[str, dict[int, tuple[str, str, bool]]],
+        most_nested: int,
+        float_value: Callable[[float], object],
+    ) -> Self: ...
+    # None for bytes that do not fit.
+    def read(self, name: str, data: bytes, start: int, end: int) -> dict[str, Any] | None: ...
+
+@final
 class BodyText:
     def __new__(cls, layout: Layout, batches: BatchText, foreign: bytes) -> Self: ...
     # Raises what `nest` does beside ValueError.
@@ -849,7 +861,7 @@ class UnmarkedRows:
             Callable[[int, int, int], list[str]],
             Callable[[Exercise, int, int, bool, int], tuple[BodyPair, int, bool] | None],
             Callable[[list[tuple[BodyPair, int, int]], _Latencies, _Slots], int],
-            Callable[[Exchange, int, bool], int | None],
+            Callable[[Exchange, int, bool, bool], int | None],
             type[AtRest],
             Callable[[Exchange, int], AtRest],
         ],

@@ -14,7 +14,6 @@ from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.engine.records.compiled_records import BATCH_QUESTIONS
 from kdissect.engine.transfer_rows import transfer_rows
-from kdissect.history.epochs.leader_epochs import UNKNOWN_EPOCH
 from kdissect.history.fact import Fact
 from kdissect.history.groups.lent_members import LentMembers
 from kdissect.history.history import History
@@ -23,7 +22,7 @@ from kdissect.history.producing.lent_sequences import LentSequences
 from kdissect.history.producing.stored_batches import StoredTable
 from kdissect.history.sessions.lent_sessions import LentSessions
 from kdissect.model.native import native
-from kdissect.rules.guards import Above, Guard, Other
+from kdissect.rules.guards import Guard, Other
 from kdissect.rules.judging.batch_judge import (
     LOG_TOPICS,
     BatchJudge,
@@ -59,6 +58,7 @@ _Asks = tuple[
     "native.Sequences | None", bool, "native.Sessions | None",
     Callable[[ConnectionInfo, int, int], bool] | None,
     tuple["native.LentMembers", "native.Layout", list[str]] | None, "native.StoredBatches | None",
+    list[Callable[[ConnectionInfo, str | bytes, int, int, int], bool]],
 ]  # fmt: skip
 PlanRow = tuple[
     "native.Guards",
@@ -192,21 +192,24 @@ class UnmarkedRows:
         members = None
         if asks.member_fields is not None:
             members = self._members.rows, native_layout(request, version)[0], list(asks.member_fields)
-        guards, others = shown.guards.with_others([*map(_is_set, asks.zeros), *map(_is_known, asks.epochs)])
+        guards, others = shown.guards.with_others(map(_is_set, asks.zeros))
         sequences = self._sequences.rows if asks.asks_sequences else None
         sessions = self._sessions.rows if asks.asks_sessions else None
         table = self._history.stored_batches.table if asks.asks_stored else None
         stored = None if isinstance(table, StoredTable) else table
-        stated = sequences, asks.is_transactional, sessions, asks.knows_epoch, members, stored
+        leaders = list(asks.leaders)
+        stated = sequences, asks.is_transactional, sessions, asks.knows_epoch, members, stored, leaders
         has_open_batches = self._batches.has_rules and carriage is None and _has_batches(api_key)
         is_shown = asks.is_fed or not shown.is_guarded or has_open_batches
         marks = shown.silent, shown.checkable & ~others
         return guards, carriage, rows, stated, None if asks.is_fed else again, *marks, is_shown
 
-    def _show(self, exchange: Exchange, marks: int, is_shown: bool) -> int | None:
+    def _show(self, exchange: Exchange, marks: int, is_shown: bool, has_marked: bool) -> int | None:
         """Show a row to the rules whose guards it `marks`, to rules without a guard, if the plan `is_shown`,
-        and to the machines that watch its API. Return the number of its batches, if it has no findings and no
-        facts for rules; None if it must be added.
+        to the rules about batches, if it `has_marked` ones, and to the machines that watch its API.
+
+        Return the number of its batches, if it has no findings and no facts for rules; None if it must be
+        added.
         """
         # Hot, once for each row that is not passed by its values alone.
         asked, answered = exchange.bodies()
@@ -221,6 +224,8 @@ class UnmarkedRows:
             if found is None:
                 return None
             batches = found
+        if has_marked and self._batches.finds(exchange):
+            return None
         if not self._history.take_row(exchange, self._passes):
             return None
         if response is not None:
@@ -288,8 +293,3 @@ def _has_batches(api_key: int) -> bool:
 def _is_set(name: str) -> Guard:
     """Return the guard that a number of the answer is not 0."""
     return (Other((f".{name}",), frozenset({0})),)
-
-
-def _is_known(epoch: str) -> Guard:
-    """Return the guard that an epoch of the answer is not -1."""
-    return (Above((epoch,), UNKNOWN_EPOCH),)

@@ -5,6 +5,7 @@ pub mod canonical_body;
 pub mod guards;
 pub mod partition_rows;
 pub mod plan;
+pub mod protobuf;
 pub mod summaries;
 pub mod tree_text;
 pub mod validate;
