@@ -8,6 +8,7 @@ the same broker is a difference, unless the topic was deleted and created again,
 from collections.abc import Iterator
 from enum import StrEnum
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple
 
 from kdissect.decoders.generated.summary import NO_TOPIC_ID
@@ -78,6 +79,7 @@ _WITH_CLUSTER = frozenset({apis.METADATA, apis.DESCRIBE_CLUSTER})
 PartitionKey = tuple[str, str | bytes, int]
 Standing = tuple[PartitionKey, bytes | None, int, int]
 """A partition, its topic's id, its leader and the epoch, in a response."""
+_key_of = itemgetter(0)
 Stated = tuple[str | None, list[Standing]]
 """The id of the cluster, if the answer has one, and the leaders."""
 
@@ -169,8 +171,7 @@ class LeaderEpochs:
         cluster, leaders = stated
         if cluster is not None:
             self._named_first(info, cluster, evidence)
-        for standing in leaders:
-            self.partitions.get(standing[0])
+        self.partitions.use_all(map(_key_of, leaders))
 
     def _learn(
         self, view: ExchangeView, report: _Report, key: PartitionKey, known: Leadership | None

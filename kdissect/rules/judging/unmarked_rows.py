@@ -8,6 +8,7 @@ are for `Judge.add`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 from kdissect.decoders.body_schemas import known_body
@@ -285,6 +286,7 @@ class UnmarkedRows:
         return traffic.add_slots(slots)
 
 
+@lru_cache(maxsize=256)  # Kafka has 95 APIs
 def _has_batches(api_key: int) -> bool:
     name = api_name(api_key) or ""
     return carries_batches(name, REQUEST) or carries_batches(name, RESPONSE)
