@@ -12,6 +12,7 @@ from kdissect.history.connections.connection_problems import ANNOUNCING, Connect
 from kdissect.history.epochs.leader_epochs import LeaderEpochs
 from kdissect.history.epochs.quorum_epochs import QuorumEpochs
 from kdissect.history.groups.classic_groups import ClassicGroups
+from kdissect.history.groups.modern_groups import ModernGroups
 from kdissect.history.machine import Again, Machine
 from kdissect.history.member_rows import MEMBER_FIELDS
 from kdissect.history.producing.producers import Producers
@@ -45,6 +46,8 @@ class RowAsks(NamedTuple):
     """
     again: tuple[Again, ...] = ()
     """The receiver of a repeated `ANNOUNCING` response, at its position."""
+    heartbeats: ModernGroups | None = None
+    """The receiver of heartbeats of members that continue."""
     is_fed: bool = False
     """Whether a machine reads no row, so that all of them receive each exchange as an object."""
 
@@ -76,6 +79,8 @@ def _with(asks: RowAsks, machine: Machine, api_key: int, version: int) -> RowAsk
             return asks._replace(again=(*asks.again, machine))
         case LeaderEpochs(), apis.PRODUCE | apis.FETCH:
             return asks._replace(leaders=(*asks.leaders, machine.knows_leader))
+        case ModernGroups(), _:
+            return asks._replace(heartbeats=machine)
         case ClassicGroups(), _ if api_key in MEMBER_FIELDS:
             zeros = (*asks.zeros, "error_code") if api_key == apis.HEARTBEAT else asks.zeros
             return asks._replace(member_fields=MEMBER_FIELDS[api_key], zeros=zeros)

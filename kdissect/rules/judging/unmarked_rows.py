@@ -17,6 +17,8 @@ from kdissect.engine.records.compiled_records import BATCH_QUESTIONS
 from kdissect.engine.transfer_rows import transfer_rows
 from kdissect.history.fact import Fact
 from kdissect.history.groups.lent_members import LentMembers
+from kdissect.history.groups.modern_groups import ModernGroups
+from kdissect.history.groups.repeated_heartbeats import RepeatedHeartbeats
 from kdissect.history.history import History
 from kdissect.history.lent_connections import LentConnections
 from kdissect.history.producing.lent_sequences import LentSequences
@@ -49,6 +51,7 @@ from kdissect.sketches.distribution import DistributionRow, bin_multiplier
 
 _MOST_LENT = 1 << 12
 """Sequences, sessions and their partitions, or members, that may wait after a block: some MB."""
+_HEARTBEATS = ModernGroups.api_keys or frozenset()
 _TRANSFERS = (0, 1)  # Produce and Fetch (org.apache.kafka.common.protocol.ApiKeys)
 LentRow = tuple[
     JudgedConnection, Exercise, str | None, int, int, list[tuple[Earlier, int]],
@@ -66,7 +69,7 @@ PlanRow = tuple[
     CarriageRow | None,
     tuple["native.PartitionRows", "native.PartitionRows"] | None,
     _Asks,
-    Callable[[ConnectionInfo, Kind, tuple[bytes, bytes], "native.EvidenceRow"], bool] | None,
+    Callable[[ConnectionInfo, Kind, tuple[bytes, bytes], "native.EvidenceRow", str | None], bool] | None,
     int,
     int,
     bool,
@@ -108,6 +111,7 @@ class UnmarkedRows:
         self._passes = passes
         self._again = ToldAgain()
         self.note = self._again.note
+        self._heartbeats = RepeatedHeartbeats(history.modern_groups)
         self._sequences = LentSequences(history.producers, LentConnections())
         self._sessions = LentSessions(history.fetch_sessions, LentConnections())
         self._members = LentMembers(history.classic_groups)
@@ -184,6 +188,8 @@ class UnmarkedRows:
             return None
         shown = self._subjects.shown_of((api_key, version, version))
         again = self._again.take if self._again.watch((api_key, version), asks.again) else None
+        if asks.heartbeats is not None:
+            again = self._heartbeats.take
         carriage = None
         if self._batches.has_rules and api_key in _TRANSFERS:
             carriage = self._batches.carriage(api_key, version)
@@ -229,7 +235,9 @@ class UnmarkedRows:
             return None
         if not self._history.take_row(exchange, self._passes):
             return None
-        if response is not None:
+        if exchange.api_key in _HEARTBEATS:
+            self._heartbeats.note(exchange)
+        elif response is not None:
             self.note(exchange)
         return batches
 

@@ -516,7 +516,8 @@ impl UnmarkedRows {
             let (Some(asked), Some(answered)) = (row.request.content.of_body(py), answer.of_body(py)) else {
                 return Ok(false);
             };
-            return door.call1(py, (info, kind, (asked, answered), evidence(0, row)))?.extract(py);
+            let of = (info, kind, (asked, answered), evidence(0, row), &row.request.client_id);
+            return door.call1(py, of)?.extract(py);
         }
         let Some(read) = read else { return Ok(true) };
         if is_fed(plan, read) || !self.knows_epochs(py, plan, info, read)? {
