@@ -4,7 +4,7 @@ tests/native/test_stub.py holds it to the module. What each does is said there a
 is the native counterpart of.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self, final
 
 from kdissect.cli.formats.json_lines.line_parts import Second
@@ -409,7 +409,7 @@ class Protobuf:
     # `messages` are the fields by number, by the name of their message.
     def __new__(
         cls,
-        messages: dict[str, dict[int, tuple[str, str, bool]]],
+        messages: Mapping[str, Mapping[int, tuple[str, str, bool]]],
         most_nested: int,
         float_value: Callable[[float], object],
     ) -> Self: ...

@@ -64,12 +64,13 @@ _Asks = tuple[
     tuple["native.LentMembers", "native.Layout", list[str]] | None, "native.StoredBatches | None",
     list[Callable[[ConnectionInfo, str | bytes, int, int, int], bool]],
 ]  # fmt: skip
+_Again = Callable[[ConnectionInfo, Kind, tuple[bytes, bytes], "native.EvidenceRow", str | None], bool]
 PlanRow = tuple[
     "native.Guards",
     CarriageRow | None,
     tuple["native.PartitionRows", "native.PartitionRows"] | None,
     _Asks,
-    Callable[[ConnectionInfo, Kind, tuple[bytes, bytes], "native.EvidenceRow", str | None], bool] | None,
+    _Again | None,
     int,
     int,
     bool,
@@ -187,9 +188,11 @@ class UnmarkedRows:
         if request is None or response is None or asks is None:
             return None
         shown = self._subjects.shown_of((api_key, version, version))
-        again = self._again.take if self._again.watch((api_key, version), asks.again) else None
+        again: _Again | None = None
         if asks.heartbeats is not None:
             again = self._heartbeats.take
+        elif self._again.watch((api_key, version), asks.again):
+            again = self._again.take
         carriage = None
         if self._batches.has_rules and api_key in _TRANSFERS:
             carriage = self._batches.carriage(api_key, version)

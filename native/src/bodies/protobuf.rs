@@ -57,7 +57,8 @@ impl Protobuf {
         most_nested: usize,
         float_value: Py<PyAny>,
     ) -> Self {
-        let names: HashMap<_, _> = messages.keys().cloned().enumerate().map(|(at, name)| (name, at)).collect();
+        let names: HashMap<_, _> =
+            messages.keys().cloned().enumerate().map(|(at, name)| (name, at)).collect();
         let mut found: Vec<HashMap<u64, Part>> = names.iter().map(|_| HashMap::new()).collect();
         for (name, fields) in messages {
             let part = |(name, kind, is_repeated): PartRow| {
@@ -116,7 +117,9 @@ impl Protobuf {
         let out = PyDict::new(py);
         while !wire.is_over() {
             let Some((field, kind, content)) = wire.field() else { return Ok(None) };
-            let Some(part) = self.messages.get(number).and_then(|fields| fields.get(&field)) else { continue };
+            let Some(part) = self.messages.get(number).and_then(|fields| fields.get(&field)) else {
+                continue;
+            };
             let Some(item) = self.item(py, part, kind, wire.within(content), depth)? else { return Ok(None) };
             let name = part.name.bind(py);
             if !part.is_repeated {

@@ -155,7 +155,6 @@ impl Batches {
         }
     }
 
-
     fn facts_of(&mut self, py: Python<'_>, kind: u32, attributes: i16, of: &Py<PyAny>) -> PyResult<u32> {
         if let Some(known) = self.facts.get(&(kind, attributes)) {
             return Ok(*known);

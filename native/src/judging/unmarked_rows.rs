@@ -36,7 +36,7 @@ const MOST_IN_VAIN: u32 = 6;
 const ALL_IN_SYNC: i64 = -1;
 /// The place of the epoch among the numbers of a Fetch's partitions: `engine.transfer_rows`.
 const FETCH_EPOCH: usize = 1;
-/// `RecordBatch.NO_PARTITION_LEADER_EPOCH` (KIP-320).
+/// The epoch of an unknown leader: `history.epochs.leader_epochs`.
 const NO_EPOCH: i64 = -1;
 /// The metadata log by name and by id: `schema.logs`.
 type Marks = (Vec<u8>, Vec<u8>);
@@ -350,7 +350,8 @@ impl UnmarkedRows {
         let Some(read) = read(py, &plan, row) else { return Ok(false) };
         let (mut batches, mut needed) = (0, Needed::Nothing);
         let carried = plan.carriage.as_ref().filter(|_| pair.is_watched);
-        let carried = carried.zip(read.as_ref()).and_then(|(carriage, read)| Carried::of(carriage, row, read));
+        let carried =
+            carried.zip(read.as_ref()).and_then(|(carriage, read)| Carried::of(carriage, row, read));
         if let Some(carried) = &carried {
             let (data, kind) = (carried.content.data.as_bytes(py), row.request.kind.number());
             let (found, asked) = (&carried.read.batches, &carried.read.asked);
