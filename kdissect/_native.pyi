@@ -4,7 +4,7 @@ tests/native/test_stub.py holds it to the module. What each does is said there a
 is the native counterpart of.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self, final
 
 from kdissect.cli.formats.json_lines.line_parts import Second
@@ -412,6 +412,18 @@ class Guards:
         response_at: int,
         latency_ns: int,
     ) -> int: ...
+
+@final
+class Protobuf:
+    # `messages` are the fields by number, by the name of their message.
+    def __new__(
+        cls,
+        messages: Mapping[str, Mapping[int, tuple[str, str, bool]]],
+        most_nested: int,
+        float_value: Callable[[float], object],
+    ) -> Self: ...
+    # None for bytes that do not fit.
+    def read(self, name: str, data: bytes, start: int, end: int) -> dict[str, Any] | None: ...
 
 @final
 class BodyText:
@@ -858,7 +870,7 @@ class UnmarkedRows:
             Callable[[int, int, int], list[str]],
             Callable[[Exercise, int, int, bool, int], tuple[BodyPair, int, bool] | None],
             Callable[[list[tuple[BodyPair, int, int]], _Latencies, _Slots], int],
-            Callable[[Exchange, int, bool], int | None],
+            Callable[[Exchange, int, bool, bool], int | None],
             type[AtRest],
             Callable[[Exchange, int], AtRest],
         ],

@@ -240,7 +240,7 @@ def _canonical_decoder(api_key: int, api_version: int, is_response: bool) -> "Ca
     return canonical_decoder(message, api_version) if message else _never_canonical
 
 
-@lru_cache(maxsize=64)  # 30 KB each
+@lru_cache(maxsize=256)  # 30 KB each, shared by all connections to brokers of a release
 def _shared(body: bytes, api_key: int, api_version: int) -> "Decoded | None":
     """Return the versions that a broker offers: each of its connections begins with the same body. Values are
     not changed, so that all may have the same one, by which it is recognised (`kdissect.model.same`).

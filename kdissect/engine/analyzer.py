@@ -18,6 +18,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from kdissect.engine.flows import (
+    LINGER_NS,
     SWEEP_EVERY_NS,
     Connection,
     Flow,
@@ -688,10 +689,11 @@ class Analyzer:
     def _sweep(self, time_ns: int) -> None:
         """Close what has been silent for too long, in the order in which its time was up."""
         self._due_ns = self._sweeps[self._capture_set] = -(-time_ns // SWEEP_EVERY_NS) * SWEEP_EVERY_NS
+        quiet_ns = time_ns - LINGER_NS  # no connection is over earlier after its last packet
         due = [
             (over_at_ns, connection, flow)
             for flow, connection in self._flows.items()
-            if (over_at_ns := over_ns(connection)) < time_ns
+            if last_ns(connection) < quiet_ns and (over_at_ns := over_ns(connection)) < time_ns
         ]
         due.sort(key=_first)
         for over_at_ns, connection, flow in due:

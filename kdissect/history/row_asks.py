@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from kdissect.history import api_keys as apis
 from kdissect.history.connections.connection_problems import ANNOUNCING, ConnectionProblems
-from kdissect.history.epochs.leader_epochs import LeaderEpochs, tells_in_tags
+from kdissect.history.epochs.leader_epochs import LeaderEpochs
 from kdissect.history.epochs.quorum_epochs import QuorumEpochs
 from kdissect.history.groups.classic_groups import ClassicGroups
+from kdissect.history.groups.modern_groups import ModernGroups
 from kdissect.history.machine import Again, Machine
 from kdissect.history.member_rows import MEMBER_FIELDS
 from kdissect.history.producing.producers import Producers
@@ -39,10 +40,14 @@ class RowAsks(NamedTuple):
     """Whether a Fetch of the metadata log names an epoch that is known. Machines must see other Fetches."""
     zeros: tuple[str, ...] = ()
     """Numbers of the answer that have to be 0."""
-    epochs: tuple[str, ...] = ()
-    """Epochs of the answer that must not be known."""
+    leaders: tuple[Callable[[ConnectionInfo, str | bytes, int, int, int], bool], ...] = ()
+    """Whether the leader of a partition and its epoch, in the answer, are known. Machines must see other
+    answers.
+    """
     again: tuple[Again, ...] = ()
     """The receiver of a repeated `ANNOUNCING` response, at its position."""
+    heartbeats: ModernGroups | None = None
+    """The receiver of heartbeats of members that continue."""
     is_fed: bool = False
     """Whether a machine reads no row, so that all of them receive each exchange as an object."""
 
@@ -69,12 +74,13 @@ def _with(asks: RowAsks, machine: Machine, api_key: int, version: int) -> RowAsk
         case FetchSessions(), apis.FETCH:
             return asks._replace(asks_sessions=True)
         case QuorumEpochs(), apis.FETCH:
-            epochs = ("leader_epoch",) if tells_in_tags(api_key, version) else asks.epochs
-            return asks._replace(knows_epoch=machine.knows, epochs=epochs)
+            return asks._replace(knows_epoch=machine.knows, leaders=(*asks.leaders, machine.knows_leader))
         case LeaderEpochs() | TopicIds() | ConnectionProblems(), _ if api_key in ANNOUNCING:
             return asks._replace(again=(*asks.again, machine))
-        case LeaderEpochs(), _ if tells_in_tags(api_key, version):
-            return asks._replace(epochs=("leader_epoch",))
+        case LeaderEpochs(), apis.PRODUCE | apis.FETCH:
+            return asks._replace(leaders=(*asks.leaders, machine.knows_leader))
+        case ModernGroups(), _:
+            return asks._replace(heartbeats=machine)
         case ClassicGroups(), _ if api_key in MEMBER_FIELDS:
             zeros = (*asks.zeros, "error_code") if api_key == apis.HEARTBEAT else asks.zeros
             return asks._replace(member_fields=MEMBER_FIELDS[api_key], zeros=zeros)

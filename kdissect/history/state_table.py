@@ -1,7 +1,7 @@
 """States by key, bounded in number."""
 
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -50,6 +50,10 @@ class Table(Generic[K, V]):
     def use(self, key: K) -> None:
         """Note that a known key was used now."""
         self._entries.move_to_end(key)
+
+    def use_all(self, keys: Iterable[K]) -> None:
+        """Note that known keys were used now, in this order."""
+        deque(map(self._entries.move_to_end, keys), maxlen=0)
 
     def __contains__(self, key: K) -> bool:
         return key in self._entries

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-_KEPT = 64
+_KEPT = 256
 R = TypeVar("R")
 
 
 def of_same(make: Callable[[Any], R]) -> Callable[[Any], R]:
     """Cache the result of `make` for its last arguments, by identity.
 
-    It keeps the objects alive, at most 64: no other can have their place in memory.
+    It keeps the objects alive, at most 256: no other can have their place in memory.
     """
     kept: dict[int, tuple[object, R]] = {}
 

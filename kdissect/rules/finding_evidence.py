@@ -22,6 +22,8 @@ SHOWN_ERRORS = 3
 
 def label_of(info: ConnectionInfo, who: Who, labels: Labels) -> str | None:
     """Return the user's name for an end. A label may name an address, a host, or the role."""
+    if not labels:  # as mostly: addresses need no text then
+        return None
     endpoint = info.client if who is Who.CLIENT else info.broker
     return labels.get(str(endpoint)) or labels.get(endpoint.host) or labels.get(who)
 

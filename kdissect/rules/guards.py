@@ -138,6 +138,16 @@ class Exceeds(_Condition):
         self.other = other
 
 
+class Needs(_Condition):
+    """A number below 0 in a struct whose other field has a number of 0 or more."""
+
+    __slots__ = ("field", "other")
+
+    def __init__(self, field: str, other: str) -> None:
+        self.field = field
+        self.other = other
+
+
 class LaterThan(_Condition):
     """A response later than a field of the request says in milliseconds, plus `slack_ns`."""
 
@@ -185,6 +195,16 @@ class InRequest(_Condition):
         self.condition = condition
 
 
+class InMessage(_Condition):
+    """A condition about the bodies of one message, of a rule about several."""
+
+    __slots__ = ("condition", "message")
+
+    def __init__(self, message: str, condition: "Condition") -> None:
+        self.message = message
+        self.condition = condition
+
+
 class All(_Condition):
     """Conditions that hold together, each of them somewhere in the body."""
 
@@ -195,8 +215,8 @@ class All(_Condition):
 
 
 Timing = LaterThan | SoonerThanHalf | LessThanAsked
-Values = Below | Above | Among | Other | OutOfDomain | TopicId | Longer | Empty | Exceeds
-Condition = Fact | Values | Timing | Not | InRequest
+Values = Below | Above | Among | Other | OutOfDomain | TopicId | Longer | Empty | Exceeds | Needs
+Condition = Fact | Values | Timing | Not | InRequest | InMessage
 Guard = tuple[Condition | All, ...]
 NOT_CANONICAL: Guard = (Fact.NOT_CANONICAL,)
 

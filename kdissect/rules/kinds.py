@@ -53,7 +53,9 @@ class ExchangeRule(Rule):
 
     def finds(self, exchange: Exchange, view: ConnectionView) -> bool:
         """Return whether the judge must look closely at an exchange because of this rule."""
-        return any(True for _ in self.check(exchange, view))
+        for _ in self.check(exchange, view):  # `any` would make a generator for each call
+            return True
+        return False
 
 
 class UndecodableRule(Rule):
@@ -146,7 +148,9 @@ class BodyRule(Rule):
 
     def finds(self, body: Body) -> bool:
         """Return whether the judge must look closely at a body because of this rule, which receives it."""
-        return any(True for _ in self.check(body))
+        for _ in self.check(body):  # as above
+            return True
+        return False
 
 
 class BatchSubject(Rule):

@@ -79,6 +79,7 @@ fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<bodies::validate::Validators>()?;
     module.add_class::<bodies::canonical_body::CanonicalBody>()?;
     module.add_class::<bodies::guards::Guards>()?;
+    module.add_class::<bodies::protobuf::Protobuf>()?;
     module.add_class::<bodies::body_text::BodyText>()?;
     module.add_class::<bodies::tree_text::TreeText>()?;
     module.add_class::<bodies::logged_body::LoggedBody>()?;

@@ -18,6 +18,7 @@ from kdissect.report.json import report_row
 from kdissect.report.verdict import Verdict
 from kdissect.rules.judge import Judge
 from kdissect.rules.judging.batch_judge import MOST_CANONICAL
+from kdissect.rules.judging.unmarked_rows import UnmarkedRows
 from kdissect.rules.run_coverage.capture_quality import quality_of
 from kdissect.rules.views import connection_view as views
 from kdissect.rules.views import kept_exchanges
@@ -27,7 +28,7 @@ from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
 from tests.engine.test_in_order import CAPTURES, DAMAGE, FLIPS, SHIPPED, damaged, flipped, shipped
 from tests.native.member_steps import CASES, LIMITS, STEPS, Step, packets_of_steps, steady
-from tests.rules.fixtures.batches import BASE, batch
+from tests.rules.fixtures.batches import BASE, TOPIC_RECORD, batch
 from tests.rules.scripted_connection import SOFTWARE, VERSIONS, ScriptedConnection
 from tests.rules.test_damaged_captures import DAMAGES, packets_of
 from tests.support.messages.traffic import CLIENT, Conversation
@@ -183,6 +184,58 @@ def test_fetches_of_the_metadata_log_in_a_known_epoch_become_no_object(native: A
     assert _assert_same(native, path) >= ROUNDS - 3
 
 
+@pytest.fixture
+def shown_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return the API keys of rows that become objects for rules and machines."""
+    shown: list[int] = []
+    show = UnmarkedRows._show
+
+    def noted(rows: UnmarkedRows, exchange: Exchange, *args: Any) -> int | None:
+        shown.append(exchange.api_key or 0)
+        return show(rows, exchange, *args)
+
+    monkeypatch.setattr(UnmarkedRows, "_show", noted)
+    return shown
+
+
+def test_fetches_that_name_a_known_leader_become_no_object(
+    native: Any, tmp_path: Path, shown_rows: list[int]
+) -> None:
+    path = write_pcap(tmp_path / "quorum.pcap", _of_quorum([(5, 5)] * ROUNDS))
+    assert _assert_same(native, path) >= ROUNDS - 3
+    assert len(shown_rows) <= 3
+
+
+def _of_log(records: list[bytes]) -> list[Packet]:
+    """Return Fetches of the metadata log with these batches."""
+    talk = ScriptedConnection()
+    for data in records:
+        row = {"partition": 0, "current_leader_epoch": 5, "fetch_offset": 0}
+        topics = [{"topic_id": METADATA_TOPIC_ID, "partitions": [row]}]
+        told = {"partition_index": 0, "high_watermark": 9, "records": data}
+        responses = [{"topic_id": METADATA_TOPIC_ID, "partitions": [told]}]
+        talk.exchange("Fetch", 17, {"topics": topics, "session_epoch": -1}, {"responses": responses})
+    return talk.close()
+
+
+def test_records_of_the_metadata_log_are_read_once(
+    native: Any, tmp_path: Path, shown_rows: list[int]
+) -> None:
+    fitting = batch({"value": TOPIC_RECORD})
+    path = write_pcap(tmp_path / "log.pcap", _of_log([fitting] * ROUNDS))
+    assert _assert_same(native, path) >= ROUNDS - 3
+    assert len(shown_rows) <= 3
+
+
+def test_a_record_that_does_not_fit_is_found_among_those_that_fit(native: Any, tmp_path: Path) -> None:
+    fitting, other = batch({"value": TOPIC_RECORD}), batch({"value": TOPIC_RECORD + b"left"})
+    path = write_pcap(tmp_path / "log.pcap", _of_log([fitting] * 9 + [other] + [fitting] * 9 + [other]))
+    blocks = _Way(native, path, in_blocks=True)
+    (finding,) = [one for one in blocks.judge.findings.all() if one.code == "REC041"]
+    assert finding.count == 2
+    _assert_same(native, path)
+
+
 @SETTINGS
 @given(epochs=EPOCHS)
 def test_epochs_of_the_metadata_log(
@@ -211,6 +264,14 @@ def test_exchanges_without_a_finding_pass_although(native: Any, tmp_path: Path, 
     assert _assert_same(native, path) >= ROUNDS - 1
 
 
+def test_heartbeats_that_continue_become_no_object(
+    native: Any, tmp_path: Path, shown_rows: list[int]
+) -> None:
+    path = write_pcap(tmp_path / "member.pcap", _of_member([0, *[3] * ROUNDS]))
+    assert _assert_same(native, path) >= ROUNDS - 1
+    assert len(shown_rows) <= 3
+
+
 def test_exchanges_with_a_finding_each_are_judged_once(native: Any, tmp_path: Path) -> None:
     """Their facts are known when they are added."""
     epochs = [0, 3, *[9] * 80, *[3] * 80]
@@ -219,7 +280,7 @@ def test_exchanges_with_a_finding_each_are_judged_once(native: Any, tmp_path: Pa
 
 
 @SETTINGS
-@given(epochs=st.lists(st.sampled_from((-1, 0, 2, 3, 4)), max_size=30))
+@given(epochs=st.lists(st.sampled_from((-1, 0, 2, 3, 3, 3, 3, 4)), max_size=30))
 def test_epochs_of_a_member(native: Any, tmp_path: Path, epochs: list[int]) -> None:
     _assert_same(native, write_pcap(tmp_path / "member.pcap", _of_member(epochs)))
 

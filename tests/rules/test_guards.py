@@ -19,6 +19,7 @@ from kdissect.model.native import is_compiled
 from kdissect.rules.guards import ExchangeFact, Guard
 from kdissect.rules.judge import Judge
 from kdissect.rules.judging.body_guards import BodyGuards
+from kdissect.rules.judging.rule_index import Subjects
 from kdissect.rules.kinds import BatchRule, BodyRule, ExchangeRule, NodeRule, RecordRule
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule, Violation
@@ -215,6 +216,36 @@ def test_a_lower_correlation_id() -> None:
 
     assert {finding.code for finding in run().findings.all()} >= {"HDR009"}
     assert verdict_of(run()) == verdict_of(run(guards=False))
+
+
+def test_a_first_request_with_the_id_0_is_none_of_the_unusual_ones() -> None:
+    talk = ScriptedConnection(negotiate=False)
+    talk.ask("Metadata", 12, METADATA, id_=0)
+    packets = talk.answer("Metadata", 12, CLUSTER).close()
+    (exchange,) = [event for event in events_of(packets) if isinstance(event, Exchange)]
+    view = ConnectionView(exchange.connection)
+    view.begin(exchange)
+    assert not view.facts(exchange) & ExchangeFact.ID_NOT_HIGHEST
+
+
+def test_a_condition_is_about_the_bodies_of_its_message_alone() -> None:
+    """Of relations in several messages, none marks a ListOffsets for the topics of another one."""
+    (rule,) = [rule for rule in ALL_RULES if rule.code == "BDY030"]
+    row = {"partition_index": 0, "timestamp": -1, "offset": 7}
+    asked = {"replica_id": -1, "topics": [{"name": "a", "partitions": [{"partition_index": 0}]}]}
+
+    def marks(*rows: dict[str, Any]) -> int:
+        talk = ScriptedConnection(negotiate=False)
+        talk.exchange("ListOffsets", 7, asked, {"topics": [{"name": "a", "partitions": list(rows)}]})
+        (exchange,) = [event for event in events_of(talk.close()) if isinstance(event, Exchange)]
+        shown = Subjects([rule]).shown(exchange)
+        assert shown is not None
+        return shown.guards.marks(exchange)
+
+    stray = {"partition_index": 1, "timestamp": 5, "offset": -1}
+    assert not marks(row)
+    assert not marks(row, {"partition_index": 1, "timestamp": 5, "offset": 9}, {**row, "offset": -1})
+    assert marks(row, stray)
 
 
 def test_many_in_flight() -> None:

@@ -1,15 +1,20 @@
 """PushTelemetry's metrics (KIP-714): compressed as a whole, then OpenTelemetry's MetricsData."""
 
+from __future__ import annotations
+
+from functools import cache
 from typing import Any
 
+from kdissect.decoders.as_json.jsonable import float_value
 from kdissect.decoders.compression.codec import codec_name, decompress
 from kdissect.decoders.payloads.payload import Found, Plain, Tree
-from kdissect.decoders.payloads.protobuf import Messages, Part, Reader
+from kdissect.decoders.payloads.protobuf import MAX_NESTING, Messages, Part, Reader
 from kdissect.decoders.payloads.scope import Scope
 from kdissect.decoders.trees.node import Node
 from kdissect.model.errors import DecodeError, OutputLimitError
+from kdissect.model.native import is_compiled, native
 
-NAME = "MetricsData"
+NAME = _ROOT = "MetricsData"
 # A broker accepts 1 MiB of compressed metrics (telemetry.max.bytes,
 # org.apache.kafka.server.metrics.ClientMetricsConfigs). Metrics compress by a factor of 4 to 10.
 MAX_METRICS = 16 << 20
@@ -164,4 +169,10 @@ def metrics(data: bytes, start: int, end: int, node: Node | None = None) -> dict
 
     NaN and infinities are strings, as in bodies.
     """
-    return Reader(MESSAGES, data).message("MetricsData", start, end, node)
+    found = _compiled().read(_ROOT, data, start, end) if is_compiled and node is None else None
+    return Reader(MESSAGES, data).message(_ROOT, start, end, node) if found is None else found
+
+
+@cache
+def _compiled() -> native.Protobuf:
+    return native.Protobuf(MESSAGES, MAX_NESTING, float_value)

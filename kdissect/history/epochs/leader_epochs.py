@@ -8,6 +8,7 @@ the same broker is a difference, unless the topic was deleted and created again,
 from collections.abc import Iterator
 from enum import StrEnum
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple
 
 from kdissect.decoders.generated.summary import NO_TOPIC_ID
@@ -78,6 +79,7 @@ _WITH_CLUSTER = frozenset({apis.METADATA, apis.DESCRIBE_CLUSTER})
 PartitionKey = tuple[str, str | bytes, int]
 Standing = tuple[PartitionKey, bytes | None, int, int]
 """A partition, its topic's id, its leader and the epoch, in a response."""
+_key_of = itemgetter(0)
 Stated = tuple[str | None, list[Standing]]
 """The id of the cluster, if the answer has one, and the leaders."""
 
@@ -113,6 +115,13 @@ class LeaderEpochs:
                 ):
                     facts += self._learn(view, report, key, known)
         return facts + self._cluster(view)
+
+    def knows_leader(
+        self, info: ConnectionInfo, topic: str | bytes, partition: int, leader: int, epoch: int
+    ) -> bool:
+        """Return whether `feed` learns nothing from a leader that a Produce or Fetch answer names."""
+        known = self.partitions.get((info.scope, topic, partition))
+        return known is not None and known.is_told_again(None, leader, epoch, info.broker_address)
 
     def _cluster(self, view: ExchangeView) -> list[Fact]:
         """Return whether a broker names another cluster than it did before, on the same connection."""
@@ -162,8 +171,7 @@ class LeaderEpochs:
         cluster, leaders = stated
         if cluster is not None:
             self._named_first(info, cluster, evidence)
-        for standing in leaders:
-            self.partitions.get(standing[0])
+        self.partitions.use_all(map(_key_of, leaders))
 
     def _learn(
         self, view: ExchangeView, report: _Report, key: PartitionKey, known: Leadership | None
@@ -242,26 +250,15 @@ def _has_leaders(api_key: int, api_version: int) -> bool:
     return api is not None and _has_leader(api.response.root, api_version)
 
 
-def _has_leader(of: Type, version: int, *, outside_tags: bool = False) -> bool:
+def _has_leader(of: Type, version: int) -> bool:
     if isinstance(of, Array):
-        return _has_leader(of.element, version, outside_tags=outside_tags)
+        return _has_leader(of.element, version)
     if not isinstance(of, Struct):
         return False
     return any(
-        version in field.versions
-        and not (outside_tags and field.tag is not None)
-        and (field.name == "current_leader" or _has_leader(field.type, version, outside_tags=outside_tags))
+        version in field.versions and (field.name == "current_leader" or _has_leader(field.type, version))
         for field in of.fields
     )
-
-
-@lru_cache(maxsize=4096)  # as above
-def tells_in_tags(api_key: int, api_version: int) -> bool:
-    """Return whether a response of this version names leaders in tags alone, if at all."""
-    api = protocol_messages.api(api_key)
-    if api is None or api_key not in _WITH_LEADER:
-        return False
-    return not _has_leader(api.response.root, api_version, outside_tags=True)
 
 
 def _of_metadata(answer: Any) -> Iterator[_Report]:

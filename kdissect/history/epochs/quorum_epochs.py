@@ -55,6 +55,15 @@ class QuorumEpochs:
         known = self.epochs.get((info.id, "request", METADATA_TOPIC, partition))
         return known is not None and known[0] == epoch
 
+    def knows_leader(
+        self, info: ConnectionInfo, topic: str | bytes, partition: int, _leader: int, epoch: int
+    ) -> bool:
+        """Return whether `feed` learns nothing from a leader that a Fetch answer names."""
+        if topic not in (METADATA_TOPIC, METADATA_TOPIC_ID) or epoch <= 0:
+            return True
+        known = self.epochs.get((info.id, "response", METADATA_TOPIC, partition))
+        return known is not None and known[0] == epoch
+
     def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next exchange of a connection."""
         if view.key == apis.FETCH and not _is_of_quorum(view.exchange):

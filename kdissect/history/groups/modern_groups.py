@@ -4,13 +4,15 @@ Key: capture set, group id. Order: that of completion. A member sends one heartb
 to join, then the one that the coordinator named, -1 to leave, -2 to leave and come back as a static member.
 """
 
+from __future__ import annotations
+
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.fact import Fact, GroupKey, is_answered_before
+from kdissect.history.fact import Evidence, Fact, GroupKey, is_answered_before
 from kdissect.history.groups.classic_group import Cause
 from kdissect.history.groups.group_attempts import JOIN_EPOCH, Attempts
 from kdissect.history.groups.modern_group import (
@@ -23,6 +25,7 @@ from kdissect.history.groups.modern_group import (
 )
 from kdissect.history.state_table import Table
 from kdissect.model.packets.packet import NEVER_NS
+from kdissect.session.info import ConnectionInfo
 
 GROUPS_KEPT = 20_000  # groups of a cluster, with 500 bytes of state each and 1 KB a member
 JOIN, LEAVE, STATIC_LEAVE = JOIN_EPOCH, -1, -2  # KIP-848
@@ -98,6 +101,70 @@ class ModernGroups:
         if attempt is not None and attempt.given_up_ns is not None and not member.is_joined:
             group.go(member_id)
         return facts
+
+    def repeat(
+        self, info: ConnectionInfo, heartbeat: Heartbeat, client_id: str | None, evidence: Evidence
+    ) -> bool:
+        """Take a heartbeat as `feed` does, if its member continues. Otherwise return False, without a
+        change.
+        """
+        key: GroupKey = info.scope, heartbeat.group_id
+        group = self.groups.peek(key)
+        member = None if group is None else group.members.peek(heartbeat.member_id)
+        if group is None or member is None or group.kind is not heartbeat.kind:
+            return False
+        silent_ms = (evidence.sent_ns - member.last_ns) // _MS
+        if (
+            not member.is_joined
+            or not member.epoch == heartbeat.epoch <= group.epoch
+            or heartbeat.member_id in group.contested
+            or silent_ms > LATE_AFTER * member.interval_ms
+        ):
+            return False
+        self.groups.use(key)
+        group.members.use(heartbeat.member_id)
+        _heard(member, client_id, info, evidence.sent_ns)
+        if heartbeat.instance_id is not None:
+            member.instance_id = heartbeat.instance_id
+        self._attempts.answered(info)
+        member.answered_ns = max(member.answered_ns, evidence.answered_ns)
+        member.interval_ms = heartbeat.interval_ms
+        group.follow(member, evidence.answered_ns)
+        group.last_ns = max(group.last_ns, evidence.sent_ns, evidence.answered_ns)
+        member.last = evidence
+        return True
+
+
+class Heartbeat(NamedTuple):
+    """A heartbeat of a member that changes nothing, with the epoch in its request and its response."""
+
+    kind: ModernKind
+    group_id: str
+    member_id: str
+    epoch: int
+    interval_ms: int
+    instance_id: str | None
+
+
+def continuing(view: ExchangeView) -> Heartbeat | None:
+    """Return a heartbeat with which a member may continue as before: its bodies name no topics and no
+    partitions. None for another one.
+    """
+    request, answer = view.request, view.response
+    if request is None or answer is None or answer.error_code or not request.member_id:
+        return None
+    if request.member_epoch <= JOIN or answer.member_epoch != request.member_epoch:
+        return None
+    topics = getattr(request, "subscribed_topic_names", None)
+    if topics is not None or _holdings(request) is not None or _given(answer) is not None:
+        return None
+    if getattr(answer, "member_id", None) not in (None, "", request.member_id):
+        return None
+    instance_id = getattr(request, "instance_id", None)
+    return Heartbeat(
+        _KINDS[view.key], str(request.group_id), str(request.member_id), request.member_epoch,
+        answer.heartbeat_interval_ms, None if instance_id is None else str(instance_id),
+    )  # fmt: skip
 
 
 def _fact(
@@ -192,9 +259,7 @@ def _subscribes_otherwise(request: Any, member: ModernMember) -> bool:
 
 def _sent(view: ExchangeView, member: ModernMember) -> None:
     request = view.request
-    member.client_id, member.client = view.exchange.client_id, view.info.client_text
-    member.last_ns = max(member.last_ns, view.sent_ns)
-    member.connection = view.info.id
+    _heard(member, view.exchange.client_id, view.info, view.sent_ns)
     instance_id = getattr(request, "instance_id", None)
     member.instance_id = member.instance_id if instance_id is None else str(instance_id)
     topics = getattr(request, "subscribed_topic_names", None)
@@ -203,6 +268,12 @@ def _sent(view: ExchangeView, member: ModernMember) -> None:
     owned = _holdings(request)
     if owned is not None:
         member.owned = owned
+
+
+def _heard(member: ModernMember, client_id: str | None, info: ConnectionInfo, sent_ns: int) -> None:
+    member.client_id, member.client = client_id, info.client_text
+    member.last_ns = max(member.last_ns, sent_ns)
+    member.connection = info.id
 
 
 def _answered(view: ExchangeView, key: GroupKey, group: ModernGroup, member: ModernMember) -> list[Fact]:
@@ -241,7 +312,7 @@ def _goes_on(view: ExchangeView, key: GroupKey, group: ModernGroup, member: Mode
         member.epoch = member.before = None  # which one is right is unknown
         return facts
     member.answered_ns = max(member.answered_ns, view.evidence.answered_ns)
-    given = _holdings(getattr(answer, "assignment", None) if hasattr(answer, "assignment") else answer)
+    given = _given(answer)
     if view.request.member_epoch == JOIN:
         member.given = frozenset()
     if given is not None and member.given is not None:
@@ -372,6 +443,11 @@ def _refused(view: ExchangeView, key: GroupKey, group: ModernGroup, member: Mode
         kind, view, key, member, "error_code", side="response", expected=0, seen=error, earlier=member.last,
         sure=True,
     )  # fmt: skip
+
+
+def _given(answer: Any) -> frozenset[Holding] | None:
+    """Return the assignment in an answer, or None if it has none."""
+    return _holdings(getattr(answer, "assignment", None) if hasattr(answer, "assignment") else answer)
 
 
 def _holdings(of: Any) -> frozenset[Holding] | None:

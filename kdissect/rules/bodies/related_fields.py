@@ -6,7 +6,7 @@ from typing import Any
 
 from kdissect.decoders.generated.values import sent, structs
 from kdissect.model.finding import Claim, Severity
-from kdissect.rules.guards import Above, All, Below, Condition, Empty, Exceeds, Guard, Longer
+from kdissect.rules.guards import Above, Below, Condition, Empty, Exceeds, Guard, InMessage, Longer, Needs
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import BOTH_FRAMES, REQUEST, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
@@ -32,14 +32,20 @@ def _relations(message: str) -> tuple[Relation, ...]:
 
 def _guard() -> Guard:
     """Return conditions on which a judged relation may not hold."""
-    relations = (relation for message in domains().relations for relation in _relations(message))
-    return tuple(dict.fromkeys(part for relation in relations for part in _marks(relation)))
+    return tuple(
+        dict.fromkeys(
+            InMessage(message, part)
+            for message in domains().relations
+            for relation in _relations(message)
+            for part in _marks(relation)
+        )
+    )
 
 
-def _marks(relation: Relation) -> tuple[Condition | All, ...]:
-    field, other = ((name.rpartition(".")[2],) for name in (relation.field, relation.other))
+def _marks(relation: Relation) -> tuple[Condition, ...]:
+    field = (relation.field.rpartition(".")[2],)
     if relation.kind == "needs":
-        return (All((Below(field, 0), Above(other, -1))),)
+        return (Needs(relation.field, relation.other),)
     if relation.kind == "given":
         return Below(field, 0), Empty(field)
     if relation.kind == "below" and "." not in relation.field + relation.other:

@@ -32,7 +32,7 @@ from kdissect.rules.judging.batch_facts import (
     header_facts,
 )
 from kdissect.rules.kinds import BatchRule, BatchSubject, RecordFaultRule, RecordRule
-from kdissect.rules.rule import Rule, Violation
+from kdissect.rules.rule import REQUEST, RESPONSE, Rule, Violation
 from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.rules.views.batch_view import (
     PRODUCE,
@@ -245,6 +245,29 @@ class BatchJudge:
             self._canonical.clear()
         self._canonical.add(key)
 
+    def finds(self, exchange: Exchange) -> bool:
+        """Return whether the judge must look closely at the batches of an exchange, whose bodies are
+        canonical.
+        """
+        asked, answered = exchange.bodies()
+        assert asked is not None
+        body = Body(exchange, REQUEST, asked)
+        if exchange.api_key != PRODUCE and answered is not None:
+            body = Body(exchange, RESPONSE, answered, body)
+        carriage = carriage_of(exchange.api_key, body.version, body.side)
+        if carriage is None:
+            return True
+        rules = self._by_kind[carriage.is_produce, CURRENT_MAGIC]
+        for records in self._carried(body, record_batches(exchange)):
+            found = records.found.found
+            if found.faults or any(batch.magic != CURRENT_MAGIC for batch in found.batches):
+                return True
+            for index in range(len(found.batches)):
+                batch = Batch(records, index)
+                if any(True for _ in self._batch(batch, rules, self._facts(batch, carriage))):
+                    return True
+        return False
+
     def _unmarked(
         self, exchange: Exchange, carriage: Carriage, fields: Sequence[FieldBatches], asked: Any
     ) -> int | None:
@@ -274,11 +297,15 @@ class BatchJudge:
         return count
 
     def _closer(self, body: Body, carriage: Carriage, fields: Sequence[FieldBatches]) -> Spoken:
+        for records in self._carried(body, fields):
+            yield from self._records(records, carriage)
+
+    def _carried(self, body: Body, fields: Sequence[FieldBatches]) -> Iterator[Records]:
+        """Yield the fields that have batches or faults."""
         carrier = Carrier(body)
         for found, place in zip(fields, places(body), strict=False):
             if found.found.batches or found.found.faults:
-                records = Records(carrier, found, place, self._name(body, place[0]))
-                yield from self._records(records, carriage)
+                yield Records(carrier, found, place, self._name(body, place[0]))
 
     def _name(self, body: Body, topic: Any) -> str | None:
         return self._known_name(body.exchange, identity(topic))

@@ -27,10 +27,12 @@ from kdissect.rules.guards import (
     Exceeds,
     Fact,
     Guard,
+    InMessage,
     InRequest,
     LaterThan,
     LessThanAsked,
     Longer,
+    Needs,
     Not,
     Other,
     OutOfDomain,
@@ -57,6 +59,8 @@ _COMPARED, _ONCE = 0, 1
 _NS_PER_MS = 1_000_000
 _MOST_NS = (1 << 63) - 1  # 292 years, more than any number of milliseconds in a body
 _ALWAYS, _NEVER = -1, -2  # in place of a condition's number
+_COMPARISONS = {Exceeds: ("over", "under"), Needs: ("lacks", "demands")}
+"""Tests of a field by the number of an earlier field: of the condition's own field, and of the other one."""
 
 
 class FieldRow(NamedTuple):
@@ -261,7 +265,12 @@ class BodyGuards:
     def _of(self, condition: Condition, is_response: bool) -> tuple[int, bool]:
         """Return the number of a condition, and whether it must not hold."""
         is_barred = False
-        while isinstance(condition, Not | InRequest):
+        while isinstance(condition, Not | InRequest | InMessage):
+            if (
+                isinstance(condition, InMessage)
+                and condition.message != self._sides[is_response].message.name
+            ):
+                return _NEVER, is_barred
             is_barred ^= isinstance(condition, Not)
             is_response &= not isinstance(condition, InRequest)
             condition = condition.condition
@@ -283,8 +292,8 @@ class BodyGuards:
             return self._keyed(condition, number)
         if isinstance(condition, LaterThan | SoonerThanHalf | LessThanAsked):
             return self._timing(condition, number)
-        if isinstance(condition, Exceeds):
-            return self._exceeds(condition, side, number)
+        if isinstance(condition, Exceeds | Needs):
+            return self._compared(condition, side, number)
         before = len(side.tests)
         _add_tests(side, condition, number)
         return number if len(side.tests) > before else _NEVER
@@ -319,19 +328,19 @@ class BodyGuards:
         self._late.append((what, [*known, *extra], number))
         return number
 
-    def _exceeds(self, condition: Exceeds, side: _Side, number: int) -> int:
-        """Add the comparison of the later one of the two fields with the earlier one."""
+    def _compared(self, condition: Exceeds | Needs, side: _Side, number: int) -> int:
+        """Add the comparison of the later one of the two fields with the earlier one, in each struct that has
+        both.
+        """
         one, other = side.named([condition.field]), side.named([condition.other])
-        if not one or not other:
-            return _NEVER
-        if len(one) > 1 or len(other) > 1 or one[0].structure != other[0].structure:
-            return _ALWAYS
-        first, second = sorted((one[0], other[0]))
-        slot = self._slot(side is self._sides[True], first.path, "keep")
-        if slot is None:
-            return _ALWAYS
-        side.test(second, "over" if second == one[0] else "under", number, [slot])
-        return number
+        pairs = [(first, second) for first in one for second in other if first.structure == second.structure]
+        for pair in pairs:
+            first, second = sorted(pair)
+            slot = self._slot(side is self._sides[True], first.path, "keep")
+            if slot is None:
+                return _ALWAYS
+            side.test(second, _COMPARISONS[type(condition)][second == pair[1]], number, [slot])
+        return number if pairs else _NEVER
 
     def _keyed(self, fact: Condition, number: int) -> int:
         kind = _ONCE if fact is Fact.TWICE else _COMPARED
@@ -383,7 +392,7 @@ def _is_canonical(body: Decoded | None) -> bool:
 
 def _asks_request(condition: Condition) -> bool:
     """Return whether a condition of a guard about responses is one about the request too."""
-    if isinstance(condition, Not):
+    if isinstance(condition, Not | InMessage):
         return _asks_request(condition.condition)
     return condition in (Fact.OTHER_RESULTS, Fact.TWICE) or isinstance(
         condition, InRequest | LaterThan | SoonerThanHalf | LessThanAsked
@@ -579,4 +588,8 @@ def _holds(what: str, value: int, numbers: list[int], slots: list[int]) -> bool:
             return value not in numbers
         case "over":
             return value > slots[numbers[0]]
+        case "lacks":
+            return value < 0 <= slots[numbers[0]]
+        case "demands":
+            return slots[numbers[0]] < 0 <= value
     return what == "under" and value < slots[numbers[0]]

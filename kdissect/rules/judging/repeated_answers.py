@@ -77,6 +77,7 @@ class ToldAgain:
         kind: Kind,
         bodies: tuple[bytes, bytes],
         row: native.EvidenceRow,
+        _client_id: str | None = None,
     ) -> bool:
         """Take an exchange with such bodies, as a row has it.
 

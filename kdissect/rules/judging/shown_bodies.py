@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from itertools import chain
+from typing import Any
 
 from kdissect.decoders.body_schemas import known_body
 from kdissect.rules.finding_evidence import has_no_error
@@ -9,12 +10,14 @@ from kdissect.rules.judging.body_guards import EVERY, BodyGuards
 from kdissect.rules.kinds import BodyRule, NodeRule
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.rules.views.body_view import Body
+from kdissect.rules.views.connection_view import API_VERSIONS
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 
 NodeRules = dict[str, list[NodeRule]]
 """Rules by the sort of pieces they look at."""
 _MASKS_KEPT = 256
+_BODIES_KEPT = 1024  # of 1 KB each
 
 
 class ShownBodies:
@@ -61,8 +64,10 @@ class ShownBodies:
 
     def finds(self, body: Body, marks: int) -> bool:
         """Return whether the judge must look closely at a body with these marks, all `checkable`."""
-        rules = self.shown(marks)[0] if marks else self.open_rules
-        return any((rule.refusable and not has_no_error(body)) or rule.finds(body) for rule in rules)
+        for rule in self.shown(marks)[0] if marks else self.open_rules:
+            if (rule.refusable and not has_no_error(body)) or rule.finds(body):
+                return True
+        return False
 
     def shown(self, marks: int) -> tuple[tuple[BodyRule, ...], NodeRules]:
         """Return the rules for a body with these marks, in the order of the registry."""
@@ -110,11 +115,39 @@ class ShownExchange:
         self.is_guarded = not any(side.open_rules for side in self.sides)
         self.silent = self.sides[0].silent | self.sides[1].silent
         self.checkable = (self.sides[0].checkable | self.sides[1].checkable) & ~self.silent
+        self._is_same_for_all = api_key == API_VERSIONS
+        self._without_finding: set[tuple[bytes, bytes]] = set()
+        """Bodies of requests and responses that are equal on many connections. Their rules only read the two
+        bodies.
+        """
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state without the bodies, which another process judges once more."""
+        return self.__dict__ | {"_without_finding": set()}
 
     def finds(self, exchange: Exchange, marks: int = 0) -> bool:
         """Return whether the judge must look closely at the bodies of an exchange, which fit, with these
         marks, all `checkable`.
         """
+        if marks or self.is_guarded:
+            return bool(marks) and self._finds(exchange, marks)
+        request, response = exchange.request, exchange.response
+        if not self._is_same_for_all or request is None or response is None:
+            return self._finds(exchange, marks)
+        bodies = (
+            request.data[exchange.request_body_offset :],
+            response.data[exchange.response_body_offset :],
+        )
+        if bodies in self._without_finding:
+            return False
+        if self._finds(exchange, marks):
+            return True
+        if len(self._without_finding) >= _BODIES_KEPT:
+            self._without_finding.clear()
+        self._without_finding.add(bodies)
+        return False
+
+    def _finds(self, exchange: Exchange, marks: int) -> bool:
         asked, answered = exchange.bodies()
         assert asked is not None
         request = Body(exchange, REQUEST, asked)

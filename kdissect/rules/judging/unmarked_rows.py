@@ -8,22 +8,24 @@ are for `Judge.add`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.engine.records.compiled_records import BATCH_QUESTIONS
 from kdissect.engine.transfer_rows import transfer_rows
-from kdissect.history.epochs.leader_epochs import UNKNOWN_EPOCH
 from kdissect.history.fact import Fact
 from kdissect.history.groups.lent_members import LentMembers
+from kdissect.history.groups.modern_groups import ModernGroups
+from kdissect.history.groups.repeated_heartbeats import RepeatedHeartbeats
 from kdissect.history.history import History
 from kdissect.history.lent_connections import LentConnections
 from kdissect.history.producing.lent_sequences import LentSequences
 from kdissect.history.producing.stored_batches import StoredTable
 from kdissect.history.sessions.lent_sessions import LentSessions
 from kdissect.model.native import native
-from kdissect.rules.guards import Above, Guard, Other
+from kdissect.rules.guards import Guard, Other
 from kdissect.rules.judging.batch_judge import (
     LOG_TOPICS,
     BatchJudge,
@@ -49,6 +51,7 @@ from kdissect.sketches.distribution import DistributionRow, bin_multiplier
 
 _MOST_LENT = 1 << 12
 """Sequences, sessions and their partitions, or members, that may wait after a block: some MB."""
+_HEARTBEATS = ModernGroups.api_keys or frozenset()
 _TRANSFERS = (0, 1)  # Produce and Fetch (org.apache.kafka.common.protocol.ApiKeys)
 LentRow = tuple[
     JudgedConnection, Exercise, str | None, int, int, list[tuple[Earlier, int]],
@@ -59,13 +62,15 @@ _Asks = tuple[
     "native.Sequences | None", bool, "native.Sessions | None",
     Callable[[ConnectionInfo, int, int], bool] | None,
     tuple["native.LentMembers", "native.Layout", list[str]] | None, "native.StoredBatches | None",
+    list[Callable[[ConnectionInfo, str | bytes, int, int, int], bool]],
 ]  # fmt: skip
+_Again = Callable[[ConnectionInfo, Kind, tuple[bytes, bytes], "native.EvidenceRow", str | None], bool]
 PlanRow = tuple[
     "native.Guards",
     CarriageRow | None,
     tuple["native.PartitionRows", "native.PartitionRows"] | None,
     _Asks,
-    Callable[[ConnectionInfo, Kind, tuple[bytes, bytes], "native.EvidenceRow"], bool] | None,
+    _Again | None,
     int,
     int,
     bool,
@@ -107,6 +112,7 @@ class UnmarkedRows:
         self._passes = passes
         self._again = ToldAgain()
         self.note = self._again.note
+        self._heartbeats = RepeatedHeartbeats(history.modern_groups)
         self._sequences = LentSequences(history.producers, LentConnections())
         self._sessions = LentSessions(history.fetch_sessions, LentConnections())
         self._members = LentMembers(history.classic_groups)
@@ -182,7 +188,11 @@ class UnmarkedRows:
         if request is None or response is None or asks is None:
             return None
         shown = self._subjects.shown_of((api_key, version, version))
-        again = self._again.take if self._again.watch((api_key, version), asks.again) else None
+        again: _Again | None = None
+        if asks.heartbeats is not None:
+            again = self._heartbeats.take
+        elif self._again.watch((api_key, version), asks.again):
+            again = self._again.take
         carriage = None
         if self._batches.has_rules and api_key in _TRANSFERS:
             carriage = self._batches.carriage(api_key, version)
@@ -192,21 +202,24 @@ class UnmarkedRows:
         members = None
         if asks.member_fields is not None:
             members = self._members.rows, native_layout(request, version)[0], list(asks.member_fields)
-        guards, others = shown.guards.with_others([*map(_is_set, asks.zeros), *map(_is_known, asks.epochs)])
+        guards, others = shown.guards.with_others(map(_is_set, asks.zeros))
         sequences = self._sequences.rows if asks.asks_sequences else None
         sessions = self._sessions.rows if asks.asks_sessions else None
         table = self._history.stored_batches.table if asks.asks_stored else None
         stored = None if isinstance(table, StoredTable) else table
-        stated = sequences, asks.is_transactional, sessions, asks.knows_epoch, members, stored
+        leaders = list(asks.leaders)
+        stated = sequences, asks.is_transactional, sessions, asks.knows_epoch, members, stored, leaders
         has_open_batches = self._batches.has_rules and carriage is None and _has_batches(api_key)
         is_shown = asks.is_fed or not shown.is_guarded or has_open_batches
         marks = shown.silent, shown.checkable & ~others
         return guards, carriage, rows, stated, None if asks.is_fed else again, *marks, is_shown
 
-    def _show(self, exchange: Exchange, marks: int, is_shown: bool) -> int | None:
+    def _show(self, exchange: Exchange, marks: int, is_shown: bool, has_marked: bool) -> int | None:
         """Show a row to the rules whose guards it `marks`, to rules without a guard, if the plan `is_shown`,
-        and to the machines that watch its API. Return the number of its batches, if it has no findings and no
-        facts for rules; None if it must be added.
+        to the rules about batches, if it `has_marked` ones, and to the machines that watch its API.
+
+        Return the number of its batches, if it has no findings and no facts for rules; None if it must be
+        added.
         """
         # Hot, once for each row that is not passed by its values alone.
         asked, answered = exchange.bodies()
@@ -221,9 +234,13 @@ class UnmarkedRows:
             if found is None:
                 return None
             batches = found
+        if has_marked and self._batches.finds(exchange):
+            return None
         if not self._history.take_row(exchange, self._passes):
             return None
-        if response is not None:
+        if exchange.api_key in _HEARTBEATS:
+            self._heartbeats.note(exchange)
+        elif response is not None:
             self.note(exchange)
         return batches
 
@@ -280,6 +297,7 @@ class UnmarkedRows:
         return traffic.add_slots(slots)
 
 
+@lru_cache(maxsize=256)  # Kafka has 95 APIs
 def _has_batches(api_key: int) -> bool:
     name = api_name(api_key) or ""
     return carries_batches(name, REQUEST) or carries_batches(name, RESPONSE)
@@ -288,8 +306,3 @@ def _has_batches(api_key: int) -> bool:
 def _is_set(name: str) -> Guard:
     """Return the guard that a number of the answer is not 0."""
     return (Other((f".{name}",), frozenset({0})),)
-
-
-def _is_known(epoch: str) -> Guard:
-    """Return the guard that an epoch of the answer is not -1."""
-    return (Above((epoch,), UNKNOWN_EPOCH),)

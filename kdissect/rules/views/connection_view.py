@@ -193,7 +193,8 @@ class ConnectionView:
             facts |= NO_CLIENT_ID
         elif "\\x" in client_id:
             facts |= ESCAPED_CLIENT_ID
-        if (exchange.correlation_id or -1) <= self.highest_id:
+        number = exchange.correlation_id
+        if number is None or number <= self.highest_id:
             facts |= ID_NOT_HIGHEST
         if len(self.in_flight) >= _MANY_IN_FLIGHT:
             facts |= MANY_IN_FLIGHT
@@ -249,7 +250,8 @@ class ConnectionView:
             and exchange.kind is before.kind
             and exchange.request_body_offset == before.request_body_offset
             and exchange.response_body_offset == before.response_body_offset
-            and (exchange.correlation_id or -1) > self.highest_id
+            and exchange.correlation_id is not None
+            and exchange.correlation_id > self.highest_id
             and response.time_ns - request.end_time_ns < _AGAIN_LATENCY_NS
         )
 

@@ -46,6 +46,10 @@ enum Ask {
     Keep(usize),
     Over(usize),
     Under(usize),
+    /// Below 0, and the slot is not.
+    Lacks(usize),
+    /// 0 or more, and the slot is not.
+    Demands(usize),
     Sum(usize),
     /// Of these keys (`KINDS`) it is one.
     Key(usize),
@@ -217,6 +221,8 @@ impl Ask {
             "keep" if is_number => Ask::Keep(slot()?),
             "over" if is_number => Ask::Over(slot()?),
             "under" if is_number => Ask::Under(slot()?),
+            "lacks" if is_number => Ask::Lacks(slot()?),
+            "demands" if is_number => Ask::Demands(slot()?),
             "sum" if is_sized => Ask::Sum(slot()?),
             "key" if is_number || matches!(field.kind, Kind::String | Kind::Uuid) => {
                 Ask::Key(size().filter(|kind| *kind < KINDS)?)
@@ -275,6 +281,8 @@ impl<'s> Reading<'_, 's> {
                 Ask::Other(known) => known.binary_search(&value).is_err(),
                 Ask::Over(slot) => value > self.slots[*slot],
                 Ask::Under(slot) => value < self.slots[*slot],
+                Ask::Lacks(slot) => value < 0 && self.slots[*slot] >= 0,
+                Ask::Demands(slot) => value >= 0 && self.slots[*slot] < 0,
                 Ask::Keep(slot) => {
                     self.slots[*slot] = value;
                     false

@@ -6,6 +6,7 @@ pub mod guards;
 pub mod logged_body;
 pub mod partition_rows;
 pub mod plan;
+pub mod protobuf;
 pub mod summaries;
 pub mod tree_text;
 pub mod validate;

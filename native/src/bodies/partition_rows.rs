@@ -37,6 +37,8 @@ enum Want {
     Records,
     Error,
     PreferredReplica,
+    LeaderId,
+    LeaderEpoch,
 }
 
 /// A field that is wanted: the number of its struct, its index there, whether that is among the tags.
@@ -66,6 +68,8 @@ pub struct Row {
     pub values: [i64; MOST_VALUES],
     /// Where its records stand; None for null.
     pub records: Option<Range<usize>>,
+    /// The current leader and its epoch, if the body names them.
+    pub leader: Option<(i64, i64)>,
 }
 
 /// A body. Its facts are numbers, of a text how long it is, of a list how many are in it; None for what is null or not
@@ -370,6 +374,10 @@ fn wants<S: AsRef<str>>(
     for (at, value) in values.iter().enumerate() {
         want(layout, &mut found, row, value.as_ref(), Want::Value(at))?;
     }
+    if let Some((_, leader)) = find(layout, row, "current_leader") {
+        want(layout, &mut found, leader, "leader_id", Want::LeaderId)?;
+        want(layout, &mut found, leader, "leader_epoch", Want::LeaderEpoch)?;
+    }
     for (at, fact) in facts.iter().map(AsRef::as_ref).enumerate() {
         if fact.is_empty() {
             continue;
@@ -438,6 +446,8 @@ impl Reading<'_> {
         match (want, self.found.rows.last_mut()) {
             (Want::Partition, Some(row)) => row.partition = value,
             (Want::Value(at), Some(row)) => row.values[at] = value,
+            (Want::LeaderId, Some(row)) => row.leader.get_or_insert_default().0 = value,
+            (Want::LeaderEpoch, Some(row)) => row.leader.get_or_insert_default().1 = value,
             (Want::Fact(at), _) => self.found.facts[at] = Some(value),
             (Want::PreferredReplica, _) => self.found.has_preferred_replicas |= value >= 0,
             _ => self.found.has_other_errors |= want == Want::Error && value != 0,

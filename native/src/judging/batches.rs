@@ -28,6 +28,9 @@ const EPOCH_HIGHER: u32 = 65536;
 /// for a rule, and the facts from attributes.
 pub type CarriageRow = (bool, bool, u32, Py<PyAny>);
 
+/// Checksum, size, latest timestamp and number of records.
+type Content = (u32, usize, i64, i32);
+
 /// Names of topics, `(connection, id) -> bool`, `() -> int`.
 pub type Topics = (Vec<Vec<u8>>, Py<PyAny>, Py<PyAny>);
 
@@ -45,6 +48,14 @@ pub fn batches_of(data: &[u8], body: &Body<'_>) -> Option<Vec<Found>> {
     Some(found)
 }
 
+/// The batches that rules need.
+pub enum Needed {
+    Nothing,
+    /// Those of topics whose records have formats, for these formats alone.
+    Formats,
+    Marked,
+}
+
 /// Decides whether batches need a rule.
 pub struct Batches {
     contents: Contents,
@@ -58,7 +69,10 @@ pub struct Batches {
     changes: i64,
     changes_of: Py<PyAny>,
     facts: HashMap<(u32, i16), u32>,
-    canonical: HashSet<(u32, usize, i64, i32)>,
+    canonical: HashSet<Content>,
+    /// Batches of topics whose records have formats, by topic and content, in which no rule found a fault: all
+    /// followers fetch the same ones.
+    fitting: HashSet<(bool, Vec<u8>, Content)>,
 }
 
 impl Batches {
@@ -75,13 +89,14 @@ impl Batches {
             changes_of,
             facts: HashMap::new(),
             canonical: HashSet::new(),
+            fitting: HashSet::new(),
         }
     }
 
-    /// Whether no rule needs any of these batches, which are in `body` of `data`. `kind` is the
-    /// number of the exchange's kind, `asked` the request of a Fetch.
+    /// Which of these batches rules need, which are in `body` of `data`. `kind` is the number of the
+    /// exchange's kind, `asked` the request of a Fetch.
     #[allow(clippy::too_many_arguments)]
-    pub fn are_unmarked(
+    pub fn needed(
         &mut self,
         py: Python<'_>,
         (kind, (is_produce, is_fetch, mask, facts_of)): (u32, &CarriageRow),
@@ -90,13 +105,13 @@ impl Batches {
         body: &Body<'_>,
         found: &[Found],
         asked: &Body<'_>,
-    ) -> PyResult<bool> {
+    ) -> PyResult<Needed> {
         let mut before: Option<&Found> = None;
-        let mut place = None;
+        let (mut place, mut needed) = (None, Needed::Nothing);
         for one in found {
             let (number, batch) = one;
-            let Some(row) = body.rows.get(*number) else { return Ok(false) };
-            let Some(topic) = body.topics.get(row.topic) else { return Ok(false) };
+            let Some(row) = body.rows.get(*number) else { return Ok(Needed::Marked) };
+            let Some(topic) = body.topics.get(row.topic) else { return Ok(Needed::Marked) };
             let behind = before.filter(|before| before.0 == *number).map(|before| &before.1);
             let mut facts =
                 self.facts_of(py, kind, batch.attributes, facts_of)? | counted(*is_produce, batch);
@@ -113,19 +128,31 @@ impl Batches {
                 if place.is_some_and(|(offset, _)| is_before(batch, offset)) {
                     facts |= BEFORE_ASKED;
                 }
-                if self.is_own_topic(py, info, topic)? {
-                    return Ok(false);
-                }
             }
             if place.is_some_and(|(_, epoch)| 0 <= epoch && epoch < i64::from(batch.leader_epoch)) {
                 facts |= EPOCH_HIGHER;
             }
             if facts & mask != 0 || !self.is_canonical(py, data, batch, *is_produce)? {
-                return Ok(false);
+                return Ok(Needed::Marked);
+            }
+            if self.is_own_topic(py, info, topic)? && !self.fitting.contains(&fitting_key(topic, batch)) {
+                needed = Needed::Formats;
             }
             before = Some(one);
         }
-        Ok(true)
+        Ok(needed)
+    }
+
+    /// Note that no rule found a fault in these batches of `body`, all of topics whose records have formats or
+    /// without a mark.
+    pub fn fit(&mut self, body: &Body<'_>, found: &[Found]) {
+        for (number, batch) in found {
+            let topic = body.rows.get(*number).and_then(|row| body.topics.get(row.topic));
+            if self.fitting.len() >= MOST_CANONICAL {
+                self.fitting.clear();
+            }
+            self.fitting.extend(topic.map(|topic| fitting_key(topic, batch)));
+        }
     }
 
     fn facts_of(&mut self, py: Python<'_>, kind: u32, attributes: i16, of: &Py<PyAny>) -> PyResult<u32> {
@@ -158,7 +185,7 @@ impl Batches {
     }
 
     fn is_canonical(&mut self, py: Python<'_>, data: &[u8], batch: &Batch, dense: bool) -> PyResult<bool> {
-        let key = (batch.crc, batch.end - batch.start, batch.max_timestamp, batch.count);
+        let key = content_of(batch);
         if !dense && self.canonical.contains(&key) {
             return Ok(true);
         }
@@ -187,9 +214,19 @@ impl Batches {
         if changes != self.changes {
             self.changes = changes;
             self.told.clear();
+            self.fitting.clear();
         }
         self.contents.look(py)
     }
+}
+
+fn content_of(batch: &Batch) -> Content {
+    (batch.crc, batch.end - batch.start, batch.max_timestamp, batch.count)
+}
+
+fn fitting_key(topic: &Topic<'_>, batch: &Batch) -> (bool, Vec<u8>, Content) {
+    let (is_id, name) = topic.key();
+    (is_id, name.to_vec(), content_of(batch))
 }
 
 /// Those of offsets and counts (`batch_facts.header_facts`).

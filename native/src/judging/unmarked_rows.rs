@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 
-use super::batches::{batches_of, Batches, CarriageRow, Topics};
+use super::batches::{batches_of, Batches, CarriageRow, Needed, Topics};
 use super::connections::{Connection, Lent, Resting, Turns, ID_NOT_HIGHEST};
 use super::counted::{Counted, Settled};
 use super::members::Members;
 use crate::bodies::guards::Guards;
 use crate::bodies::partition_rows::{Body, PartitionRows, Topic};
 use crate::bodies::plan::Layout;
-use crate::engine::completed::Row;
+use crate::engine::completed::{Content, Row};
 use crate::engine::exchange_block::ExchangeBlock;
 use crate::places::FILE_SHIFT;
 use crate::records::batch::{Batch, Found, NONE};
@@ -36,6 +36,8 @@ const MOST_IN_VAIN: u32 = 6;
 const ALL_IN_SYNC: i64 = -1;
 /// The place of the epoch among the numbers of a Fetch's partitions: `engine.transfer_rows`.
 const FETCH_EPOCH: usize = 1;
+/// The epoch of an unknown leader: `history.epochs.leader_epochs`.
+const NO_EPOCH: i64 = -1;
 /// The metadata log by name and by id: `schema.logs`.
 type Marks = (Vec<u8>, Vec<u8>);
 
@@ -56,8 +58,8 @@ type Doors = (
 /// How both bodies are read as rows by partition.
 type RowsOf = (Py<PartitionRows>, Py<PartitionRows>);
 /// Needs of the histories' machines about a kind: producers, transactions, fetch sessions, whether
-/// an epoch of the metadata log is unchanged, for members of groups the fields that name them, and
-/// produced batches.
+/// an epoch of the metadata log is unchanged, for members of groups the fields that name them,
+/// produced batches, and what knows the leaders of partitions.
 type AsksRow = (
     Option<Py<Sequences>>,
     bool,
@@ -65,6 +67,7 @@ type AsksRow = (
     Option<Py<PyAny>>,
     Option<(Py<LentMembers>, Py<Layout>, [String; 3])>,
     Option<Py<StoredBatches>>,
+    Vec<Py<PyAny>>,
 );
 /// The guards of bodies, carriage of batches, rows of bodies, what machines ask, what takes exchanges that come again,
 /// marks of rules that never speak of such bodies, marks that `show` follows, and whether rows must be shown to rules
@@ -82,6 +85,7 @@ struct Plan {
     quorum: Option<Py<PyAny>>,
     members: Option<(Py<LentMembers>, Members)>,
     stored: Option<Py<StoredBatches>>,
+    leaders: Vec<Py<PyAny>>,
     again: Option<Py<PyAny>>,
     silent: u64,
     checkable: u64,
@@ -98,7 +102,7 @@ struct InVain {
 
 impl From<PlanRow> for Plan {
     fn from((guards, carriage, rows, asks, again, silent, checkable, is_shown): PlanRow) -> Self {
-        let (produces, is_transactional, fetches, quorum, members, stored) = asks;
+        let (produces, is_transactional, fetches, quorum, members, stored, leaders) = asks;
         let members = members.map(|(lent, layout, names)| (lent, Members::of(layout.get(), &names)));
         Plan {
             guards,
@@ -110,6 +114,7 @@ impl From<PlanRow> for Plan {
             quorum,
             members,
             stored,
+            leaders,
             again,
             silent,
             checkable,
@@ -144,6 +149,24 @@ struct Reading<'a> {
     batches: Vec<Found>,
 }
 
+/// The batches of a row, and the body that has them.
+struct Carried<'r, 'a> {
+    carriage: &'r CarriageRow,
+    read: &'r Reading<'a>,
+    body: &'r Body<'a>,
+    content: &'r Content,
+}
+
+impl<'r, 'a> Carried<'r, 'a> {
+    fn of(carriage: &'r CarriageRow, row: &'r Row, read: &'r Reading<'a>) -> Option<Self> {
+        let (body, content) = match carriage.0 {
+            true => (&read.asked, &row.request.content),
+            false => (read.answered.as_ref()?, row.response.as_ref()?),
+        };
+        Some(Carried { carriage, read, body, content })
+    }
+}
+
 /// Callables of `kdissect.rules.judging.unmarked_rows`.
 struct Asked {
     lend: Py<PyAny>,
@@ -168,8 +191,8 @@ pub struct UnmarkedRows {
     /// Connections that stay native-owned after a block, by the addresses of their infos.
     lent: QuickMap<usize, Box<Connection>>,
     counted: Counted,
-    /// By kind and marks.
-    in_vain: QuickMap<(u32, u64), InVain>,
+    /// By kind, marks and whether rules need its batches.
+    in_vain: QuickMap<(u32, u64, bool), InVain>,
     /// Rows that passed.
     passed: u64,
 }
@@ -325,27 +348,25 @@ impl UnmarkedRows {
             return Ok(false);
         };
         let Some(read) = read(py, &plan, row) else { return Ok(false) };
-        let mut batches = 0;
-        if let (Some(carriage), Some(read)) = (plan.carriage.as_ref().filter(|_| pair.is_watched), &read) {
-            let is_produce = carriage.0;
-            let body = if is_produce { Some(&read.asked) } else { read.answered.as_ref() };
-            let content = if is_produce { Some(&row.request.content) } else { row.response.as_ref() };
-            if let (Some(body), Some(content)) = (body, content) {
-                let (data, kind) = (content.data.as_bytes(py), (row.request.kind.number(), carriage));
-                let (found, asked) = (&read.batches, &read.asked);
-                if !self.batches.are_unmarked(py, kind, info, data, body, found, asked)? {
-                    return Ok(false);
-                }
-                batches = read.batches.len() as u64;
-            }
+        let (mut batches, mut needed) = (0, Needed::Nothing);
+        let carried = plan.carriage.as_ref().filter(|_| pair.is_watched);
+        let carried =
+            carried.zip(read.as_ref()).and_then(|(carriage, read)| Carried::of(carriage, row, read));
+        if let Some(carried) = &carried {
+            let (data, kind) = (carried.content.data.as_bytes(py), row.request.kind.number());
+            let (found, asked) = (&carried.read.batches, &carried.read.asked);
+            let of = (kind, carried.carriage);
+            needed = self.batches.needed(py, of, info, data, carried.body, found, asked)?;
+            batches = found.len() as u64;
         }
-        let is_asked = spoken == 0 && (plan.again.is_some() || !plan.is_shown);
+        let has_needed = !matches!(needed, Needed::Nothing);
+        let is_asked = spoken == 0 && !has_needed && (plan.again.is_some() || !plan.is_shown);
         if !(is_asked && self.is_history(py, &plan, info, row, read.as_ref())?) {
-            let key = (row.request.kind.number(), spoken);
+            let key = (row.request.kind.number(), spoken, has_needed);
             if self.in_vain.get_mut(&key).is_some_and(InVain::skips) {
                 return Ok(false);
             }
-            let shown = (row.exchange(py, rows.engine.get(), info)?, spoken, plan.is_shown);
+            let shown = (row.exchange(py, rows.engine.get(), info)?, spoken, plan.is_shown, has_needed);
             match self.asked.show.bind(py).call1(shown)?.extract()? {
                 Some(found) if plan.carriage.is_none() => batches = found,
                 Some(_) => {}
@@ -358,6 +379,9 @@ impl UnmarkedRows {
                 }
             }
             self.in_vain.remove(&key);
+            if let (Some(carried), Needed::Formats) = (&carried, needed) {
+                self.batches.fit(carried.body, &carried.read.batches);
+            }
         }
         self.passed += 1;
         connection.pass(py, at, row, self.passed, &mut self.turns);
@@ -493,10 +517,14 @@ impl UnmarkedRows {
             let (Some(asked), Some(answered)) = (row.request.content.of_body(py), answer.of_body(py)) else {
                 return Ok(false);
             };
-            return door.call1(py, (info, kind, (asked, answered), evidence(0, row)))?.extract(py);
+            let of = (info, kind, (asked, answered), evidence(0, row), &row.request.client_id);
+            return door.call1(py, of)?.extract(py);
         }
         let Some(read) = read else { return Ok(true) };
         if is_fed(plan, read) || !self.knows_epochs(py, plan, info, read)? {
+            return Ok(false);
+        }
+        if !knows_leaders(py, plan, info, read)? {
             return Ok(false);
         }
         let stored = plan.stored.as_ref().map(|stored| stored.bind(py).borrow_mut());
@@ -591,6 +619,22 @@ impl UnmarkedRows {
 fn is_fed(plan: &Plan, read: &Reading<'_>) -> bool {
     plan.is_transactional && read.asked.facts[1].is_some()
         || plan.produces.is_some() && produced(read).is_none()
+}
+
+/// Whether the leaders that the answer names, and their epochs, are known.
+fn knows_leaders(py: Python<'_>, plan: &Plan, info: &Py<PyAny>, read: &Reading<'_>) -> PyResult<bool> {
+    let Some(answered) = read.answered.as_ref().filter(|_| !plan.leaders.is_empty()) else { return Ok(true) };
+    for row in &*answered.rows {
+        let Some((leader, epoch)) = row.leader.filter(|(_, epoch)| *epoch > NO_EPOCH) else { continue };
+        let topic = answered.topics.get(row.topic).and_then(|topic| topic.object(py));
+        let Some(topic) = topic else { return Ok(false) };
+        for knows in &plan.leaders {
+            if !knows.call1(py, (info, &topic, row.partition, leader, epoch))?.extract(py)? {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
 }
 
 /// `history.fact.is_answered_first`.

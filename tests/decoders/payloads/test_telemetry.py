@@ -6,6 +6,8 @@ import zlib
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kdissect.decoders.payloads.protobuf import MAX_NESTING
 from kdissect.decoders.payloads.telemetry import metrics
@@ -75,6 +77,22 @@ def test_spans() -> None:
     assert DATA[node.start : node.end] == b"\x0a\x03sum"
     point = next(node for node in root.walk() if node.name == "as_int" and node.value == -7)
     assert DATA[point.start : point.end][1:] == struct.pack("<q", -7)
+
+
+def _read(data: bytes, node: Node | None) -> object:
+    try:
+        return metrics(data, 0, len(data), node)
+    except DecodeError:
+        return DecodeError
+
+
+@given(place=st.integers(0, len(DATA) - 1), changed=st.binary(max_size=12), cut=st.integers(0, 12))
+def test_the_native_engine_reads_what_python_reads(place: int, changed: bytes, cut: int) -> None:
+    """With a node, Python reads."""
+    data = DATA[:place] + changed + DATA[place + cut :]
+    native, python = _read(data, None), _read(data, Node("MetricsData", "payload", 0))
+    assert native == python
+    assert repr(native) == repr(python)
 
 
 def test_every_cut_raises_only_decode_errors() -> None:
