@@ -11,7 +11,7 @@ from kdissect.causes.evidence.exchange_log import ErrorKey, LateKey, NodeEndpoin
 from kdissect.causes.evidence.gathering import Gathering, KnownFact
 from kdissect.causes.evidence.resends import Resend
 from kdissect.causes.evidence.seen import Seen, packets_of
-from kdissect.causes.evidence.session_ends import InferredLifetime
+from kdissect.causes.evidence.session_ends import Answered, InferredLifetime
 from kdissect.causes.ledger.ledger import Ledger
 from kdissect.causes.ledger.sources import symptoms_of
 from kdissect.causes.ledger.symptom import BROKER
@@ -20,6 +20,7 @@ from kdissect.history.connections.negotiated_versions import honest
 from kdissect.history.fact import Fact
 from kdissect.model.cause import Party, RefutedCause
 from kdissect.schema.error_codes import error_name
+from kdissect.schema.protocol_messages import api_by_name
 from kdissect.session.info import ConnectionInfo
 from kdissect.session.problem import Reason
 from kdissect.stats.by_fetcher.fetch_session_traffic import fetch_session_facts
@@ -304,7 +305,12 @@ class Evidence:
         """Lifetimes of sessions that no login carries."""
         logins = [known.fact for known in self.facts("SaslFact.authenticated")]
         offers = [(known.broker, honest(known.fact.seen)) for known in self.facts("VersionFact.offered")]
-        return self.gathering.session_ends.inferred(logins, offers)
+        answered = {
+            Answered(broker, found.key, client_id, host)
+            for (api, client_id, host, broker), tally in self.background
+            if tally.exchanges > tally.failed and (found := api_by_name(api)) is not None
+        }
+        return self.gathering.session_ends.inferred(logins, offers, answered)
 
     def is_unprocessed_after(self, lifetime: InferredLifetime) -> bool:
         """Return whether no offsets suggest that the broker wrote what came after an inferred lifetime."""

@@ -185,11 +185,14 @@ class Gathering:
 
     def _judge_block(self, block: native.ExchangeBlock, start: int) -> int:
         """As of `Judge`; all come as objects while a retry, or a leader, is looked for."""
-        return start if self.resends.waits or self.offline.waits else self._judge.take_block(block, start)
+        waits = self.resends.waits or self.offline.waits or self.log.dropped.waits
+        return start if waits else self._judge.take_block(block, start)
 
     def _judged(self, event: Event) -> None:
         if isinstance(event, Exchange) and (event.api_key == apis.METADATA or self.offline.waits):
             self.offline.add(ExchangeView(event), self.log.wanted)
+        if isinstance(event, Exchange) and self.log.dropped.waits:
+            self.log.dropped.add(event, event.api_key == apis.PRODUCE)
         if isinstance(event, Exchange) and self.log.wanted:
             if event.api_key == apis.PRODUCE and (self.resends.waits or _is_late(event)):  # as in blocks
                 self.resends.add(event)
@@ -214,6 +217,7 @@ class Gathering:
         info = event.connection
         self.broken.close(info)
         self.session_ends.close(info)
+        self.log.dropped.close(info)
         self.stalls.close(event)
         self.broken_off.close(info, self.groups.positions.leave(info))
         if self._counter is not None:

@@ -77,6 +77,11 @@ def not_seen(seen: Evidence) -> Iterator[str]:
         yield f"{plural(count, 'frame')} captured in part, by a snapshot length or for lost packets"
     if count := facts["exchanges_of_unknown_version"]:
         yield f"{plural(count, 'exchange')} of an API or version that is not known"
+    if count := seen.gathering.log.dropped.undecided(seen.last_ns):
+        yield (
+            f"{plural(count, 'batch', 'batches')} refused shortly before the end of the capture: whether the"
+            " client sent the records again is not known"
+        )
     if not seen.gathering.traffic.total.exchanges:
         yield "no Kafka exchange was found"
 
