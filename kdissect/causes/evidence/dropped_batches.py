@@ -42,8 +42,8 @@ _Speaker = tuple[str, str | None, str]
 class Dropped(NamedTuple):
     """Records of a refused batch that no later request has.
 
-    `requests` counts the client's later Produces that were compared. `goes_on`: one of them has other records
-    for the same partition.
+    `requests` counts the client's later Produces that were compared. `goes_on`: one of them has newer records
+    for the same partition. Clients that keep the order of records do not send these while others wait.
     """
 
     scope: str
@@ -61,15 +61,20 @@ class Dropped(NamedTuple):
 class _Refused:
     """A refused batch. `left` has digests of its first records that did not come again, with their number."""
 
-    __slots__ = ("answered_ns", "at", "goes_on", "left", "place", "records", "requests", "sample")
+    __slots__ = ("answered_ns", "at", "goes_on", "last_ms", "left", "place", "records", "requests", "sample")
 
     def __init__(self, at: Dropped, place: PartitionKey, batch: RecordBatch, answered_ns: int) -> None:
         self.at, self.place, self.answered_ns = at, place, answered_ns
         self.left = Counter(map(_digest, read_records(batch, most=_SAMPLE).records))
         self.sample = self.left.total()
         self.records = self.sample if batch.count is None else batch.count
+        self.last_ms = batch.max_timestamp
         self.requests = 0
         self.goes_on = False
+
+    def is_passed_by(self, place: PartitionKey, batch: RecordBatch) -> bool:
+        """Return whether a batch has only newer records of the partition."""
+        return place == self.place and batch.base_timestamp > self.last_ms
 
     @property
     def dropped(self) -> Dropped:
@@ -136,12 +141,11 @@ class DroppedBatches:
         if batches is None or records is None or view.losses:
             self._watched.pop(_speaker(view))  # the records may be in what is missing
             return
-        places = {place for place, _ in batches}
         for one in watched:
             one.left -= records
             if sent_ns >= one.answered_ns:
                 one.requests += 1
-                one.goes_on |= one.place in places
+                one.goes_on |= any(one.is_passed_by(*each) for each in batches)
         self._keep(_speaker(view), [one for one in watched if one.left])
 
     def close(self, info: ConnectionInfo) -> None:

@@ -16,6 +16,7 @@ from kdissect.causes.evidence.idle_resets import IdleResets
 from kdissect.causes.evidence.links import Links
 from kdissect.causes.evidence.offline_partitions import OfflinePartitions
 from kdissect.causes.evidence.old_versions import OldVersions
+from kdissect.causes.evidence.recompressions import Recompressions
 from kdissect.causes.evidence.resends import Resends
 from kdissect.causes.evidence.rewinds import Rewinds, WatchedGroups
 from kdissect.causes.evidence.session_ends import SessionEnds
@@ -92,6 +93,7 @@ class Gathering:
         self.resends = Resends(names, self.producers.written)
         self.fetchers = FetchSessionTraffic()
         self.topics = TopicTraffic(names)
+        self.recompressions = Recompressions(names, self.topics.mixed)
         self.mixups = ClusterMixups()
         self.blind = BlindSpots()
         self.problems: list[ConnectionProblem] = []
@@ -184,8 +186,9 @@ class Gathering:
         ]
 
     def _judge_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """As of `Judge`; all come as objects while a retry, or a leader, is looked for."""
+        """As of `Judge`; all come as objects while a retry, a leader or a read batch is looked for."""
         waits = self.resends.waits or self.offline.waits or self.log.dropped.waits
+        waits = waits or self.recompressions.waits
         return start if waits else self._judge.take_block(block, start)
 
     def _judged(self, event: Event) -> None:
@@ -196,6 +199,8 @@ class Gathering:
         if isinstance(event, Exchange) and self.log.wanted:
             if event.api_key == apis.PRODUCE and (self.resends.waits or _is_late(event)):  # as in blocks
                 self.resends.add(event)
+            if self.recompressions.waits:
+                self.recompressions.add(event)
             self.idle_resets.add(event)
             self.session_ends.add(event)
         self._judge.add(event)

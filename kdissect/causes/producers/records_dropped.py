@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kdissect.causes.cause import Cause, client_text, joined
-from kdissect.causes.evidence.dropped_batches import RETRIABLE, Dropped
+from kdissect.causes.evidence.dropped_batches import LEAST_NS, RETRIABLE, Dropped
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.ledger.symptom import errors
@@ -39,7 +39,8 @@ class RecordsDropped(Cause):
         are_all_seen = seen.gathering.topics.leaders.are_all_seen()
         found: dict[tuple[str, Client], list[Dropped]] = {}
         for one in seen.gathering.log.dropped.found(seen.last_ns):
-            if one.goes_on or are_all_seen:  # or the client sent them to a broker that was not captured
+            # The broker with the new leader may not be captured.
+            if one.goes_on or (are_all_seen and _has_left(seen, one)):
                 found.setdefault((one.scope, one.client), []).append(one)
         for (scope, client), batches in found.items():
             at = Seen()
@@ -64,8 +65,16 @@ class RecordsDropped(Cause):
                 "inspect {files} -Y 'api == Produce and errors'",
                 ""
                 if all(one.goes_on for one in batches)
-                else "the client sent no other records to the partition: it may do so after the capture",
+                else "the client left: another process may have sent the records",
             )
+
+
+def _has_left(seen: Evidence, one: Dropped) -> bool:
+    """Return whether a client ended its connections, and did not come back."""
+    key = one.client.client_id, one.client.address
+    links = [link for of, link in seen.gathering.links.items() if (of.client_id, of.host) == key]
+    is_over = all(link.last_ns + LEAST_NS <= seen.last_ns for link in links)
+    return is_over and all(link.open_at(seen.last_ns) <= 0 for link in links)
 
 
 def _refused(records: int) -> str:
