@@ -112,7 +112,13 @@ def test_requests_on_their_way_are_no_later_ones() -> None:
 
 @pytest.mark.parametrize(
     ("error", "attributes", "count"),
-    [(0, 0, 0), (_NOT_LEADER, 0, 1), (_TOO_LARGE, 0, 0), (_TIMED_OUT, 0, 0), (_NOT_LEADER, _TRANSACTIONAL, 0)],
+    [
+        (0, 0, 0),
+        (_NOT_LEADER, 0, 1),
+        (_TOO_LARGE, 0, 0),
+        (_TIMED_OUT, 0, 0),
+        (_NOT_LEADER, _TRANSACTIONAL, 0),
+    ],
 )
 def test_which_batches_are_watched(error: int, attributes: int, count: int) -> None:
     assert len(_records(_taken(_produce(Talk(), _batch(_A, attributes=attributes), error)))) == count
@@ -156,7 +162,10 @@ def test_a_gap_before_the_end_of_a_connection() -> None:
 def test_the_end_of_the_capture_leaves_it_open() -> None:
     found = _taken(_produce(Talk(), _batch(_A), _NOT_LEADER, at=0))
     answered_ns = START_NS + MS
-    assert (_records(found, answered_ns + LEAST_NS - 1), found.undecided(answered_ns + LEAST_NS - 1)) == ([], 1)
+    assert (_records(found, answered_ns + LEAST_NS - 1), found.undecided(answered_ns + LEAST_NS - 1)) == (
+        [],
+        1,
+    )
     assert found.undecided(answered_ns + LEAST_NS) == 0
     assert len(_records(found, answered_ns + LEAST_NS)) == 1
 
@@ -179,4 +188,4 @@ def test_a_bounded_number_is_watched() -> None:
     talk = Talk()
     found = _taken(*(_produce(talk, _batch(b"%d" % at, at=at), _NOT_LEADER) for at in range(510)))
     assert len(_records(found, _END_NS + 10_000 * MS)) >= 500
-    assert sum(map(len, found._watched.values())) <= 500  # noqa: SLF001
+    assert sum(map(len, found._watched.values())) <= 500

@@ -134,7 +134,9 @@ def test_why_nothing_was_judged(exchanges: int, kinds: dict[ConnectionKind, int]
 
 def test_missing_data_are_no_connections_without_data() -> None:
     evidence = seen(0, kinds={ConnectionKind.NO_DATA: 1}, bytes_not_captured=1)
-    assert nothing_judged(evidence) == "kdissect could not judge anything: the data of 1 connection are missing"
+    assert (
+        nothing_judged(evidence) == "kdissect could not judge anything: the data of 1 connection are missing"
+    )
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ _SPAN_NS = 60_000_000_000
 _Place = tuple[TopicKey, int]
 """Topic and partition."""
 _Mark = tuple[int, int, int, int | None]
-"""Producer id, epoch, sequence, number of records: a broker that recompresses a batch does not change them."""
+"""Producer id, epoch, sequence, number of records, which recompression does not change."""
 
 
 class RecompressedKey(NamedTuple):

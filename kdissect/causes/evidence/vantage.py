@@ -91,13 +91,18 @@ def not_seen(seen: Evidence) -> Iterator[str]:
         yield f"{plural(count, 'frame')} captured in part, by a snapshot length or for lost packets"
     if count := facts["exchanges_of_unknown_version"]:
         yield f"{plural(count, 'exchange')} of an API or version that is not known"
+    yield from _refused_last(seen)
+    if not seen.gathering.traffic.total.exchanges:
+        yield "no Kafka exchange was found"
+
+
+def _refused_last(seen: Evidence) -> Iterator[str]:
+    """Yield refused batches that may come again after the end of the capture."""
     if count := seen.gathering.log.dropped.undecided(seen.last_ns):
         yield (
             f"{plural(count, 'batch', 'batches')} refused shortly before the end of the capture: whether the"
             " client sent the records again is not known"
         )
-    if not seen.gathering.traffic.total.exchanges:
-        yield "no Kafka exchange was found"
 
 
 def _opaque(kind: str, count: int, tls: Counter[str]) -> Iterator[str]:

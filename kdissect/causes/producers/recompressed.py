@@ -35,8 +35,9 @@ class Recompressed(Cause):
             cluster = seen.gathering.log.cluster(key.scope)
             parties = {Party("topic", key.topic), Party("broker", found.broker)}
             yield self.found(
-                f"{client_text(key.client)} sent {plural(count, 'batch', 'batches')} {_with(key.sent)} to topic"
-                f" '{key.topic}', and consumers received {them} {_with(key.stored)}. {which} {found.first}.",
+                f"{client_text(key.client)} sent {plural(count, 'batch', 'batches')} {_with(key.sent)} to"
+                f" topic '{key.topic}', and consumers received {them} {_with(key.stored)}."
+                f" {which} {found.first}.",
                 f"broker {found.broker}",
                 parties_of([key.client]) | parties | ({Party("cluster", cluster)} if cluster else set()),
                 found.seen,

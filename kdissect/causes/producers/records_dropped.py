@@ -1,4 +1,4 @@
-"""`records-dropped`: a broker refuses records for the time being, and their client does not send them again."""
+"""`records-dropped`: a broker refuses records for a time, and their client does not send them again."""
 
 from __future__ import annotations
 
@@ -91,10 +91,6 @@ def _places(batches: list[Dropped]) -> list[str]:
 
 
 def _compared(requests: int, batches: int) -> str:
-    if batches == 1:
-        return f"{plural(requests, 'Produce request', spec=',')} after the refusal" + _were(requests)
-    return f"at least {plural(requests, 'Produce request', spec=',')} after each refusal" + _were(requests)
-
-
-def _were(requests: int) -> str:
-    return " was compared" if requests == 1 else " were compared"
+    least, each = ("at least ", "each") if batches > 1 else ("", "the")
+    were = "was" if requests == 1 else "were"
+    return f"{least}{plural(requests, 'Produce request', spec=',')} after {each} refusal {were} compared"

@@ -149,9 +149,9 @@ class TopicTraffic:
             field = records.records_field
             key: str | bytes = field.topic if field.topic is not None else field.topic_id or b""
             if key in users:
-                error = errors.get((key, field.partition))
-                self._records(records, users[key], error, role)
-                if role is not Role.WRITE or not error:
+                refused = errors.get((key, field.partition))
+                self._records(records, users[key], refused, role)
+                if role is not Role.WRITE or not refused:
                     self._meet_all(view, key, records)
 
     def _logged(
