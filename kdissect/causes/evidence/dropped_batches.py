@@ -16,7 +16,6 @@ from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.cause import Packets
 from kdissect.model.digest import blake2b
 from kdissect.model.record_batch import Record, RecordBatch
-from kdissect.schema.error_codes import all_errors
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.client import Client, host_of
@@ -31,9 +30,9 @@ LEAST_NS = 5_000_000_000
 """The time that a client has to send a batch again, five times the longest pause of Java clients
 (`retry.backoff.max.ms`).
 """
-# REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND: the leader wrote the batch (Errors).
-_WRITTEN = frozenset({7, 20})
-RETRIABLE = frozenset(error.code for error in all_errors() if error.retriable) - _WRITTEN
+# Retriable errors of a partition of Produce without those after which the leader has the batch, which are
+# REQUEST_TIMED_OUT and NOT_ENOUGH_REPLICAS_AFTER_APPEND (org.apache.kafka.common.protocol.Errors).
+RETRIABLE = frozenset({2, 3, 5, 6, 9, 19, 56, 74, 75, 100, 103})
 
 _Speaker = tuple[str, str | None, str]
 """Capture set, client id and host: a retry may come on another connection, or to another cluster."""
