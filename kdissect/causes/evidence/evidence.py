@@ -335,6 +335,19 @@ class Evidence:
         first = self._expired_from.get(one.first.connection)
         return first is not None and not one.is_written and one.first.exchange >= first
 
+    def comes_back(self, one: Resend) -> bool:
+        """Return whether the client of an attempt sent or received anything after the connection ended."""
+        close = one.attempt.connection.close
+        if close is None or close.by is None:
+            return True
+        key = one.client.client_id, one.client.address
+        links = [link for of, link in self.gathering.links.items() if (of.client_id, of.host) == key]
+        return any(
+            link.last_ns > close.time_ns + _TOGETHER_NS
+            or any(start >= close.time_ns for start, _ in link.starts)
+            for link in links
+        )
+
     def is_excluded(self, one: Resend) -> bool:
         """Return whether the broker cannot have written the first attempt."""
         return one.has_no_room or self.is_too_late(one)
