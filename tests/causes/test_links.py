@@ -132,7 +132,10 @@ def test_tls_that_ended_within_its_handshake(changed: dict[str, Any], is_broken:
 def test_a_broker_that_sends_bytes_on_tls_speaks_tls() -> None:
     decrypted = SimpleNamespace(why=None)
     assert (
-        link(connection(tls=decrypted), connection(tls=decrypted, tcp=tcp(broker_bytes=0)), connection()).tls_answers == 1
+        link(
+            connection(tls=decrypted), connection(tls=decrypted, tcp=tcp(broker_bytes=0)), connection()
+        ).tls_answers
+        == 1
     )
 
 

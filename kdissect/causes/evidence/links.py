@@ -13,7 +13,9 @@ LINKS_KEPT = 10_000  # clients times brokers; 2 KB each
 _TIMES_KEPT = 2_000
 _SECOND_NS = 1_000_000_000
 _MOMENT_NS = 2 * _SECOND_NS
-_FLIGHT_BYTES = 500  # of a broker, with a certificate. A ServerHello, or the wish for another ClientHello, has 130
+_FLIGHT_BYTES = (
+    500  # of a broker, with a certificate. A ServerHello, or the wish for another ClientHello, has 130
+)
 _HANDSHAKE_BYTES = 1_700  # ClientHello and an alert, or Finished. The first requests of Kafka come after it
 SHORT_NS = 10 * _SECOND_NS  # a connection that lasts less was not worth its logins
 
