@@ -96,6 +96,7 @@ def test_places_skip_other_faults_effects_and_general_causes() -> None:
         (_said("requests-fail", who="client 'bank'"), True),
         (_said("requests-fail", who="client 'shop'"), False),
         (_said("broker-closes"), True),
+        ([_said("hot-partition")[0] | {"effects": [{"id": "transaction-timeout"}]}], True),
         (_said("hot-partition", who="client 'bank'"), False),
         ([], False),
     ],
