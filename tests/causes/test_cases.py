@@ -97,7 +97,7 @@ ANSWERS = (
     # kafka-python 1.4.7 does not try again. The topics had just been created.
     Answer("records_dropped_real.pcapng.gz", "records-dropped",
            ("12 records of client 'intake'", "UNKNOWN_TOPIC_OR_PARTITION", "6 records for orders-4-0",
-            "no later request of the client has them"), ("requests-fail",)),
+            "none of the next Produce requests of the client"), ("requests-fail",)),
     Answer("recompressed_real.pcapng.gz", "recompressed",
            ("'till'", "11 batches with gzip", "received them with lz4", "offsets 30 to 59 of partition 0")),
 )  # fmt: skip

@@ -170,22 +170,48 @@ def test_the_end_of_the_capture_leaves_it_open() -> None:
     assert len(_records(found, answered_ns + LEAST_NS)) == 1
 
 
-def test_a_minute_or_200_requests_end_the_wait() -> None:
+def test_20_requests_or_2000_exchanges_end_the_wait() -> None:
     talk = Talk()
-    found = _taken(_produce(talk, _batch(_A), _NOT_LEADER, at=0))
-    found.add(talk.ask(3, 1, {"topics": []}, at=60_001), is_produce=False)
-    assert found.waits
-    found.add(talk.ask(3, 1, {"topics": []}, at=60_002), is_produce=False)
+    found, other = _taken(_produce(talk, _batch(_A), _NOT_LEADER, at=0)), talk.ask(3, 1, {"topics": []}, at=9)
+    for _ in range(2_000):
+        assert found.waits
+        found.add(other, is_produce=False)
     assert not found.waits and _records(found, START_NS) == [(1, 0, False)]
+    assert [one.until_ns for one in found.found(START_NS)] == [START_NS + 9 * MS]
     found = _taken(_produce(talk, _batch(_A), _NOT_LEADER, at=0))
-    for number in range(200):
+    for number in range(20):
         assert found.waits
         found.add(_produce(talk, _batch(b"%d" % number, at=_LATER)), is_produce=True)
-    assert not found.waits and _records(found, START_NS) == [(1, 200, True)]
+    assert not found.waits and _records(found, START_NS) == [(1, 20, True)]
+
+
+def test_the_exchanges_that_are_looked_at_are_bounded_by_time() -> None:
+    talk, other = Talk(), Talk("10.0.0.9").ask(3, 1, {"topics": []}, at=9)
+    refused = [_produce(talk, _batch(b"%d" % number), _NOT_LEADER, at=number) for number in range(3)]
+    found = DroppedBatches(TopicNames())
+    for number, one in enumerate(refused):
+        view = ExchangeView(one)
+        found.refuse(view, client_of(view))
+        assert found.waits is (number < 2)
+        for _ in range(1_000 if number < 1 else 0):
+            found.add(other, is_produce=False)
+        while number == 1 and found.waits:
+            found.add(other, is_produce=False)
+    assert len(_records(found)) == 2
+    view = ExchangeView(_produce(talk, _batch(b"late"), _NOT_LEADER, at=1_000))
+    found.refuse(view, client_of(view))
+    assert found.waits
+
+
+def test_the_refused_exchange_is_no_later_one() -> None:
+    refused = _produce(Talk(), _batch(_A), _NOT_LEADER, at=0)
+    found = _taken(refused)
+    found.add(refused, is_produce=True)
+    assert _records(found) == [(1, 0, False)]
 
 
 def test_a_bounded_number_is_watched() -> None:
     talk = Talk()
-    found = _taken(*(_produce(talk, _batch(b"%d" % at, at=at), _NOT_LEADER) for at in range(510)))
-    assert len(_records(found, _END_NS + 10_000 * MS)) >= 500
+    found = _taken(*(_produce(talk, _batch(b"%d" % at, at=at), _NOT_LEADER, at=0) for at in range(510)))
+    assert len(_records(found)) == 500
     assert sum(map(len, found._watched.values())) <= 500

@@ -85,7 +85,7 @@ def test_batches_before_the_second_codec_are_not_compared() -> None:
         assert len(found.found) == count
 
 
-def test_50_batches_or_a_minute_end_the_comparison() -> None:
+def test_50_batches_or_1000_exchanges_end_the_comparison() -> None:
     talk = Talk()
     found = _found()
     for base in range(0, 150, 3):
@@ -95,10 +95,33 @@ def test_50_batches_or_a_minute_end_the_comparison() -> None:
     assert not found.waits
     ((_, one),) = found.found.items()
     assert one.seen.times == 50
-    found = _found(_write(talk, _batch(_GZIP), at=60_000))
+    found = _found(since_ms=100)
+    before, after = (_write(talk, _batch(_GZIP), at=at) for at in (99, 100))
+    for one in (*[before] * 2_000, *[after] * 999):
+        found.add(one)
     assert found.waits
-    found.add(_write(talk, _batch(_GZIP), at=60_001))
+    found.add(after)
     assert not found.waits
+
+
+def test_a_bounded_number_of_exchanges_is_taken() -> None:
+    mixed: dict[tuple[str, str], int] = {}
+    found, one = Recompressions(TopicNames(), mixed), _write(Talk(), _batch(_GZIP))
+    for number in range(4):
+        mixed[f"t{number}", "set"] = START_NS
+        assert found.waits is True
+        for _ in range(1_000):
+            found.add(one)
+        assert not found.waits
+    assert found._left == 0
+
+
+def test_a_bounded_number_of_topics_is_watched() -> None:
+    mixed = {(f"t{number}", "set"): START_NS for number in range(30)}
+    found = Recompressions(TopicNames(), mixed)
+    talk = Talk()
+    found.add(_write(talk, _batch(_GZIP)))
+    assert len(found._watched) == 20
 
 
 def test_topics_with_two_codecs() -> None:

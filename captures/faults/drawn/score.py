@@ -97,8 +97,8 @@ def _began(fault: Row, clients: Collection[str]) -> bool:
 
 
 def _concerns(cause: Row, fault: Row) -> bool:
-    """Whether a printed cause is an effect of the fault, has its cause as an effect, or names somebody of it in
-    general words.
+    """Whether a printed cause is an effect of the fault, has the fault's cause as its effect, or names
+    somebody of it in general words.
     """
     if cause["id"] in fault["also"] or any(one["id"] in fault["causes"] for one in cause.get("effects", ())):
         return True

@@ -24,8 +24,11 @@ WATCHED_KEPT = 500  # batches at a time, 10 KB each
 DROPPED_KEPT = 1_000
 _SAMPLE = 50  # records of a batch by which it is known again
 _COMPARED = 20_000  # records of a later batch
-_REQUESTS = 200  # Produces of the client after which a batch does not come again
-_SPAN_NS = 60_000_000_000
+_REQUESTS = 20  # Produces of the client after which a batch does not come again: a retry is before newer ones
+_EXCHANGES = 2_000  # of all clients, within which these come
+# Each exchange that is looked at costs credit, which comes back with the time of the capture: 20 a second.
+_EXCHANGE_NS = 50_000_000
+_CREDIT_NS = _EXCHANGES * _EXCHANGE_NS
 LEAST_NS = 5_000_000_000
 """The time that a client has to send a batch again, five times the longest pause of Java clients
 (`retry.backoff.max.ms`).
@@ -39,10 +42,11 @@ _Speaker = tuple[str, str | None, str]
 
 
 class Dropped(NamedTuple):
-    """Records of a refused batch that no later request has.
+    """Records of a refused batch that no compared request has.
 
-    `requests` counts the client's later Produces that were compared. `goes_on`: one of them has newer records
-    for the same partition. Clients that keep the order of records do not send these while others wait.
+    `requests` counts the client's later Produces that were compared, until a time (0: of all). `goes_on`: one
+    of them has newer records for the same partition. Clients that keep the order of records do not send these
+    while others wait.
     """
 
     scope: str
@@ -54,13 +58,17 @@ class Dropped(NamedTuple):
     records: int
     packets: Packets
     requests: int
+    until_ns: int
     goes_on: bool
 
 
 class _Refused:
     """A refused batch. `left` has digests of its first records that did not come again, with their number."""
 
-    __slots__ = ("answered_ns", "at", "goes_on", "last_ms", "left", "place", "records", "requests", "sample")
+    __slots__ = (
+        "answered_ns", "at", "exchanges", "goes_on", "last_ms", "left", "place", "records", "requests",
+        "sample", "until_ns",
+    )  # fmt: skip
 
     def __init__(self, at: Dropped, place: PartitionKey, batch: RecordBatch, answered_ns: int) -> None:
         self.at, self.place, self.answered_ns = at, place, answered_ns
@@ -68,7 +76,7 @@ class _Refused:
         self.sample = self.left.total()
         self.records = self.sample if batch.count is None else batch.count
         self.last_ms = batch.max_timestamp
-        self.requests = 0
+        self.requests = self.exchanges = self.until_ns = 0
         self.goes_on = False
 
     def is_passed_by(self, place: PartitionKey, batch: RecordBatch) -> bool:
@@ -80,7 +88,9 @@ class _Refused:
         """The records that did not come again."""
         left = self.left.total()
         records = self.records if left == self.sample else left
-        return self.at._replace(records=records, requests=self.requests, goes_on=self.goes_on)
+        return self.at._replace(
+            records=records, requests=self.requests, until_ns=self.until_ns, goes_on=self.goes_on
+        )
 
 
 class DroppedBatches:
@@ -93,6 +103,10 @@ class DroppedBatches:
         self._names = names
         self._watched: dict[_Speaker, list[_Refused]] = {}
         self._ended: list[_Refused] = []
+        self._credit_ns = _CREDIT_NS
+        self._earned_ns = 0
+        self._last: tuple[str, int] | None = None
+        """The exchange that was refused last: `add` takes it, too."""
 
     @property
     def waits(self) -> bool:
@@ -110,18 +124,20 @@ class DroppedBatches:
         response = view.exchange.response
         if not errors or response is None or losses_of(view.info):
             return
+        self._earn(response.end_time_ns)
+        self._last = view.info.id, view.exchange.ordinal
         watched = self._watched.get(_speaker(view), [])
         for place, batch in _batches(view.exchange) or ():
             error = errors.get(place)
             is_full = sum(map(len, self._watched.values())) >= WATCHED_KEPT
-            if error is None or batch.is_transactional or is_full:
+            if error is None or batch.is_transactional or is_full or self._credit_ns < _EXCHANGE_NS:
                 continue  # after an error the application aborts the transaction
             topic, partition = place
             name = topic if isinstance(topic, str) else self._names.name(view.info, topic)
             text = name or (topic if isinstance(topic, str) else topic_id_text(topic))
             packets = packets_of(view.evidence)
             scope, broker = view.info.scope, view.info.broker_text
-            at = Dropped(scope, client, broker, text, partition, error, 0, packets, 0, goes_on=False)
+            at = Dropped(scope, client, broker, text, partition, error, 0, packets, 0, 0, goes_on=False)
             one = _Refused(at, place, batch, response.end_time_ns)
             if one.left:
                 watched.append(one)
@@ -129,12 +145,26 @@ class DroppedBatches:
 
     def add(self, exchange: Exchange, is_produce: bool) -> None:
         """Take the next exchange, in the order in which the analyzer reports them."""
-        view = ExchangeView(exchange)
-        sent_ns = view.evidence.sent_ns
-        self._end_before(sent_ns - _SPAN_NS)
-        watched = self._watched.get(_speaker(view)) if is_produce else None
+        if (exchange.connection.id, exchange.ordinal) == self._last:
+            return
+        if is_produce:
+            self._compare(ExchangeView(exchange))
+        sent_ns = 0 if exchange.request is None else exchange.request.time_ns
+        self._earn(sent_ns)
+        self._credit_ns -= _EXCHANGE_NS
+        for speaker, watched in list(self._watched.items()):
+            for one in watched:
+                one.exchanges += 1
+                is_over = one.exchanges == _EXCHANGES or one.requests == _REQUESTS
+                if is_over or self._credit_ns < _EXCHANGE_NS:
+                    one.until_ns = max(sent_ns, 1)
+            self._keep(speaker, watched)
+
+    def _compare(self, view: ExchangeView) -> None:
+        watched = self._watched.get(_speaker(view))
         if watched is None:
             return
+        exchange, sent_ns = view.exchange, view.evidence.sent_ns
         batches = _batches(exchange)
         records = None if batches is None else _records(batch for _, batch in batches)
         if batches is None or records is None or view.losses:
@@ -145,7 +175,7 @@ class DroppedBatches:
             if sent_ns >= one.answered_ns:
                 one.requests += 1
                 one.goes_on |= any(one.is_passed_by(*each) for each in batches)
-        self._keep(_speaker(view), [one for one in watched if one.left])
+        self._watched[_speaker(view)] = [one for one in watched if one.left]
 
     def close(self, info: ConnectionInfo) -> None:
         """Forget batches of a client whose connection has gaps: they may have come again in one."""
@@ -165,22 +195,19 @@ class DroppedBatches:
         for watched in self._watched.values():
             yield from watched
 
-    def _end_before(self, time_ns: int) -> None:
-        for speaker, watched in list(self._watched.items()):
-            if any(one.answered_ns < time_ns for one in watched):
-                self._end([one for one in watched if one.answered_ns < time_ns])
-                self._keep(speaker, [one for one in watched if one.answered_ns >= time_ns])
+    def _earn(self, time_ns: int) -> None:
+        earned_ns = max(time_ns - self._earned_ns, 0)
+        self._credit_ns = min(self._credit_ns + earned_ns, _CREDIT_NS)
+        self._earned_ns += earned_ns
 
     def _keep(self, speaker: _Speaker, watched: list[_Refused]) -> None:
-        self._end([one for one in watched if one.requests >= _REQUESTS])
-        left = [one for one in watched if one.requests < _REQUESTS]
+        ended = [one for one in watched if one.until_ns]
+        self._ended += ended[: DROPPED_KEPT - len(self._ended)]
+        left = [one for one in watched if not one.until_ns]
         if left:
             self._watched[speaker] = left
         else:
-            self._watched.pop(speaker, None)
-
-    def _end(self, ended: list[_Refused]) -> None:
-        self._ended += ended[: DROPPED_KEPT - len(self._ended)]
+            del self._watched[speaker]
 
 
 def _speaker(view: ExchangeView) -> _Speaker:

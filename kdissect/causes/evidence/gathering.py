@@ -94,6 +94,8 @@ class Gathering:
         self.fetchers = FetchSessionTraffic()
         self.topics = TopicTraffic(names)
         self.recompressions = Recompressions(names, self.topics.mixed)
+        self._topics_counted = self._block_judged = 0
+        """The next exchange of a block that `topics` has not counted, and that is not judged."""
         self.mixups = ClusterMixups()
         self.blind = BlindSpots()
         self.problems: list[ConnectionProblem] = []
@@ -157,6 +159,8 @@ class Gathering:
                 self._wanted_connections.add(event.connection.id)
             self.groups.add(event, wanted)
             self._add_topics(event, wanted)
+            if wanted:
+                self._compare_codecs(event)
             self._count(event, wanted)
             self.stalls.add_exchange(event, wanted)
             if wanted:
@@ -165,6 +169,8 @@ class Gathering:
         self.fetchers.add(event, wanted)
         self.log.wanted = wanted
         self._judged(event)
+        if isinstance(event, Exchange):
+            self._look_for_dropped(event)
         if isinstance(event, ConnectionClosed):
             self._close(event)
         self.blind.add(event)
@@ -177,30 +183,48 @@ class Gathering:
         of = BlockTaker.of_counted
         return [
             of(self.groups.count_block, self.groups.add),
-            of(self.topics.count_block, self._add_topics),
+            of(self._count_topics, self._add_topics),
+            of(self._pass_codecs, self._compare_codecs),
             of(self._counter.count, self._count),
             of(self.producers.count_block, self.producers.add),
             of(self.fetchers.count_block, self.fetchers.add),
             of(self.stalls.take_block, self.stalls.add_exchange),
             of(self._judge_block, self._judged),
+            of(self._pass_dropped, self._look_for_dropped),
         ]
 
+    def _count_topics(self, block: native.ExchangeBlock, start: int) -> int:
+        self._topics_counted = self.topics.count_block(block, start)
+        return self._topics_counted
+
+    def _pass_codecs(self, block: native.ExchangeBlock, start: int) -> int:
+        """Pass exchanges that are counted: then it is known whether a topic has a second codec."""
+        return start if self.recompressions.waits else max(self._topics_counted, start)
+
+    def _compare_codecs(self, exchange: Exchange) -> None:
+        if self.recompressions.waits:
+            self.recompressions.add(exchange)
+
     def _judge_block(self, block: native.ExchangeBlock, start: int) -> int:
-        """As of `Judge`; all come as objects while a retry, a leader or a read batch is looked for."""
-        waits = self.resends.waits or self.offline.waits or self.log.dropped.waits
-        waits = waits or self.recompressions.waits
-        return start if waits else self._judge.take_block(block, start)
+        """As of `Judge`; all come as objects while a retry, or a leader, is looked for."""
+        waits = self.resends.waits or self.offline.waits
+        self._block_judged = start if waits else self._judge.take_block(block, start)
+        return self._block_judged
+
+    def _pass_dropped(self, block: native.ExchangeBlock, start: int) -> int:
+        """Pass exchanges that are judged: then it is known whether a broker refused a batch."""
+        return start if self.log.dropped.waits else max(self._block_judged, start)
+
+    def _look_for_dropped(self, exchange: Exchange) -> None:
+        if self.log.dropped.waits:
+            self.log.dropped.add(exchange, exchange.api_key == apis.PRODUCE)
 
     def _judged(self, event: Event) -> None:
         if isinstance(event, Exchange) and (event.api_key == apis.METADATA or self.offline.waits):
             self.offline.add(ExchangeView(event), self.log.wanted)
-        if isinstance(event, Exchange) and self.log.dropped.waits:
-            self.log.dropped.add(event, event.api_key == apis.PRODUCE)
         if isinstance(event, Exchange) and self.log.wanted:
             if event.api_key == apis.PRODUCE and (self.resends.waits or _is_late(event)):  # as in blocks
                 self.resends.add(event)
-            if self.recompressions.waits:
-                self.recompressions.add(event)
             self.idle_resets.add(event)
             self.session_ends.add(event)
         self._judge.add(event)

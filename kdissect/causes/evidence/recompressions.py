@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import NamedTuple
 
 from kdissect.causes.evidence.seen import Seen, packets_of
@@ -23,8 +24,10 @@ from kdissect.stats.transfers import topic_key
 
 BATCHES_KEPT = 2_000  # 500 bytes each
 FOUND_KEPT = 1_000
+_WATCHED = 20  # topics at a time
 _MATCHES = 50  # batches of a topic that are compared
-_SPAN_NS = 60_000_000_000
+_EXCHANGES = 1_000  # within which these come
+_ALL_EXCHANGES = 3_000  # of all topics: each costs as much as some that are not looked at
 
 _Place = tuple[TopicKey, int]
 """Topic and partition."""
@@ -64,8 +67,17 @@ class _Written(NamedTuple):
     packets: Packets
 
 
+class _Left:
+    """How many batches of a topic are left to compare, and within how many exchanges."""
+
+    __slots__ = ("exchanges", "matches")
+
+    def __init__(self) -> None:
+        self.matches, self.exchanges = _MATCHES, _EXCHANGES
+
+
 class Recompressions:
-    """Takes all exchanges while it `waits`: for a time after a topic had batches with a second codec.
+    """Takes all exchanges while it `waits`: a number of them after a topic had batches with a second codec.
 
     `mixed` has these topics with the time of the second codec, and grows.
     """
@@ -73,10 +85,10 @@ class Recompressions:
     def __init__(self, names: TopicNames, mixed: Mapping[TopicKey, int]) -> None:
         self._names = names
         self._mixed = mixed
+        self._left = _ALL_EXCHANGES
         self._begun = 0
         """How many topics of `mixed` were watched, or are."""
-        self._watched: dict[TopicKey, int] = {}
-        """With the number of batches that are left to compare."""
+        self._watched: dict[TopicKey, _Left] = {}
         self._written: Table[tuple[_Place, int], _Written] = Table(BATCHES_KEPT)
         self.found: Table[RecompressedKey, Recompressed] = Table(FOUND_KEPT)
 
@@ -87,13 +99,19 @@ class Recompressions:
 
     def add(self, exchange: Exchange) -> None:
         """Take the next exchange, in the order in which the analyzer reports them."""
-        for number, topic in enumerate(self._mixed):
-            if number >= self._begun:
-                self._watched[topic] = _MATCHES
+        for topic in islice(self._mixed, self._begun, None):
+            if self._left and len(self._watched) < _WATCHED:
+                self._watched[topic] = _Left()
         self._begun = len(self._mixed)
         view = ExchangeView(exchange)
-        for topic in [one for one in self._watched if view.evidence.sent_ns - self._mixed[one] > _SPAN_NS]:
-            del self._watched[topic]
+        sent_ns = 0 if exchange.request is None else exchange.request.time_ns
+        new = [left for topic, left in self._watched.items() if sent_ns >= self._mixed[topic]]
+        self._left -= bool(new)
+        for left in new:
+            left.exchanges -= 1
+        self._watched = {
+            topic: left for topic, left in self._watched.items() if self._left and left.exchanges
+        }
         if exchange.request is None or exchange.response is None:
             return
         if view.key == apis.PRODUCE:
@@ -133,8 +151,9 @@ class Recompressions:
                 found = self.found.get(key) or self.found.put(key, made)
                 found.seen.add(written.packets)
                 found.bytes += written.size
-            self._watched[place[0]] -= 1
-            if not self._watched[place[0]]:
+            left = self._watched[place[0]]
+            left.matches -= 1
+            if not left.matches:
                 del self._watched[place[0]]
                 return
 

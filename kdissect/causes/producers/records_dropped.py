@@ -56,8 +56,8 @@ class RecordsDropped(Cause):
             cluster = seen.gathering.log.cluster(scope)
             yield self.found(
                 f"{_refused(records)} of {client_text(client)} with {joined(list(codes))}"
-                f" ({joined(_places(batches))}), and no later request of the client has"
-                f" {'it' if records == 1 else 'them'}: {_compared(compared, len(batches))}.",
+                f" ({joined(_places(batches))}), and {_compared(compared, len(batches))} has"
+                f" {'it' if records == 1 else 'them'}.",
                 client_text(client),
                 parties_of([client]) | parties | ({Party("cluster", cluster)} if cluster else set()),
                 at,
@@ -73,7 +73,9 @@ def _has_left(seen: Evidence, one: Dropped) -> bool:
     """Return whether a client ended its connections, and did not come back."""
     key = one.client.client_id, one.client.address
     links = [link for of, link in seen.gathering.links.items() if (of.client_id, of.host) == key]
-    is_over = all(link.last_ns + LEAST_NS <= seen.last_ns for link in links)
+    is_over = all(
+        link.last_ns + LEAST_NS <= seen.last_ns and not 0 < one.until_ns < link.last_ns for link in links
+    )
     return is_over and all(link.open_at(seen.last_ns) <= 0 for link in links)
 
 
@@ -91,6 +93,6 @@ def _places(batches: list[Dropped]) -> list[str]:
 
 
 def _compared(requests: int, batches: int) -> str:
-    least, each = ("at least ", "each") if batches > 1 else ("", "the")
-    were = "was" if requests == 1 else "were"
-    return f"{least}{plural(requests, 'Produce request', spec=',')} after {each} refusal {were} compared"
+    if batches > 1:
+        return f"none of the next Produce requests of the client (at least {requests:,} after each refusal)"
+    return f"none of the next {plural(requests, 'Produce request', spec=',')} of the client"
