@@ -46,11 +46,11 @@ def _taken(*exchanges: Exchange) -> DroppedBatches:
     """Give exchanges to the evidence as `Gathering` does."""
     found = DroppedBatches(TopicNames())
     for one in exchanges:
-        if found.waits:
-            found.add(one, one.api_key == 0)
         if one.response is not None:
             view = ExchangeView(one)
             found.refuse(view, client_of(view))
+        if found.waits:
+            found.add(one, one.api_key == 0)
     return found
 
 

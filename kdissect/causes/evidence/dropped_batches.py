@@ -125,6 +125,7 @@ class DroppedBatches:
         if not errors or response is None or losses_of(view.info):
             return
         self._earn(response.end_time_ns)
+        self._compare(view)
         self._last = view.info.id, view.exchange.ordinal
         watched = self._watched.get(_speaker(view), [])
         for place, batch in _batches(view.exchange) or ():
@@ -155,7 +156,7 @@ class DroppedBatches:
         for speaker, watched in list(self._watched.items()):
             for one in watched:
                 one.exchanges += 1
-                is_over = one.exchanges == _EXCHANGES or one.requests == _REQUESTS
+                is_over = one.exchanges >= _EXCHANGES or one.requests >= _REQUESTS
                 if is_over or self._credit_ns < _EXCHANGE_NS:
                     one.until_ns = max(sent_ns, 1)
             self._keep(speaker, watched)
@@ -175,7 +176,7 @@ class DroppedBatches:
             if sent_ns >= one.answered_ns:
                 one.requests += 1
                 one.goes_on |= any(one.is_passed_by(*each) for each in batches)
-        self._watched[_speaker(view)] = [one for one in watched if one.left]
+        self._keep(_speaker(view), [one for one in watched if one.left])
 
     def close(self, info: ConnectionInfo) -> None:
         """Forget batches of a client whose connection has gaps: they may have come again in one."""
@@ -207,7 +208,7 @@ class DroppedBatches:
         if left:
             self._watched[speaker] = left
         else:
-            del self._watched[speaker]
+            self._watched.pop(speaker, None)
 
 
 def _speaker(view: ExchangeView) -> _Speaker:
