@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kdissect.causes.diagnose import diagnose
+from kdissect.causes.evidence.gathering import BY
 from kdissect.engine.times import ns_of
 from kdissect.report.causes.json import diagnosis_row
 from tests.causes.diagnosing import gathered_from
@@ -145,6 +146,12 @@ def _content(path: Path) -> Row:
 
 def page_of(*paths: Path) -> Row:
     """Return the JSON of `why` with all causes; TLS is decrypted with the keys next to the capture."""
-    files = [str(path) for path in paths]
-    found: Row = diagnosis_row(diagnose(gathered_from(*paths), files, most=1_000))
-    return found
+    return page_and_clients(*paths)[0]
+
+
+def page_and_clients(*paths: Path) -> tuple[Row, frozenset[str]]:
+    """Return the page, and the client ids in the capture."""
+    gathering = gathered_from(*paths)
+    found: Row = diagnosis_row(diagnose(gathering, [str(path) for path in paths], most=1_000))
+    by_client = BY.index("client_id")
+    return found, frozenset(filter(None, (key[by_client] for key in gathering.traffic.rows)))

@@ -8,7 +8,7 @@ from kdissect.causes.capture.capture_too_poor import CaptureTooPoor
 from kdissect.causes.cause import SECOND_NS, Cause
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.evidence.gathering import Gathering
-from kdissect.causes.evidence.vantage import looked_at, not_seen, nothing_judged
+from kdissect.causes.evidence.vantage import looked_at, not_seen, nothing_judged, partly_judged
 from kdissect.causes.laws.laws import refuted_by
 from kdissect.causes.registry import ALL_CAUSES
 from kdissect.model.cause import (
@@ -51,6 +51,7 @@ def diagnose(
         seen.first_ns,
         seen.last_ns,
         nothing_judged=nothing_judged(seen),
+        partly_judged=partly_judged(seen),
     )
 
 

@@ -70,6 +70,8 @@ _MODULES = (
     "producers.message_too_large",
     "producers.not_enough_replicas",
     "producers.producer_forgotten",
+    "producers.recompressed",
+    "producers.records_dropped",
     "producers.sequence_gap",
     "producers.tiny_batches",
     "producers.transaction_timeout",

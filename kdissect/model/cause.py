@@ -169,5 +169,7 @@ class Diagnosis(NamedTuple):
     against: tuple[str, ...] = ()
     nothing_judged: str = ""
     """Why nothing could be judged, as a headline. Empty if there was Kafka to judge."""
+    partly_judged: str = ""
+    """Connections that may be Kafka and could not be read. Empty if there were none."""
     unread: tuple[str, ...] = ()
     """Inputs that were not read to their end."""

@@ -128,6 +128,11 @@ class Leaders:
             counts[1] += leader != _NO_LEADER and self.is_seen((capture_set, leader)) is False
         return {name: Coverage(*counts) for name, counts in found.items()}
 
+    def are_all_seen(self) -> bool:
+        """Return whether Metadata names brokers, and the capture has connections to all of them."""
+        self._catch_up()
+        return bool(self._brokers) and all(self.is_seen(broker) for broker, _ in self._brokers.items())
+
     def unseen_brokers(self) -> list[str]:
         """Return brokers that Metadata names and no connection of the capture leads to."""
         self._catch_up()

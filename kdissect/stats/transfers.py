@@ -20,7 +20,7 @@ from kdissect.session.info import ConnectionInfo, KnownIdentities
 from kdissect.stats.by_group.group_links import ClientKey, client_key_of
 from kdissect.stats.client import Client, Sender, client_named, sender_of
 
-LEFT, COUNTED, ENOUGH, NEW_TOPICS = 0, 1, 2, 4  # of native/src/transfers/mod.rs
+LEFT, COUNTED, ENOUGH, NEW_TOPICS, NEW_CODECS = 0, 1, 2, 4, 8  # of native/src/transfers/mod.rs
 SENDERS_KEPT = 10_000
 
 

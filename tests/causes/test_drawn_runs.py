@@ -96,6 +96,7 @@ def test_places_skip_other_faults_effects_and_general_causes() -> None:
         (_said("requests-fail", who="client 'bank'"), True),
         (_said("requests-fail", who="client 'shop'"), False),
         (_said("broker-closes"), True),
+        ([_said("hot-partition")[0] | {"effects": [{"id": "transaction-timeout"}]}], True),
         (_said("hot-partition", who="client 'bank'"), False),
         ([], False),
     ],
@@ -104,6 +105,24 @@ def test_a_fault_without_its_cause_may_be_reported(said: list[dict[str, Any]], i
     fault = _fault("transaction-timeout", also=("broker-closes",), client_id="bank")
     (found,) = judged(_truth(fault), said).injected
     assert (found.place, found.is_reported) == (0, is_reported)
+
+
+@pytest.mark.parametrize(
+    ("clients", "cause", "left_none"),
+    [
+        ({"shop"}, "login-refused", True),
+        ({"shop", "bank"}, "login-refused", False),
+        ({"shop"}, "tls-to-plaintext", False),  # its connections show it
+        (None, "login-refused", False),
+    ],
+)
+def test_a_client_that_sent_no_request_left_no_trace(
+    clients: set[str] | None, cause: str, left_none: bool
+) -> None:
+    (found,) = judged(_truth(_fault(cause, client_id="bank")), [], clients).injected
+    assert bool(found.no_trace) is left_none
+    (found,) = judged(_truth(_fault(cause, client_id="bank")), _said(cause), clients).injected
+    assert not found.no_trace
 
 
 def test_every_cause_of_a_healthy_day_is_false() -> None:

@@ -1,5 +1,6 @@
 """What is counted of the connections of a client to a broker, at the limits of what counts."""
 
+from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,6 +22,10 @@ def tcp(**changed: Any) -> SimpleNamespace:
         "resets": 1, "gap_bytes": 50, "times": None,
     }  # fmt: skip
     return SimpleNamespace(**counted | changed)
+
+
+def tls(why: str | None, *alerts: tuple[str, str]) -> SimpleNamespace:
+    return SimpleNamespace(why=why, alerts=Counter(alerts))
 
 
 def closed(by: str | None = "broker", at: float = 1) -> SimpleNamespace:
@@ -104,11 +109,16 @@ def test_the_round_trip_is_the_median_of_those_known() -> None:
         ({"tcp": tcp(client_bytes=1700)}, False),
         ({"tcp": tcp(broker_bytes=1)}, True),
         ({"tcp": tcp(broker_bytes=0)}, False),
-        ({"tls": SimpleNamespace(why="no key log")}, True),
-        ({"tls": SimpleNamespace(why=None)}, False),
-        ({"tls": SimpleNamespace(why=NO_RECORD), "tcp": tcp(client_bytes=17195)}, True),
+        ({"tcp": tcp(broker_bytes=499), "close": closed("client")}, False),  # it has no certificate yet
+        ({"tcp": tcp(broker_bytes=500), "close": closed("client")}, True),
+        ({"tls": tls("no key log")}, True),
+        ({"tls": tls(None)}, False),
+        ({"tls": tls("no key log", ("client", "close_notify"))}, True),
+        ({"tls": tls("no key log", ("client", "close_notify")), "close": closed("client")}, False),
+        ({"tls": tls("no key log", ("client", "bad_certificate")), "close": closed("client")}, True),
+        ({"tls": tls(NO_RECORD), "tcp": tcp(client_bytes=17195)}, True),
         (
-            {"tls": SimpleNamespace(why=NO_RECORD), "tcp": tcp(client_bytes=17195), "close": closed(at=2)},
+            {"tls": tls(NO_RECORD), "tcp": tcp(client_bytes=17195), "close": closed(at=2)},
             False,
         ),
     ],
@@ -120,9 +130,12 @@ def test_tls_that_ended_within_its_handshake(changed: dict[str, Any], is_broken:
 
 
 def test_a_broker_that_sends_bytes_on_tls_speaks_tls() -> None:
-    tls = SimpleNamespace(why=None)
+    decrypted = SimpleNamespace(why=None)
     assert (
-        link(connection(tls=tls), connection(tls=tls, tcp=tcp(broker_bytes=0)), connection()).tls_answers == 1
+        link(
+            connection(tls=decrypted), connection(tls=decrypted, tcp=tcp(broker_bytes=0)), connection()
+        ).tls_answers
+        == 1
     )
 
 

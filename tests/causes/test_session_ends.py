@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kdissect.causes.evidence.session_ends import InferredLifetime, SessionEnds
+from kdissect.causes.evidence.session_ends import Answered, InferredLifetime, SessionEnds
 from kdissect.history.connections.sasl_login import SaslFact
 from kdissect.history.fact import Evidence, Fact
 from kdissect.model.anomaly import Anomaly, AnomalyKind
@@ -40,12 +40,14 @@ def _lifetimes(
     change: str = "",
     early: tuple[int, int, int] | None = None,
     offered: dict[int, tuple[int, int]] | None = None,
+    answered: int = _HEARTBEAT,
     **login: Any,
 ) -> list[InferredLifetime]:
     """Return the lifetimes that are found in connections that log in one after another, and end so.
 
     `longest_ms`: age of the last response on a further connection. `early`: API and times of the last
-    response and of a request on another connection that the broker closes.
+    response and of a request on another connection that the broker closes. `answered`: the API that the
+    broker answers to the clients.
     """
     last: dict[str, int] = {}
     ends = SessionEnds(SimpleNamespace(last=last.get))  # type: ignore[arg-type]
@@ -75,7 +77,10 @@ def _lifetimes(
         ends.add(exchange)
         ends.close(talk.info)
     offers = [] if offered is None else [("10.0.0.2:9092", offered), ("10.0.0.9:9092", {})]
-    return ends.inferred(logins, offers)
+    served = {
+        Answered("10.0.0.2:9092", answered, "client", f"10.0.1.{number}") for number in (*range(times), 99)
+    }
+    return ends.inferred(logins, offers, served)
 
 
 def _without_acks(exchange: Exchange) -> None:
@@ -132,6 +137,8 @@ def test_connections_that_end_at_one_age_show_the_lifetime() -> None:
         ({"offered": {_HEARTBEAT: (0, 4)}}, 1),
         ({"offered": {_HEARTBEAT: (1, 4)}}, 0),
         ({"offered": {3: (0, 4)}}, 0),
+        ({"answered": _LEAVE_GROUP}, 0),  # the broker may not know the version
+        ({"answered": _LEAVE_GROUP, "offered": {_HEARTBEAT: (0, 4)}}, 1),
         ({"early": (_HEARTBEAT, 1000, 2000)}, 0),  # that request is refused at another age, too
         ({"early": (_HEARTBEAT, 1000, 4800)}, 0),
         ({"early": (_HEARTBEAT, 1000, 4801)}, 1),
@@ -152,4 +159,4 @@ def test_only_logins_of_a_connection_count() -> None:
     exchange.close = Close("broker", CloseKind.FIN, START_NS + 5011 * MS)
     ends.add(exchange)
     ends.close(talk.info)
-    assert ends.inferred([_login(talk.info.id, 0)]) == []
+    assert ends.inferred([_login(talk.info.id, 0)], [], set()) == []

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kdissect.causes.evidence.clock import Clock
-from kdissect.causes.evidence.vantage import looked_at, not_seen, nothing_judged
+from kdissect.causes.evidence.vantage import looked_at, not_seen, nothing_judged, partly_judged
 from kdissect.session.info import ConnectionKind
 from kdissect.tls.tls_info import NO_KEY_LOG
 
@@ -19,7 +19,7 @@ SECOND = 1_000_000_000
 def seen(
     exchanges: int = 1, groups: int = 0, producers: int = 0, ids: int = 0, topics: int = 0,
     kafka: int = 1, kinds: dict[ConnectionKind, int] | None = None, tls: dict[str, int] | None = None,
-    is_filtered: bool = False, **blind: Any,
+    is_filtered: bool = False, undecided: int = 0, **blind: Any,
 ) -> Any:  # fmt: skip
     """Evidence with so many of each."""
     facts = {
@@ -31,6 +31,7 @@ def seen(
         is_filtered=is_filtered,
         traffic=SimpleNamespace(total=SimpleNamespace(exchanges=exchanges)),
         kafka_connections=kafka,
+        log=SimpleNamespace(dropped=SimpleNamespace(undecided=lambda _: undecided)),
         kinds=Counter(kinds or {}),
         blind=SimpleNamespace(facts=lambda: facts | blind, tls=Counter(tls or {})),
     )
@@ -41,6 +42,8 @@ def seen(
         producers=rows,
         topics=[0] * topics,
         is_doubled=False,
+        last_ns=0,
+        lost_bytes=((facts | blind)["bytes_not_captured"], 0),
         span_ns=2 * SECOND,
     )
 
@@ -73,6 +76,11 @@ def test_what_was_looked_at() -> None:
             "2 frames captured in part, by a snapshot length or for lost packets",
         ),
         ({"exchanges_of_unknown_version": 1}, "1 exchange of an API or version that is not known"),
+        (
+            {"undecided": 2},
+            "2 batches refused shortly before the end of the capture: whether the client sent the records"
+            " again is not known",
+        ),
         ({"exchanges": 0}, "no Kafka exchange was found"),
         (
             {"opaque_connections": {"tls": 3}, "tls": {NO_KEY_LOG: 3}},
@@ -97,7 +105,7 @@ def test_nothing_hides_a_cause() -> None:
     [
         (1, {}, ""),
         (0, {ConnectionKind.KAFKA: 1, ConnectionKind.HTTP: 1}, ""),
-        (0, {}, "kdissect could not judge anything: the capture holds no TCP connection"),
+        (0, {}, "kdissect could not judge anything: no TCP connection can be read in the capture"),
         (
             0,
             {ConnectionKind.NO_DATA: 2},
@@ -122,3 +130,30 @@ def test_nothing_hides_a_cause() -> None:
 )
 def test_why_nothing_was_judged(exchanges: int, kinds: dict[ConnectionKind, int], words: str) -> None:
     assert nothing_judged(seen(exchanges, kinds=kinds)) == words
+
+
+def test_missing_data_are_no_connections_without_data() -> None:
+    evidence = seen(0, kinds={ConnectionKind.NO_DATA: 1}, bytes_not_captured=1)
+    assert (
+        nothing_judged(evidence) == "kdissect could not judge anything: the data of 1 connection are missing"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kinds", "words"),
+    [
+        ({ConnectionKind.KAFKA: 1, ConnectionKind.HTTP: 2}, ""),
+        ({ConnectionKind.KAFKA: 1, ConnectionKind.TLS: 2}, "2 of 3 connections could not be decrypted"),
+        (
+            {ConnectionKind.KAFKA: 1, ConnectionKind.CUT: 1},
+            "the snapshot length cut off the data of 1 of 2 connections",
+        ),
+        (
+            {ConnectionKind.TLS: 1, ConnectionKind.CUT: 1},
+            "1 of 2 connections could not be decrypted and the snapshot length cut off the data of 1 of 2"
+            " connections",
+        ),
+    ],
+)
+def test_connections_that_may_be_kafka(kinds: dict[ConnectionKind, int], words: str) -> None:
+    assert partly_judged(seen(kinds=kinds)) == words

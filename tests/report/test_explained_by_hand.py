@@ -103,9 +103,13 @@ def test_lines_fit_and_a_command_stays_whole() -> None:
         ({"left_out": 0, "unread": ("a",)},
          "no cause of trouble in what could be read: a could not be read to the end"),
         ({"left_out": 1}, "1 cause of trouble, the worst first"),
+        ({"left_out": 1, "unread": ("a",)},
+         "1 cause of trouble in what could be read of a, the worst first"),
         ({"left_out": 0, "against": ("a", "b")}, "no cause is worse than in a, b"),
         ({"left_out": 1, "against": ("a",)}, f"1 cause of trouble that is {WORSE}"),
         ({"left_out": 2, "against": ("a",)}, f"2 causes of trouble that are {WORSE}"),
+        ({"left_out": 0, "partly_judged": "no keys"}, "no cause of trouble in what could be read: no keys"),
+        ({"left_out": 1, "partly_judged": "no keys"}, "1 cause of trouble, the worst first"),
         ({"left_out": 0, "nothing_judged": "no keys"}, "no keys"),
         ({"left_out": 2, "nothing_judged": "no keys"}, "no keys: 2 causes of trouble"),
         (

@@ -4,13 +4,13 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from captures.faults.drawn.clusters import FIRST
 from captures.faults.drawn.plan import is_aside
-from captures.faults.recording import Recording, Row, injected_in, names_any, page_of, whom_of
+from captures.faults.recording import Recording, Row, injected_in, names_any, page_and_clients, whom_of
 from kdissect.causes.general.general_cause import GeneralCause
 from kdissect.causes.registry import ALL_CAUSES
 
@@ -19,6 +19,10 @@ NO_TRACE: Mapping[str, Mapping[str, str]] = json.loads(RECORDED.with_name("no_tr
 """Faults that left no trace in the packets, with the reason: by seed and kind."""
 GENERAL = frozenset(cause.id for cause in ALL_CAUSES if isinstance(cause, GeneralCause))
 _FEW = 3
+_WITHOUT_REQUEST = frozenset(
+    {"connection-refused", "plaintext-to-tls", "tls-handshake-failed", "tls-to-plaintext"}
+)
+"""Causes by which a client sends no request."""
 
 
 class Injected(NamedTuple):
@@ -50,13 +54,16 @@ class Run(NamedTuple):
 
 def scored(one: Recording) -> Run:
     """Ask `why` about a run."""
-    return judged(one.injected, page_of(one.path)["causes"])
+    page, clients = page_and_clients(one.path)
+    return judged(one.injected, page["causes"], clients)
 
 
-def judged(truth: Row, said: Sequence[Row]) -> Run:
+def judged(truth: Row, said: Sequence[Row], clients: Collection[str] | None = None) -> Run:
     """Compare what `why` said with the truth.
 
     The causes of other faults of the run take no place from a fault, nor do effects and general causes.
+    `clients` are the client ids in the capture, if they are known: a fault whose client sent no request left
+    no trace, unless the client cannot connect.
     """
     faults = [one for one in truth["injected"] if one["causes"]]
     true = {cause for one in faults for cause in one["causes"]}
@@ -73,6 +80,8 @@ def judged(truth: Row, said: Sequence[Row]) -> Run:
         place = next((at + 1 for at, one in enumerate(mine) if one in fault["causes"]), 0)
         is_reported = bool(place) or any(_concerns(one, fault) for one in said)
         no_trace = NO_TRACE.get(str(truth["variant"]), {}).get(fault["kind"], "")
+        if not is_reported and clients is not None and not _began(fault, clients):
+            no_trace = "the client sent no request"
         injected.append(
             Injected(fault["kind"], place, is_reported, tuple(one["id"] for one in said), no_trace)
         )
@@ -80,9 +89,18 @@ def judged(truth: Row, said: Sequence[Row]) -> Run:
     return Run(truth["variant"], tuple(injected), false)
 
 
+def _began(fault: Row, clients: Collection[str]) -> bool:
+    """Return whether a client of a fault sent a request, or is not to be seen by its id."""
+    who = fault["who"]
+    named = [who["client_id"]] if "client_id" in who else who.get("client_ids", [])
+    return not named or not set(clients).isdisjoint(named) or not _WITHOUT_REQUEST.isdisjoint(fault["causes"])
+
+
 def _concerns(cause: Row, fault: Row) -> bool:
-    """Whether a printed cause is an effect of the fault, or names somebody of it in general words."""
-    if cause["id"] in fault["also"]:
+    """Whether a printed cause is an effect of the fault, has the fault's cause as its effect, or names
+    somebody of it in general words.
+    """
+    if cause["id"] in fault["also"] or any(one["id"] in fault["causes"] for one in cause.get("effects", ())):
         return True
     return cause["id"] in GENERAL and names_any(whom_of(fault), cause)
 

@@ -25,7 +25,13 @@ class StorageError(ErrorCause):
     claims = (errors_of({-1}, {PRODUCE}),)
     help = "See the broker's log for the directory, and the disk: full, read-only, or broken."
     cites = ("org.apache.kafka.common.protocol.Errors#forCode",)
-    explains = ("leader-moved", "metadata-storm", "not-enough-replicas", "partition-offline")
+    explains = (
+        "leader-moved",
+        "metadata-storm",
+        "not-enough-replicas",
+        "partition-offline",
+        "records-dropped",
+    )
     explains_by = frozenset({"client", "topic", "broker"})
 
     def alike(self, key: ErrorKey) -> Hashable:

@@ -11,7 +11,7 @@ from kdissect.causes.evidence.exchange_log import ErrorKey, LateKey, NodeEndpoin
 from kdissect.causes.evidence.gathering import Gathering, KnownFact
 from kdissect.causes.evidence.resends import Resend
 from kdissect.causes.evidence.seen import Seen, packets_of
-from kdissect.causes.evidence.session_ends import InferredLifetime
+from kdissect.causes.evidence.session_ends import Answered, InferredLifetime
 from kdissect.causes.ledger.ledger import Ledger
 from kdissect.causes.ledger.sources import symptoms_of
 from kdissect.causes.ledger.symptom import BROKER
@@ -20,6 +20,7 @@ from kdissect.history.connections.negotiated_versions import honest
 from kdissect.history.fact import Fact
 from kdissect.model.cause import Party, RefutedCause
 from kdissect.schema.error_codes import error_name
+from kdissect.schema.protocol_messages import api_by_name
 from kdissect.session.info import ConnectionInfo
 from kdissect.session.problem import Reason
 from kdissect.stats.by_fetcher.fetch_session_traffic import fetch_session_facts
@@ -304,7 +305,12 @@ class Evidence:
         """Lifetimes of sessions that no login carries."""
         logins = [known.fact for known in self.facts("SaslFact.authenticated")]
         offers = [(known.broker, honest(known.fact.seen)) for known in self.facts("VersionFact.offered")]
-        return self.gathering.session_ends.inferred(logins, offers)
+        answered = {
+            Answered(broker, found.key, client_id, host)
+            for (api, client_id, host, broker), tally in self.background
+            if tally.exchanges > tally.failed and (found := api_by_name(api)) is not None
+        }
+        return self.gathering.session_ends.inferred(logins, offers, answered)
 
     def is_unprocessed_after(self, lifetime: InferredLifetime) -> bool:
         """Return whether no offsets suggest that the broker wrote what came after an inferred lifetime."""
@@ -328,6 +334,19 @@ class Evidence:
         """
         first = self._expired_from.get(one.first.connection)
         return first is not None and not one.is_written and one.first.exchange >= first
+
+    def comes_back(self, one: Resend) -> bool:
+        """Return whether the client of an attempt sent or received anything after the connection ended."""
+        close = one.attempt.connection.close
+        if close is None or close.by is None:
+            return True
+        key = one.client.client_id, one.client.address
+        links = [link for of, link in self.gathering.links.items() if (of.client_id, of.host) == key]
+        return any(
+            link.last_ns > close.time_ns + _TOGETHER_NS
+            or any(start >= close.time_ns for start, _ in link.starts)
+            for link in links
+        )
 
     def is_excluded(self, one: Resend) -> bool:
         """Return whether the broker cannot have written the first attempt."""

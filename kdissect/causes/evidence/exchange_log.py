@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from kdissect.causes.evidence.body_errors import asked, body_errors
+from kdissect.causes.evidence.dropped_batches import DroppedBatches
 from kdissect.causes.evidence.quotas_set import ALTER_CLIENT_QUOTAS, QuotasSet
 from kdissect.causes.evidence.refused_batches import RefusedBatches
 from kdissect.causes.evidence.reported_trouble import ReportedTrouble, trouble_in
@@ -208,6 +209,7 @@ class ExchangeLog:
         self._identities: KnownIdentities | None = None
         self.quotas = QuotasSet()
         self.refused = RefusedBatches(names)
+        self.dropped = DroppedBatches(names)
         self.wanted = True
         self.exchanges = 0
 
@@ -248,6 +250,7 @@ class ExchangeLog:
             return self._redelivered(view, client)
         if view.key == apis.PRODUCE:
             self.refused.add(view)
+            self.dropped.refuse(view, client)
         return False
 
     # errors

@@ -16,6 +16,7 @@ from kdissect.causes.evidence.idle_resets import IdleResets
 from kdissect.causes.evidence.links import Links
 from kdissect.causes.evidence.offline_partitions import OfflinePartitions
 from kdissect.causes.evidence.old_versions import OldVersions
+from kdissect.causes.evidence.recompressions import Recompressions
 from kdissect.causes.evidence.resends import Resends
 from kdissect.causes.evidence.rewinds import Rewinds, WatchedGroups
 from kdissect.causes.evidence.session_ends import SessionEnds
@@ -92,6 +93,9 @@ class Gathering:
         self.resends = Resends(names, self.producers.written)
         self.fetchers = FetchSessionTraffic()
         self.topics = TopicTraffic(names)
+        self.recompressions = Recompressions(names, self.topics.mixed)
+        self._topics_counted = self._block_judged = 0
+        """The next exchange of a block that `topics` has not counted, and that is not judged."""
         self.mixups = ClusterMixups()
         self.blind = BlindSpots()
         self.problems: list[ConnectionProblem] = []
@@ -155,6 +159,8 @@ class Gathering:
                 self._wanted_connections.add(event.connection.id)
             self.groups.add(event, wanted)
             self._add_topics(event, wanted)
+            if wanted:
+                self._compare_codecs(event)
             self._count(event, wanted)
             self.stalls.add_exchange(event, wanted)
             if wanted:
@@ -163,6 +169,8 @@ class Gathering:
         self.fetchers.add(event, wanted)
         self.log.wanted = wanted
         self._judged(event)
+        if isinstance(event, Exchange):
+            self._look_for_dropped(event)
         if isinstance(event, ConnectionClosed):
             self._close(event)
         self.blind.add(event)
@@ -175,17 +183,41 @@ class Gathering:
         of = BlockTaker.of_counted
         return [
             of(self.groups.count_block, self.groups.add),
-            of(self.topics.count_block, self._add_topics),
+            of(self._count_topics, self._add_topics),
+            of(self._pass_codecs, self._compare_codecs),
             of(self._counter.count, self._count),
             of(self.producers.count_block, self.producers.add),
             of(self.fetchers.count_block, self.fetchers.add),
             of(self.stalls.take_block, self.stalls.add_exchange),
             of(self._judge_block, self._judged),
+            of(self._pass_dropped, self._look_for_dropped),
         ]
+
+    def _count_topics(self, block: native.ExchangeBlock, start: int) -> int:
+        self._topics_counted = self.topics.count_block(block, start)
+        return self._topics_counted
+
+    def _pass_codecs(self, block: native.ExchangeBlock, start: int) -> int:
+        """Pass exchanges that are counted: then it is known whether a topic has a second codec."""
+        return start if self.recompressions.waits else max(self._topics_counted, start)
+
+    def _compare_codecs(self, exchange: Exchange) -> None:
+        if self.recompressions.waits:
+            self.recompressions.add(exchange)
 
     def _judge_block(self, block: native.ExchangeBlock, start: int) -> int:
         """As of `Judge`; all come as objects while a retry, or a leader, is looked for."""
-        return start if self.resends.waits or self.offline.waits else self._judge.take_block(block, start)
+        waits = self.resends.waits or self.offline.waits
+        self._block_judged = start if waits else self._judge.take_block(block, start)
+        return self._block_judged
+
+    def _pass_dropped(self, block: native.ExchangeBlock, start: int) -> int:
+        """Pass exchanges that are judged: then it is known whether a broker refused a batch."""
+        return start if self.log.dropped.waits else max(self._block_judged, start)
+
+    def _look_for_dropped(self, exchange: Exchange) -> None:
+        if self.log.dropped.waits:
+            self.log.dropped.add(exchange, exchange.api_key == apis.PRODUCE)
 
     def _judged(self, event: Event) -> None:
         if isinstance(event, Exchange) and (event.api_key == apis.METADATA or self.offline.waits):
@@ -214,6 +246,7 @@ class Gathering:
         info = event.connection
         self.broken.close(info)
         self.session_ends.close(info)
+        self.log.dropped.close(info)
         self.stalls.close(event)
         self.broken_off.close(info, self.groups.positions.leave(info))
         if self._counter is not None:

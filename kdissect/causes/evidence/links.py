@@ -13,8 +13,14 @@ LINKS_KEPT = 10_000  # clients times brokers; 2 KB each
 _TIMES_KEPT = 2_000
 _SECOND_NS = 1_000_000_000
 _MOMENT_NS = 2 * _SECOND_NS
+_FLIGHT_BYTES = (
+    500  # of a broker, with a certificate. A ServerHello, or the wish for another ClientHello, has 130
+)
 _HANDSHAKE_BYTES = 1_700  # ClientHello and an alert, or Finished. The first requests of Kafka come after it
 SHORT_NS = 10 * _SECOND_NS  # a connection that lasts less was not worth its logins
+
+
+_CLOSES = "client", "close_notify"
 
 
 class LinkKey(NamedTuple):
@@ -151,7 +157,8 @@ def is_broken_off(info: ConnectionInfo) -> bool:
     TLS 1.3 encrypts alerts: all that shows is that the client sends hardly more than its ClientHello. A
     client may leave it to the broker to close after its alert. Where keys open the handshake to its
     end, it did not fail. A Java client 2.8.2 that refuses a certificate sends 16 kB, most of which are not
-    TLS records.
+    TLS records. A client that leaves before it has a certificate, or says that it closes, has ended:
+    librdkafka closes connections to bootstrap servers that it does not need.
     """
     tcp, close = info.tcp, info.close
     if info.kind is not ConnectionKind.TLS or info.middle_start or tcp is None or close is None:
@@ -161,6 +168,9 @@ def is_broken_off(info: ConnectionInfo) -> bool:
     is_garbled = info.tls is not None and info.tls.why == NO_RECORD
     is_short = tcp.client_bytes < _HANDSHAKE_BYTES or is_garbled
     is_short &= close.time_ns - info.start_ns < _MOMENT_NS
+    says_so = info.tls is not None and _CLOSES in info.tls.alerts
+    if close.by == "client" and (tcp.broker_bytes < _FLIGHT_BYTES or says_so):
+        return False
     return close.by is not None and tcp.broker_bytes > 0 and is_short
 
 

@@ -35,6 +35,15 @@ _Listener = tuple[Place, str]
 """Broker and SASL mechanism."""
 
 
+class Answered(NamedTuple):
+    """An API that a broker answers to a client without an error, by client id and host."""
+
+    broker: str
+    api_key: int
+    client_id: str
+    host: str
+
+
 class SessionEnd(NamedTuple):
     """The first request of a connection after its last response, for which the broker closed. Nanoseconds."""
 
@@ -95,13 +104,17 @@ class SessionEnds:
             self._served.put(info.id, (_listener(info, info.mechanism), last_ns))
 
     def inferred(
-        self, logins: Iterable[Fact], offers: Collection[tuple[str, Mapping[int, Range]]] = ()
+        self,
+        logins: Iterable[Fact],
+        offers: Collection[tuple[str, Mapping[int, Range]]],
+        answered: Collection[Answered],
     ) -> list[InferredLifetime]:
         """Return the lifetimes that logins do not carry.
 
         `logins` are facts of connections that logged in. `offers` are brokers with the versions that each
-        offers. A request in another version does not show a lifetime, nor does one whose API and version a
-        broker closed for at an age at which it still answers.
+        offers, `answered` the APIs that brokers answered to clients. A request that the broker may not know
+        does not show a lifetime, nor does one whose API and version a broker closed for at an age at which it
+        still answers.
         """
         since = _without_lifetime(logins)
         served: dict[_Listener, int] = {}
@@ -113,7 +126,7 @@ class SessionEnds:
         refused: set[tuple[_Listener, tuple[int, int]]] = set()
         for connection, one in self._found.items():
             begun_ns = since.get(connection)
-            if begun_ns is None or not _is_offered(one, offers):
+            if begun_ns is None or not _is_known(one, offers, answered):
                 continue
             if one.asked_ns - one.served_ns <= (one.served_ns - begun_ns) // _IN_USE:
                 ends.setdefault(one.listener, []).append(one)
@@ -133,10 +146,17 @@ def _listener(info: ConnectionInfo, mechanism: str) -> _Listener:
     return place_of(info), mechanism
 
 
-def _is_offered(one: SessionEnd, offers: Collection[tuple[str, Mapping[int, Range]]]) -> bool:
-    """Return whether the broker has the version of a request, as far as its offers are known."""
-    api, version = one.kind
-    of_broker = (ranges.get(api, (0, -1)) for broker, ranges in offers if broker == one.listener[0][1])
+def _is_known(
+    one: SessionEnd, offers: Collection[tuple[str, Mapping[int, Range]]], answered: Collection[Answered]
+) -> bool:
+    """Return whether the broker has the version of a request: it offers it.
+
+    If its offers are not known, it answered the API to this client, which cannot choose versions.
+    """
+    broker, (api, version) = one.listener[0][1], one.kind
+    of_broker = [ranges.get(api, (0, -1)) for name, ranges in offers if name == broker]
+    if not of_broker:
+        return Answered(broker, api, one.client.client_id or "", one.client.address) in answered
     return all(low <= version <= high for low, high in of_broker)
 
 

@@ -48,14 +48,28 @@ def nothing_judged(seen: Evidence) -> str:
     if gathering.traffic.total.exchanges or gathering.kinds[ConnectionKind.KAFKA]:
         return ""
     if not total:
-        return "kdissect could not judge anything: the capture holds no TCP connection"
+        return "kdissect could not judge anything: no TCP connection can be read in the capture"
     if gathering.kinds[ConnectionKind.NO_DATA] == total:
+        if seen.lost_bytes[0]:
+            return f"kdissect could not judge anything: the data of {plural(total, 'connection')} are missing"
         return f"kdissect could not judge anything: {plural(total, 'connection')}, all without data"
     if cut := gathering.kinds[ConnectionKind.CUT]:
         share = ("" if cut == total else f"{cut} of ") + plural(total, "connection")
         return f"kdissect could not judge anything: the snapshot length cut off the data of {share}"
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(gathering.kinds.items()))
     return f"kdissect could not judge anything: no Kafka was found in {plural(total, 'connection')} ({kinds})"
+
+
+def partly_judged(seen: Evidence) -> str:
+    """Return the connections that may be Kafka and could not be read, or an empty text."""
+    kinds = seen.gathering.kinds
+    total = plural(sum(kinds.values()), "connection")
+    parts = []
+    if tls := kinds[ConnectionKind.TLS]:
+        parts.append(f"{tls} of {total} could not be decrypted")
+    if cut := kinds[ConnectionKind.CUT]:
+        parts.append(f"the snapshot length cut off the data of {cut} of {total}")
+    return " and ".join(parts)
 
 
 def not_seen(seen: Evidence) -> Iterator[str]:
@@ -77,8 +91,18 @@ def not_seen(seen: Evidence) -> Iterator[str]:
         yield f"{plural(count, 'frame')} captured in part, by a snapshot length or for lost packets"
     if count := facts["exchanges_of_unknown_version"]:
         yield f"{plural(count, 'exchange')} of an API or version that is not known"
+    yield from _refused_last(seen)
     if not seen.gathering.traffic.total.exchanges:
         yield "no Kafka exchange was found"
+
+
+def _refused_last(seen: Evidence) -> Iterator[str]:
+    """Yield refused batches that may come again after the end of the capture."""
+    if count := seen.gathering.log.dropped.undecided(seen.last_ns):
+        yield (
+            f"{plural(count, 'batch', 'batches')} refused shortly before the end of the capture: whether the"
+            " client sent the records again is not known"
+        )
 
 
 def _opaque(kind: str, count: int, tls: Counter[str]) -> Iterator[str]:

@@ -30,6 +30,7 @@ class PartitionOffline(ErrorCause):
         "org.apache.kafka.common.config.TopicConfig#UNCLEAN_LEADER_ELECTION_ENABLE_CONFIG",
     )
     explains = (
+        "records-dropped",
         "leader-moved",
         "lag-slow-consumer",
         "metadata-storm",

@@ -31,7 +31,7 @@ class UnknownTopic(ErrorCause):
         " same, and so does one that the user may not describe."
     )
     cites = ("org.apache.kafka.common.protocol.Errors#UNKNOWN_TOPIC_OR_PARTITION", "KIP-361 Motivation")
-    explains = ("metadata-storm",)
+    explains = ("metadata-storm", "records-dropped")
 
     def alike(self, key: ErrorKey) -> Hashable:
         """Return a client and a topic."""

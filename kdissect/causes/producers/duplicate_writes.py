@@ -41,7 +41,11 @@ class DuplicateWrites(Cause):
         found: dict[Client, list[Resend]] = {}
         for one in seen.gathering.resends.retries:
             found.setdefault(one.client, []).append(one)
-        unsafe = [one for one in seen.gathering.resends.unsafe if not seen.is_too_late(one)]
+        unsafe = [
+            one
+            for one in seen.gathering.resends.unsafe
+            if not seen.is_too_late(one) and seen.comes_back(one)  # a client that left does not try again
+        ]
         for one in unsafe:
             if one.client not in found:
                 yield self._unsafe(one, [more for more in unsafe if more.client == one.client])

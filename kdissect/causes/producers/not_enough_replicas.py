@@ -28,7 +28,8 @@ class NotEnoughReplicas(ErrorCause):
         "org.apache.kafka.common.protocol.Errors#NOT_ENOUGH_REPLICAS",
         "org.apache.kafka.clients.producer.ProducerConfig#ACKS_CONFIG",
     )
-    explains = ("unanswered-requests",)  # a write waits for replicas, and those after it in line
+    # A write waits for replicas, and those after it in line.
+    explains = ("unanswered-requests", "records-dropped")
     explains_by = frozenset({"client"})
 
     def sentence(self, errors: Errors) -> str:

@@ -19,16 +19,18 @@ def headline(diagnosis: Diagnosis) -> str:
     count = len(diagnosis.causes) + diagnosis.left_out
     than = ", ".join(diagnosis.against)
     names = ", ".join(diagnosis.unread[:_FILES_SHOWN])
+    read = f" in what could be read of {names}" if names else ""
     if diagnosis.nothing_judged:
-        read = f" in what could be read of {names}" if names else ""
         causes = f": {plural(count, 'cause')} of trouble" if count else ""
         return f"{diagnosis.nothing_judged}{read}{causes}"
     if not count and names:
         return f"no cause of trouble in what could be read: {names} could not be read to the end"
+    if not count and diagnosis.partly_judged:
+        return f"no cause of trouble in what could be read: {diagnosis.partly_judged}"
     if not count:
         return f"no cause is worse than in {than}" if than else "nothing wrong was found"
     new = f" that {'is' if count == 1 else 'are'} new or worse than in {than}" if than else ""
-    return f"{plural(count, 'cause')} of trouble{new}, the worst first"
+    return f"{plural(count, 'cause')} of trouble{new}{read}, the worst first"
 
 
 def clock(time_ns: int) -> str:

@@ -21,6 +21,7 @@ from kdissect.stats.transfers import (
     COUNTED,
     ENOUGH,
     LEFT,
+    NEW_CODECS,
     NEW_TOPICS,
     Named,
     Numbers,
@@ -39,7 +40,8 @@ class TopicSums:
     """Counter of an exchange for `TopicTraffic`: requests, batches, records, errors.
 
     `take_again` receives the connection, version and body of a Metadata answer without new names and errors,
-    and returns whether it took the answer.
+    and returns whether it took the answer. `meet` receives a topic, a codec that its batches did not have
+    before since the last `take`, and the exchange.
     """
 
     def __init__(
@@ -47,10 +49,12 @@ class TopicSums:
         names: TopicNames,
         topic_of: Callable[[Named], Topic],
         take_again: Callable[[ConnectionInfo, int, bytes], bool],
+        meet: Callable[[Named, int, Exchange], None],
     ) -> None:
         self._names = names
         self._topic_of = topic_of
         self._take_again = take_again
+        self._meet = meet
         self._numbers = Numbers(names)
         self._sums = native.TopicSums(bin_multiplier())
 
@@ -68,7 +72,7 @@ class TopicSums:
             self.take()
         client, broker = numbers.of(exchange.connection, exchange.client_id)
         done = self._sums.count(client, broker, exchange.api_key == apis.PRODUCE, *found)
-        self._follow(done)
+        self._follow(done, exchange)
         return done != LEFT
 
     def count_block(self, block: native.ExchangeBlock, start: int, numbers_of: NumbersOf) -> int:
@@ -82,7 +86,7 @@ class TopicSums:
         done = ENOUGH
         while done not in (LEFT, COUNTED) and start < len(block):
             start, done = self._sums.count_block(block, start, self._way_of, numbers_of, self._take_again)
-            self._follow(done)
+            self._follow(done, block[start - 1] if done & NEW_CODECS else None)
         return start
 
     def _way_of(self, api_key: int, version: int) -> Way:
@@ -104,10 +108,13 @@ class TopicSums:
         """Return the number of the client that sends on a connection, and the broker's number."""
         return self._numbers.of(info, client_id)
 
-    def _follow(self, done: int) -> None:
+    def _follow(self, done: int, exchange: Exchange | None) -> None:
         """Do what is due after an exchange was counted."""
         if done & NEW_TOPICS:
             self._numbers.name(self._sums.new_topics())
+        if done & NEW_CODECS and exchange is not None:
+            for topic, codec in self._sums.new_codecs():
+                self._meet(self._numbers.topics[topic], codec, exchange)
         if done & ENOUGH:
             self.take()
 

@@ -35,6 +35,8 @@ _ROLES = {
     apis.PRODUCE: Role.WRITE, apis.FETCH: Role.READ, apis.SHARE_FETCH: Role.SHARE,
 }  # fmt: skip
 PartitionKey = tuple[str | bytes, int | None]
+TopicKey = tuple[str, str]
+"""Identity (`stats.transfers.topic_key`) and scope (`session.identities`)."""
 
 
 class TopicTraffic:
@@ -53,13 +55,19 @@ class TopicTraffic:
         self.leaders = Leaders()
         self._acquired = AcquiredRecords()
         self._identities: KnownIdentities | None = None
+        self._codecs: dict[TopicKey, int] = {}
+        """The first codec of each topic."""
+        self.mixed: dict[TopicKey, int] = {}
+        """Topics with batches of several codecs, and when the first batch with a second one came, in
+        nanoseconds.
+        """
         self._scopes: dict[str, list[str]] = {}
         """By identity, of the stored topics."""
         self._sums = self._new_sums()
 
     def _new_sums(self) -> TopicSums | None:
         return (
-            TopicSums(self._names, self._topic, self.leaders.again)
+            TopicSums(self._names, self._topic, self.leaders.again, self._meet)
             if is_compiled and not self._sizes
             else None
         )
@@ -141,7 +149,10 @@ class TopicTraffic:
             field = records.records_field
             key: str | bytes = field.topic if field.topic is not None else field.topic_id or b""
             if key in users:
-                self._records(records, users[key], errors.get((key, field.partition)), role)
+                refused = errors.get((key, field.partition))
+                self._records(records, users[key], refused, role)
+                if role is not Role.WRITE or not refused:
+                    self._meet_all(view, key, records)
 
     def _logged(
         self, user: tuple[Topic, Use], partition: int | None, size: int | None, error: int | None, role: Role
@@ -166,6 +177,22 @@ class TopicTraffic:
             use.add(batch, count, confirmed)
             if acquired is not None:
                 use.share(batch, acquired, count)
+
+    def _meet_all(self, view: ExchangeView, topic: str | bytes, records: RecordSet) -> None:
+        codecs = {batch.codec for batch in records.found.batches if not batch.is_control}
+        if codecs:
+            named = Named.of(self._names, view.info, topic)
+            for codec in codecs:
+                self._meet(named, codec, view.exchange)
+
+    def _meet(self, named: Named, codec: int, exchange: Exchange) -> None:
+        """Note the codec of a batch."""
+        key = named.identity, named.scope
+        before = self._codecs.get(key)
+        if before is None and len(self._codecs) < TOPICS_KEPT:
+            self._codecs[key] = codec
+        elif before not in (None, codec) and key not in self.mixed and exchange.response is not None:
+            self.mixed[key] = exchange.response.end_time_ns
 
     def _topic_of(self, view: ExchangeView, topic: str | bytes) -> Topic:
         return self._topic(Named.of(self._names, view.info, topic))

@@ -24,12 +24,13 @@ use block::Part;
 use topics::Topics;
 
 /// Result of a call about an exchange: it is Python's, without any change, or it was counted.
-/// Further bits: there are enough entries, which should be taken, and there are new topics, which
-/// should be named.
+/// Further bits: there are enough entries, which should be taken, there are new topics, which
+/// should be named, and there are new codecs of topics.
 pub const LEFT: u8 = 0;
 pub const COUNTED: u8 = 1;
 pub const ENOUGH: u8 = 2;
 pub const NEW_TOPICS: u8 = 4;
+pub const NEW_CODECS: u8 = 8;
 
 /// The result for a counted exchange.
 fn counted(held: usize, most: usize, topics: &Topics) -> u8 {

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use super::block::{self, Counts, Known, Part};
 use super::members::MemberRequests;
 use super::topics::{ByKey, Named, Topics};
-use super::{counted, part, read, Place, COUNTED, LEFT};
+use super::{counted, part, read, Place, COUNTED, LEFT, NEW_CODECS};
 use crate::bodies::partition_rows::{Body, Row as PartitionRow};
 use crate::engine::completed::Row;
 use crate::engine::exchange_block::ExchangeBlock;
@@ -98,6 +98,8 @@ pub struct TopicSums {
     seen: Vec<(u32, i64)>,
     errors: ByKey<(usize, i64), (usize, i64, i64)>,
     codecs: ByKey<(u32, i16), (u32, i16, i64)>,
+    /// The topic and the codec of entries of `codecs` that Python does not know yet.
+    new_codecs: Vec<(u32, i16)>,
     batches: ByKey<u32, Batches>,
     /// The multiplier that computes the bins of a distribution, and the total number of bins.
     multiplier: f64,
@@ -149,6 +151,11 @@ impl TopicSums {
     /// Topics that are new, by number: the broker's number, and the name or the id.
     fn new_topics(&mut self, py: Python<'_>) -> Vec<Named> {
         self.topics.take_new(py)
+    }
+
+    /// Topics with codecs that none of their batches had before, since the last `take`.
+    fn new_codecs(&mut self) -> Vec<(u32, i16)> {
+        std::mem::take(&mut self.new_codecs)
     }
 
     /// Everything counted, which is forgotten then, topics too.
@@ -237,7 +244,10 @@ impl TopicSums {
         };
         match done {
             None => LEFT,
-            Some(()) => counted(self.held + self.partitions.found.len(), MOST_HELD, &self.topics),
+            Some(()) => {
+                let new = if self.new_codecs.is_empty() { 0 } else { NEW_CODECS };
+                counted(self.held + self.partitions.found.len(), MOST_HELD, &self.topics) | new
+            }
         }
     }
 
@@ -383,7 +393,11 @@ impl TopicSums {
             batches.records.add(records, bin_of(records, self.multiplier));
             self.held += batches.bins() - before;
             let codec = self.codecs.place((topic, batch.codec()), || (topic, batch.codec(), 0));
-            self.codecs.found[codec].2 += 1;
+            let codec = &mut self.codecs.found[codec];
+            if codec.2 == 0 {
+                self.new_codecs.push((codec.0, codec.1));
+            }
+            codec.2 += 1;
         }
     }
 }

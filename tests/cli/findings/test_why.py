@@ -64,6 +64,9 @@ def test_of_a_file_that_ends_early_nothing_is_called_right(
     out, err = capfd.readouterr()
     assert out.startswith(f"no cause of trouble in what could be read: {cut} could not be read to the end")
     assert "ends inside a block" in err
+    cut.write_bytes(Path(capture("kafka44_java_refused")).read_bytes()[:-3_000])
+    assert main(["why", str(cut)]) == UNREADABLE
+    assert capfd.readouterr().out.startswith(f"1 cause of trouble in what could be read of {cut}, the worst")
 
 
 def test_nothing_wrong_says_what_was_looked_at(capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,175 @@
+"""Batches that a broker stores with another codec than their producer chose: seen as sent and as read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import NamedTuple
+
+from kdissect.causes.evidence.seen import Seen, packets_of
+from kdissect.engine.records.record_sets import record_batches
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import ExchangeView, partition_of
+from kdissect.history.producing.produce_parts import produce_results
+from kdissect.history.state_table import Table
+from kdissect.history.topics.topic_names import TopicNames
+from kdissect.model.cause import Packets
+from kdissect.model.record_batch import RecordBatch
+from kdissect.session.exchange import Exchange
+from kdissect.session.identities import plain_name
+from kdissect.stats.by_topic.topic import codec_name
+from kdissect.stats.by_topic.topic_traffic import TopicKey
+from kdissect.stats.client import Client, client_of
+from kdissect.stats.transfers import topic_key
+
+BATCHES_KEPT = 2_000  # 500 bytes each
+FOUND_KEPT = 1_000
+_WATCHED = 20  # topics at a time
+_MATCHES = 50  # batches of a topic that are compared
+_EXCHANGES = 1_000  # within which these come
+_ALL_EXCHANGES = 3_000  # of all topics: each costs as much as some that are not looked at
+
+_Place = tuple[TopicKey, int]
+"""Topic and partition."""
+_Mark = tuple[int, int, int, int | None]
+"""Producer id, epoch, sequence, number of records, which recompression does not change."""
+
+
+class RecompressedKey(NamedTuple):
+    """Batches of one client in one topic, with the codec that it chose and the codec that a broker stores."""
+
+    scope: str
+    topic: str
+    client: Client
+    sent: str
+    stored: str
+
+
+class Recompressed:
+    """Recompressed batches: how many, their bytes as sent, and of the first one the place and its Fetch."""
+
+    __slots__ = ("broker", "bytes", "first", "read", "seen")
+
+    def __init__(self, broker: str, first: str, read: Packets) -> None:
+        self.seen = Seen()
+        self.bytes = 0
+        self.broker, self.first, self.read = broker, first, read
+
+
+class _Written(NamedTuple):
+    """A batch that a response confirms."""
+
+    client: Client
+    broker: str
+    mark: _Mark
+    codec: int
+    size: int
+    packets: Packets
+
+
+class _Left:
+    """How many batches of a topic are left to compare, and within how many exchanges."""
+
+    __slots__ = ("exchanges", "matches")
+
+    def __init__(self) -> None:
+        self.matches, self.exchanges = _MATCHES, _EXCHANGES
+
+
+class Recompressions:
+    """Takes all exchanges while it `waits`: a number of them after a topic had batches with a second codec.
+
+    `mixed` has these topics with the time of the second codec, and grows.
+    """
+
+    def __init__(self, names: TopicNames, mixed: Mapping[TopicKey, int]) -> None:
+        self._names = names
+        self._mixed = mixed
+        self._left = _ALL_EXCHANGES
+        self._begun = 0
+        """How many topics of `mixed` were watched, or are."""
+        self._watched: dict[TopicKey, _Left] = {}
+        self._written: Table[tuple[_Place, int], _Written] = Table(BATCHES_KEPT)
+        self.found: Table[RecompressedKey, Recompressed] = Table(FOUND_KEPT)
+
+    @property
+    def waits(self) -> bool:
+        """Whether each exchange that comes is of interest."""
+        return bool(self._watched) or self._begun < len(self._mixed)
+
+    def add(self, exchange: Exchange) -> None:
+        """Take the next exchange, in the order in which the analyzer reports them."""
+        for topic in islice(self._mixed, self._begun, None):
+            if self._left and len(self._watched) < _WATCHED:
+                self._watched[topic] = _Left()
+        self._begun = len(self._mixed)
+        view = ExchangeView(exchange)
+        sent_ns = 0 if exchange.request is None else exchange.request.time_ns
+        new = [left for topic, left in self._watched.items() if sent_ns >= self._mixed[topic]]
+        self._left -= bool(new)
+        for left in new:
+            left.exchanges -= 1
+        self._watched = {
+            topic: left for topic, left in self._watched.items() if self._left and left.exchanges
+        }
+        if exchange.request is None or exchange.response is None:
+            return
+        if view.key == apis.PRODUCE:
+            self._write(view)
+        elif view.key == apis.FETCH:
+            self._read(view)
+
+    def _write(self, view: ExchangeView) -> None:
+        bases = {
+            (topic, number): base
+            for topic, rows in produce_results(view.exchange) or ()
+            for number, error, base in rows
+            if not error and base >= 0
+        }
+        for place, partition, batch in self._batches(view, bases):
+            topic, _ = place
+            if view.evidence.sent_ns >= self._mixed[topic] and batch.count is not None:
+                written = _Written(
+                    client_of(view), view.info.broker_text, _mark(batch), batch.codec, batch.size,
+                    packets_of(view.evidence),
+                )  # fmt: skip
+                self._written.put((place, bases[partition]), written)
+
+    def _read(self, view: ExchangeView) -> None:
+        for place, _, batch in self._batches(view):
+            written = self._written.peek((place, batch.base_offset))
+            if written is None or written.mark != _mark(batch):
+                continue
+            self._written.pop((place, batch.base_offset))
+            (identity, scope), partition = place
+            if batch.codec != written.codec:
+                codecs = codec_name(written.codec), codec_name(batch.codec)
+                key = RecompressedKey(scope, plain_name(identity), written.client, *codecs)
+                offsets = f"{batch.base_offset:,} to {batch.base_offset + batch.last_offset_delta:,}"
+                first = f"offsets {offsets} of partition {partition}"
+                made = Recompressed(written.broker, first, packets_of(view.evidence))
+                found = self.found.get(key) or self.found.put(key, made)
+                found.seen.add(written.packets)
+                found.bytes += written.size
+            left = self._watched[place[0]]
+            left.matches -= 1
+            if not left.matches:
+                del self._watched[place[0]]
+                return
+
+    def _batches(
+        self, view: ExchangeView, only: Mapping[tuple[str | bytes, int], int] | None = None
+    ) -> Iterator[tuple[_Place, tuple[str | bytes, int], RecordBatch]]:
+        """Yield the batches with records of watched topics, of a request only a batch that is alone."""
+        for field, found in record_batches(view.exchange):
+            named = partition_of(field)
+            if only is not None and (named not in only or len(found.batches) != 1):
+                continue
+            topic = topic_key(self._names, view.info, named[0]), view.info.scope
+            for batch in found.batches:
+                if topic in self._watched and not batch.is_control:
+                    yield (topic, named[1]), named, batch
+
+
+def _mark(batch: RecordBatch) -> _Mark:
+    return batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.count
