@@ -38,7 +38,7 @@ def ibans(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit]:
 
 def _longest(text: str, is_valid: Callable[..., bool]) -> str:
     """Return the text, without words after the IBAN that look like a group of it; empty if it is none."""
-    while len(text) >= 15:  # noqa: PLR2004  Norway has the shortest
+    while len(text) >= 15:
         if is_valid(text, check_country=False):
             return text
         text, space, _ = text.rpartition(" ")

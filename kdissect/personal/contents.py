@@ -160,7 +160,9 @@ def _without(
             tried = data[:at] + new + data[at + len(old) :]
             value = decode(tried)
             now = [] if value is None else [leaf.text for leaf in value_leaves(value)]
-            changed = [index for index, pair in enumerate(zip(texts, now, strict=False)) if pair[0] != pair[1]]
+            changed = [
+                index for index, pair in enumerate(zip(texts, now, strict=False)) if pair[0] != pair[1]
+            ]
             if changed == [number] and len(now) == len(texts):
                 return tried, now
     return None
@@ -220,7 +222,7 @@ def _integers(number: int) -> Iterator[tuple[bytes, bytes]]:
 
 def _varint(value: int) -> bytes:
     out = bytearray()
-    while value > 0x7F:  # noqa: PLR2004  seven bits a byte
+    while value > 0x7F:
         out.append(value & 0x7F | 0x80)
         value >>= 7
     out.append(value)

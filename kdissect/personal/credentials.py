@@ -37,7 +37,9 @@ _ASSIGNED = re.compile(
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 _LONGEST = 8_000  # characters of a password by its field's name
 _SHORTEST = 4
-_NO_SECRETS = frozenset({"null", "none", "true", "false", "hidden", "redacted", "masked", "unset", "required"})
+_NO_SECRETS = frozenset(
+    {"null", "none", "true", "false", "hidden", "redacted", "masked", "unset", "required"}
+)
 _PLACEHOLDER = re.compile(r"[$%#]?[{<\[(].*[}>\])]|\*+|\.+|-+", re.DOTALL)
 
 
@@ -87,7 +89,7 @@ def _is_jose(text: str) -> bool:
 
 def _is_basic(text: str) -> bool:
     try:
-        return 0 < b64decode(text + "=" * (-len(text) % 4)).decode("utf-8").find(":")
+        return b64decode(text + "=" * (-len(text) % 4)).decode("utf-8").find(":") > 0
     except (ValueError, Error):
         return False
 

@@ -12,7 +12,25 @@ _EMAIL = re.compile(
     r"(?<![\w.+\-/%=@$~])[^\W_][\w.+\-'%]{0,63}@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24}(?![\w@-]|\.\w)"
 )
 # Names of files such as icon@2x.png, and users of remote repositories.
-_NO_DOMAINS = frozenset("png jpg jpeg gif svg webp ico css js ts jar local internal localdomain svc".split())
+_NO_DOMAINS = frozenset(
+    [
+        "png",
+        "jpg",
+        "jpeg",
+        "gif",
+        "svg",
+        "webp",
+        "ico",
+        "css",
+        "js",
+        "ts",
+        "jar",
+        "local",
+        "internal",
+        "localdomain",
+        "svc",
+    ]
+)
 _NO_USERS = frozenset({"git", "hg", "svn"})
 _IPV4 = re.compile(r"(?<![\w.\-/])(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d|/\d)")
 _IPV6 = re.compile(r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:]|\.\d)")

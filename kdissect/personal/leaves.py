@@ -14,7 +14,9 @@ from kdissect.personal.leaf import Leaf
 _MAX_PATH = 300  # characters of a path that are shown
 _NEUTRAL = frozenset({"value", "number", "nr", "no", "text", "data", "content", "string", "values", "items"})
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|-?\d[\d.eE+-]*|true|false|null|NaN|-?Infinity', re.DOTALL)
-_ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]")
+_ESCAPE = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]"
+)
 _BASE64 = ["base64"]
 _MANY_DIGITS = re.compile(r".*\d{5}.*|[0-9a-fA-F-]{16,}|\d+", re.DOTALL)
 _LONGEST_STEP = 64
@@ -143,7 +145,9 @@ def value_leaves(value: Any) -> list[Leaf]:
     return leaves
 
 
-def _opened(value: Any, path: str, name: str, number: int) -> tuple[Iterator[tuple[str | None, Any]], _Struct]:
+def _opened(
+    value: Any, path: str, name: str, number: int
+) -> tuple[Iterator[tuple[str | None, Any]], _Struct]:
     if isinstance(value, dict):
         return iter(value.items()), _Struct(path, name, number, False)
     return ((None, item) for item in value), _Struct(path, name, number, True)

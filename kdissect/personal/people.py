@@ -48,7 +48,7 @@ def _is_name(text: str) -> bool:
         return False
     words = [word for word in re.split(r"[ ,.'’`-]+", plain) if word]
     is_written = any(not word[0].islower() for word in words)
-    is_constant = plain.isascii() and plain.isupper() and len(words) == 1 and len(plain) <= 3  # noqa: PLR2004
+    is_constant = plain.isascii() and plain.isupper() and len(words) == 1 and len(plain) <= 3
     return is_written and not is_constant
 
 
@@ -74,7 +74,7 @@ def _is_day(year: int, month: int, day: int) -> bool:
 
 def _is_address(text: str) -> bool:
     plain = text.strip()
-    if not 4 <= len(plain) <= _LONGEST_ADDRESS or _NO_ADDRESS.fullmatch(plain):  # noqa: PLR2004
+    if not 4 <= len(plain) <= _LONGEST_ADDRESS or _NO_ADDRESS.fullmatch(plain):
         return False
     if _HAN.search(plain):
         return True

@@ -9,9 +9,40 @@ from kdissect.personal.hits import Confidence, Hit, Kind
 
 _NUMBER = re.compile(r"(?<![\w.+/-])(?:\+ ?|00)?\(?\d[\d \-./()\u00a0]{4,24}\d(?![\w]|[-:]\d)")
 # Plans in which a number without a country code is looked up.
-_REGIONS = (
-    "US GB DE FR ES IT PL NL SE BR FI BE AT CH PT DK NO IE CN IN JP KR MX AR AU CA ZA TR CZ RO GR HU".split()
-)
+_REGIONS = [
+    "US",
+    "GB",
+    "DE",
+    "FR",
+    "ES",
+    "IT",
+    "PL",
+    "NL",
+    "SE",
+    "BR",
+    "FI",
+    "BE",
+    "AT",
+    "CH",
+    "PT",
+    "DK",
+    "NO",
+    "IE",
+    "CN",
+    "IN",
+    "JP",
+    "KR",
+    "MX",
+    "AR",
+    "AU",
+    "CA",
+    "ZA",
+    "TR",
+    "CZ",
+    "RO",
+    "GR",
+    "HU",
+]
 _DIGITS = range(7, 16)  # E.164 has 15 at most
 _LOOKS_WRITTEN = re.compile(r"[+0(]|.*[ ()/-]")  # numbers of things have digits alone
 _DATE = re.compile(r"\d{4}[-./]\d{1,2}[-./]\d{1,2}.*|\d{1,2}[-./]\d{1,2}[-./]\d{4}.*")
@@ -30,7 +61,9 @@ def phones(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit]:
         region = _region(number, is_international)
         if region is None and not (is_named and _LOOKS_WRITTEN.match(number)):
             continue
-        yield Hit(start, found.end(), Kind.PHONE, _confidence(is_named, is_international, region), region or "")
+        yield Hit(
+            start, found.end(), Kind.PHONE, _confidence(is_named, is_international, region), region or ""
+        )
 
 
 def _confidence(is_named: bool, is_international: bool, region: str | None) -> Confidence:

@@ -18,12 +18,12 @@ from kdissect.cli.options.exchange_selection import add_selection, globs
 from kdissect.cli.options.filter_option import add_filter, open_filtered, selected_records
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import printing, writing
+from kdissect.cli.options.personal_extra import check_personal
 from kdissect.cli.options.schema_option import check_schemas, values_of
 from kdissect.cli.output import Output
 from kdissect.engine.records.personal_parts import PersonalParts
 from kdissect.engine.segments.segment_reader import PlacedBatch, SegmentReader
 from kdissect.engine.segments.segment_rows import place_of
-from kdissect.model.extras import are_installed, how_to_install
 from kdissect.model.record_batch import Record
 from kdissect.model.wording import plural
 from kdissect.report.columns.personal_data import personal_columns
@@ -38,7 +38,6 @@ _COLUMNS = (
 _HTML = "html"
 # Names of segments and snapshots. A request log, which is no segment, ends with .log, too.
 _SEGMENT = re.compile(r"\d{20}(?:\.log|-\d{10}\.checkpoint)(?:\.(?:deleted|cleaned|swap))?")
-MODULES = ("phonenumbers", "stdnum")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -74,17 +73,11 @@ def run(arguments: Sequence[str]) -> int:
     return printing(parser, options, dissection, body) or errors.code
 
 
-def check_personal(parser: ArgumentParser) -> None:
-    """Exit with a usage error if the extra `personal` is missing."""
-    if not are_installed(*MODULES):
-        parser.error(f"personal data needs phonenumbers and python-stdnum: {how_to_install('personal')}")
-
-
 def _parser() -> ArgumentParser:
     parser = command_parser(
         "personal-data",
-        "List personal data and credentials in keys, values and headers of records, in client ids, principals "
-        "and log segments: by kind, topic and field, with producers and consumers.",
+        "List personal data and credentials in keys, values and headers of records, in client ids and "
+        "principals: by kind, topic and field, with producers and consumers. Log segments are read, too.",
     )
     add_inputs(parser)
     add_topic_ids(parser)
@@ -148,14 +141,15 @@ def _write_text(facts: Facts, options: Namespace, output: Output) -> None:
     tables.table(personal_columns(), rows)
     if not rows:
         tables.line(f"no personal data in {plural(examined['records'], 'record')}")
+    part, parts = "key, value or header", "keys, values and headers"
     lines = [
-        (left_out["binary"], "key, value or header is", "keys, values and headers are", "binary: give --schemas"),
-        (left_out["too_large"], "key, value or header is", "keys, values and headers are", "too large"),
-        (left_out["too_many"], "key, value or header has", "keys, values and headers have", "more than is read"),
-        (left_out["hits_without_row"], "hit has", "hits have", "no row: there are too many fields"),
-        (left_out["unreadable"], "part of a batch is", "parts of batches are", "unreadable"),
+        (left_out["binary"], part, parts, "binary: --schemas PATH decodes those of a schema"),
+        (left_out["too_large"], part, parts, "longer than 1 MiB"),
+        (left_out["too_many"], part, parts, "read in part: many texts or hits"),
+        (left_out["hits_without_row"], "hit", "hits", "in further fields, of which there are too many"),
+        (left_out["unreadable"], "part of a batch", "parts of batches", "unreadable"),
     ]
-    shown = [f"  {plural(count, one, many)} {what}" for count, one, many, what in lines if count]
+    shown = [f"  {plural(count, one, many)}: {what}" for count, one, many, what in lines if count]
     if shown:
         tables.heading("not examined")
         for line in shown:

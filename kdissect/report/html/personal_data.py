@@ -24,7 +24,18 @@ from kdissect.report.html.page import page
 from kdissect.report.quantities import grouped
 
 _FOUND, _EXAMINED = ("personal-data", "Personal data"), ("examined", "Examined")
-_HEADS = ("kind", "topic", "part", "path", "confidence", "#hits", "producers", "consumers", "forms", "examples")
+_HEADS = (
+    "kind",
+    "topic",
+    "part",
+    "path",
+    "confidence",
+    "#hits",
+    "producers",
+    "consumers",
+    "forms",
+    "examples",
+)
 # Rows of the page. The other formats have all rows.
 MAX_SHOWN = 2_000
 _TAGS = {"sure": "error", "likely": "warning", "possible": "info"}
