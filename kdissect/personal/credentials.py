@@ -12,7 +12,7 @@ from kdissect.personal.hits import Confidence, Hit, Kind
 
 # Each with a form that nothing else has.
 _FORMS = (
-    ("AWS access key", re.compile(r"(?<![A-Za-z0-9/+=])(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Za-z0-9/+=])")),
+    ("AWS access key", re.compile(r"(?<![A-Za-z0-9/+])(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Za-z0-9/+=])")),
     ("GitHub token", re.compile(r"(?<!\w)(?:gh[pousr]_[A-Za-z0-9]{36,251}|github_pat_\w{22,255})(?!\w)")),
     ("GitLab token", re.compile(r"(?<![\w-])glpat-[\w-]{20,64}(?![\w-])")),
     ("Slack token", re.compile(r"(?<!\w)xox[abeoprs]-[A-Za-z0-9-]{10,200}(?!\w)")),
@@ -34,7 +34,7 @@ _ASSIGNED = re.compile(
     r"(?i)(?<![a-z])(?:password|passwd|passwort|pwd|passphrase|secret[_ -]?key|client[_ -]?secret|api[_ -]?key|"
     r"access[_ -]?token|refresh[_ -]?token)[\"']?\s{0,4}[=:]\s{0,4}([\"']?)([^\s\"',;&<>{}]{4,500})\1"
 )
-_AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+_AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 _LONGEST = 8_000  # characters of a password by its field's name
 _SHORTEST = 4
 _NO_SECRETS = frozenset(

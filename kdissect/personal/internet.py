@@ -31,6 +31,8 @@ _NO_DOMAINS = frozenset(
         "svc",
     ]
 )
+_IN_URL = re.compile(r"://[^\s/@]*\Z")
+_LONGEST_URL = 200
 _NO_USERS = frozenset({"git", "hg", "svn"})
 _IPV4 = re.compile(r"(?<![\w.\-/])(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d|/\d)")
 _IPV6 = re.compile(r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:]|\.\d)")
@@ -43,6 +45,8 @@ def emails(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit]:
         return
     for found in _EMAIL.finditer(text):
         user, _, domain = found[0].partition("@")
+        if _IN_URL.search(text, max(0, found.start() - _LONGEST_URL), found.start()):
+            continue
         if domain.rpartition(".")[2].lower() in _NO_DOMAINS or user.lower() in _NO_USERS:
             continue
         is_named = has_tag(found.start(), "email")
