@@ -33,7 +33,9 @@ Truth = list[tuple[str, str, str]]
 class Country:
     """Formats of one country, and the names that its software gives to fields."""
 
-    def __init__(self, code: str, locale: str, names: dict[str, str], national: Callable[["Country"], str]) -> None:
+    def __init__(
+        self, code: str, locale: str, names: dict[str, str], national: Callable[["Country"], str]
+    ) -> None:
         self.code = code
         self.names = names
         self.fake = Faker(locale)
@@ -46,7 +48,7 @@ class Country:
 
 
 def _steuer_id(country: Country) -> str:
-    """Return a German tax id: ten digits of which one occurs twice, and a check digit (ISO 7064, MOD 11, 10)."""
+    """Return a German tax id: ten digits, one of them twice, and a check digit (ISO 7064, MOD 11, 10)."""
     digits = country.random.sample("123456789", 1) + country.random.sample("0123456789", 9)
     while len(set(digits)) != 9 or digits[0] == "0":  # one digit twice, one missing
         digits = [country.random.choice("123456789"), *country.random.sample("0123456789", 9)]
@@ -58,47 +60,159 @@ def _steuer_id(country: Country) -> str:
 
 
 COUNTRIES = (
-    Country("de", "de_DE", {
-        "first": "vorname", "last": "nachname", "birth": "geburtsdatum", "street": "strasse", "mail": "emailAdresse",
-        "phone": "telefon", "id": "steuerId", "iban": "iban", "card": "kreditkartennummer", "ip": "clientIp",
-        "secret": "passwort", "city": "ort",
-    }, _steuer_id),
-    Country("es", "es_ES", {
-        "first": "nombre", "last": "apellidos", "birth": "fecha_nacimiento", "street": "direccion", "mail": "correo",
-        "phone": "telefono_movil", "id": "dni", "iban": "cuenta_iban", "card": "tarjeta", "ip": "ip_cliente",
-        "secret": "contraseña", "city": "ciudad",
-    }, lambda country: country.fake.nif()),
-    Country("it", "it_IT", {
-        "first": "nome", "last": "cognome", "birth": "dataDiNascita", "street": "indirizzo", "mail": "email",
-        "phone": "cellulare", "id": "codiceFiscale", "iban": "codiceIban", "card": "numeroCarta", "ip": "indirizzoIp",
-        "secret": "password", "city": "comune",
-    }, lambda country: country.fake.ssn()),
-    Country("fr", "fr_FR", {
-        "first": "prenom", "last": "nom", "birth": "date_naissance", "street": "adresse", "mail": "courriel",
-        "phone": "telephone", "id": "numero_secu", "iban": "iban", "card": "carte_bancaire", "ip": "adresse_ip",
-        "secret": "mot_de_passe", "city": "ville",
-    }, lambda country: country.fake.ssn()),
-    Country("pl", "pl_PL", {
-        "first": "imie", "last": "nazwisko", "birth": "dataUrodzenia", "street": "ulica", "mail": "eMail",
-        "phone": "numerTelefonu", "id": "pesel", "iban": "numerKonta", "card": "numerKarty", "ip": "adresIp",
-        "secret": "haslo", "city": "miasto",
-    }, lambda country: country.fake.pesel()),
-    Country("nl", "nl_NL", {
-        "first": "voornaam", "last": "achternaam", "birth": "geboortedatum", "street": "straatnaam", "mail": "mailadres",
-        "phone": "telefoonnummer", "id": "bsn", "iban": "rekeningIban", "card": "kaartnummer", "ip": "ip",
-        "secret": "wachtwoord", "city": "woonplaats",
-    }, lambda country: country.fake.ssn()),
-    Country("se", "sv_SE", {
-        "first": "fornamn", "last": "efternamn", "birth": "fodelsedatum", "street": "gatuadress", "mail": "epost",
-        "phone": "mobilnummer", "id": "personnummer", "iban": "iban", "card": "kortnummer", "ip": "ip_adress",
-        "secret": "losenord", "city": "postort",
-    }, lambda country: country.fake.ssn()),
-    Country("br", "pt_BR", {
-        "first": "nome", "last": "sobrenome", "birth": "data_nascimento", "street": "logradouro", "mail": "email",
-        "phone": "celular", "id": "cpf", "iban": "iban", "card": "numero_cartao", "ip": "ip_origem",
-        "secret": "senha", "city": "cidade",
-    }, lambda country: country.fake.cpf()),
-)  # fmt: skip
+    Country(
+        "de",
+        "de_DE",
+        {
+            "first": "vorname",
+            "last": "nachname",
+            "birth": "geburtsdatum",
+            "street": "strasse",
+            "mail": "emailAdresse",
+            "phone": "telefon",
+            "id": "steuerId",
+            "iban": "iban",
+            "card": "kreditkartennummer",
+            "ip": "clientIp",
+            "secret": "passwort",
+            "city": "ort",
+        },
+        _steuer_id,
+    ),
+    Country(
+        "es",
+        "es_ES",
+        {
+            "first": "nombre",
+            "last": "apellidos",
+            "birth": "fecha_nacimiento",
+            "street": "direccion",
+            "mail": "correo",
+            "phone": "telefono_movil",
+            "id": "dni",
+            "iban": "cuenta_iban",
+            "card": "tarjeta",
+            "ip": "ip_cliente",
+            "secret": "contraseña",
+            "city": "ciudad",
+        },
+        lambda country: country.fake.nif(),
+    ),
+    Country(
+        "it",
+        "it_IT",
+        {
+            "first": "nome",
+            "last": "cognome",
+            "birth": "dataDiNascita",
+            "street": "indirizzo",
+            "mail": "email",
+            "phone": "cellulare",
+            "id": "codiceFiscale",
+            "iban": "codiceIban",
+            "card": "numeroCarta",
+            "ip": "indirizzoIp",
+            "secret": "password",
+            "city": "comune",
+        },
+        lambda country: country.fake.ssn(),
+    ),
+    Country(
+        "fr",
+        "fr_FR",
+        {
+            "first": "prenom",
+            "last": "nom",
+            "birth": "date_naissance",
+            "street": "adresse",
+            "mail": "courriel",
+            "phone": "telephone",
+            "id": "numero_secu",
+            "iban": "iban",
+            "card": "carte_bancaire",
+            "ip": "adresse_ip",
+            "secret": "mot_de_passe",
+            "city": "ville",
+        },
+        lambda country: country.fake.ssn(),
+    ),
+    Country(
+        "pl",
+        "pl_PL",
+        {
+            "first": "imie",
+            "last": "nazwisko",
+            "birth": "dataUrodzenia",
+            "street": "ulica",
+            "mail": "eMail",
+            "phone": "numerTelefonu",
+            "id": "pesel",
+            "iban": "numerKonta",
+            "card": "numerKarty",
+            "ip": "adresIp",
+            "secret": "haslo",
+            "city": "miasto",
+        },
+        lambda country: country.fake.pesel(),
+    ),
+    Country(
+        "nl",
+        "nl_NL",
+        {
+            "first": "voornaam",
+            "last": "achternaam",
+            "birth": "geboortedatum",
+            "street": "straatnaam",
+            "mail": "mailadres",
+            "phone": "telefoonnummer",
+            "id": "bsn",
+            "iban": "rekeningIban",
+            "card": "kaartnummer",
+            "ip": "ip",
+            "secret": "wachtwoord",
+            "city": "woonplaats",
+        },
+        lambda country: country.fake.ssn(),
+    ),
+    Country(
+        "se",
+        "sv_SE",
+        {
+            "first": "fornamn",
+            "last": "efternamn",
+            "birth": "fodelsedatum",
+            "street": "gatuadress",
+            "mail": "epost",
+            "phone": "mobilnummer",
+            "id": "personnummer",
+            "iban": "iban",
+            "card": "kortnummer",
+            "ip": "ip_adress",
+            "secret": "losenord",
+            "city": "postort",
+        },
+        lambda country: country.fake.ssn(),
+    ),
+    Country(
+        "br",
+        "pt_BR",
+        {
+            "first": "nome",
+            "last": "sobrenome",
+            "birth": "data_nascimento",
+            "street": "logradouro",
+            "mail": "email",
+            "phone": "celular",
+            "id": "cpf",
+            "iban": "iban",
+            "card": "numero_cartao",
+            "ip": "ip_origem",
+            "secret": "senha",
+            "city": "cidade",
+        },
+        lambda country: country.fake.cpf(),
+    ),
+)
 
 
 def _birth(country: Country) -> str:
@@ -117,13 +231,13 @@ def _noise(country: Country) -> dict[str, Any]:
     choose, fake = country.random, country.fake
     return {
         "orderId": choose.randrange(10**15, 10**16),
-        "invoiceNo": f"{choose.randrange(2015, 2026)}{choose.randrange(1, 13):02}-{choose.randrange(10**4):04}",
+        "invoiceNo": f"{fake.date('%Y%m')}-{choose.randrange(10**4):04}",
         "traceId": f"{choose.getrandbits(128):032x}",
         "sessionRef": fake.uuid4(),
         "offset": choose.randrange(10**11),
         "createdAt": choose.randrange(1_600_000_000_000, 1_800_000_000_000),
         "updated": fake.iso8601(),
-        "appVersion": f"{choose.randrange(1, 20)}.{choose.randrange(20)}.{choose.randrange(300)}.{choose.randrange(9)}",
+        "appVersion": ".".join(str(choose.randrange(most)) for most in (20, 20, 300, 9)),
         "ean": fake.ean13(),
         "isbn": fake.isbn13(),
         "tracking": f"{choose.randrange(10**10, 10**11)}",
@@ -159,7 +273,11 @@ def customer(country: Country) -> tuple[Any, Truth]:
 def payment(country: Country) -> tuple[Any, Truth]:
     fake, names = country.fake, country.names
     value = {
-        "payment": {"ref": fake.uuid4(), names["iban"]: fake.iban(), names["card"]: fake.credit_card_number()},
+        "payment": {
+            "ref": fake.uuid4(),
+            names["iban"]: fake.iban(),
+            names["card"]: fake.credit_card_number(),
+        },
         names["ip"]: fake.ipv4_public(),
         "items": [_noise(country) for _ in range(2)],
         "note": f"Kontakt {fake.email()}, {fake.word()}",
@@ -188,10 +306,11 @@ def position(country: Country) -> tuple[Any, Truth]:
 
 
 def login(country: Country) -> tuple[Any, Truth]:
-    """A line of a log."""
+    """Return a line of a log."""
     fake, choose = country.fake, country.random
     mail, address = fake.email(), fake.ipv4_public()
-    line = f"{fake.iso8601()} INFO user {mail} logged in from {address} in {choose.randrange(900)} ms, {fake.sha1()}"
+    line = f"{fake.iso8601()} INFO user {mail} logged in from {address} in {choose.randrange(900)} ms"
+    line = f"{line}, session {fake.sha1()}"
     return line, [("value", "$", "email"), ("value", "$", "ip_address")]
 
 
@@ -217,7 +336,7 @@ def settings(country: Country) -> tuple[Any, Truth]:
 
 
 def letter(country: Country) -> tuple[Any, Truth]:
-    """A text in a field."""
+    """Return a text in a field."""
     fake, names = country.fake, country.names
     text = f"{fake.sentence()} IBAN: {fake.iban()} {fake.sentence()} {names['id']}: {country.national()}"
     value = _noise(country) | {"body": text, "customer": {"name": fake.name()}}
@@ -250,7 +369,9 @@ def records() -> list[dict[str, Any]]:
             headers.append(("authorization", f"Bearer {country.fake.pystr(40, 40)}"))
             truth = [*truth, ("header", "authorization", "credential")]
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=number % 3 == 0)
-        made.append({"topic": f"events-{country.code}", "key": key, "value": text, "headers": headers, "truth": truth})
+        made.append(
+            {"topic": f"events-{country.code}", "key": key, "value": text, "headers": headers, "truth": truth}
+        )
     return made
 
 

@@ -100,8 +100,9 @@ _PLUMBING = frozenset({"length", "count", "marker", "tag", "size", "version"})
 
 
 class FieldRedaction:
-    """Walker of a tree. `blanks` and `patches` are its results. `personal` removes the personal data of a name
-    for `PERSONAL`.
+    """Walker of a tree. `blanks` and `patches` are its results.
+
+    `personal` removes the personal data of a name: the level is `PERSONAL`.
     """
 
     def __init__(

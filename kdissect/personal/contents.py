@@ -94,8 +94,8 @@ def _text(data: bytes) -> str | None:
 def masked(content: Content, decode: Decode | None = None) -> bytes:
     """Return the bytes of a content without the personal data found in it, of the same length.
 
-    A content that cannot be examined as a whole is filled, but for binary ones. So is one whose hits cannot be
-    replaced alone.
+    A content that cannot be examined as a whole is filled, but for binary ones. So is one whose hits cannot
+    be replaced alone.
     """
     if content.form in (Form.LARGE, Form.CUT):
         return filled(content.data)
@@ -135,7 +135,7 @@ def _zeros(number: str) -> str:
     return _DIGIT.sub("1", _DIGIT.sub("0", number), count=1)
 
 
-# Values that a schema decodes: their bytes are found by trying, and decoded again to see that only they change.
+# Of values that a schema decodes, the bytes are found by trying. Decoding again shows that only they change.
 def _masked_value(content: Content, decode: Decode) -> bytes | None:
     data = content.data
     texts = [leaf.text for leaf in content.leaves]

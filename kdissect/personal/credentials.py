@@ -31,10 +31,16 @@ _BEARER = re.compile(r"(?<!\w)[Bb]earer\s{1,4}([\w.~+/-]{16,8000}=*)")
 _BASIC = re.compile(r"(?<!\w)[Bb]asic\s{1,4}([A-Za-z0-9+/]{6,2000}={0,2})(?![\w+/])")
 _URL = re.compile(r"(?<!\w)[a-z][a-z0-9+.-]{1,20}://[^\s:/@\"'<>]{0,200}:([^\s/@\"'<>]{1,200})@[\w\[]")
 _ASSIGNED = re.compile(
-    r"(?i)(?<![a-z])(?:password|passwd|passwort|pwd|passphrase|secret[_ -]?key|client[_ -]?secret|api[_ -]?key|"
-    r"access[_ -]?token|refresh[_ -]?token)[\"']?\s{0,4}[=:]\s{0,4}([\"']?)([^\s\"',;&<>{}]{4,500})\1"
+    r"(?i)(?<![a-z])(?:password|passwd|passwort|pwd|passphrase|secret[_ -]?key|client[_ -]?secret|"
+    r"api[_ -]?key|access[_ -]?token|refresh[_ -]?token)[\"']?\s{0,4}[=:]\s{0,4}"
+    r"([\"']?)([^\s\"',;&<>{}]{4,500})\1"
 )
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+# Parts of all forms above, so that most texts are looked at once.
+_ANY = re.compile(
+    r"AKIA|ASIA|gh[pousr]_|github_pat_|glpat-|xox|AIza|[rs]k_(?:live|test)_|PRIVATE KEY|eyJ|earer|asic\s|://"
+    r"|(?i:pass|pwd|secret|api|token)"
+)
 _LONGEST = 8_000  # characters of a password by its field's name
 _SHORTEST = 4
 _NO_SECRETS = frozenset(
@@ -45,21 +51,26 @@ _PLACEHOLDER = re.compile(r"[$%#]?[{<\[(].*[}>\])]|\*+|\.+|-+", re.DOTALL)
 
 def credentials(text: str, has_tag: Callable[[int, str], bool], is_field: bool) -> Iterator[Hit]:
     """Yield the credentials in a text. `is_field`: it is the whole value of a field with a name."""
+    if _ANY.search(text):
+        yield from _formed(text)
+    if has_tag(0, "aws_secret"):
+        for found in _AWS_SECRET.finditer(text):
+            yield _hit(found, 0, "AWS secret key", Confidence.SURE)
+    if is_field and has_tag(-1, "password") and len(text) <= _LONGEST and _is_secret(text):
+        yield Hit(0, len(text), Kind.CREDENTIAL, Confidence.LIKELY, "password")
+
+
+def _formed(text: str) -> Iterator[Hit]:
     for form, pattern in _FORMS:
         for found in pattern.finditer(text):
             yield _hit(found, 0, form, Confidence.SURE)
     yield from _tokens(text)
-    if has_tag(0, "aws_secret"):
-        for found in _AWS_SECRET.finditer(text):
-            yield _hit(found, 0, "AWS secret key", Confidence.SURE)
     for found in _URL.finditer(text):
         if _is_secret(found[1]):
             yield _hit(found, 1, "password in a URL", Confidence.SURE)
     for found in _ASSIGNED.finditer(text):
         if _is_secret(found[2]):
             yield _hit(found, 2, "password", Confidence.LIKELY)
-    if is_field and has_tag(-1, "password") and len(text) <= _LONGEST and _is_secret(text):
-        yield Hit(0, len(text), Kind.CREDENTIAL, Confidence.LIKELY, "password")
 
 
 def _tokens(text: str) -> Iterator[Hit]:

@@ -101,7 +101,7 @@ def _hits(leaf: Leaf) -> Iterator[Hit]:
     if any(map(str.isdigit, text)):
         yield from ibans(text, has_tag)
         yield from cards(text, has_tag)
-        yield from national_ids(text, telling)
+        yield from national_ids(text, name, telling)
         yield from phones(text, has_tag)
         yield from ip_addresses(text, has_tag)
         yield from coordinates(text, has_tag)

@@ -12,25 +12,10 @@ _EMAIL = re.compile(
     r"(?<![\w.+\-/%=@$~])[^\W_][\w.+\-'%]{0,63}@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24}(?![\w@-]|\.\w)"
 )
 # Names of files such as icon@2x.png, and users of remote repositories.
-_NO_DOMAINS = frozenset(
-    [
-        "png",
-        "jpg",
-        "jpeg",
-        "gif",
-        "svg",
-        "webp",
-        "ico",
-        "css",
-        "js",
-        "ts",
-        "jar",
-        "local",
-        "internal",
-        "localdomain",
-        "svc",
-    ]
-)
+_NO_DOMAINS = frozenset((
+    "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "css", "js", "ts", "jar", "local",
+    "internal", "localdomain", "svc",
+))  # fmt: skip
 _IN_URL = re.compile(r"://[^\s/@]*\Z")
 _LONGEST_URL = 200
 _NO_USERS = frozenset({"git", "hg", "svn"})

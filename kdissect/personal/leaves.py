@@ -68,22 +68,24 @@ def json_leaves(text: str) -> list[Leaf] | None:
     for token in _TOKEN.finditer(text):
         first = token[0][0]
         if first in "{[":
-            path, name = stack[-1].step() if stack else ("$", "")
             number += 1
-            stack.append(_Struct(path, name, number, first == "["))
+            stack.append(_inner(stack, number, first == "["))
             if len(stack) > MAX_DEPTH:
                 return None
         elif first in "}]":
             stack.pop()
         elif first == ",":
             stack[-1].key = None
-        elif first == ":":
-            continue
-        elif len(leaves) < MAX_LEAVES:
+        elif first != ":" and len(leaves) < MAX_LEAVES:
             leaf = _of_token(stack[-1], token)
             if leaf is not None:
                 leaves.append(leaf)
     return leaves
+
+
+def _inner(stack: list[_Struct], number: int, is_list: bool) -> _Struct:
+    path, name = stack[-1].step() if stack else ("$", "")
+    return _Struct(path, name, number, is_list)
 
 
 def _of_token(around: _Struct, token: re.Match[str]) -> Leaf | None:

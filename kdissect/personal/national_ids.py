@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import NamedTuple
 
 from kdissect.personal.hits import Confidence, Hit, Kind
-from kdissect.personal.telling_names import Telling, phrase_pattern, says
+from kdissect.personal.telling_names import ANY_ID, Telling, phrase_pattern, says, words_of
 
 _BEFORE, _AFTER = r"(?<![\w.\-/+])", r"(?![\w/]|[.\-]\w)"
 
@@ -108,7 +108,11 @@ IDS = (
     NationalId("TR kimlik", "tr.tckimlik", "tc kimlik; tckn; kimlik", r"[1-9]\d{10}"),
     NationalId("IN Aadhaar", "in_.aadhaar", "aadhaar; aadhar", r"[2-9]\d{3} ?\d{4} ?\d{4}"),
     NationalId(
-        "MX CURP", "mx.curp", "curp", r"[A-Z]{4}\d{6}[HM][A-Z]{5}[A-Z\d]\d", r"[A-Z]{4}\d{6}[HM][A-Z]{5}[A-Z\d]\d"
+        "MX CURP",
+        "mx.curp",
+        "curp",
+        r"[A-Z]{4}\d{6}[HM][A-Z]{5}[A-Z\d]\d",
+        r"[A-Z]{4}\d{6}[HM][A-Z]{5}[A-Z\d]\d"
     ),
     NationalId("KR RRN", "kr.rrn", "rrn; resident registration", r"\d{6}-?\d{7}"),
     NationalId("ZA id number", "za.idnr", "south african id; rsa id; said", r"\d{6} ?\d{4} ?\d{3}"),
@@ -141,16 +145,48 @@ def _compiled() -> tuple[_Compiled, ...]:
 
 
 @cache
+def _any_name() -> re.Pattern[str]:
+    """Return the pattern of all names, so that most texts are looked at once."""
+    return phrase_pattern(";".join(one.names for one in IDS))
+
+
+@cache
+def _any_alone() -> re.Pattern[str]:
+    return re.compile(f"{_BEFORE}(?:{'|'.join(one.alone for one in IDS if one.alone)})")
+
+
+@cache
 def _validator(module: str) -> Callable[[str], bool]:
     found: Callable[[str], bool] = import_module(f"stdnum.{module}").is_valid
     return found
 
 
-def national_ids(text: str, telling: Callable[[int], list[tuple[Telling, bool]]]) -> Iterator[Hit]:
-    """Yield the national ids in a text. `telling` returns what names the value at an offset: tags, and
-    whether they are of a field's name.
+@lru_cache(4096)
+def _named(words: str, is_name: bool) -> tuple[_Compiled, ...]:
+    return tuple(one for one in _compiled() if says(one.names, words, is_name))
+
+
+def _candidates(text: str, name: Telling) -> tuple[_Compiled, ...]:
+    """Return the ids that a text may have, by the name of its field and the words in it."""
+    if "national" in name.tags:
+        return _compiled()
+    # A number alone has no words.
+    words = words_of(text, len(text)) if text.strip("0123456789 .-/") else ""
+    if words and (_any_name().search(words) or ANY_ID.search(words)):
+        return _compiled()
+    named = _named(name.words, True)
+    if _any_alone().search(text):
+        return (*named, *(one for one in _compiled() if one.alone is not None and one not in named))
+    return named
+
+
+def national_ids(
+    text: str, name: Telling, telling: Callable[[int], list[tuple[Telling, bool]]]
+) -> Iterator[Hit]:
+    """Yield the national ids in a text. `name` is the name of its field. `telling` returns what names the
+    value at an offset: tags, and whether they are of a field's name.
     """
-    for one in _compiled():
+    for one in _candidates(text, name):
         for found in one.form.finditer(text):
             number = found[0]
             near = telling(found.start())

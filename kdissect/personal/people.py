@@ -7,7 +7,7 @@ from datetime import date
 
 from kdissect.personal.hits import Confidence, Hit, Kind
 
-_NAME = re.compile(r"[^\W\d_][^\W\d_.'’`-]*(?:[ .,'’`-]{1,2}[^\W\d_][^\W\d_.'’`-]*){0,6}\.?")
+_NAME = re.compile(r"[^\W\d_][^\W\d_.'\u2019`-]*(?:[ .,'\u2019`-]{1,2}[^\W\d_][^\W\d_.'\u2019`-]*){0,6}\.?")
 _LONGEST_NAME = 80
 _ISO = re.compile(r"(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?:[T ]\d{2}:\d{2}\S{0,20})?")
 _DAY_FIRST = re.compile(r"(\d{1,2})[-/. ]{1,2}(\d{1,2})[-/. ]{1,2}(\d{4})")
@@ -46,7 +46,7 @@ def _is_name(text: str) -> bool:
     plain = text.strip()
     if len(plain) > _LONGEST_NAME or not _NAME.fullmatch(plain):
         return False
-    words = [word for word in re.split(r"[ ,.'’`-]+", plain) if word]
+    words = [word for word in re.split(r"[ ,.'\u2019`-]+", plain) if word]
     is_written = any(not word[0].islower() for word in words)
     is_constant = plain.isascii() and plain.isupper() and len(words) == 1 and len(plain) <= 3
     return is_written and not is_constant

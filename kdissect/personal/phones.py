@@ -9,40 +9,10 @@ from kdissect.personal.hits import Confidence, Hit, Kind
 
 _NUMBER = re.compile(r"(?<![\w.+/-])(?:\+ ?|00)?\(?\d[\d \-./()\u00a0]{4,24}\d(?![\w]|[-:]\d)")
 # Plans in which a number without a country code is looked up.
-_REGIONS = [
-    "US",
-    "GB",
-    "DE",
-    "FR",
-    "ES",
-    "IT",
-    "PL",
-    "NL",
-    "SE",
-    "BR",
-    "FI",
-    "BE",
-    "AT",
-    "CH",
-    "PT",
-    "DK",
-    "NO",
-    "IE",
-    "CN",
-    "IN",
-    "JP",
-    "KR",
-    "MX",
-    "AR",
-    "AU",
-    "CA",
-    "ZA",
-    "TR",
-    "CZ",
-    "RO",
-    "GR",
-    "HU",
-]
+_REGIONS = (
+    "US", "GB", "DE", "FR", "ES", "IT", "PL", "NL", "SE", "BR", "FI", "BE", "AT", "CH", "PT", "DK",
+    "NO", "IE", "CN", "IN", "JP", "KR", "MX", "AR", "AU", "CA", "ZA", "TR", "CZ", "RO", "GR", "HU",
+)  # fmt: skip
 _DIGITS = range(7, 16)  # E.164 has 15 at most
 _LOOKS_WRITTEN = re.compile(r"[+0(]|.*[ ()/-]")  # numbers of things have digits alone
 _DATE = re.compile(r"\d{4}[-./]\d{1,2}[-./]\d{1,2}.*|\d{1,2}[-./]\d{1,2}[-./]\d{4}.*")

@@ -93,53 +93,17 @@ _PHRASES = {
     ),
 }
 # A last word that makes another thing of a name: `phone_type`, `card_id`.
-_OTHER_THINGS = frozenset(
-    [
-        "id",
-        "ids",
-        "uuid",
-        "guid",
-        "type",
-        "kind",
-        "count",
-        "hash",
-        "status",
-        "state",
-        "verified",
-        "valid",
-        "at",
-        "time",
-        "timestamp",
-        "ts",
-        "length",
-        "size",
-        "country",
-        "version",
-        "index",
-        "enabled",
-        "flag",
-        "required",
-        "model",
-        "hint",
-        "policy",
-        "expiry",
-        "expires",
-        "expiration",
-        "brand",
-        "offset",
-        "sequence",
-        "seq",
-        "revision",
-        "checksum",
-        "digest",
-        "etag",
-    ]
-)
+_OTHER_THINGS = frozenset((
+    "id", "ids", "uuid", "guid", "type", "kind", "count", "hash", "status", "state", "verified",
+    "valid", "at", "time", "timestamp", "ts", "length", "size", "country", "version", "index",
+    "enabled", "flag", "required", "model", "hint", "policy", "expiry", "expires", "expiration",
+    "brand", "offset", "sequence", "seq", "revision", "checksum", "digest", "etag",
+))  # fmt: skip
 
 
-def words_of(name: str) -> str:
+def words_of(name: str, most: int = _MAX_NAME) -> str:
     """Return the words of a name in lower case without accents: `billing address` for `billingAddress`."""
-    plain = unicodedata.normalize("NFKD", name[-_MAX_NAME:].replace("ß", "ss"))
+    plain = unicodedata.normalize("NFKD", name[-most:].replace("ß", "ss"))
     plain = "".join(character for character in plain if not unicodedata.combining(character))
     return " ".join(_WORD.findall(plain.replace("ł", "l").replace("Ł", "L").replace("ø", "o"))).lower()
 
@@ -151,6 +115,8 @@ def phrase_pattern(phrases: str) -> re.Pattern[str]:
 
 
 _PATTERNS = {tag: phrase_pattern(phrases) for tag, phrases in _PHRASES.items()}
+ANY_ID = _PATTERNS["national"]
+"""Phrases for national ids of any country."""
 
 
 class Telling:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kdissect.personal.bounds import MAX_CONTENT, MAX_HITS
 from kdissect.personal.contents import Form, examine, masked
-from kdissect.personal.hits import Confidence, Kind
+from kdissect.personal.hits import Confidence
 
 for module in ("phonenumbers", "stdnum"):
     pytest.importorskip(module, reason="needs the extra personal")
@@ -128,7 +128,10 @@ def test_it_is_not_found(case: str) -> None:
 
 
 def test_paths_have_no_data() -> None:
-    value = {"users": {"anna@firma.de": {"mail": "a@b.de"}, "47110815": {"mail": "c@d.de"}}, "a.b": {"mail": "e@f.de"}}
+    value = {
+        "users": {"anna@firma.de": {"mail": "a@b.de"}, "47110815": {"mail": "c@d.de"}},
+        "a.b": {"mail": "e@f.de"},
+    }
     assert found(value) == [
         ("$.users.*", "email", "anna@firma.de"),
         ("$.users.*.mail", "email", "a@b.de"),
@@ -138,7 +141,10 @@ def test_paths_have_no_data() -> None:
 
 
 def test_lists_and_positions() -> None:
-    geo = {"geometry": {"type": "Point", "coordinates": [13.404954, 52.520008]}, "mails": ["a@b.de", "c@d.de"]}
+    geo = {
+        "geometry": {"type": "Point", "coordinates": [13.404954, 52.520008]},
+        "mails": ["a@b.de", "c@d.de"],
+    }
     assert found(geo) == [
         ("$.geometry.coordinates[]", "coordinates", "13.404954"),
         ("$.geometry.coordinates[]", "coordinates", "52.520008"),
@@ -151,7 +157,9 @@ def test_confidence_follows_the_evidence() -> None:
     assert confidence({"email": "a@b.de"}) is Confidence.SURE  # form and name
     assert confidence({"x": "a@b.de"}) is Confidence.LIKELY  # form
     assert confidence({"firstName": "Anna"}) is Confidence.POSSIBLE  # name
-    assert confidence({"x": "DE89370400440532013000"}) is Confidence.SURE  # check digits and a form of its own
+    assert (
+        confidence({"x": "DE89370400440532013000"}) is Confidence.SURE
+    )  # check digits and a form of its own
 
 
 def test_escapes_of_json_are_masked_whole() -> None:
@@ -183,10 +191,14 @@ def test_any_text_is_masked_to_its_length(text: str) -> None:
     assert not examine(without).found
 
 
-@given(st.recursive(
-    st.none() | st.text(max_size=30) | st.integers() | st.floats(allow_nan=False),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
-))  # fmt: skip
+def nested(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4)
+
+
+VALUES = st.none() | st.text(max_size=30) | st.integers() | st.floats(allow_nan=False)
+
+
+@given(nested(nested(VALUES) | VALUES))
 @settings(max_examples=150, deadline=None)
 def test_any_json_stays_json(value: Any) -> None:
     data = json.dumps(value).encode()

@@ -91,7 +91,9 @@ def test_redaction_keeps_lengths_and_checksums(redacted: Path) -> None:
     for old, new in zip(records(CAPTURE), records(redacted), strict=True):
         assert len(new.key or b"") == len(old.key or b"")
         assert len(new.value or b"") == len(old.value or b"")
-        assert [len(value or b"") for _, value in new.headers] == [len(value or b"") for _, value in old.headers]
+        assert [len(value or b"") for _, value in new.headers] == [
+            len(value or b"") for _, value in old.headers
+        ]
 
 
 def test_redaction_keeps_what_is_not_personal(redacted: Path) -> None:

@@ -104,8 +104,8 @@ def _parser() -> ArgumentParser:
         nargs="?",
         choices=_LEVELS,
         const="secrets",
-        help="overwrite secrets. personal: also what personal-data finds. payload: also keys, values, headers, "
-        "user data. names: also names (default: secrets, docs/extract.md)",
+        help="overwrite secrets. personal: also what personal-data finds. payload: also keys, values, "
+        "headers, user data. names: also names (default: secrets, docs/extract.md)",
     )
     return parser
 
