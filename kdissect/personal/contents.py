@@ -184,7 +184,7 @@ def _encodings(found: list[Found]) -> Iterator[tuple[bytes, bytes]]:
         raw = bytearray(leaf.text.encode())
         for _, hit in found:
             first, end = (len(leaf.text[:place].encode()) for place in (hit.start, hit.end))
-            raw[first:end] = filled(raw[first:end])
+            raw[first:end] = filled(bytes(raw[first:end]))
         yield leaf.text.encode(), bytes(raw)
         if found[0].hit.kind is Kind.BIRTH_DATE:
             for moment in _moments(leaf.text):

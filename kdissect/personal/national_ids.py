@@ -32,40 +32,40 @@ IDS = (
     NationalId(
         "DE Steuer-ID",
         "de.idnr",
-        "steuer id; steuerid; steuer idnr; idnr; steueridentifikationsnummer; steuernummer; "
-        "steuer identifikationsnummer; steuer nr",
+        "steuer id, steuerid, steuer idnr, idnr, steueridentifikationsnummer, steuernummer, "
+        "steuer identifikationsnummer, steuer nr",
         r"\d{2} ?\d{3} ?\d{3} ?\d{3}",
     ),
-    NationalId("ES DNI", "es.dni", "dni; nif; documento", r"\d{8}-?[A-Z]"),
-    NationalId("ES NIE", "es.nie", "nie; dni; nif; documento", r"[XYZ]-?\d{7}-?[A-Z]"),
+    NationalId("ES DNI", "es.dni", "dni, nif, documento", r"\d{8}-?[A-Z]"),
+    NationalId("ES NIE", "es.nie", "nie, dni, nif, documento", r"[XYZ]-?\d{7}-?[A-Z]"),
     NationalId(
         "IT codice fiscale",
         "it.codicefiscale",
-        "codice fiscale; codicefiscale; fiscal code; cf",
+        "codice fiscale, codicefiscale, fiscal code, cf",
         r"[A-Z]{6}[\dLMNPQRSTUV]{2}[ABCDEHLMPRST][\dLMNPQRSTUV]{2}[A-Z][\dLMNPQRSTUV]{3}[A-Z]",
         r"[A-Z]{6}[\dLMNPQRSTUV]{2}[ABCDEHLMPRST][\dLMNPQRSTUV]{2}[A-Z][\dLMNPQRSTUV]{3}[A-Z]",
     ),
     NationalId(
         "FR NIR",
         "fr.nir",
-        "nir; securite sociale; secu; insee; numero securite sociale; numero secu",
+        "nir, securite sociale, secu, insee, numero securite sociale, numero secu",
         r"[12] ?\d{2} ?\d{2} ?(?:\d{2}|2[AB]) ?\d{3} ?\d{3} ?\d{2}",
         r"[12] ?\d{2} ?(?:0[1-9]|1[0-2]) ?(?:\d{2}|2[AB]) ?\d{3} ?\d{3} ?\d{2}",
     ),
     NationalId("PL PESEL", "pl.pesel", "pesel", r"\d{11}"),
     NationalId(
-        "NL BSN", "nl.bsn", "bsn; burgerservicenummer; sofinummer; sofi", r"\d{4}[. ]\d{2}[. ]\d{3}|\d{9}"
+        "NL BSN", "nl.bsn", "bsn, burgerservicenummer, sofinummer, sofi", r"\d{4}[. ]\d{2}[. ]\d{3}|\d{9}"
     ),
     NationalId(
         "SE personnummer",
         "se.personnummer",
-        "personnummer; personnr; person nr; samordningsnummer",
+        "personnummer, personnr, person nr, samordningsnummer",
         r"(?:19|20)?\d{6}[-+]?\d{4}",
     ),
     NationalId(
         "FI hetu",
         "fi.hetu",
-        "hetu; henkilotunnus; sotu",
+        "hetu, henkilotunnus, sotu",
         r"\d{6}[-+A-FU-Y]\d{3}[\dA-FHJ-NPR-Y]",
         r"\d{6}(?:[A-F]\d{3}[\dA-FHJ-NPR-Y]|[-+]\d{3}[A-FHJ-NPR-Y])",
     ),
@@ -75,38 +75,38 @@ IDS = (
     NationalId(
         "CN RIC",
         "cn.ric",
-        "ric; 身份证; 身份证号; sfz; shenfenzheng; resident id",
+        "ric, 身份证, 身份证号, sfz, shenfenzheng, resident id",
         r"[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx]",
         r"[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx]",
     ),
-    NationalId("US SSN", "us.ssn", "ssn; social security", r"\d{3}-\d{2}-\d{4}|\d{3} \d{2} \d{4}|\d{9}"),
+    NationalId("US SSN", "us.ssn", "ssn, social security", r"\d{3}-\d{2}-\d{4}|\d{3} \d{2} \d{4}|\d{9}"),
     NationalId(
         "GB NINO",
         "",
-        "nino; national insurance; ni number",
+        "nino, national insurance, ni number",
         r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]",
     ),
-    NationalId("GB NHS number", "gb.nhs", "nhs; nhs number", r"\d{3}[ -]?\d{3}[ -]?\d{4}"),
+    NationalId("GB NHS number", "gb.nhs", "nhs, nhs number", r"\d{3}[ -]?\d{3}[ -]?\d{4}"),
     NationalId(
         "BE national number",
         "be.nn",
-        "rijksregisternummer; registre national; niss; insz; numero national",
+        "rijksregisternummer, registre national, niss, insz, numero national",
         r"\d{2}\.?\d{2}\.?\d{2}-?\d{3}\.?\d{2}",
         r"\d{2}\.\d{2}\.\d{2}-\d{3}\.\d{2}",
     ),
-    NationalId("NO fødselsnummer", "no.fodselsnummer", "fodselsnummer; fodselsnr; fnr", r"\d{6} ?\d{5}"),
-    NationalId("DK CPR", "dk.cpr", "cpr; cpr nummer; cprnr; personnummer", r"\d{6}-?\d{4}"),
+    NationalId("NO fødselsnummer", "no.fodselsnummer", "fodselsnummer, fodselsnr, fnr", r"\d{6} ?\d{5}"),
+    NationalId("DK CPR", "dk.cpr", "cpr, cpr nummer, cprnr, personnummer", r"\d{6}-?\d{4}"),
     NationalId(
-        "CH AHV", "ch.ssn", "ahv; avs; ahv nummer; ahvn13", r"756\.?\d{4}\.?\d{4}\.?\d{2}",
+        "CH AHV", "ch.ssn", "ahv, avs, ahv nummer, ahvn13", r"756\.?\d{4}\.?\d{4}\.?\d{2}",
         r"756\.\d{4}\.\d{4}\.\d{2}",
     ),
-    NationalId("AT Versicherungsnummer", "at.vnr", "sozialversicherungsnummer; svnr; vnr", r"\d{4} ?\d{6}"),
-    NationalId("PT NIF", "pt.nif", "nif; contribuinte", r"\d{9}"),
-    NationalId("CZ rodné číslo", "cz.rc", "rodne cislo; rc", r"\d{6}/?\d{3,4}"),
+    NationalId("AT Versicherungsnummer", "at.vnr", "sozialversicherungsnummer, svnr, vnr", r"\d{4} ?\d{6}"),
+    NationalId("PT NIF", "pt.nif", "nif, contribuinte", r"\d{9}"),
+    NationalId("CZ rodné číslo", "cz.rc", "rodne cislo, rc", r"\d{6}/?\d{3,4}"),
     NationalId("RO CNP", "ro.cnp", "cnp", r"[1-9]\d{12}"),
     NationalId("BG EGN", "bg.egn", "egn", r"\d{10}"),
-    NationalId("TR kimlik", "tr.tckimlik", "tc kimlik; tckn; kimlik", r"[1-9]\d{10}"),
-    NationalId("IN Aadhaar", "in_.aadhaar", "aadhaar; aadhar", r"[2-9]\d{3} ?\d{4} ?\d{4}"),
+    NationalId("TR kimlik", "tr.tckimlik", "tc kimlik, tckn, kimlik", r"[1-9]\d{10}"),
+    NationalId("IN Aadhaar", "in_.aadhaar", "aadhaar, aadhar", r"[2-9]\d{3} ?\d{4} ?\d{4}"),
     NationalId(
         "MX CURP",
         "mx.curp",
@@ -114,9 +114,9 @@ IDS = (
         r"[A-Z]{4}\d{6}[HM][A-Z]{5}[A-Z\d]\d",
         r"[A-Z]{4}\d{6}[HM][A-Z]{5}[A-Z\d]\d"
     ),
-    NationalId("KR RRN", "kr.rrn", "rrn; resident registration", r"\d{6}-?\d{7}"),
-    NationalId("ZA id number", "za.idnr", "south african id; rsa id; said", r"\d{6} ?\d{4} ?\d{3}"),
-    NationalId("IE PPS", "ie.pps", "pps; ppsn; pps number", r"\d{7}[A-W][A-IW]?"),
+    NationalId("KR RRN", "kr.rrn", "rrn, resident registration", r"\d{6}-?\d{7}"),
+    NationalId("ZA id number", "za.idnr", "south african id, rsa id, said", r"\d{6} ?\d{4} ?\d{3}"),
+    NationalId("IE PPS", "ie.pps", "pps, ppsn, pps number", r"\d{7}[A-W][A-IW]?"),
     NationalId("HR OIB", "hr.oib", "oib", r"\d{11}"),
     NationalId("GR AMKA", "gr.amka", "amka", r"\d{11}"),
     NationalId("EE isikukood", "ee.ik", "isikukood", r"[1-8]\d{10}"),
@@ -147,7 +147,7 @@ def _compiled() -> tuple[_Compiled, ...]:
 @cache
 def _any_name() -> re.Pattern[str]:
     """Return the pattern of all names, so that most texts are looked at once."""
-    return phrase_pattern(";".join(one.names for one in IDS))
+    return phrase_pattern(",".join(one.names for one in IDS))
 
 
 @cache

@@ -11,84 +11,84 @@ _MAX_NAME = 200  # characters of a name that are read
 
 # Phrases by tag. Accents are removed, and camelCase and snake_case are split into words.
 _PHRASES = {
-    "email": "email; e mail; mail; correo; courriel; email address; mailadresse; sahkoposti; epost",
+    "email": "email, e mail, mail, correo, courriel, email address, mailadresse, sahkoposti, epost",
     "phone": (
-        "phone; telephone; tel; telefon; telefone; telefono; telefoon; telefonnummer; telefoonnummer; "
-        "mobile; mobil; mobilnummer; cell; cellphone; celular; handy; handynummer; movil; portable; "
-        "cellulare; komorka; komorkowy; gsm; fax; msisdn; puhelin; puhelinnumero; phonenumber; "
-        "mobiltelefon; whatsapp; rufnummer; telefonu; mobilnr; telefonnr; telnr; mobiel; call me at; 电话; "
+        "phone, telephone, tel, telefon, telefone, telefono, telefoon, telefonnummer, telefoonnummer, "
+        "mobile, mobil, mobilnummer, cell, cellphone, celular, handy, handynummer, movil, portable, "
+        "cellulare, komorka, komorkowy, gsm, fax, msisdn, puhelin, puhelinnumero, phonenumber, "
+        "mobiltelefon, whatsapp, rufnummer, telefonu, mobilnr, telefonnr, telnr, mobiel, call me at, 电话, "
         "手机"
     ),
     "iban": (
-        "iban; bank account; bankverbindung; kontonummer; konto; rekeningnummer; numer konta; rachunek; rib"
+        "iban, bank account, bankverbindung, kontonummer, konto, rekeningnummer, numer konta, rachunek, rib"
     ),
     "card": (
-        "card; cardnumber; cardno; pan; creditcard; cc number; ccn; ccnumber; kreditkarte; "
-        "kreditkartennummer; kartennummer; tarjeta; carte; carta; karta; karty; kaart; kaartnummer; kort; "
-        "kortnummer; cartao; visa; mastercard; amex; luottokortti"
+        "card, cardnumber, cardno, pan, creditcard, cc number, ccn, ccnumber, kreditkarte, "
+        "kreditkartennummer, kartennummer, tarjeta, carte, carta, karta, karty, kaart, kaartnummer, kort, "
+        "kortnummer, cartao, visa, mastercard, amex, luottokortti"
     ),
-    "latitude": "lat; latitude; latitud; breitengrad; latitudine; szerokosc; leveysaste; breddgrad",
+    "latitude": "lat, latitude, latitud, breitengrad, latitudine, szerokosc, leveysaste, breddgrad",
     "longitude": (
-        "lon; lng; long; longitude; longitud; langengrad; laengengrad; longitudine; dlugosc; pituusaste; "
+        "lon, lng, long, longitude, longitud, langengrad, laengengrad, longitudine, dlugosc, pituusaste, "
         "langdgrad"
     ),
     "geo": (
-        "geo; gps; location; coordinates; coords; coordinate; position; latlng; latlon; lat lng; lat lon; "
-        "koordinaten; coordenadas; coordonnees; posizione; standort; ubicacion; geolocation; wspolrzedne; "
-        "koordinater; coordinaten"
+        "geo, gps, location, coordinates, coords, coordinate, position, latlng, latlon, lat lng, lat lon, "
+        "koordinaten, coordenadas, coordonnees, posizione, standort, ubicacion, geolocation, wspolrzedne, "
+        "koordinater, coordinaten"
     ),
     "ip": (
-        "ip; ipaddress; ip address; ipaddr; ip addr; ipv4; ipv6; remote addr; remoteaddr; remote address; "
-        "forwarded for; adresse ip; direccion ip; clientip; remoteip; sourceip"
+        "ip, ipaddress, ip address, ipaddr, ip addr, ipv4, ipv6, remote addr, remoteaddr, remote address, "
+        "forwarded for, adresse ip, direccion ip, clientip, remoteip, sourceip"
     ),
-    "version": "version; ver; release; build; oid; firmware; user agent; useragent; software; sdk; driver",
+    "version": "version, ver, release, build, oid, firmware, user agent, useragent, software, sdk, driver",
     "password": (
-        "password; passwd; passwort; kennwort; contrasena; mot de passe; motdepasse; haslo; wachtwoord; "
-        "senha; losenord; salasana; passphrase; client secret; clientsecret; api key; apikey; access "
-        "token; accesstoken; refresh token; refreshtoken; session token; sessiontoken; auth token; "
-        "authtoken; id token; secret key; secretkey; secret access key; private key; privatekey; pwd; "
-        "parola; psk; api secret; apisecret; app secret; shared secret"
+        "password, passwd, passwort, kennwort, contrasena, mot de passe, motdepasse, haslo, wachtwoord, "
+        "senha, losenord, salasana, passphrase, client secret, clientsecret, api key, apikey, access "
+        "token, accesstoken, refresh token, refreshtoken, session token, sessiontoken, auth token, "
+        "authtoken, id token, secret key, secretkey, secret access key, private key, privatekey, pwd, "
+        "parola, psk, api secret, apisecret, app secret, shared secret"
     ),
-    "authorization": "authorization; proxy authorization; auth; x api key",
-    "aws_secret": "aws secret; secret access key; aws secret access key; secretaccesskey; awssecretkey",
+    "authorization": "authorization, proxy authorization, auth, x api key",
+    "aws_secret": "aws secret, secret access key, aws secret access key, secretaccesskey, awssecretkey",
     "name": (
-        "first name; firstname; given name; givenname; last name; lastname; surname; family name; "
-        "familyname; full name; fullname; middle name; maiden name; vorname; nachname; familienname; "
-        "apellido; apellidos; prenom; nom de famille; nom famille; cognome; sobrenome; nome completo; "
-        "imie; nazwisko; voornaam; achternaam; fornamn; efternamn; etunimi; sukunimi; cardholder; card "
-        "holder; holder name; customer name; patient name; contact name; person name; employee name; "
-        "account holder; kontoinhaber; recipient name; nombre completo; kundenname; primer apellido; "
-        "segundo apellido; imie i nazwisko; volledige naam; fullstandigt namn; 姓名"
+        "first name, firstname, given name, givenname, last name, lastname, surname, family name, "
+        "familyname, full name, fullname, middle name, maiden name, vorname, nachname, familienname, "
+        "apellido, apellidos, prenom, nom de famille, nom famille, cognome, sobrenome, nome completo, "
+        "imie, nazwisko, voornaam, achternaam, fornamn, efternamn, etunimi, sukunimi, cardholder, card "
+        "holder, holder name, customer name, patient name, contact name, person name, employee name, "
+        "account holder, kontoinhaber, recipient name, nombre completo, kundenname, primer apellido, "
+        "segundo apellido, imie i nazwisko, volledige naam, fullstandigt namn, 姓名"
     ),
-    "any_name": "name; nom; nombre; nome; naam; namn; nimi; navn; nazwa",
+    "any_name": "name, nom, nombre, nome, naam, namn, nimi, navn, nazwa",
     "person": (
-        "customer; user; person; patient; employee; contact; recipient; passenger; guest; student; "
-        "subscriber; payer; payee; debtor; creditor; applicant; kunde; benutzer; cliente; usuario; "
-        "persona; utente; utilisateur; klient; osoba; klant; gebruiker; kund; asiakas; insured; "
-        "beneficiary; buyer; kontakt; empfanger; destinatario"
+        "customer, user, person, patient, employee, contact, recipient, passenger, guest, student, "
+        "subscriber, payer, payee, debtor, creditor, applicant, kunde, benutzer, cliente, usuario, "
+        "persona, utente, utilisateur, klient, osoba, klant, gebruiker, kund, asiakas, insured, "
+        "beneficiary, buyer, kontakt, empfanger, destinatario"
     ),
     "birth": (
-        "birth; birth date; birthdate; date of birth; dob; birthday; born; geburtsdatum; geburtstag; "
-        "geboren; geb; fecha de nacimiento; fecha nacimiento; nacimiento; date de naissance; date "
-        "naissance; naissance; data di nascita; data nascita; nascita; data de nascimento; data "
-        "nascimento; nascimento; data urodzenia; urodzenia; geboortedatum; geboorte; fodelsedatum; fodd; "
-        "syntymaaika; syntynyt; 出生日期"
+        "birth, birth date, birthdate, date of birth, dob, birthday, born, geburtsdatum, geburtstag, "
+        "geboren, geb, fecha de nacimiento, fecha nacimiento, nacimiento, date de naissance, date "
+        "naissance, naissance, data di nascita, data nascita, nascita, data de nascimento, data "
+        "nascimento, nascimento, data urodzenia, urodzenia, geboortedatum, geboorte, fodelsedatum, fodd, "
+        "syntymaaika, syntynyt, 出生日期"
     ),
     "address": (
-        "street; street address; address; address line; addressline; addr; home address; billing address; "
-        "shipping address; delivery address; postal address; strasse; anschrift; adresse; calle; "
-        "direccion; domicilio; rue; indirizzo; ulica; adres; straat; gata; gatuadress; adress; "
-        "katuosoite; osoite; endereco; rua; logradouro; wohnort; address1; straatnaam; lieferadresse; "
-        "rechnungsadresse; 地址"
+        "street, street address, address, address line, addressline, addr, home address, billing address, "
+        "shipping address, delivery address, postal address, strasse, anschrift, adresse, calle, "
+        "direccion, domicilio, rue, indirizzo, ulica, adres, straat, gata, gatuadress, adress, "
+        "katuosoite, osoite, endereco, rua, logradouro, wohnort, address1, straatnaam, lieferadresse, "
+        "rechnungsadresse, 地址"
     ),
     "no_address": (
-        "email; e mail; mail; ip; mac; host; broker; web; url; wallet; memory; contract; bitcoin; server; "
-        "remote; peer; bind; listen; advertised; socket; node; proxy; bus"
+        "email, e mail, mail, ip, mac, host, broker, web, url, wallet, memory, contract, bitcoin, server, "
+        "remote, peer, bind, listen, advertised, socket, node, proxy, bus"
     ),
     "national": (
-        "national id; nationalid; national number; tax id; taxid; tax number; tax no; social security; "
-        "social security number; identity number; identity card; id number; idnumber; id card; personal "
-        "id; personalid; personal number; citizen id; tin; national insurance; national identifier; "
+        "national id, nationalid, national number, tax id, taxid, tax number, tax no, social security, "
+        "social security number, identity number, identity card, id number, idnumber, id card, personal "
+        "id, personalid, personal number, citizen id, tin, national insurance, national identifier, "
         "identification number"
     ),
 }
@@ -109,8 +109,8 @@ def words_of(name: str, most: int = _MAX_NAME) -> str:
 
 
 def phrase_pattern(phrases: str) -> re.Pattern[str]:
-    """Return the pattern of phrases, which semicolons separate, in what `words_of` returns."""
-    listed = sorted({phrase.strip() for phrase in phrases.split(";")}, key=len, reverse=True)
+    """Return the pattern of phrases, which commas separate, in what `words_of` returns."""
+    listed = sorted({phrase.strip() for phrase in phrases.split(",")}, key=len, reverse=True)
     return re.compile(rf"(?:^|(?<= ))(?:{'|'.join(map(re.escape, listed))})s?(?= |$)")
 
 

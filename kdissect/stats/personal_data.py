@@ -11,6 +11,7 @@ from kdissect.engine.records.personal_parts import ExaminedPart, Part, PersonalP
 from kdissect.engine.records.record_rows import TopicNames, record_topic
 from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.model.record_batch import Record, RecordBatch, RecordFault
+from kdissect.model.wording import plural
 from kdissect.personal.contents import Form, examine
 from kdissect.personal.finder import Found, names_someone
 from kdissect.personal.hits import Confidence, Kind, shape
@@ -190,7 +191,7 @@ def _path(examined: ExaminedPart, found: Found) -> str:
 def _example(found: Found) -> str:
     hit, text = found.hit, found.leaf.text
     if hit.kind is Kind.CREDENTIAL:  # its form may be half of it
-        return f"{hit.form}, {hit.end - hit.start} characters"
+        return f"{hit.form}, {plural(hit.end - hit.start, 'character')}"
     return shape(text[hit.start : hit.end], _EXAMPLE)
 
 

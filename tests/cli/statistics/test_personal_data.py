@@ -1,4 +1,4 @@
-"""`kdissect personal-data`: rows by field with who writes and reads, in each format, and redaction with schemas."""
+"""`kdissect personal-data`: rows by field with who writes and reads, in each format; its redaction."""
 
 import csv
 import json
@@ -45,7 +45,7 @@ def fetched(batch: bytes, client_id: str, port: int = 40001) -> Conversation:
 
 @pytest.fixture
 def capture(tmp_path: Path) -> str:
-    """A record that one client writes and another reads."""
+    """Return a capture of a record that one client writes and another reads."""
     batch = kafka_python_batch([(1, MAIL.encode(), VALUE, [("from", MAIL.encode()), ("n", b"\x00\x01")])])
     packets = [*produced(batch, "shop").packets, *fetched(batch, MAIL).packets]
     return write_pcap(tmp_path / "a.pcap", packets)
@@ -238,4 +238,3 @@ def test_a_missing_extra_is_one_line(
     assert main([*command, capture]) == 2
     line = capfd.readouterr().err.splitlines()[0]
     assert "pip install 'phonenumbers>=8.13' 'python-stdnum>=1.20'" in line
-
