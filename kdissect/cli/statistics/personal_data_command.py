@@ -16,7 +16,7 @@ from kdissect.cli.log_segments.segment_files import chunks, find_segments
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection, globs
 from kdissect.cli.options.filter_option import add_filter, open_filtered, selected_records
-from kdissect.cli.options.input_options import add_inputs, add_topic_ids
+from kdissect.cli.options.input_options import add_inputs, add_topic_ids, wants_live
 from kdissect.cli.options.output_options import printing, writing
 from kdissect.cli.options.personal_extra import check_personal
 from kdissect.cli.options.schema_option import check_schemas, values_of
@@ -48,7 +48,7 @@ def run(arguments: Sequence[str]) -> int:
     segments = [path for path in options.paths if _is_of_segments(path)]
     options.paths = [path for path in options.paths if path not in segments]
     errors = FileErrors()
-    if segments and not (options.paths or options.read_files):
+    if segments and not (options.paths or wants_live(options)):
         if options.filter is not None:
             parser.error("-Y selects exchanges: log segments have none")
         check_schemas(parser, options)
@@ -79,7 +79,7 @@ def _parser() -> ArgumentParser:
         "List personal data and credentials in keys, values and headers of records, in client ids and "
         "principals: by kind, topic and field, with producers and consumers. Log segments are read, too.",
     )
-    add_inputs(parser)
+    add_inputs(parser, live=True)
     add_topic_ids(parser)
     add_filter(parser, "only records for which, or for whose exchange, EXPR holds", times=False)
     add_selection(parser)
