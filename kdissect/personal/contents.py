@@ -24,6 +24,7 @@ _DIGIT = re.compile(r"\d")
 _MAX_PLACES = 100  # of the bytes of a leaf in a value that a schema decodes
 _DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?Z)?")
 _LONGEST_VARINT = 10
+_LONGEST_INTEGER = 20  # digits of 64 bits
 
 
 class Form(StrEnum):
@@ -186,6 +187,8 @@ def _encodings(found: list[Found]) -> Iterator[tuple[bytes, bytes]]:
             first, end = (len(leaf.text[:place].encode()) for place in (hit.start, hit.end))
             raw[first:end] = filled(bytes(raw[first:end]))
         yield leaf.text.encode(), bytes(raw)
+        if leaf.text.isdecimal() and len(leaf.text) <= _LONGEST_INTEGER:  # Protobuf's JSON has them as text
+            yield from _integers(int(leaf.text))
         if found[0].hit.kind is Kind.BIRTH_DATE:
             for moment in _moments(leaf.text):
                 yield from _integers(moment)
