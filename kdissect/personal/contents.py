@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from enum import StrEnum
@@ -139,34 +140,41 @@ def _zeros(number: str) -> str:
 # Of values that a schema decodes, the bytes are found by trying. Decoding again shows that only they change.
 def _masked_value(content: Content, decode: Decode) -> bytes | None:
     data = content.data
-    texts = [leaf.text for leaf in content.leaves]
     by_leaf: dict[int, list[Found]] = {}
-    numbers = {id(leaf): number for number, leaf in enumerate(content.leaves)}
-    for one in content.found:
-        by_leaf.setdefault(numbers[id(one.leaf)], []).append(one)
-    for number, found in by_leaf.items():
-        made = _without(data, texts, number, found, decode)
+    for one in sorted(content.found, key=lambda one: one.leaf.is_key):  # names of fields change paths: last
+        by_leaf.setdefault(id(one.leaf), []).append(one)
+    for found in by_leaf.values():
+        made = _without(data, found, decode)
         if made is None:
             return None
-        data, texts = made
+        data = made
     return data
 
 
-def _without(
-    data: bytes, texts: list[str], number: int, found: list[Found], decode: Decode
-) -> tuple[bytes, list[str]] | None:
-    """Return the bytes with the leaf of a number masked, and the texts that they decode to."""
+def _without(data: bytes, found: list[Found], decode: Decode) -> bytes | None:
+    """Return the bytes with a leaf masked, of which all other leaves decode as before."""
+    leaf = found[0].leaf
+    before = _counted(decode(data), leaf.is_key)
     for old, new in _encodings(found):
         for at in _places(data, old):
             tried = data[:at] + new + data[at + len(old) :]
-            value = decode(tried)
-            now = [] if value is None else [leaf.text for leaf in value_leaves(value)]
-            changed = [
-                index for index, pair in enumerate(zip(texts, now, strict=False)) if pair[0] != pair[1]
-            ]
-            if changed == [number] and len(now) == len(texts):
-                return tried, now
+            after = _counted(decode(tried), leaf.is_key)
+            gone, come = list((before - after).elements()), list((after - before).elements())
+            if gone == [_place_of(leaf, leaf.is_key)] and [path for path, _ in come] == [gone[0][0]]:
+                return tried
     return None
+
+
+def _counted(value: Any, by_text: bool) -> Counter[tuple[str, str]]:
+    """Return path and text of each leaf. Protobuf's JSON has zeros after other fields: their order differs.
+
+    `by_text`: without paths, which have the names of fields.
+    """
+    return Counter(_place_of(leaf, by_text) for leaf in value_leaves(value))
+
+
+def _place_of(leaf: Leaf, by_text: bool) -> tuple[str, str]:
+    return "" if by_text else leaf.path, leaf.text
 
 
 def _places(data: bytes, old: bytes) -> Iterator[int]:

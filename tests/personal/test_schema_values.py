@@ -30,7 +30,8 @@ AVRO = {
 }
 PERSON = {
     "id": 44051401359, "first_name": "Jo", "pesel": 44051401359, "date_of_birth": 3700, "lat": 52.520008,
-    "lon": 13.404954, "note": "Jo writes to jo@firma.de", "mails": {"home": "jo@firma.de"},
+    "lon": 13.404954, "note": "Jo writes to jo@firma.de",
+    "mails": {"home": "jo@firma.de", "a@b.de": "c@d.de"},
     "hash": b"Jo jo@firma.de",
 }  # fmt: skip
 PROTO = """
@@ -62,14 +63,15 @@ def test_avro_stays_avro() -> None:
     assert content.form is Form.SCHEMA
     assert sorted((one.leaf.path, str(one.hit.kind)) for one in content.found) == [
         ("$.date_of_birth", "birth_date"), ("$.first_name", "name"), ("$.lat", "coordinates"),
-        ("$.lon", "coordinates"), ("$.mails.home", "email"), ("$.note", "email"), ("$.pesel", "national_id"),
+        ("$.lon", "coordinates"), ("$.mails.*", "email"), ("$.mails.*", "email"), ("$.mails.home", "email"),
+        ("$.note", "email"), ("$.pesel", "national_id"),
     ]  # fmt: skip
     without = masked(content, decode)
     assert len(without) == len(data)
     mail = "x" * len("jo@firma.de")
     assert decode(without) == decode(data) | {
         "first_name": "xx", "pesel": 0, "date_of_birth": "1970-01-01", "lat": 0.0, "lon": 0.0,
-        "note": f"Jo writes to {mail}", "mails": {"home": mail},
+        "note": f"Jo writes to {mail}", "mails": {"home": mail, "xxxxxx": "xxxxxx"},
     }  # fmt: skip
     assert not examine(without, decode=decode).found
 

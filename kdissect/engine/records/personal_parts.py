@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from kdissect.engine.records.record_values import RecordValues
 from kdissect.model.record_batch import Header, Record
-from kdissect.personal.contents import Content, Decode, examine, masked
+from kdissect.personal.contents import Content, Decode, Form, examine, masked
+from kdissect.personal.zlib_lengths import zlib_of_length
+from kdissect.serdes.schema_ids import schema_id
 
 
 class Part(StrEnum):
@@ -50,7 +53,7 @@ class PersonalParts:
     def masked(self, topic: str | None, record: Record) -> Record:
         """Return the record without its personal data. All parts have the same length. Raises nothing."""
         key, value = (
-            None if content is None else self._masked(content, self._decode(topic, record.headers, is_key))
+            None if content is None else self._masked(topic, content, record.headers, is_key)
             for is_key, content in ((True, record.key), (False, record.value))
         )
         headers = tuple(
@@ -62,8 +65,15 @@ class PersonalParts:
         )
         return record._replace(key=key, value=value, headers=headers)
 
-    def _masked(self, content: bytes, decode: Decode | None) -> bytes:
-        return masked(examine(content, "", decode), decode)
+    def _masked(self, topic: str | None, content: bytes, headers: tuple[Header, ...], is_key: bool) -> bytes:
+        decode = self._decode(topic, headers, is_key)
+        examined = examine(content, "", decode)
+        if decode is not None and examined.form is Form.SCHEMA and examined.found:
+            found = schema_id(content, headers, is_key)
+            if found is not None and found.is_zlib:
+                made = _masked_inside(content, found.start, decode)
+                return masked(examined) if made is None else made
+        return masked(examined, decode)
 
     def _decode(self, topic: str | None, headers: tuple[Header, ...], is_key: bool) -> Decode | None:
         schemas = self._schemas
@@ -75,6 +85,18 @@ class PersonalParts:
             return reading.value if reading.is_decoded else None
 
         return decode
+
+
+def _masked_inside(content: bytes, start: int, decode: Decode) -> bytes | None:
+    """Return a content whose bytes from `start` on are zlib data, masked inside; None if it does not fit."""
+    head = content[:start]
+
+    def decode_inside(data: bytes) -> Any:
+        return decode(head + zlib.compress(data))
+
+    inside = masked(examine(zlib.decompress(content[start:]), "", decode_inside), decode_inside)
+    made = zlib_of_length(inside, len(content) - start)
+    return None if made is None else head + made
 
 
 def _text(name: str | bytes) -> str:
