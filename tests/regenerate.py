@@ -138,6 +138,7 @@ PARTS = (
             "docs/output.md",
             "docs/questions.md",
             "docs/reports.md",
+            "docs/personal-data.md",
             "docs/schemas.md",
             "docs/tls.md",
             "docs/tour.md",

@@ -46,6 +46,7 @@ JOBS = {
         "offsets": ("statistics", "jumps, gaps, duplicates"),
         "logins": ("statistics", "SASL logins and outcomes"),
         "changes": ("statistics", "who altered what"),
+        "personal-data": ("statistics", "by field, who has it"),
     },
     "capture and share": {
         "live": ("captures", "capture from interfaces"),

@@ -1,10 +1,11 @@
-"""Keys, values and headers of record batches blanked, whatever the format and the codec.
+"""Keys, values and headers of record batches redacted, whatever the format and the codec.
 
 Markers of transactions stay, and the keys of other control records: they say what kind it is. Unreadable
 parts are removed as a whole, and so are compressed messages inside of compressed messages.
 """
 
 import zlib
+from collections.abc import Callable, Sequence
 
 from crc32c import crc32c
 
@@ -18,61 +19,74 @@ from kdissect.model.errors import DecodeError
 from kdissect.model.record_batch import RecordBatch
 
 Span = tuple[int, int]
+Parts = Sequence[bytes | None]
+"""Key and value of a record, then the key and value of each header."""
+Redact = Callable[[Parts], Parts]
+"""Returns parts of the same lengths that may be published. Raises no exception."""
 _LEGACY_CRC_AT = OVERHEAD
 
 
-def redacted_batch(batch: RecordBatch) -> bytes | None:
+def blank_parts(parts: Parts) -> Parts:
+    """Return filler instead of all parts."""
+    return [None if part is None else FILLER * len(part) for part in parts]
+
+
+def redacted_batch(batch: RecordBatch, redact: Redact = blank_parts) -> bytes | None:
     """Return all bytes of the batch in a form that may be published, or None if they may stay. Raises no
     exception.
 
-    A right checksum is right again, a wrong one stays. Compressed batches may have another length.
+    A right checksum is right again, a wrong one stays. Compressed batches may have another length, if a part
+    of their records changes.
     """
     if batch.is_control and batch.is_transactional and batch.crc_is_right:
         return None  # with a wrong one the bits may be damaged, and the records users' own
     if batch.magic == CURRENT_MAGIC:
-        return _current(batch)
-    return _legacy(batch, may_nest=True)
+        return _current(batch, redact)
+    return _legacy(batch, redact, may_nest=True)
 
 
-def _current(batch: RecordBatch) -> bytes:
+def _current(batch: RecordBatch, redact: Redact) -> bytes:
     head = batch.data[batch.start : batch.records_start]
     records = batch.data[batch.records_start : batch.end]
-    return _closed(batch, head, _records(batch, records), ATTRIBUTES_AT, MAGIC_AT + 1)
+    return _closed(batch, head, _records(batch, records, redact), ATTRIBUTES_AT, MAGIC_AT + 1)
 
 
-def _records(batch: RecordBatch, records: bytes) -> bytes:
+def _records(batch: RecordBatch, records: bytes, redact: Redact) -> bytes:
     if not batch.codec:
-        return _blanked(records, batch.is_control)
+        return _redacted(records, batch.is_control, redact)
     try:
         content = decompress(batch.codec, records)
     except DecodeError:
         return FILLER * len(records)
-    made = compress(batch.codec, _blanked(content, batch.is_control), records, batch.magic)
+    shown = _redacted(content, batch.is_control, redact)
+    if shown == content:
+        return records
+    made = compress(batch.codec, shown, records, batch.magic)
     return FILLER * len(records) if made is None else made
 
 
-def _legacy(message: RecordBatch, may_nest: bool) -> bytes:
+def _legacy(message: RecordBatch, redact: Redact, may_nest: bool) -> bytes:
     """Redact a message of magic 0 or 1."""
     data, at = message.data, message.records_start
     head = data[message.start : at]
-    parts = []
-    for name in ("key", "value"):
+    found: list[bytes | None] = []
+    for _ in ("key", "value"):
         length = int.from_bytes(data[at : at + 4], signed=True)
         end = at + 4 + max(length, 0)
         if length < -1 or end > message.end:
             break
-        content = data[at + 4 : end]
-        if name == "value" and message.codec and length > 0:
-            content = _inner(message, content) if may_nest else FILLER * len(content)
-            parts.append(len(content).to_bytes(4) + content)
-        else:
-            parts.append(data[at : at + 4] + FILLER * len(content))
+        found.append(None if length < 0 else data[at + 4 : end])
         at = end
-    parts.append(FILLER * (message.end - at))
-    return _closed(message, head, b"".join(parts), MAGIC_AT, _LEGACY_CRC_AT)
+    inner = found.pop() if message.codec and len(found) == 2 and found[1] else None
+    parts = [] if not found else list(redact([*found, None][:2])[: len(found)])
+    if inner is not None:
+        parts.append(_inner(message, inner, redact) if may_nest else FILLER * len(inner))
+    content = [b"\xff" * 4 if part is None else len(part).to_bytes(4) + part for part in parts]
+    content.append(FILLER * (message.end - at))
+    return _closed(message, head, b"".join(content), MAGIC_AT, _LEGACY_CRC_AT)
 
 
-def _inner(message: RecordBatch, value: bytes) -> bytes:
+def _inner(message: RecordBatch, value: bytes, redact: Redact) -> bytes:
     """Redact the messages inside a compressed one, and compress them again."""
     try:
         content = decompress(message.codec, value, magic=message.magic)
@@ -83,11 +97,14 @@ def _inner(message: RecordBatch, value: bytes) -> bytes:
         if inner.start < at:
             continue
         is_legacy = inner.magic < CURRENT_MAGIC
-        shown = _legacy(inner, may_nest=False) if is_legacy else FILLER * inner.size
+        shown = _legacy(inner, redact, may_nest=False) if is_legacy else FILLER * inner.size
         parts += [FILLER * (inner.start - at), shown]
         at = inner.end
     parts.append(FILLER * (len(content) - at))
-    made = compress(message.codec, b"".join(parts), value, message.magic)
+    joined = b"".join(parts)
+    if joined == content:
+        return value
+    made = compress(message.codec, joined, value, message.magic)
     return FILLER * len(value) if made is None else made
 
 
@@ -101,8 +118,8 @@ def _closed(batch: RecordBatch, head: bytes, content: bytes, crc_from: int, crc_
     return bytes(out)
 
 
-def _blanked(records: bytes, keep_keys: bool) -> bytes:
-    """Return records of magic 2 without keys, values, names and values of headers."""
+def _redacted(records: bytes, keep_keys: bool, redact: Redact) -> bytes:
+    """Return records of magic 2 with keys, values, names and values of headers redacted."""
     out = bytearray(records)
     at, end = 0, len(records)
     while at < end:
@@ -111,33 +128,38 @@ def _blanked(records: bytes, keep_keys: bool) -> bytes:
         except ValueError:
             out[at:] = FILLER * (end - at)
             break
-        _blank_record(records, out, body, stop, keep_keys)
+        _redact_record(records, out, body, stop, keep_keys, redact)
         at = stop
     return bytes(out)
 
 
-def _blank_record(records: bytes, out: bytearray, at: int, stop: int, keep_key: bool) -> None:
+def _redact_record(
+    records: bytes, out: bytearray, at: int, stop: int, keep_key: bool, redact: Redact
+) -> None:
     start = at
+    spans: list[Span | None] = []
     try:
         _, at = varint(records, start + 1, stop, MAX_VARLONG)  # attributes, then the timestamp's delta
         _, at = varint(records, at, stop)  # offset delta
-        key = at
-        at = _blank_content(records, out, at, stop)
-        if keep_key:
-            out[key:at] = records[key:at]
-        at = _blank_content(records, out, at, stop)
+        for _ in ("key", "value"):
+            at = _add_span(records, spans, at, stop)
         count, at = varint(records, at, stop)
         for _ in range(2 * count):
-            at = _blank_content(records, out, at, stop)
+            at = _add_span(records, spans, at, stop)
     except ValueError:
-        at = start
+        out[start:stop] = FILLER * (stop - start)
+        return
+    parts = redact([None if span is None else records[span[0] : span[1]] for span in spans])
+    for number, (span, part) in enumerate(zip(spans, parts, strict=True)):
+        if span is not None and part is not None and not (keep_key and number == 0):
+            out[span[0] : span[1]] = part
     out[at:stop] = FILLER * (stop - at)
 
 
-def _blank_content(records: bytes, out: bytearray, at: int, stop: int) -> int:
+def _add_span(records: bytes, spans: list[Span | None], at: int, stop: int) -> int:
     length, begin = varint(records, at, stop)
     end = begin + max(length, 0)
     if length < -1 or end > stop:
         raise ValueError
-    out[begin:end] = FILLER * (end - begin)
+    spans.append(None if length < 0 else (begin, end))
     return end

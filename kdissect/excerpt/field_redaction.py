@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+from collections.abc import Callable
 from enum import IntEnum
 
 from kdissect.decoders.trees.node import Node
@@ -60,11 +61,14 @@ class Names:
 
 
 class Level(IntEnum):
-    """Level of redaction. Each level includes the levels before it."""
+    """Level of redaction. Each level includes the levels before it, but for client ids with personal data:
+    `PAYLOAD` keeps them.
+    """
 
     SECRETS = 0
-    PAYLOAD = 1
-    NAMES = 2
+    PERSONAL = 1
+    PAYLOAD = 2
+    NAMES = 3
 
 
 _TOKEN = "saslToken"
@@ -89,17 +93,25 @@ _NO_NAMES = frozenset({
 _NO_NAMES_IN = frozenset(
     {"ClassicProtocol", "Feature", "FinalizedFeatureKey", "JoinGroupRequestProtocol", "SupportedFeatureKey"}
 )
+# Fields that may have the personal data of a client: a member id begins with the client id.
+_OF_CLIENTS = ("client_id", "member_id", "principal")
 _NO_ERROR = "NONE"  # old brokers' message next to error code 0
 _PLUMBING = frozenset({"length", "count", "marker", "tag", "size", "version"})
 
 
 class FieldRedaction:
-    """Walker of a tree. `blanks` and `patches` are its results."""
+    """Walker of a tree. `blanks` and `patches` are its results.
 
-    def __init__(self, level: Level, data: bytes, names: Names) -> None:
+    `personal` removes the personal data of a name: the level is `PERSONAL`.
+    """
+
+    def __init__(
+        self, level: Level, data: bytes, names: Names, personal: Callable[[bytes], bytes] | None = None
+    ) -> None:
         self._level = level
         self._data = data
         self._names = names
+        self._personal = personal
         self.blanks: list[tuple[int, int]] = []
         self.patches: list[Patch] = []
 
@@ -126,11 +138,14 @@ class FieldRedaction:
         """Redact a string or bytes."""
         if content.value == _NO_ERROR:
             return
-        if in_token or (self._level and self._is_payload(field, content)):
+        if in_token or (self._level >= Level.PAYLOAD and self._is_payload(field, content)):
             self.blanks.append((content.start, content.end))
         elif self._level is Level.NAMES and self._is_name(field, parent):
             name = self._data[content.start : content.end]
             self.patches.append(Patch(content.start, self._names.replaced(name)))
+        elif self._personal is not None and _is_of_client(field):
+            name = self._data[content.start : content.end]
+            self.patches.append(Patch(content.start, self._personal(name)))
 
     def _is_payload(self, field: Field, content: Node) -> bool:
         return content.type == Primitive.BYTES or field.is_config_value or field.name in _TEXTS
@@ -148,7 +163,7 @@ class FieldRedaction:
         if in_token:
             if node.name not in _TOKEN_FRAME and node.value != _TOKEN_AUTH:
                 self._token_part(node)
-        elif self._level and _is_text(node):
+        elif self._level >= Level.PAYLOAD and _is_text(node):
             self.blanks.append((node.start, node.end))
 
     def _token_part(self, node: Node) -> None:
@@ -165,6 +180,11 @@ class FieldRedaction:
                 start, end = at, at + len(value)
         if end - start > 1 or self._data[start:end].isalnum():  # a separator alone is no value
             self.blanks.append((start, end))
+
+
+def _is_of_client(field: Field) -> bool:
+    """Return whether a field is a client id, has one in it, or is a principal."""
+    return any(part in field.name for part in _OF_CLIENTS) and field.name not in _NO_NAMES
 
 
 def _is_text(node: Node) -> bool:

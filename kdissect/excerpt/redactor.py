@@ -1,4 +1,4 @@
-"""Redaction of frames: of secrets, or also of payloads, or also of names."""
+"""Redaction of frames: of secrets, or also of personal data, of payloads, or of names."""
 
 from kdissect.decoders.cursor import encode_uvarint
 from kdissect.decoders.records.batch_layout import HEADER_V0, HEADER_V1, HEADER_V2, MAGIC_AT
@@ -8,9 +8,10 @@ from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.engine.secrets.patches import FILLER, Patch
 from kdissect.engine.secrets.secret_bytes import secret_patches
 from kdissect.engine.secrets.secret_spans import frame_tree, undecoded
-from kdissect.excerpt.batch_redaction import redacted_batch
+from kdissect.excerpt.batch_redaction import Redact, blank_parts, redacted_batch
 from kdissect.excerpt.edit import NOTHING, Edit, Redaction
 from kdissect.excerpt.field_redaction import FieldRedaction, Level, Names
+from kdissect.excerpt.personal_redaction import PersonalRedaction
 from kdissect.model.frame import Frame
 from kdissect.model.wording import plural
 from kdissect.schema.types import Primitive
@@ -24,13 +25,16 @@ _CORRELATION_ID = 4
 
 
 class FrameRedactor:
-    """One run. `level` is `secrets`, `payload` or `names`. Each level includes the levels before it.
+    """One run. `level` is the name of a `Level`, and `personal` the redaction of level `personal`.
 
     `undecoded` counts frames with blanked bytes of unknown meaning, `resized` frames with a changed length.
     """
 
-    def __init__(self, level: str, names: Names | None = None) -> None:
+    def __init__(
+        self, level: str, names: Names | None = None, personal: PersonalRedaction | None = None
+    ) -> None:
         self._level = Level[level.upper()]
+        self._personal = personal
         self._names = names or Names()
         self.undecoded = 0
         self.resized = 0
@@ -42,19 +46,20 @@ class FrameRedactor:
             return NOTHING
         # The walk takes all of a token but its form. The code that hides secrets of tokens elsewhere breaks
         # the form.
-        is_secrets = self._level is Level.SECRETS
+        is_partial = self._level < Level.PAYLOAD
         tree = frame_tree(exchange, side, frame)
         is_token = _is_sasl(exchange) and exchange.request and tree is not None and not may_be_misread(tree)
-        patches = [] if is_token else secret_patches(exchange, side, with_records=is_secrets)
+        patches = [] if is_token else secret_patches(exchange, side, with_records=is_partial)
         if tree is None:
             self.undecoded += 1
             return Redaction([(_CORRELATION_ID, len(frame.data))])
         unknown = [span for span in undecoded(tree, frame) if span[0] < span[1]]
-        fields = FieldRedaction(self._level, frame.data, self._names)
+        of_name = None if self._personal is None else self._personal.name
+        fields = FieldRedaction(self._level, frame.data, self._names, of_name)
         fields.walk(tree, in_token=exchange.kind is ExchangeKind.SASL_TOKEN)
         self.undecoded += bool(unknown) or any(node.name == "rest" for node in tree.children)
         made = Redaction([*fields.blanks, *unknown], [*fields.patches, *patches])
-        return made if is_secrets else self._with_records(made, exchange, side, frame, tree)
+        return made if self._level is Level.SECRETS else self._with_records(made, exchange, side, frame, tree)
 
     def _with_records(
         self, made: Redaction, exchange: Exchange, side: str, frame: Frame, tree: Node
@@ -69,7 +74,9 @@ class FrameRedactor:
         for records in record_sets(exchange):
             node = fields.pop(records.records_field.start, None)
             if records.is_response == (side == "response") and node is not None:
-                _redact_records(records, node, patches, edits)
+                redact = blank_parts if self._personal is None else self._personal.of_records(records)
+                if redact is not None:
+                    _redact_records(records, node, patches, edits, redact)
         blanks = [*made.blanks, *((node.children[-1].start, node.end) for node in fields.values())]
         grown = sum(len(edit.data) - (edit.end - edit.start) for edit in edits)
         note = ""
@@ -77,7 +84,8 @@ class FrameRedactor:
             self.resized += 1
             patches.append(Patch(-_SIZE_BYTES, (frame.size + grown).to_bytes(_SIZE_BYTES)))
             size = plural(frame.size + grown, "byte")
-            note = f"recompressed without its records: {size} instead of {frame.size}"
+            what = "its records" if self._personal is None else "personal data"
+            note = f"recompressed without {what}: {size} instead of {frame.size}"
         return Redaction(blanks, [patch for patch in patches if patch.data], edits, note)
 
 
@@ -85,13 +93,15 @@ def _is_sasl(exchange: Exchange) -> bool:
     return exchange.kind is ExchangeKind.SASL_TOKEN or exchange.api_key == SASL_AUTHENTICATE
 
 
-def _redact_records(records: RecordSet, node: Node, patches: list[Patch], edits: list[Edit]) -> None:
+def _redact_records(
+    records: RecordSet, node: Node, patches: list[Patch], edits: list[Edit], redact: Redact
+) -> None:
     at, grown = records.records_field.start, 0
     for batch in records.found.batches:
         if batch.start < at:  # it lies in another one, which is blanked
             continue
         patches.append(Patch(at, FILLER * (batch.start - at)))
-        shown = redacted_batch(batch)
+        shown = redacted_batch(batch, redact)
         if shown is not None and len(shown) == batch.size:
             patches.append(Patch(batch.start, shown))
         elif shown is not None:

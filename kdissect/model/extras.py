@@ -8,6 +8,7 @@ EXTRAS = {
     "arrow": ("pyarrow>=19",),
     "live-scapy": ("scapy>=2.6",),
     "metrics": ("prometheus-client>=0.21",),
+    "personal": ("phonenumbers>=8.13", "python-stdnum>=1.20"),
     "schemas": (
         "cbor2>=6",
         "fastavro>=1.10",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.api import Dissection
@@ -24,27 +24,33 @@ from kdissect.cli.options.input_options import (
     open_inputs,
     was_read,
 )
+from kdissect.cli.options.personal_extra import check_personal
+from kdissect.cli.options.schema_option import values_of
 from kdissect.excerpt.find_frames import FrameSearch
 from kdissect.excerpt.frame_plans import latency_note
 from kdissect.excerpt.write_packets import copy_connections, write_frames
 from kdissect.model.version import __version__
 from kdissect.model.wording import plural
 from kdissect.schema.error_codes import error_name
-from kdissect.session.events import ConnectionClosed, Event
+from kdissect.session.events import ConnectionClosed, Event, Events
 from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
     from kdissect.excerpt.find_frames import FoundFrames
+    from kdissect.excerpt.personal_redaction import PersonalRedaction
     from kdissect.excerpt.redactor import FrameRedactor
 
 
-_LEVELS = ("secrets", "payload", "names")
+_PERSONAL = "personal"
+_LEVELS = ("secrets", _PERSONAL, "payload", "names")
 
 
 def run(arguments: Sequence[str]) -> int:
     """Write the packets and return the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
+    if options.redact == _PERSONAL:
+        check_personal(parser)
     dissection = open_filtered(parser, options)
     try:
         _check(options, dissection)
@@ -98,8 +104,8 @@ def _parser() -> ArgumentParser:
         nargs="?",
         choices=_LEVELS,
         const="secrets",
-        help="overwrite secrets. payload: also keys, values, headers, user data. names: also names "
-        "(default: secrets, docs/extract.md)",
+        help="overwrite secrets. personal: also what personal-data finds. payload: also keys, values, "
+        "headers, user data. names: also names (default: secrets, docs/extract.md)",
     )
     return parser
 
@@ -136,7 +142,7 @@ def _harvest(options: Namespace, dissection: Dissection) -> FoundFrames:
     if options.redact:
         from kdissect.excerpt.redactor import FrameRedactor  # start-up: what most runs do not need
 
-        redactor = FrameRedactor(options.redact)
+        redactor = FrameRedactor(options.redact, personal=_personal(options, dissection))
     note = _notes(options) if options.annotate else None
     if options.connections:
         wanted = matching(options, open_inputs(options)).ids
@@ -147,11 +153,34 @@ def _harvest(options: Namespace, dissection: Dissection) -> FoundFrames:
         accepts = selected(options, dissection)
         takes = accepts or (lambda _exchange: True)
         harvest = FrameSearch(takes, options.decrypted, redactor, is_by_kind(options), note)
-    parts = (part for events in dissection.batches() for part in harvest.parts(events))
+    events = dissection.batches()
+    if options.redact == _PERSONAL:
+        events = _learning(dissection, events)
+    parts = (part for batch in events for part in harvest.parts(batch))
     dissection.guard.each(parts, harvest.add)
     if redactor is not None:
         _say_what_was_done(redactor)
     return harvest.result()
+
+
+def _personal(options: Namespace, dissection: Dissection) -> PersonalRedaction | None:
+    if options.redact != _PERSONAL:
+        return None
+    from kdissect.engine.records.personal_parts import PersonalParts  # an extra
+    from kdissect.excerpt.personal_redaction import PersonalRedaction  # the same
+
+    return PersonalRedaction(PersonalParts(values_of(options)), dissection.topics.of_records)
+
+
+def _learning(dissection: Dissection, batches: Iterable[Events]) -> Iterator[Events]:
+    """Yield batches of events, and learn the names of topic ids from them: schemas and Kafka's own topics are
+    found by name.
+    """
+    for batch in batches:
+        for event in batch:
+            if isinstance(event, Exchange):
+                dissection.topics.pass_by(event)
+        yield batch
 
 
 def _notes(options: Namespace) -> Callable[[Exchange, str], str]:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import TypeVar
 
 from kdissect.cli.diagnostics import OK, UNREADABLE, say
-from kdissect.engine.exchange_rows import Row
 from kdissect.model.faults import fault_text
 
+_Read = TypeVar("_Read")
 # An index of 10 MiB has 1.3 million entries, and people look at the first few.
 MAX_LINES = 20
 
@@ -27,8 +28,8 @@ class FileErrors:
         """Report an error of the system about a file."""
         self.report(f"{error.filename}: {error.strerror}")
 
-    def bounded(self, path: str, rows: Iterable[Row]) -> Iterator[Row]:
-        """Yield the rows of a file, up to where it cannot be read, or where kdissect itself fails."""
+    def bounded(self, path: str, rows: Iterable[_Read]) -> Iterator[_Read]:
+        """Yield rows or batches of a file, up to where it cannot be read, or where kdissect itself fails."""
         try:
             yield from rows
         except OSError as error:

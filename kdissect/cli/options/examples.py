@@ -47,6 +47,10 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("one API over time", "stats a.pcapng -Y 'api == Fetch' --over-time"),
         ("to a spreadsheet", "stats a.pcapng --by topic -o topics.csv"),
     ),
+    "personal-data": (
+        ("personal data and credentials by field", "personal-data a.pcapng --schemas registry/"),
+        ("a page for auditors", "personal-data a.pcapng -o personal.html"),
+    ),
     "topics": (
         ("who uses a topic", "topics a.pcapng --topic 'orders*'"),
         ("users as rows", "topics a.pcapng --table users --format csv"),

@@ -43,6 +43,7 @@ RUNS: dict[str, list[str]] = {
     "offsets": ["offsets", POSITIONS],
     "logins": ["logins", LOGINS],
     "changes": ["changes", str(CAPTURES / "kafka28_java_admin.pcapng")],
+    "personal-data": ["personal-data", str(CAPTURES / "schemas" / "schemas.pcap")],
     "diff": ["diff", TXN, str(CAPTURES / "mock_rdk216_txn.pcap")],
     "check": ["check", ACKS, "--exit-zero"],
     "upgrade": ["upgrade", TXN, "--target", "4.0", "--all", "--fail-on", "never"],

@@ -349,7 +349,7 @@ def test_nothing_is_left_of_batches_of_any_shape(kind: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("broken", ["batches", "tokens", "names"])
 def test_a_broken_redaction_is_seen(broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if broken == "batches":
-        monkeypatch.setattr(redactor, "redacted_batch", lambda batch: None)
+        monkeypatch.setattr(redactor, "redacted_batch", lambda batch, redact: None)
         stem, level, needles = "kafka44_java_produce", "payload", payloads("kafka44_java_produce")
     elif broken == "tokens":
         monkeypatch.setattr(field_redaction, "_TOKEN", "none")

@@ -1,0 +1,1 @@
+"""Made-up personal data of eight countries, with the truth about it."""

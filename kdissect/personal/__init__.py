@@ -1,0 +1,1 @@
+"""Personal data and credentials in texts and in fields of decoded values."""

@@ -1,0 +1,113 @@
+"""Passwords, keys and tokens."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode, urlsafe_b64decode
+from binascii import Error
+from collections.abc import Callable, Iterator
+
+from kdissect.personal.hits import Confidence, Hit, Kind
+
+# Each with a form that nothing else has.
+_FORMS = (
+    ("AWS access key", re.compile(r"(?<![A-Za-z0-9/+])(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Za-z0-9/+=])")),
+    ("GitHub token", re.compile(r"(?<!\w)(?:gh[pousr]_[A-Za-z0-9]{36,251}|github_pat_\w{22,255})(?!\w)")),
+    ("GitLab token", re.compile(r"(?<![\w-])glpat-[\w-]{20,64}(?![\w-])")),
+    ("Slack token", re.compile(r"(?<!\w)xox[abeoprs]-[A-Za-z0-9-]{10,200}(?!\w)")),
+    ("Google API key", re.compile(r"(?<![\w-])AIza[\w-]{35}(?![\w-])")),
+    ("Stripe key", re.compile(r"(?<!\w)[rs]k_(?:live|test)_[A-Za-z0-9]{16,200}(?!\w)")),
+    (
+        "private key",
+        re.compile(
+            r"-----BEGIN (?:[A-Z]{2,10} ){0,2}PRIVATE KEY-----(?:[^-]|-(?!----)){1,20000}"
+            r"(?:-----END (?:[A-Z]{2,10} ){0,2}PRIVATE KEY-----|\Z)"
+        ),
+    ),
+)
+_JWT = re.compile(r"(?<![\w-])(eyJ[\w-]{8,4000})\.([\w-]{4,16000})\.([\w-]{0,4000})(?![\w-])")
+_BEARER = re.compile(r"(?<!\w)[Bb]earer\s{1,4}([\w.~+/-]{16,8000}=*)")
+_BASIC = re.compile(r"(?<!\w)[Bb]asic\s{1,4}([A-Za-z0-9+/]{6,2000}={0,2})(?![\w+/])")
+_URL = re.compile(r"(?<!\w)[a-z][a-z0-9+.-]{1,20}://[^\s:/@\"'<>]{0,200}:([^\s/@\"'<>]{1,200})@[\w\[]")
+_ASSIGNED = re.compile(
+    r"(?i)(?<![a-z])(?:password|passwd|passwort|pwd|passphrase|secret[_ -]?key|client[_ -]?secret|"
+    r"api[_ -]?key|access[_ -]?token|refresh[_ -]?token)[\"']?\s{0,4}[=:]\s{0,4}"
+    r"([\"']?)([^\s\"',;&<>{}]{4,500})\1"
+)
+_AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+# Parts of all forms above, so that most texts are looked at once.
+_ANY = re.compile(
+    r"AKIA|ASIA|gh[pousr]_|github_pat_|glpat-|xox|AIza|[rs]k_(?:live|test)_|PRIVATE KEY|eyJ|earer|asic\s|://"
+    r"|(?i:pass|pwd|secret|api|token)"
+)
+_LONGEST = 8_000  # characters of a password by its field's name
+_SHORTEST = 4
+_NO_SECRETS = frozenset(
+    {"null", "none", "true", "false", "hidden", "redacted", "masked", "unset", "required"}
+)
+_PLACEHOLDER = re.compile(r"[$%#]?[{<\[(].*[}>\])]|\*+|\.+|-+", re.DOTALL)
+
+
+def credentials(text: str, has_tag: Callable[[int, str], bool], is_field: bool) -> Iterator[Hit]:
+    """Yield the credentials in a text. `is_field`: it is the whole value of a field with a name."""
+    if _ANY.search(text):
+        yield from _formed(text)
+    if has_tag(0, "aws_secret"):
+        for found in _AWS_SECRET.finditer(text):
+            yield _hit(found, 0, "AWS secret key", Confidence.SURE)
+    if is_field and has_tag(-1, "password") and len(text) <= _LONGEST and _is_secret(text):
+        yield Hit(0, len(text), Kind.CREDENTIAL, Confidence.LIKELY, "password")
+
+
+def _formed(text: str) -> Iterator[Hit]:
+    for form, pattern in _FORMS:
+        for found in pattern.finditer(text):
+            yield _hit(found, 0, form, Confidence.SURE)
+    yield from _tokens(text)
+    for found in _URL.finditer(text):
+        if _is_secret(found[1]):
+            yield _hit(found, 1, "password in a URL", Confidence.SURE)
+    for found in _ASSIGNED.finditer(text):
+        if _is_secret(found[2]):
+            yield _hit(found, 2, "password", Confidence.LIKELY)
+
+
+def _tokens(text: str) -> Iterator[Hit]:
+    for found in _JWT.finditer(text):
+        if _is_jose(found[1]):
+            yield _hit(found, 0, "JWT", Confidence.SURE)
+    for found in _BEARER.finditer(text):
+        if _is_secret(found[1]):
+            yield _hit(found, 1, "bearer token", Confidence.LIKELY)
+    for found in _BASIC.finditer(text):
+        if _is_basic(found[1]):
+            yield _hit(found, 1, "basic authentication", Confidence.SURE)
+
+
+def _hit(found: re.Match[str], group: int, form: str, confidence: Confidence) -> Hit:
+    return Hit(found.start(group), found.end(group), Kind.CREDENTIAL, confidence, form)
+
+
+def _is_jose(text: str) -> bool:
+    """Return whether a text is the header of a JWT (RFC 7519)."""
+    try:
+        header = json.loads(urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except (ValueError, Error, RecursionError):
+        return False
+    return isinstance(header, dict) and ("alg" in header or "enc" in header)
+
+
+def _is_basic(text: str) -> bool:
+    try:
+        return b64decode(text + "=" * (-len(text) % 4)).decode("utf-8").find(":") > 0
+    except (ValueError, Error):
+        return False
+
+
+def _is_secret(text: str) -> bool:
+    """Return whether a text may be a secret, and not a placeholder for one."""
+    plain = text.strip()
+    if len(plain) < _SHORTEST or plain.lower() in _NO_SECRETS:
+        return False
+    return not _PLACEHOLDER.fullmatch(plain)

@@ -1,0 +1,147 @@
+"""All personal data in a text, and in the leaves of a value."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from kdissect.personal.bank_numbers import cards, ibans
+from kdissect.personal.bounds import MAX_HITS
+from kdissect.personal.coordinates import coordinates, is_position
+from kdissect.personal.credentials import credentials
+from kdissect.personal.hits import Confidence, Hit, Kind, is_masked
+from kdissect.personal.internet import emails, ip_addresses
+from kdissect.personal.leaf import Leaf
+from kdissect.personal.national_ids import national_ids
+from kdissect.personal.people import person_field
+from kdissect.personal.phones import phones
+from kdissect.personal.telling_names import Telling, of_context, of_name
+
+_CONTEXT = 32  # characters before a value in a text that may name it
+_SHORTEST = 3  # characters of anything personal
+# Names of fields, and kinds, that make a person of the fields around a field `name`.
+_OF_PERSON = frozenset({"name", "birth"})
+_KINDS_OF_PERSON = frozenset({Kind.EMAIL, Kind.PHONE, Kind.IBAN, Kind.CARD, Kind.NATIONAL_ID})
+_FIELDS_OF_PERSON = frozenset({"name", "any_name", "birth", "address"})
+_PAIRED = frozenset({"latitude", "longitude"})
+
+
+class Found(NamedTuple):
+    """A hit in a leaf of a value."""
+
+    leaf: Leaf
+    hit: Hit
+
+
+def find(leaves: Sequence[Leaf]) -> list[Found]:
+    """Return the personal data in a value's leaves, at most `MAX_HITS`."""
+    found = list(_positions(leaves))
+    taken = {id(one.leaf) for one in found}
+    telling: Counter[int] = Counter()
+    open_fields = []
+    for leaf in leaves:
+        if id(leaf) in taken:
+            continue
+        hits = find_in(leaf)
+        found += [Found(leaf, hit) for hit in hits]
+        tags = of_name(leaf.name).tags
+        telling[leaf.holder] += bool(tags & _OF_PERSON) or any(hit.kind in _KINDS_OF_PERSON for hit in hits)
+        if not hits and tags & _FIELDS_OF_PERSON and not is_masked(leaf.text):
+            open_fields.append((leaf, tags))
+    for leaf, tags in open_fields:
+        of_person = "person" in of_name(leaf.holder_name).tags
+        hit = person_field(leaf.text, tags, telling[leaf.holder], of_person)
+        if hit is not None:
+            found.append(Found(leaf, hit))
+    return found[:MAX_HITS]
+
+
+def find_in(leaf: Leaf) -> list[Hit]:
+    """Return the hits in a leaf, in their order, without what only the fields next to it show."""
+    text = leaf.text
+    if len(text) < _SHORTEST or is_masked(text) or (leaf.is_number and not _may_be_personal(leaf)):
+        return []
+    hits: list[Hit] = []
+    for hit in _hits(leaf):
+        if is_masked(text[hit.start : hit.end]) or any(_overlap(hit, other) for other in hits):
+            continue
+        hits.append(hit)
+        if len(hits) >= MAX_HITS:
+            break
+    return sorted(hits)
+
+
+@lru_cache(4096)
+def names_someone(name: str) -> bool:
+    """Return whether a short name, such as a field's or a client's, has personal data in it."""
+    return bool(find_in(Leaf("", "", name)))
+
+
+def _may_be_personal(leaf: Leaf) -> bool:
+    """Return whether a number may be: with a telling name, and not of one digit and zeros."""
+    return bool(leaf.name) and len(leaf.text.strip("-0.")) > 1 and leaf.text.lstrip("-").isdigit()
+
+
+def _hits(leaf: Leaf) -> Iterator[Hit]:
+    text, name = leaf.text, of_name(leaf.name)
+
+    def telling(start: int) -> list[tuple[Telling, bool]]:
+        near = [(name, True)]
+        if start > 0:
+            near.append((of_context(_before(text, start)), False))
+        return near
+
+    def has_tag(start: int, tag: str) -> bool:
+        return any(tag in words.tags for words, _ in telling(start))
+
+    yield from credentials(text, has_tag, bool(leaf.name))
+    yield from emails(text, has_tag)
+    if any(map(str.isdigit, text)):
+        yield from ibans(text, has_tag)
+        yield from cards(text, has_tag)
+        yield from national_ids(text, name, telling)
+        yield from phones(text, has_tag)
+        yield from ip_addresses(text, has_tag)
+        yield from coordinates(text, has_tag)
+
+
+def _before(text: str, start: int) -> str:
+    """Return the words of the same line and sentence before an offset."""
+    before = text[max(0, start - _CONTEXT) : start]
+    for end in ("\n", ". ", "; ", ", ", "|"):
+        before = before.rpartition(end)[2]
+    return before
+
+
+def _overlap(one: Hit, other: Hit) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def _positions(leaves: Sequence[Leaf]) -> Iterator[Found]:
+    """Yield latitudes and longitudes: fields next to each other, or the two numbers of a list."""
+    by_holder: dict[int, dict[str, Leaf]] = {}
+    lists: dict[int, list[Leaf]] = {}
+    for leaf in leaves:
+        tags = of_name(leaf.name).tags
+        for tag in tags & _PAIRED:
+            by_holder.setdefault(leaf.holder, {}).setdefault(tag, leaf)
+        if leaf.is_number and leaf.is_item and "geo" in tags:
+            lists.setdefault(leaf.holder, []).append(leaf)
+    for pair in by_holder.values():
+        if len(pair) == len(_PAIRED) and is_position(pair["latitude"].text, pair["longitude"].text):
+            yield from _both(pair["latitude"], pair["longitude"], Confidence.SURE)
+    for items in lists.values():
+        if len(items) in (2, 3) and _is_either(items[0].text, items[1].text):
+            yield from _both(items[0], items[1], Confidence.LIKELY)
+
+
+def _is_either(one: str, other: str) -> bool:
+    """Return whether two numbers are a position. GeoJSON has the longitude first (RFC 7946)."""
+    return is_position(one, other) or is_position(other, one)
+
+
+def _both(one: Leaf, other: Leaf, confidence: Confidence) -> Iterator[Found]:
+    for leaf, form in ((one, "first of two fields"), (other, "second of two fields")):
+        yield Found(leaf, Hit(0, len(leaf.text), Kind.COORDINATES, confidence, form))

@@ -1,0 +1,65 @@
+"""Email and IP addresses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+from kdissect.personal.hits import Confidence, Hit, Kind
+
+_EMAIL = re.compile(
+    r"(?<![\w.+\-/%=@$~])[^\W_][\w.+\-'%]{0,63}@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24}(?![\w@-]|\.\w)"
+)
+# Names of files such as icon@2x.png, and users of remote repositories.
+_NO_DOMAINS = frozenset((
+    "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "css", "js", "ts", "jar", "local",
+    "internal", "localdomain", "svc",
+))  # fmt: skip
+_IN_URL = re.compile(r"://[^\s/@]*\Z")
+_LONGEST_URL = 200
+_NO_USERS = frozenset({"git", "hg", "svn"})
+_IPV4 = re.compile(r"(?<![\w.\-/])(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d|/\d)")
+_IPV6 = re.compile(r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:]|\.\d)")
+_GROUPS = 3  # of an IPv6 address, so that `a::b` of a program is none
+
+
+def emails(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit]:
+    """Yield the email addresses in a text."""
+    if "@" not in text:
+        return
+    for found in _EMAIL.finditer(text):
+        user, _, domain = found[0].partition("@")
+        if _IN_URL.search(text, max(0, found.start() - _LONGEST_URL), found.start()):
+            continue
+        if domain.rpartition(".")[2].lower() in _NO_DOMAINS or user.lower() in _NO_USERS:
+            continue
+        is_named = has_tag(found.start(), "email")
+        confidence = Confidence.SURE if is_named else Confidence.LIKELY
+        yield Hit(found.start(), found.end(), Kind.EMAIL, confidence)
+
+
+def ip_addresses(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit]:
+    """Yield the IP addresses in a text: public ones, and any with a telling name."""
+    for pattern in (_IPV4, _IPV6):
+        for found in pattern.finditer(text):
+            address = _address(found[0])
+            if address is None or has_tag(found.start(), "version"):
+                continue
+            is_named = has_tag(found.start(), "ip")
+            if not (is_named or address.is_global):
+                continue
+            confidence = Confidence.SURE if is_named else Confidence.LIKELY
+            yield Hit(found.start(), found.end(), Kind.IP_ADDRESS, confidence, f"IPv{address.version}")
+
+
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    if address.is_loopback or address.is_unspecified or address.is_multicast or address.is_link_local:
+        return None
+    if isinstance(address, IPv6Address):
+        return address if sum(map(bool, text.split(":"))) >= _GROUPS else None
+    return address if int(address) >> 24 and int(address) & 0xFFFFFF else None  # 4.0.0.0 is a version

@@ -1,0 +1,209 @@
+"""National ids of people: by their form, their check digits (python-stdnum) and the names that they have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import NamedTuple
+
+from kdissect.personal.hits import Confidence, Hit, Kind
+from kdissect.personal.telling_names import ANY_ID, Telling, phrase_pattern, says, words_of
+
+_BEFORE, _AFTER = r"(?<![\w.\-/+])", r"(?![\w/]|[.\-]\w)"
+
+
+class NationalId(NamedTuple):
+    """A national id. `module` of stdnum has its check digits; without one it has none.
+
+    `form` is its form next to one of the phrases `names`. `alone` is a form that needs no name, if it has
+    one that hardly anything else has.
+    """
+
+    label: str
+    module: str
+    names: str
+    form: str
+    alone: str = ""
+
+
+IDS = (
+    NationalId(
+        "DE Steuer-ID",
+        "de.idnr",
+        "steuer id, steuerid, steuer idnr, idnr, steueridentifikationsnummer, steuernummer, "
+        "steuer identifikationsnummer, steuer nr",
+        r"\d{2} ?\d{3} ?\d{3} ?\d{3}",
+    ),
+    NationalId("ES DNI", "es.dni", "dni, nif, documento", r"\d{8}-?[A-Z]"),
+    NationalId("ES NIE", "es.nie", "nie, dni, nif, documento", r"[XYZ]-?\d{7}-?[A-Z]"),
+    NationalId(
+        "IT codice fiscale",
+        "it.codicefiscale",
+        "codice fiscale, codicefiscale, fiscal code, cf",
+        r"[A-Z]{6}[\dLMNPQRSTUV]{2}[ABCDEHLMPRST][\dLMNPQRSTUV]{2}[A-Z][\dLMNPQRSTUV]{3}[A-Z]",
+        r"[A-Z]{6}[\dLMNPQRSTUV]{2}[ABCDEHLMPRST][\dLMNPQRSTUV]{2}[A-Z][\dLMNPQRSTUV]{3}[A-Z]",
+    ),
+    NationalId(
+        "FR NIR",
+        "fr.nir",
+        "nir, securite sociale, secu, insee, numero securite sociale, numero secu",
+        r"[12] ?\d{2} ?\d{2} ?(?:\d{2}|2[AB]) ?\d{3} ?\d{3} ?\d{2}",
+        r"[12] ?\d{2} ?(?:0[1-9]|1[0-2]) ?(?:\d{2}|2[AB]) ?\d{3} ?\d{3} ?\d{2}",
+    ),
+    NationalId("PL PESEL", "pl.pesel", "pesel", r"\d{11}"),
+    NationalId(
+        "NL BSN", "nl.bsn", "bsn, burgerservicenummer, sofinummer, sofi", r"\d{4}[. ]\d{2}[. ]\d{3}|\d{9}"
+    ),
+    NationalId(
+        "SE personnummer",
+        "se.personnummer",
+        "personnummer, personnr, person nr, samordningsnummer",
+        r"(?:19|20)?\d{6}[-+]?\d{4}",
+    ),
+    NationalId(
+        "FI hetu",
+        "fi.hetu",
+        "hetu, henkilotunnus, sotu",
+        r"\d{6}[-+A-FU-Y]\d{3}[\dA-FHJ-NPR-Y]",
+        r"\d{6}(?:[A-F]\d{3}[\dA-FHJ-NPR-Y]|[-+]\d{3}[A-FHJ-NPR-Y])",
+    ),
+    NationalId(
+        "BR CPF", "br.cpf", "cpf", r"\d{3}\.?\d{3}\.?\d{3}-?\d{2}", r"\d{3}\.\d{3}\.\d{3}-\d{2}"
+    ),
+    NationalId(
+        "CN RIC",
+        "cn.ric",
+        "ric, 身份证, 身份证号, sfz, shenfenzheng, resident id",
+        r"[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx]",
+        r"[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx]",
+    ),
+    NationalId("US SSN", "us.ssn", "ssn, social security", r"\d{3}-\d{2}-\d{4}|\d{3} \d{2} \d{4}|\d{9}"),
+    NationalId(
+        "GB NINO",
+        "",
+        "nino, national insurance, ni number",
+        r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]",
+    ),
+    NationalId("GB NHS number", "gb.nhs", "nhs, nhs number", r"\d{3}[ -]?\d{3}[ -]?\d{4}"),
+    NationalId(
+        "BE national number",
+        "be.nn",
+        "rijksregisternummer, registre national, niss, insz, numero national",
+        r"\d{2}\.?\d{2}\.?\d{2}-?\d{3}\.?\d{2}",
+        r"\d{2}\.\d{2}\.\d{2}-\d{3}\.\d{2}",
+    ),
+    NationalId("NO fødselsnummer", "no.fodselsnummer", "fodselsnummer, fodselsnr, fnr", r"\d{6} ?\d{5}"),
+    NationalId("DK CPR", "dk.cpr", "cpr, cpr nummer, cprnr, personnummer", r"\d{6}-?\d{4}"),
+    NationalId(
+        "CH AHV", "ch.ssn", "ahv, avs, ahv nummer, ahvn13", r"756\.?\d{4}\.?\d{4}\.?\d{2}",
+        r"756\.\d{4}\.\d{4}\.\d{2}",
+    ),
+    NationalId("AT Versicherungsnummer", "at.vnr", "sozialversicherungsnummer, svnr, vnr", r"\d{4} ?\d{6}"),
+    NationalId("PT NIF", "pt.nif", "nif, contribuinte", r"\d{9}"),
+    NationalId("CZ rodné číslo", "cz.rc", "rodne cislo, rc", r"\d{6}/?\d{3,4}"),
+    NationalId("RO CNP", "ro.cnp", "cnp", r"[1-9]\d{12}"),
+    NationalId("BG EGN", "bg.egn", "egn", r"\d{10}"),
+    NationalId("TR kimlik", "tr.tckimlik", "tc kimlik, tckn, kimlik", r"[1-9]\d{10}"),
+    NationalId("IN Aadhaar", "in_.aadhaar", "aadhaar, aadhar", r"[2-9]\d{3} ?\d{4} ?\d{4}"),
+    NationalId(
+        "MX CURP",
+        "mx.curp",
+        "curp",
+        r"[A-Z]{4}\d{6}[HM][A-Z]{5}[A-Z\d]\d",
+        r"[A-Z]{4}\d{6}[HM][A-Z]{5}[A-Z\d]\d"
+    ),
+    NationalId("KR RRN", "kr.rrn", "rrn, resident registration", r"\d{6}-?\d{7}"),
+    NationalId("ZA id number", "za.idnr", "south african id, rsa id, said", r"\d{6} ?\d{4} ?\d{3}"),
+    NationalId("IE PPS", "ie.pps", "pps, ppsn, pps number", r"\d{7}[A-W][A-IW]?"),
+    NationalId("HR OIB", "hr.oib", "oib", r"\d{11}"),
+    NationalId("GR AMKA", "gr.amka", "amka", r"\d{11}"),
+    NationalId("EE isikukood", "ee.ik", "isikukood", r"[1-8]\d{10}"),
+    NationalId("LT asmens kodas", "lt.asmens", "asmens kodas", r"[3-6]\d{10}"),
+)  # fmt: skip
+
+
+class _Compiled(NamedTuple):
+    national: NationalId
+    names: re.Pattern[str]
+    form: re.Pattern[str]
+    alone: re.Pattern[str] | None
+
+
+@cache
+def _compiled() -> tuple[_Compiled, ...]:
+    return tuple(
+        _Compiled(
+            one,
+            phrase_pattern(one.names),
+            re.compile(f"{_BEFORE}(?:{one.form}){_AFTER}"),
+            re.compile(f"{_BEFORE}(?:{one.alone}){_AFTER}") if one.alone else None,
+        )
+        for one in IDS
+    )
+
+
+@cache
+def _any_name() -> re.Pattern[str]:
+    """Return the pattern of all names, so that most texts are looked at once."""
+    return phrase_pattern(",".join(one.names for one in IDS))
+
+
+@cache
+def _any_alone() -> re.Pattern[str]:
+    return re.compile(f"{_BEFORE}(?:{'|'.join(one.alone for one in IDS if one.alone)})")
+
+
+@cache
+def _validator(module: str) -> Callable[[str], bool]:
+    found: Callable[[str], bool] = import_module(f"stdnum.{module}").is_valid
+    return found
+
+
+@lru_cache(4096)
+def _named(words: str, is_name: bool) -> tuple[_Compiled, ...]:
+    return tuple(one for one in _compiled() if says(one.names, words, is_name))
+
+
+def _candidates(text: str, name: Telling) -> tuple[_Compiled, ...]:
+    """Return the ids that a text may have, by the name of its field and the words in it."""
+    if "national" in name.tags:
+        return _compiled()
+    # A number alone has no words.
+    words = words_of(text, len(text)) if text.strip("0123456789 .-/") else ""
+    if words and (_any_name().search(words) or ANY_ID.search(words)):
+        return _compiled()
+    named = _named(name.words, True)
+    if _any_alone().search(text):
+        return (*named, *(one for one in _compiled() if one.alone is not None and one not in named))
+    return named
+
+
+def national_ids(
+    text: str, name: Telling, telling: Callable[[int], list[tuple[Telling, bool]]]
+) -> Iterator[Hit]:
+    """Yield the national ids in a text. `name` is the name of its field. `telling` returns what names the
+    value at an offset: tags, and whether they are of a field's name.
+    """
+    for one in _candidates(text, name):
+        for found in one.form.finditer(text):
+            number = found[0]
+            near = telling(found.start())
+            is_named = any(says(one.names, words.words, is_name) for words, is_name in near)
+            is_any = not is_named and any("national" in words.tags for words, _ in near)
+            is_alone = one.alone is not None and one.alone.fullmatch(number) is not None
+            if not (is_named or is_alone or (is_any and one.national.module)):
+                continue
+            if one.national.module and not _is_valid(one.national.module, number):
+                continue
+            is_sure = is_named and one.national.module not in ("", "us.ssn", "dk.cpr")
+            confidence = Confidence.SURE if is_sure else Confidence.LIKELY
+            yield Hit(found.start(), found.end(), Kind.NATIONAL_ID, confidence, one.national.label)
+
+
+def _is_valid(module: str, number: str) -> bool:
+    try:
+        return _validator(module)(number)
+    except Exception:  # a library of numbers may stumble over a number: then it is none
+        return False

@@ -1,0 +1,82 @@
+"""Names, birth dates and addresses of people: fields with a telling name and a value that fits."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+from kdissect.personal.hits import Confidence, Hit, Kind
+
+_NAME = re.compile(r"[^\W\d_][^\W\d_.'\u2019`-]*(?:[ .,'\u2019`-]{1,2}[^\W\d_][^\W\d_.'\u2019`-]*){0,6}\.?")
+_LONGEST_NAME = 80
+_ISO = re.compile(r"(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?:[T ]\d{2}:\d{2}\S{0,20})?")
+_DAY_FIRST = re.compile(r"(\d{1,2})[-/. ]{1,2}(\d{1,2})[-/. ]{1,2}(\d{4})")
+_OLDEST = 1900
+_EPOCH = date(1970, 1, 1)  # a zero, far more often than a birthday
+_LONGEST_ADDRESS = 200
+_NO_ADDRESS = re.compile(r"[\w.-]+:\d+|\w+://.*|.*@.*|[0-9a-fA-F:.]+|0x[0-9a-fA-F]+|[\w-]+(?:\.[\w-]+)+")
+_LETTER = re.compile(r"[^\W\d_]")
+_HAN = re.compile(r"[\u4e00-\u9fff]")
+
+
+def person_field(text: str, tags: frozenset[str], telling: int, of_person: bool) -> Hit | None:
+    """Return the whole value of a field if it is a name, birth date or address by its tags; else None.
+
+    `telling` is the number of fields next to it that are of a person, itself included. `of_person`: the
+    struct around it has the name of a person.
+    """
+    kind = None
+    is_bare = "any_name" in tags and (telling > 0 or (of_person and " " in text.strip()))
+    if ("name" in tags or is_bare) and _is_name(text):
+        kind = Kind.NAME
+    elif "birth" in tags and _is_birth_date(text):
+        kind = Kind.BIRTH_DATE
+    elif "address" in tags and not tags & {"no_address", "ip", "email"} and _is_address(text):
+        kind = Kind.ADDRESS
+    if kind is None:
+        return None
+    is_likely = of_person or telling > 1
+    return Hit(0, len(text), kind, Confidence.LIKELY if is_likely else Confidence.POSSIBLE)
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a text may be a name: words of letters, the first or last of them capitalised if its
+    script has capitals.
+    """
+    plain = text.strip()
+    if len(plain) > _LONGEST_NAME or not _NAME.fullmatch(plain):
+        return False
+    words = [word for word in re.split(r"[ ,.'\u2019`-]+", plain) if word]
+    is_written = any(not word[0].islower() for word in words)
+    is_constant = plain.isascii() and plain.isupper() and len(words) == 1 and len(plain) <= 3
+    return is_written and not is_constant
+
+
+def _is_birth_date(text: str) -> bool:
+    plain = text.strip()
+    found = _ISO.fullmatch(plain)
+    if found is not None:
+        return _is_day(int(found[1]), int(found[2]), int(found[3]))
+    found = _DAY_FIRST.fullmatch(plain)
+    if found is None:
+        return False
+    one, other, year = int(found[1]), int(found[2]), int(found[3])
+    return _is_day(year, other, one) or _is_day(year, one, other)
+
+
+def _is_day(year: int, month: int, day: int) -> bool:
+    try:
+        day_of = date(year, month, day)
+        return date(_OLDEST, 1, 1) <= day_of <= date.today() and day_of != _EPOCH
+    except ValueError:
+        return False
+
+
+def _is_address(text: str) -> bool:
+    plain = text.strip()
+    if not 4 <= len(plain) <= _LONGEST_ADDRESS or _NO_ADDRESS.fullmatch(plain):
+        return False
+    if _HAN.search(plain):
+        return True
+    words = plain.split()
+    return len(words) > 1 and bool(_LETTER.search(plain)) and any(map(str.isdigit, plain))

@@ -1,0 +1,151 @@
+"""Names of fields, and words before a value in a text, that say which personal data the value is."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
+_MAX_NAME = 200  # characters of a name that are read
+
+# Phrases by tag. Accents are removed, and camelCase and snake_case are split into words.
+_PHRASES = {
+    "email": "email, e mail, mail, correo, courriel, email address, mailadresse, sahkoposti, epost",
+    "phone": (
+        "phone, telephone, tel, telefon, telefone, telefono, telefoon, telefonnummer, telefoonnummer, "
+        "mobile, mobil, mobilnummer, cell, cellphone, celular, handy, handynummer, movil, portable, "
+        "cellulare, komorka, komorkowy, gsm, fax, msisdn, puhelin, puhelinnumero, phonenumber, "
+        "mobiltelefon, whatsapp, rufnummer, telefonu, mobilnr, telefonnr, telnr, mobiel, call me at, 电话, "
+        "手机"
+    ),
+    "iban": (
+        "iban, bank account, bankverbindung, kontonummer, konto, rekeningnummer, numer konta, rachunek, rib"
+    ),
+    "card": (
+        "card, cardnumber, cardno, pan, creditcard, cc number, ccn, ccnumber, kreditkarte, "
+        "kreditkartennummer, kartennummer, tarjeta, carte, carta, karta, karty, kaart, kaartnummer, kort, "
+        "kortnummer, cartao, visa, mastercard, amex, luottokortti"
+    ),
+    "latitude": "lat, latitude, latitud, breitengrad, latitudine, szerokosc, leveysaste, breddgrad",
+    "longitude": (
+        "lon, lng, long, longitude, longitud, langengrad, laengengrad, longitudine, dlugosc, pituusaste, "
+        "langdgrad"
+    ),
+    "geo": (
+        "geo, gps, location, coordinates, coords, coordinate, position, latlng, latlon, lat lng, lat lon, "
+        "koordinaten, coordenadas, coordonnees, posizione, standort, ubicacion, geolocation, wspolrzedne, "
+        "koordinater, coordinaten"
+    ),
+    "ip": (
+        "ip, ipaddress, ip address, ipaddr, ip addr, ipv4, ipv6, remote addr, remoteaddr, remote address, "
+        "forwarded for, adresse ip, direccion ip, clientip, remoteip, sourceip"
+    ),
+    "version": "version, ver, release, build, oid, firmware, user agent, useragent, software, sdk, driver",
+    "password": (
+        "password, passwd, passwort, kennwort, contrasena, mot de passe, motdepasse, haslo, wachtwoord, "
+        "senha, losenord, salasana, passphrase, client secret, clientsecret, api key, apikey, access "
+        "token, accesstoken, refresh token, refreshtoken, session token, sessiontoken, auth token, "
+        "authtoken, id token, secret key, secretkey, secret access key, private key, privatekey, pwd, "
+        "parola, psk, api secret, apisecret, app secret, shared secret"
+    ),
+    "authorization": "authorization, proxy authorization, auth, x api key",
+    "aws_secret": "aws secret, secret access key, aws secret access key, secretaccesskey, awssecretkey",
+    "name": (
+        "first name, firstname, given name, givenname, last name, lastname, surname, family name, "
+        "familyname, full name, fullname, middle name, maiden name, vorname, nachname, familienname, "
+        "apellido, apellidos, prenom, nom de famille, nom famille, cognome, sobrenome, nome completo, "
+        "imie, nazwisko, voornaam, achternaam, fornamn, efternamn, etunimi, sukunimi, cardholder, card "
+        "holder, holder name, customer name, patient name, contact name, person name, employee name, "
+        "account holder, kontoinhaber, recipient name, nombre completo, kundenname, primer apellido, "
+        "segundo apellido, imie i nazwisko, volledige naam, fullstandigt namn, 姓名"
+    ),
+    "any_name": "name, nom, nombre, nome, naam, namn, nimi, navn, nazwa",
+    "person": (
+        "customer, user, person, patient, employee, contact, recipient, passenger, guest, student, "
+        "subscriber, payer, payee, debtor, creditor, applicant, kunde, benutzer, cliente, usuario, "
+        "persona, utente, utilisateur, klient, osoba, klant, gebruiker, kund, asiakas, insured, "
+        "beneficiary, buyer, kontakt, empfanger, destinatario"
+    ),
+    "birth": (
+        "birth, birth date, birthdate, date of birth, dob, birthday, born, geburtsdatum, geburtstag, "
+        "geboren, geb, fecha de nacimiento, fecha nacimiento, nacimiento, date de naissance, date "
+        "naissance, naissance, data di nascita, data nascita, nascita, data de nascimento, data "
+        "nascimento, nascimento, data urodzenia, urodzenia, geboortedatum, geboorte, fodelsedatum, fodd, "
+        "syntymaaika, syntynyt, 出生日期"
+    ),
+    "address": (
+        "street, street address, address, address line, addressline, addr, home address, billing address, "
+        "shipping address, delivery address, postal address, strasse, anschrift, adresse, calle, "
+        "direccion, domicilio, rue, indirizzo, ulica, adres, straat, gata, gatuadress, adress, "
+        "katuosoite, osoite, endereco, rua, logradouro, wohnort, address1, straatnaam, lieferadresse, "
+        "rechnungsadresse, 地址"
+    ),
+    "no_address": (
+        "email, e mail, mail, ip, mac, host, broker, web, url, wallet, memory, contract, bitcoin, server, "
+        "remote, peer, bind, listen, advertised, socket, node, proxy, bus"
+    ),
+    "national": (
+        "national id, nationalid, national number, tax id, taxid, tax number, tax no, social security, "
+        "social security number, identity number, identity card, id number, idnumber, id card, personal "
+        "id, personalid, personal number, citizen id, tin, national insurance, national identifier, "
+        "identification number"
+    ),
+}
+# A last word that makes another thing of a name: `phone_type`, `card_id`.
+_OTHER_THINGS = frozenset((
+    "id", "ids", "uuid", "guid", "type", "kind", "count", "hash", "status", "state", "verified",
+    "valid", "at", "time", "timestamp", "ts", "length", "size", "country", "version", "index",
+    "enabled", "flag", "required", "model", "hint", "policy", "expiry", "expires", "expiration",
+    "brand", "offset", "sequence", "seq", "revision", "checksum", "digest", "etag",
+))  # fmt: skip
+
+
+def words_of(name: str, most: int = _MAX_NAME) -> str:
+    """Return the words of a name in lower case without accents: `billing address` for `billingAddress`."""
+    plain = unicodedata.normalize("NFKD", name[-most:].replace("ß", "ss"))
+    plain = "".join(character for character in plain if not unicodedata.combining(character))
+    return " ".join(_WORD.findall(plain.replace("ł", "l").replace("Ł", "L").replace("ø", "o"))).lower()
+
+
+def phrase_pattern(phrases: str) -> re.Pattern[str]:
+    """Return the pattern of phrases, which commas separate, in what `words_of` returns."""
+    listed = sorted({phrase.strip() for phrase in phrases.split(",")}, key=len, reverse=True)
+    return re.compile(rf"(?:^|(?<= ))(?:{'|'.join(map(re.escape, listed))})s?(?= |$)")
+
+
+_PATTERNS = {tag: phrase_pattern(phrases) for tag, phrases in _PHRASES.items()}
+ANY_ID = _PATTERNS["national"]
+"""Phrases for national ids of any country."""
+
+
+class Telling:
+    """Tags of a name, or of the words before a value."""
+
+    __slots__ = ("tags", "words")
+
+    def __init__(self, words: str, is_name: bool) -> None:
+        self.words = words
+        self.tags = frozenset(tag for tag, pattern in _PATTERNS.items() if says(pattern, words, is_name))
+
+
+def says(pattern: re.Pattern[str], words: str, is_name: bool) -> bool:
+    """Return whether words have a phrase, and a name no last word that makes another thing of it."""
+    found = None
+    for found in pattern.finditer(words):  # noqa: B007  the last one counts
+        pass
+    if found is None:
+        return False
+    return not is_name or found.end() == len(words) or words.rpartition(" ")[2] not in _OTHER_THINGS
+
+
+@lru_cache(4096)
+def of_name(name: str) -> Telling:
+    """Return the tags of a field's name."""
+    return Telling(words_of(name), True)
+
+
+@lru_cache(4096)
+def of_context(text: str) -> Telling:
+    """Return the tags of the words before a value."""
+    return Telling(words_of(text), False)

@@ -1,0 +1,240 @@
+"""Personal data in texts and values, and things that only look like it."""
+
+import json
+import struct
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kdissect.personal.bounds import MAX_CONTENT, MAX_HITS
+from kdissect.personal.contents import Form, examine, masked
+from kdissect.personal.hits import Confidence
+
+for module in ("phonenumbers", "stdnum"):
+    pytest.importorskip(module, reason="needs the extra personal")
+
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm5hIn0.c2lnbmF0dXJlLXNpZ25hdHVyZQ"
+PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAKC\n-----END RSA PRIVATE KEY-----"
+
+
+def found(value: Any, name: str = "") -> list[tuple[str, str, str]]:
+    """Return path, kind and text of the hits."""
+    data = value.encode() if isinstance(value, str) else json.dumps(value).encode()
+    return [
+        (one.leaf.path, str(one.hit.kind), one.leaf.text[one.hit.start : one.hit.end])
+        for one in examine(data, name).found
+    ]
+
+
+def confidence(value: Any) -> Confidence:
+    (one,) = examine(json.dumps(value).encode()).found
+    return one.hit.confidence
+
+
+FINDS = {
+    "email": ("email", {"to": "anna.muster+a@firma.de"}),
+    "email in a text": ("email", "mail <o'brien@example.co.uk>, thanks"),
+    "phone": ("phone", {"phone": "+49 30 901820"}),
+    "phone without a name": ("phone", "please call +44 20 7946 0958 today"),
+    "phone of a plan": ("phone", {"telefon": "030 901820"}),
+    "phone as a number": ("phone", {"mobile": 4915112345678}),
+    "iban": ("iban", "to GB82 WEST 1234 5698 7654 32 please"),
+    "card": ("card", {"card_number": "4111111111111111"}),
+    "card in groups": ("card", "4111 1111 1111 1111"),
+    "card of fifteen digits": ("card", {"pan": "378282246310005"}),
+    "DE": ("national_id", {"steuerId": "86095742719"}),
+    "ES": ("national_id", {"dni": "54362315K"}),
+    "ES, NIE": ("national_id", {"nie": "X2482300W"}),
+    "IT": ("national_id", "RCCMNL83S18D969H"),
+    "FR": ("national_id", "295109912611193"),
+    "PL": ("national_id", {"pesel": "44051401359"}),
+    "PL as a number": ("national_id", {"pesel": 44051401359}),
+    "NL": ("national_id", {"bsn": "111222333"}),
+    "SE": ("national_id", {"personnummer": "880320-0016"}),
+    "FI": ("national_id", "131052A308T"),
+    "BR": ("national_id", "390.533.447-05"),
+    "CN": ("national_id", "11010519491231002X"),
+    "US": ("national_id", "SSN: 536-90-4399"),
+    "GB": ("national_id", {"national_insurance": "QQ123456C".replace("QQ", "AB")}),
+    "ip": ("ip_address", "from 93.184.216.34"),
+    "ip of a private network": ("ip_address", {"client_ip": "10.1.2.3"}),
+    "ip, version 6": ("ip_address", {"remote_addr": "2a00:1450:4001:81b::200e"}),
+    "geo uri": ("coordinates", "geo:52.520008,13.404954"),
+    "directions": ("coordinates", "52.520008° N, 13.404954° E"),
+    "jwt": ("credential", JWT),
+    "bearer": ("credential", "Bearer abcdefghij0123456789"),
+    "basic": ("credential", "Basic YW5uYTpzZWNyZXQ="),
+    "aws": ("credential", "AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE"),
+    "aws secret": ("credential", {"aws_secret_access_key": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"}),
+    "private key": ("credential", PEM),
+    "url": ("credential", "amqp://app:hunter2@mq.example.com:5672"),
+    "password": ("credential", {"db": {"password": "hunter2"}}),
+    "password in a text": ("credential", "user=app password=hunter2 host=db"),
+    "name": ("name", {"firstName": "Anna"}),
+    "name of a person": ("name", {"customer": {"name": "Anna Muster"}}),
+    "birth": ("birth_date", {"dateOfBirth": "1980-02-29"}),
+    "address": ("address", {"street": "Hauptstraße 5"}),
+}
+
+
+@pytest.mark.parametrize("case", FINDS)
+def test_it_is_found_and_masked(case: str) -> None:
+    kind, value = FINDS[case]
+    assert [one[1] for one in found(value)] == [kind]
+    data = value.encode() if isinstance(value, str) else json.dumps(value).encode()
+    without = masked(examine(data))
+    assert len(without) == len(data)
+    assert not examine(without).found
+    if not isinstance(value, str):
+        json.loads(without)
+
+
+LOOKALIKES = {
+    "no email": "icon@2x.png, git@github.com:a/b, Bar@1a2b3c, kafka/broker1@EXAMPLE.local",
+    "a principal of a service": "kafka/broker1.example.com@EXAMPLE.COM",
+    "an order number": {"orderId": 4111111111111111},
+    "an order number as text": {"order": "4111111111111111"},
+    "a card's id": {"card_id": "4111111111111111"},
+    "a wrong check digit": {"card_number": "4111111111111112"},
+    "a wrong iban": "DE89370400440532013001",
+    "a wrong length of an iban": "DE8937040044053201300",
+    "eleven digits": {"tracking": "44051401359"},
+    "a wrong id": {"pesel": "44051401358"},
+    "a version": {"version": "93.184.216.34"},
+    "a private network": {"node": "10.1.2.3:9092"},
+    "a local address": {"client_ip": "127.0.0.1"},
+    "a time": {"phone_verified_at": 1700000000000, "at": "12:34:56", "mac": "a2:77:f9:db:ba:dc"},
+    "a program": "std::vector a::b::c ::1",
+    "a region": {"lat": 52.5, "lon": 13.0},
+    "one of two": {"lat": 52.520008},
+    "two numbers": "1.23456, 2.34567",
+    "a uuid": {"phone": "12345678-90ab-cdef-1234-567890abcdef"},
+    "a hash": {"sha": "d041a8f1d9fcbc9dbb5ad64b2f5f9ec4b2e70b5e"},
+    "placeholders": {"password": "${DB_PASSWORD}", "secret_key": "********", "api_key": None},
+    "a masked email": {"email": "xxxx@xxxxxxx.xxx"},
+    "a product": {"name": "Widget", "type": "Phone"},
+    "a host": {"address": "broker1.example.com:9092"},
+    "the epoch": {"birthday": "1970-01-01"},
+    "the future": {"birthday": "2999-01-01"},
+    "dots": "eyJub3QiOiJhIHRva2VuIn0.abcd.efgh",
+}
+
+
+@pytest.mark.parametrize("case", LOOKALIKES)
+def test_it_is_not_found(case: str) -> None:
+    assert found(LOOKALIKES[case]) == []
+
+
+def test_paths_have_no_data() -> None:
+    value = {
+        "users": {"anna@firma.de": {"mail": "a@b.de"}, "47110815": {"mail": "c@d.de"}},
+        "a.b": {"mail": "e@f.de"},
+    }
+    assert found(value) == [
+        ("$.users.*", "email", "anna@firma.de"),
+        ("$.users.*.mail", "email", "a@b.de"),
+        ("$.users.*.mail", "email", "c@d.de"),
+        ('$."a.b".mail', "email", "e@f.de"),
+    ]
+
+
+def test_lists_and_positions() -> None:
+    geo = {
+        "geometry": {"type": "Point", "coordinates": [13.404954, 52.520008]},
+        "mails": ["a@b.de", "c@d.de"],
+    }
+    assert found(geo) == [
+        ("$.geometry.coordinates[]", "coordinates", "13.404954"),
+        ("$.geometry.coordinates[]", "coordinates", "52.520008"),
+        ("$.mails[]", "email", "a@b.de"),
+        ("$.mails[]", "email", "c@d.de"),
+    ]
+
+
+def test_confidence_follows_the_evidence() -> None:
+    assert confidence({"email": "a@b.de"}) is Confidence.SURE  # form and name
+    assert confidence({"x": "a@b.de"}) is Confidence.LIKELY  # form
+    assert confidence({"firstName": "Anna"}) is Confidence.POSSIBLE  # name
+    assert (
+        confidence({"x": "DE89370400440532013000"}) is Confidence.SURE
+    )  # check digits and a form of its own
+
+
+def test_escapes_of_json_are_masked_whole() -> None:
+    data = rb'{"email":"anna\u0040firma.de","note":"\"a\" \ud83d\ude00 b@c.de"}'
+    without = masked(examine(data))
+    assert len(without) == len(data)
+    assert json.loads(without) == {"email": "x" * 18, "note": '"a" 😀 xxxxxx'}
+
+
+def test_numbers_stay_numbers() -> None:
+    data = b'{"lat": -52.520008, "lon": 13.404954, "pesel": 44051401359}'
+    assert masked(examine(data)) == b'{"lat": -10.000000, "lon": 10.000000, "pesel": 10000000000}'
+
+
+@given(st.binary(max_size=400))
+@settings(max_examples=150, deadline=None)
+def test_binary_values_are_not_examined(data: bytes) -> None:
+    content = examine(b"\0\1" + data)
+    assert content.form in (Form.BINARY, Form.JSON)
+    assert struct.pack(">q", 4111111111111111) not in data or not content.found
+
+
+@given(st.text(max_size=300))
+@settings(max_examples=150, deadline=None)
+def test_any_text_is_masked_to_its_length(text: str) -> None:
+    data = text.encode()
+    without = masked(examine(data))
+    assert len(without) == len(data)
+    assert not examine(without).found
+
+
+def nested(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4)
+
+
+VALUES = st.none() | st.text(max_size=30) | st.integers() | st.floats(allow_nan=False)
+
+
+@given(nested(nested(VALUES) | VALUES))
+@settings(max_examples=150, deadline=None)
+def test_any_json_stays_json(value: Any) -> None:
+    data = json.dumps(value).encode()
+    content = examine(data)
+    without = masked(content)
+    assert len(without) == len(data)
+    json.loads(without)
+
+
+def test_hostile_values_are_bounded() -> None:
+    deep = b"[" * 100_000 + b"]" * 100_000
+    assert not examine(deep).found
+    assert examine(b"a@b.de " * MAX_CONTENT).form is Form.LARGE
+    many = examine(b"a@b.de " * 3 * MAX_HITS)
+    assert many.form is Form.CUT
+    assert len(many.found) == MAX_HITS
+    assert set(masked(many)) == {ord("x")}  # what was not examined does not stay
+
+
+HOSTILE = {
+    "begins of keys": "-----BEGIN PRIVATE KEY-----",
+    "tokens": "eyJaaaaaaaa.eyJaaaa.",
+    "digits": "1",
+    "groups": "1 ",
+    "at": "a@",
+    "dots": "a.b@c.",
+    "colons": "a:",
+    "letters": "A",
+    "url": "a://b:",
+    "quotes": '"\\',
+    "passwords": "password=",
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_hostile_texts_take_time_of_their_length(case: str) -> None:
+    """A text of twice the length takes few times as long: no pattern of quadratic effort ends this test."""
+    text = HOSTILE[case] * (MAX_CONTENT // 2 // len(HOSTILE[case]))
+    examine(text.encode())
