@@ -127,6 +127,7 @@ def test_segments(capfd: pytest.CaptureFixture[str], tmp_path: Path, capture: st
     (folder / f"{0:020}.log").write_bytes(b"no segment")
     found = facts(capfd, str(folder))
     assert (found["personal_data"], found["examined"]["records"]) == ([], 0)
+    assert found["left_out"]["unreadable"] > 0
 
 
 @pytest.mark.parametrize("magic", [0, 1])
