@@ -109,6 +109,10 @@ class PersonalData:
             for row in self._add_record(topic, record):
                 row.stored += 1
 
+    def add_unreadable(self, count: int) -> None:
+        """Count parts of a log segment that are no batch."""
+        self._faults += count
+
     def facts(self) -> Facts:
         """Return the rows, and what was examined and left out."""
         return {

@@ -114,12 +114,13 @@ def _is_of_segments(path: str) -> bool:
 def _read_segments(paths: list[str], data: PersonalData, errors: FileErrors) -> None:
     for path in find_segments(paths, errors.report_error):
         topic, _ = place_of(path, None)
-        for placed in errors.bounded(path, _batches(path)):
+        reader = SegmentReader()
+        for placed in errors.bounded(path, _batches(path, reader)):
             data.add_batch(topic, placed.batch)
+        data.add_unreadable(len(reader.faults))
 
 
-def _batches(path: str) -> Iterator[PlacedBatch]:
-    reader = SegmentReader()
+def _batches(path: str, reader: SegmentReader) -> Iterator[PlacedBatch]:
     for content in chunks(path):
         yield from reader.feed(content)
     yield from reader.close()
@@ -147,7 +148,7 @@ def _write_text(facts: Facts, options: Namespace, output: Output) -> None:
         (left_out["too_large"], part, parts, "longer than 1 MiB"),
         (left_out["too_many"], part, parts, "read in part: many texts or hits"),
         (left_out["hits_without_row"], "hit", "hits", "in further fields, of which there are too many"),
-        (left_out["unreadable"], "part of a batch", "parts of batches", "unreadable"),
+        (left_out["unreadable"], "part of a batch or segment", "parts of batches or segments", "unreadable"),
     ]
     shown = [f"  {plural(count, one, many)}: {what}" for count, one, many, what in lines if count]
     if shown:

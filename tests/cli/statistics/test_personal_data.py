@@ -127,6 +127,7 @@ def test_segments(capfd: pytest.CaptureFixture[str], tmp_path: Path, capture: st
     (folder / f"{0:020}.log").write_bytes(b"no segment")
     found = facts(capfd, str(folder))
     assert (found["personal_data"], found["examined"]["records"]) == ([], 0)
+    assert found["left_out"]["unreadable"] > 0
 
 
 @pytest.mark.parametrize("magic", [0, 1])
@@ -156,6 +157,24 @@ def test_redaction_masks_client_ids(capfd: pytest.CaptureFixture[str], capture: 
     assert facts(capfd, str(out))["personal_data"] == []
     assert main(["records", str(out), "-e", "client_id", "--no-header"]) == 0
     assert capfd.readouterr().out.split() == ["shop", "x" * len(MAIL)]
+
+
+def test_principals(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    talk = Conversation().handshake()
+    talk.client(encode_request(17, 1, 1, "me", {"mechanism": "PLAIN"}))
+    talk.broker(encode_response(17, 1, 1, {"mechanisms": ["PLAIN"]}))
+    talk.client(encode_request(36, 1, 2, "me", {"auth_bytes": f"\0{MAIL}\0hunter2".encode()}))
+    talk.broker(encode_response(36, 1, 2, {"auth_bytes": b""}))
+    talk.client(encode_request(3, 1, 3, "me", {"topics": []}))
+    talk.broker(encode_response(3, 1, 3, {"brokers": [], "topics": []}))
+    path = write_pcap(tmp_path / "a.pcap", talk.fin(CLIENT).packets)
+    (row,) = facts(capfd, path)["personal_data"]
+    assert (row["kind"], row["part"], row["examples"]) == ("email", "principal", ["xxxx.xxxxxx@xxxxx.xx"])
+    out = tmp_path / "out.pcapng"
+    assert main(["extract", "--redact=personal", "-o", str(out), path]) == 0
+    assert MAIL.encode() not in out.read_bytes()
+    capfd.readouterr()
+    assert facts(capfd, str(out))["personal_data"] == []
 
 
 def test_a_batch_without_hits_stays_as_it_is(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
