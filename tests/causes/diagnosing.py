@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kdissect.api import Dissection
-from kdissect.causes.diagnose import diagnose
+from kdissect.causes.diagnose import diagnose, roots_first
 from kdissect.causes.evidence.gathering import Gathering
 from kdissect.model.cause import Diagnosis, in_order
 from kdissect.model.packets.packet import ref_file
@@ -67,6 +67,6 @@ def broken(found: Diagnosis) -> list[str]:
             "costs that are not negative": min(cause.cost) >= 0,
         }
         wrong += [f"{cause.id} lacks {what}: {cause}" for what, is_there in holds.items() if not is_there]
-    if list(causes) != in_order(causes):
+    if list(causes) != roots_first(in_order(causes)):
         wrong.append(f"not in order: {own}")
     return wrong
