@@ -63,7 +63,8 @@ CLAIMS = [
     (
         "topic-recreated",
         "INCONSISTENT_TOPIC_ID UNKNOWN_TOPIC_ID UNKNOWN_TOPIC_OR_PARTITION",
-        "Fetch ListOffsets OffsetCommit OffsetFetch Produce",
+        "AddPartitionsToTxn Fetch ListOffsets OffsetCommit OffsetFetch Produce ShareAcknowledge ShareFetch"
+        " TxnOffsetCommit",
     ),
     (
         "unknown-topic",
