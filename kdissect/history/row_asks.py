@@ -47,7 +47,7 @@ class RowAsks(NamedTuple):
     again: tuple[Again, ...] = ()
     """The receiver of a repeated `ANNOUNCING` response, at its position."""
     heartbeats: ModernGroups | None = None
-    """The receiver of heartbeats of members that continue."""
+    """The receiver of heartbeats with which members continue."""
     is_fed: bool = False
     """Whether a machine reads no row, so that all of them receive each exchange as an object."""
 

@@ -54,7 +54,7 @@ class Frame:
     """The request log line of the frame. None if it was captured (`LogLineFrame`)."""
 
     line: "Logged | None" = None
-    """The request log line of the exchange of a captured frame. None without one (`JoinedFrame`)."""
+    """The line that a request log has for a captured exchange. None without one (`JoinedFrame`)."""
 
     @property
     def bytes_on_wire(self) -> int | None:

@@ -17,7 +17,8 @@ from kdissect.personal.leaf import Leaf
 from kdissect.personal.leaves import escaped_span, json_leaves, value_leaves
 
 FILLER = "x"
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+# Colours of a terminal are in texts of logs.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|\x1b(?!\[)")
 # Confluent's serializer of JSON Schema writes a zero byte and an id of four bytes first.
 _ID_END = 5
 _OPENINGS = b"{["
@@ -87,7 +88,7 @@ def _found(content: Content) -> Content:
 def _text(data: bytes) -> str | None:
     """Return bytes as text; None if they are none."""
     try:
-        text = data.decode("utf-8")
+        text = data.rstrip(b"\0").decode("utf-8")  # programs in C may write the zero at the end
     except UnicodeDecodeError:
         return None
     return None if _CONTROL.search(text) else text

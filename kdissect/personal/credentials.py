@@ -30,11 +30,19 @@ _JWT = re.compile(r"(?<![\w-])(eyJ[\w-]{8,4000})\.([\w-]{4,16000})\.([\w-]{0,400
 _BEARER = re.compile(r"(?<!\w)[Bb]earer\s{1,4}([\w.~+/-]{16,8000}=*)")
 _BASIC = re.compile(r"(?<!\w)[Bb]asic\s{1,4}([A-Za-z0-9+/]{6,2000}={0,2})(?![\w+/])")
 _URL = re.compile(r"(?<!\w)[a-z][a-z0-9+.-]{1,20}://[^\s:/@\"'<>]{0,200}:([^\s/@\"'<>]{1,200})@[\w\[]")
-_ASSIGNED = re.compile(
-    r"(?i)(?<![a-z])(?:password|passwd|passwort|pwd|passphrase|secret[_ -]?key|client[_ -]?secret|"
-    r"api[_ -]?key|access[_ -]?token|refresh[_ -]?token)[\"']?\s{0,4}[=:]\s{0,4}"
-    r"([\"']?)([^\s\"',;&<>{}]{4,500})\1"
+_NAMES = (
+    "(?:password|passwd|passwort|pwd|passphrase|secret[_ -]?key|client[_ -]?secret|api[_ -]?key|"
+    "access[_ -]?token|refresh[_ -]?token)"
 )
+# A name after other letters begins with a capital: dbPassword. An option may have its value after a space.
+_ASSIGNED = re.compile(
+    rf"(?:(?<![A-Za-z])|(?<=[a-z0-9])(?=[A-Z]))(?i:{_NAMES})"
+    r"(?:[\"']?\s{0,4}(?P<sign>[=:])\s{0,4}|(?<=--password)\s)"
+    r"(?:\"(?P<double>[^\"\n]{4,500})\"|'(?P<single>[^'\n]{4,500})'|(?P<bare>[^\s\"',;&<>{}]{4,500}))"
+)
+_PROSE = re.compile(r"[a-z]+[.!?)]*")  # `password: string`, `invalid password: user not found`
+_PATH = re.compile(r"[~.]?(?:/[\w.+-]+){2,}/?")  # $PWD
+_CODE = re.compile(r"\w+(?:\.\w+)+[\[(].*", re.DOTALL)
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 # Parts of all forms above, so that most texts are looked at once.
 _ANY = re.compile(
@@ -44,9 +52,24 @@ _ANY = re.compile(
 _LONGEST = 8_000  # characters of a password by its field's name
 _SHORTEST = 4
 _NO_SECRETS = frozenset(
-    {"null", "none", "true", "false", "hidden", "redacted", "masked", "unset", "required"}
+    {
+        "null",
+        "none",
+        "true",
+        "false",
+        "hidden",
+        "redacted",
+        "masked",
+        "unset",
+        "required",
+        "undefined",
+        "expired",
+        "invalid",
+        "missing",
+        "string",
+    }
 )
-_PLACEHOLDER = re.compile(r"[$%#]?[{<\[(].*[}>\])]|\*+|\.+|-+", re.DOTALL)
+_PLACEHOLDER = re.compile(r"[$%#]?[{<\[(].*[}>\])]|\$\w+|%\w+%|\*+|\.+|-+", re.DOTALL)
 
 
 def credentials(text: str, has_tag: Callable[[int, str], bool], is_field: bool) -> Iterator[Hit]:
@@ -69,8 +92,10 @@ def _formed(text: str) -> Iterator[Hit]:
         if _is_secret(found[1]):
             yield _hit(found, 1, "password in a URL", Confidence.SURE)
     for found in _ASSIGNED.finditer(text):
-        if _is_secret(found[2]):
-            yield _hit(found, 2, "password", Confidence.LIKELY)
+        group = found.lastgroup or ""
+        is_prose = group == "bare" and found["sign"] == ":" and _PROSE.fullmatch(found[group])
+        if _is_secret(found[group]) and not is_prose:
+            yield _hit(found, group, "password", Confidence.LIKELY)
 
 
 def _tokens(text: str) -> Iterator[Hit]:
@@ -85,7 +110,7 @@ def _tokens(text: str) -> Iterator[Hit]:
             yield _hit(found, 1, "basic authentication", Confidence.SURE)
 
 
-def _hit(found: re.Match[str], group: int, form: str, confidence: Confidence) -> Hit:
+def _hit(found: re.Match[str], group: int | str, form: str, confidence: Confidence) -> Hit:
     return Hit(found.start(group), found.end(group), Kind.CREDENTIAL, confidence, form)
 
 
@@ -110,4 +135,4 @@ def _is_secret(text: str) -> bool:
     plain = text.strip()
     if len(plain) < _SHORTEST or plain.lower() in _NO_SECRETS:
         return False
-    return not _PLACEHOLDER.fullmatch(plain)
+    return not any(pattern.fullmatch(plain) for pattern in (_PLACEHOLDER, _PATH, _CODE))

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 from kdissect.personal.hits import Confidence, Hit, Kind
 
 _EMAIL = re.compile(
-    r"(?<![\w.+\-/%=@$~])[^\W_][\w.+\-'%]{0,63}@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24}(?![\w@-]|\.\w)"
+    r"(?<![\w.+\-%@$~])[^\W_][\w.+\-'%]{0,63}@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24}(?![\w@-]|\.\w)"
 )
-# Names of files such as icon@2x.png, and users of remote repositories.
+# Names of files such as icon@2x.png and of units of systemd, and users of remote repositories.
 _NO_DOMAINS = frozenset((
     "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "css", "js", "ts", "jar", "local",
-    "internal", "localdomain", "svc",
+    "internal", "localdomain", "svc", "service", "socket", "timer", "mount", "slice", "scope",
 ))  # fmt: skip
 _IN_URL = re.compile(r"://[^\s/@]*\Z")
 _LONGEST_URL = 200
 _NO_USERS = frozenset({"git", "hg", "svn"})
-_IPV4 = re.compile(r"(?<![\w.\-/])(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d|/\d)")
+# After a word and a slash there is a version: Chrome/81.2.69.142.
+_IPV4 = re.compile(r"(?<![\w.\-])(?<!\w/)(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d|/\d)")
 _IPV6 = re.compile(r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:]|\.\d)")
+_PUBLIC = IPv6Network("2000::/3")  # RFC 4291, section 2.4, and IANA's registry of global unicast addresses
+_HARDWARE_DIGITS = 2  # in each group of an EUI-64 or a World Wide Name
 _GROUPS = 3  # of an IPv6 address, so that `a::b` of a program is none
 
 
@@ -34,6 +37,8 @@ def emails(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit]:
             continue
         if domain.rpartition(".")[2].lower() in _NO_DOMAINS or user.lower() in _NO_USERS:
             continue
+        if text[found.start() - 1 : found.start()] == "/" and domain.isupper():
+            continue  # a principal of Kerberos: service/host@REALM
         is_named = has_tag(found.start(), "email")
         confidence = Confidence.SURE if is_named else Confidence.LIKELY
         yield Hit(found.start(), found.end(), Kind.EMAIL, confidence)
@@ -47,10 +52,14 @@ def ip_addresses(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit
             if address is None or has_tag(found.start(), "version"):
                 continue
             is_named = has_tag(found.start(), "ip")
-            if not (is_named or address.is_global):
+            if not (is_named or _is_public(address)):
                 continue
             confidence = Confidence.SURE if is_named else Confidence.LIKELY
             yield Hit(found.start(), found.end(), Kind.IP_ADDRESS, confidence, f"IPv{address.version}")
+
+
+def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    return address.is_global and (isinstance(address, IPv4Address) or address in _PUBLIC)
 
 
 def _address(text: str) -> IPv4Address | IPv6Address | None:
@@ -61,5 +70,7 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
     if address.is_loopback or address.is_unspecified or address.is_multicast or address.is_link_local:
         return None
     if isinstance(address, IPv6Address):
-        return address if sum(map(bool, text.split(":"))) >= _GROUPS else None
+        groups = text.split(":")
+        is_hardware = all(len(group) == _HARDWARE_DIGITS for group in groups)
+        return address if sum(map(bool, groups)) >= _GROUPS and not is_hardware else None
     return address if int(address) >> 24 and int(address) & 0xFFFFFF else None  # 4.0.0.0 is a version

@@ -31,13 +31,13 @@ def phones(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit]:
         region = _region(number, is_international)
         if region is None and not (is_named and _LOOKS_WRITTEN.match(number)):
             continue
-        yield Hit(
-            start, found.end(), Kind.PHONE, _confidence(is_named, is_international, region), region or ""
-        )
+        confidence = _confidence(number, is_named, is_international, region)
+        yield Hit(start, found.end(), Kind.PHONE, confidence, region or "")
 
 
-def _confidence(is_named: bool, is_international: bool, region: str | None) -> Confidence:
-    if region is None:
+def _confidence(number: str, is_named: bool, is_international: bool, region: str | None) -> Confidence:
+    # Most numbers of eight to ten digits fit some plan.
+    if region is None or (region == "local" and not _LOOKS_WRITTEN.match(number)):
         return Confidence.POSSIBLE
     return Confidence.SURE if is_named and is_international else Confidence.LIKELY
 

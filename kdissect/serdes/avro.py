@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import math
 from collections.abc import Callable
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -19,6 +18,7 @@ from kdissect.model.wording import plural
 from kdissect.serdes.avro_references import whole_schema
 from kdissect.serdes.avro_sizes import Sizes
 from kdissect.serdes.faults import SchemaError, ValueFaultError
+from kdissect.serdes.json_numbers import number
 from kdissect.serdes.registered import Decode, Registered
 
 _MOST = 200  # characters of a reason
@@ -115,13 +115,6 @@ def _plain(value: Any) -> Any:
         return value
     make = _TEXTS.get(type(value))
     return value if make is None else make(value)
-
-
-def number(value: float) -> float | str:
-    """Return a number; as Protobuf writes it if JSON cannot represent it."""
-    if math.isfinite(value):
-        return value
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def _iso(value: Any) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 
 from kdissect.model.extras import are_installed
 from kdissect.serdes.bounds import MAX_VALUE_BYTES
+from kdissect.serdes.json_numbers import number
 
 _JSON = (b"{", b"[")
 # Maps that are not empty: fixmap, map 16 and map 32 (MessagePack's specification, "Map format family").
@@ -113,7 +114,7 @@ def _plain(value: Any, depth: int) -> Any:
     if isinstance(value, int):
         return value if value.bit_length() <= _MAX_BITS else hex(value)
     if isinstance(value, float):
-        return value if value - value == 0 else str(value)
+        return number(value)
     if isinstance(value, (datetime, date)):
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, (bytes, bytearray)):

@@ -391,4 +391,4 @@ def test_open_producers_are_right_to_go_on_with_their_sequences() -> None:
 @pytest.mark.exhaustive
 def test_a_topic_made_again_is_the_cause_and_its_transaction_is_none() -> None:
     causes = [cause["id"] for cause in facts("why", OPEN)["causes"]]
-    assert causes == ["offset-reset", "topic-recreated"]
+    assert causes == ["topic-recreated", "offset-reset"]

@@ -36,6 +36,10 @@ def confidence(value: Any) -> Confidence:
 FINDS = {
     "email": ("email", {"to": "anna.muster+a@firma.de"}),
     "email in a text": ("email", "mail <o'brien@example.co.uk>, thanks"),
+    "email in a form": ("email", "GET /login?email=anna@example.com&x=1 HTTP/1.1"),
+    "email in a path": ("email", "/users/anna@example.com/orders"),
+    "email in colours": ("email", "\x1b[32mINFO\x1b[0m user anna@example.com logged in"),
+    "email with a zero at its end": ("email", "anna@example.com\0"),
     "phone": ("phone", {"phone": "+49 30 901820"}),
     "phone without a name": ("phone", "please call +44 20 7946 0958 today"),
     "phone of a plan": ("phone", {"telefon": "030 901820"}),
@@ -59,6 +63,8 @@ FINDS = {
     "US": ("national_id", "SSN: 536-90-4399"),
     "GB": ("national_id", {"national_insurance": "QQ123456C".replace("QQ", "AB")}),
     "ip": ("ip_address", "from 93.184.216.34"),
+    "ip in a URL": ("ip_address", "http://81.2.69.142/x"),
+    "ip after a slash": ("ip_address", "connected to /81.2.69.142:443"),
     "ip of a private network": ("ip_address", {"client_ip": "10.1.2.3"}),
     "ip, version 6": ("ip_address", {"remote_addr": "2a00:1450:4001:81b::200e"}),
     "geo uri": ("coordinates", "geo:52.520008,13.404954"),
@@ -72,6 +78,9 @@ FINDS = {
     "url": ("credential", "amqp://app:hunter2@mq.example.com:5672"),
     "password": ("credential", {"db": {"password": "hunter2"}}),
     "password in a text": ("credential", "user=app password=hunter2 host=db"),
+    "password in quotes": ("credential", 'password="my secret pass"'),
+    "password of a database": ("credential", "dbPassword=hunter22"),
+    "password of an option": ("credential", "run --password hunter22 --host db"),
     "name": ("name", {"firstName": "Anna"}),
     "name of a person": ("name", {"customer": {"name": "Anna Muster"}}),
     "birth": ("birth_date", {"dateOfBirth": "1980-02-29"}),
@@ -94,6 +103,17 @@ def test_it_is_found_and_masked(case: str) -> None:
 LOOKALIKES = {
     "no email": "icon@2x.png, git@github.com:a/b, Bar@1a2b3c, kafka/broker1@EXAMPLE.local",
     "a principal of a service": "kafka/broker1.example.com@EXAMPLE.COM",
+    "a unit of systemd": "getty@tty1.service",
+    "a hardware address": "00:11:22:33:44:55:66:77",
+    "a world wide name": {"wwn": "50:06:01:60:3b:a0:11:22"},
+    "a product and its version": "Chrome/93.184.216.34",
+    "a directory": "PWD=/usr/local/bin",
+    "a directory as a field": {"pwd": "/home/x/y"},
+    "a message about passwords": "invalid password: user not found",
+    "a state of a token": "access_token: expired",
+    "a type": "password: string",
+    "a variable": "password=$DB_PASS",
+    "code": 'secret_key: os.environ["X"]',
     "an order number": {"orderId": 4111111111111111},
     "an order number as text": {"order": "4111111111111111"},
     "a card's id": {"card_id": "4111111111111111"},
@@ -157,6 +177,8 @@ def test_confidence_follows_the_evidence() -> None:
     assert confidence({"email": "a@b.de"}) is Confidence.SURE  # form and name
     assert confidence({"x": "a@b.de"}) is Confidence.LIKELY  # form
     assert confidence({"firstName": "Anna"}) is Confidence.POSSIBLE  # name
+    assert confidence({"cell": 4711234567}) is Confidence.POSSIBLE  # digits, and a name of several meanings
+    assert confidence({"cell": "0151 12345678"}) is Confidence.LIKELY  # written as numbers of phones are
     assert (
         confidence({"x": "DE89370400440532013000"}) is Confidence.SURE
     )  # check digits and a form of its own

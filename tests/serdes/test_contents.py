@@ -85,7 +85,7 @@ def test_types_that_json_does_not_have() -> None:
         "u": "00000000-0000-0000-0000-000000000005",
         "b": {"base64": "AP8="},
         "n": 2**70,
-        "f": "inf",
+        "f": "Infinity",
     }
     packed = msgpack.packb({"t": moment, "b": b"\0\xff", "x": msgpack.ExtType(5, b"\1")}, datetime=True)
     assert content_of(packed) == {

@@ -26,7 +26,7 @@ REQUEST_LOG = "request log"
 """The format of a request log."""
 REQUEST_LOG_MARKER = b"Completed request:"  # kafka.network.RequestChannel, in each line of a request log
 PROXY_LOG = "proxy log"
-"""The format of the protocol log of Kroxylicious."""
+"""The format of the log that Kroxylicious writes."""
 # In each entry, as Jackson's default pretty printer and its compact form have it.
 PROXY_LOG_MARKERS = (b'"type" : "REQUEST"', b'"type" : "RESPONSE"', b'"type":"REQUEST"', b'"type":"RESPONSE"')
 _ref_of = attrgetter("ref")

@@ -39,13 +39,14 @@ def parser_for(head: bytes) -> type[CaptureParser] | None:
         return PcapngParser
     if head[:MAGIC_BYTES] in MAGICS:
         return PcapParser
-    # Start-up: both load what encodes messages.
     first = _first_of((REQUEST_LOG_MARKER,), head)
     if first < _first_of(PROXY_LOG_MARKERS, head):
+        # Start-up: it loads what encodes messages.
         from kdissect.capture.formats.request_log import RequestLogParser
 
         return RequestLogParser
     if _first_of(PROXY_LOG_MARKERS, head) < len(head):
+        # Start-up: the same.
         from kdissect.capture.formats.proxy_log import ProxyLogParser
 
         return ProxyLogParser

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePath
 
 from kdissect.api import Dissection
+from kdissect.cli.diagnostics import say
 from kdissect.cli.event_loop import read_and_show, read_events
 from kdissect.cli.formats.row_table import Facts, RowTable
 from kdissect.cli.formats.titled_tables import Tables, add_tables, write_tables
@@ -36,6 +37,7 @@ _COLUMNS = (
     "possible", "forms", "examples", "producers.client_id", "consumers.client_id",
 )  # fmt: skip
 _HTML = "html"
+_OF_ROWS = ("csv", "tsv", "jsonl", "parquet")  # other formats say themselves what was left out
 # Names of segments and snapshots. A request log, which is no segment, ends with .log, too.
 _SEGMENT = re.compile(r"\d{20}(?:\.log|-\d{10}\.checkpoint)(?:\.(?:deleted|cleaned|swap))?")
 
@@ -134,6 +136,9 @@ def _show(facts: Facts, files: Sequence[str], options: Namespace, output: Output
         return
     table = RowTable("personal_data", lambda: facts["personal_data"], _COLUMNS)
     write_tables(options, output, facts, [table], lambda: _write_text(facts, options, output))
+    count = facts["left_out"]["hits_without_row"]
+    if count and options.format in _OF_ROWS:
+        say(f"{plural(count, 'hit')} in further fields, of which there are too many: not in the rows")
 
 
 def _write_text(facts: Facts, options: Namespace, output: Output) -> None:

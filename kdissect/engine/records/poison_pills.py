@@ -9,7 +9,7 @@ from kdissect.engine.exchange_rows import Row
 MAX_PILLS = 1000  # some 500 bytes each
 _MAX_CLIENTS = 20  # of one
 WRITES = "produce"
-"""The direction of rows of records that are written."""
+"""The direction in rows of written records."""
 
 
 class PoisonPill(NamedTuple):

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.engine.exchange_rows import Row
 from kdissect.model.record_batch import Record
-from kdissect.serdes.contents import content_of
 from kdissect.serdes.reading import NO_READING, Reading
 from kdissect.serdes.schema_ids import schema_id
 
@@ -61,7 +60,7 @@ class RecordValues:
     def decoded(self, topic: str | None, record: Record, is_key: bool) -> Any:
         """Return the content of the key or value, as a value for JSON; None if no schema applies."""
         reading = self._reading(topic, record, is_key)
-        return reading.value if reading.is_decoded else content_of(record.key if is_key else record.value)
+        return reading.value if reading.is_decoded else _content(record, is_key)
 
     def fill(self, row: Row, record: Record) -> None:
         """Add the columns to a row of the record, and `decoded` if a part of it is decoded."""
@@ -92,7 +91,7 @@ class RecordValues:
         reading = self._reading(topic, record, is_key)
         if not self._by_content or reading.is_decoded or reading.error is not None:
             return reading
-        content = content_of(record.key if is_key else record.value)
+        content = _content(record, is_key)
         return reading if content is None else reading._replace(value=content, is_decoded=True)
 
     def part(self, topic: str | None, record: Record, is_key: bool) -> tuple[str, Any] | None:
@@ -130,3 +129,9 @@ def _facts(reading: Reading) -> PartFacts:
         reading.schema,
         reading.error,
     )
+
+
+def _content(record: Record, is_key: bool) -> Any:
+    from kdissect.serdes.contents import content_of  # start-up: few filters ask for it
+
+    return content_of(record.key if is_key else record.value)

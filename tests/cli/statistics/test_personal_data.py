@@ -239,11 +239,14 @@ def test_rows_and_clients_are_bounded(
         for number in range(3)
         for packet in produced(batch, f"shop{number}", port=41000 + number).packets
     ]
-    found = facts(capfd, write_pcap(tmp_path / "a.pcap", packets))
+    path = write_pcap(tmp_path / "a.pcap", packets)
+    found = facts(capfd, path)
     assert len(found["personal_data"]) == 2
     assert found["left_out"]["hits_without_row"] == 9
     assert [row["clients_left_out"] for row in found["personal_data"]] == [2, 2]
     assert [row["written"] for row in found["personal_data"]] == [3, 3]
+    assert main(["personal-data", path, "--format", "csv"]) == 0
+    assert "kdissect: 9 hits in further fields" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("command", [("personal-data",), ("extract", "--redact=personal", "-o", "out")])
