@@ -21,14 +21,15 @@ _TRANSACTIONAL = 16
 _END_NS = START_NS + LEAST_NS + 1_000 * MS
 
 
-def _batch(*values: bytes, at: int = 0, attributes: int = 0, stamp: int = 0) -> bytes:
+def _batch(*values: bytes, at: int = 0, attributes: int = 0, stamp: int = 0, producer_id: int = -1) -> bytes:
     """Return a batch of records with these values, `at` milliseconds after other ones."""
     records = b"".join(
         record_bytes(number, stamp, key=b"k", value=value) for number, value in enumerate(values)
     )
     return batch_bytes(
-        records, len(values), attributes=attributes, base_timestamp=1_000 + at, max_timestamp=1_000 + at
-    )
+        records, len(values), attributes=attributes, base_timestamp=1_000 + at, max_timestamp=1_000 + at,
+        producer_id=producer_id,
+    )  # fmt: skip
 
 
 def _produce(
@@ -59,6 +60,8 @@ def _records(found: DroppedBatches, end_ns: int = _END_NS) -> list[tuple[int, in
 
 
 _A, _B, _LATER = b"a", b"b", 50
+_OVER_MS = 1 + LEAST_NS // MS
+"""When a client had the time to send again what was refused in the first millisecond."""
 
 
 def test_records_that_do_not_come_again_are_dropped() -> None:
@@ -170,23 +173,73 @@ def test_the_end_of_the_capture_leaves_it_open() -> None:
     assert len(_records(found, answered_ns + LEAST_NS)) == 1
 
 
-def test_20_requests_or_2000_exchanges_end_the_wait() -> None:
+@pytest.mark.parametrize(("at", "left"), [(_OVER_MS, [(1, 0, False)]), (_OVER_MS - 1, [])])
+def test_2000_exchanges_end_the_wait(at: int, left: list[tuple[int, int, bool]]) -> None:
+    """If there is time left to send the batch again, nobody knows whether it came."""
     talk = Talk()
-    found, other = _taken(_produce(talk, _batch(_A), _NOT_LEADER, at=0)), talk.ask(3, 1, {"topics": []}, at=9)
+    found = _taken(_produce(talk, _batch(_A), _NOT_LEADER, at=0))
+    other = talk.ask(3, 1, {"topics": []}, at=at)
     for _ in range(2_000):
         assert found.waits
         found.add(other, is_produce=False)
-    assert not found.waits and _records(found, START_NS) == [(1, 0, False)]
-    assert [one.until_ns for one in found.found(START_NS)] == [START_NS + 9 * MS]
+    assert not found.waits and _records(found, START_NS) == left
+    assert [one.until_ns for one in found.found(START_NS)] == [START_NS + at * MS] * len(left)
+
+
+def test_20_requests_after_5_s_end_the_wait() -> None:
+    talk = Talk()
+    found = _taken(_produce(talk, _batch(_A), _NOT_LEADER, at=0))
+    for number in range(30):
+        found.add(_produce(talk, _batch(b"%d" % number, at=_LATER), at=9), is_produce=True)
+    assert found.waits and _records(found, START_NS) == []
+    found.add(_produce(talk, _batch(b"last", at=_LATER), at=_OVER_MS), is_produce=True)
+    assert not found.waits and _records(found, START_NS) == [(1, 31, True)]
     found = _taken(_produce(talk, _batch(_A), _NOT_LEADER, at=0))
     for number in range(20):
         assert found.waits
-        found.add(_produce(talk, _batch(b"%d" % number, at=_LATER)), is_produce=True)
+        found.add(_produce(talk, _batch(b"%d" % number, at=_LATER), at=_OVER_MS), is_produce=True)
     assert not found.waits and _records(found, START_NS) == [(1, 20, True)]
 
 
+def _of_another_connection(number: int, producer_id: int = -1) -> Exchange:
+    batch = _batch(b"%d" % number, at=_LATER, producer_id=producer_id)
+    return _produce(Talk(broker="10.0.0.3"), batch, at=_OVER_MS)
+
+
+def test_a_retry_after_20_requests_of_another_process() -> None:
+    talk = Talk()
+    first = _produce(talk, _batch(_A), _NOT_LEADER, at=0)
+    others = [_produce(Talk(broker="10.0.0.3"), _batch(b"%d" % at, at=_LATER), at=at) for at in range(9, 34)]
+    assert _records(_taken(first, *others, _produce(talk, _batch(_A), at=400))) == []
+
+
+def test_requests_of_another_connection_do_not_count() -> None:
+    others = [_of_another_connection(number) for number in range(25)]
+    found = _taken(_produce(Talk(), _batch(_A), _NOT_LEADER, at=0), *others)
+    assert found.waits and _records(found) == [(1, 0, False)]
+
+
+def test_requests_of_the_client_count_after_the_end_of_the_connection() -> None:
+    talk = Talk()
+    found = _taken(_produce(talk, _batch(_A), _NOT_LEADER, at=0))
+    found.close(Talk(broker="10.0.0.3").info)
+    found.add(_of_another_connection(0), is_produce=True)
+    assert _records(found) == [(1, 0, False)]
+    found.close(talk.info)
+    for number in range(20):
+        assert found.waits
+        found.add(_of_another_connection(number), is_produce=True)
+    assert not found.waits and _records(found) == [(1, 20, False)]
+
+
+def test_requests_of_the_producer_id_count() -> None:
+    first = _produce(Talk(), _batch(_A, producer_id=7), _NOT_LEADER, at=0)
+    for producer_id, left in ((7, (1, 1, True)), (8, (1, 0, False)), (-1, (1, 0, False))):
+        assert _records(_taken(first, _of_another_connection(0, producer_id))) == [left]
+
+
 def test_the_exchanges_that_are_looked_at_are_bounded_by_time() -> None:
-    talk, other = Talk(), Talk("10.0.0.9").ask(3, 1, {"topics": []}, at=9)
+    talk, other = Talk(), Talk("10.0.0.9").ask(3, 1, {"topics": []}, at=_OVER_MS + 1)
     refused = [_produce(talk, _batch(b"%d" % number), _NOT_LEADER, at=number) for number in range(3)]
     found = DroppedBatches(TopicNames())
     for number, one in enumerate(refused):
@@ -198,7 +251,7 @@ def test_the_exchanges_that_are_looked_at_are_bounded_by_time() -> None:
         while number == 1 and found.waits:
             found.add(other, is_produce=False)
     assert len(_records(found)) == 2
-    view = ExchangeView(_produce(talk, _batch(b"late"), _NOT_LEADER, at=1_000))
+    view = ExchangeView(_produce(talk, _batch(b"late"), _NOT_LEADER, at=_OVER_MS + 1_000))
     found.refuse(view, client_of(view))
     assert found.waits
 

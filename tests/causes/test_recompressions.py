@@ -14,15 +14,20 @@ from kdissect.stats.by_topic.topic_traffic import TopicTraffic
 from tests.history.talk import MS, START_NS, Talk
 from tests.support.messages.batches import batch_bytes, record_bytes
 
-_GZIP, _CONTROL = 1, 32
+_GZIP, _APPEND_TIME, _CONTROL = 1, 8, 32
 _TOPIC = "t", "set"
 
 
-def _batch(codec: int, base: int = 0, count: int = 3, attributes: int = 0, sequence: int = -1) -> bytes:
-    records = b"".join(record_bytes(number, value=b"v") for number in range(count))
+def _batch(
+    codec: int, base: int = 0, count: int = 3, attributes: int = 0, sequence: int = -1, value: bytes = b"v",
+    late_ms: int = 0,
+) -> bytes:  # fmt: skip
+    """Return a batch, which has a producer id if it has a sequence."""
+    records = b"".join(record_bytes(number, value=value) for number in range(count))
     return batch_bytes(
         gzip.compress(records) if codec else records, count, base_offset=base, attributes=codec | attributes,
-        sequence=sequence,
+        sequence=sequence, producer_id=min(sequence, 9), base_timestamp=1_000 + late_ms,
+        max_timestamp=1_000 + late_ms,
     )  # fmt: skip
 
 
@@ -71,11 +76,41 @@ def test_a_batch_that_comes_with_another_codec() -> None:
         ({"records": _batch(_GZIP), "error": 6}, {"records": _batch(0)}),
         ({"records": _batch(_GZIP), "base": -1}, {"records": _batch(0, base=-1)}),
         ({"records": _batch(_GZIP) + _batch(_GZIP)}, {"records": _batch(0)}),  # which is which?
+        ({"records": _batch(_GZIP)}, {"records": _batch(0, value=b"another")}),
+        ({"records": _batch(_GZIP)}, {"records": _batch(0, value=b"another", attributes=_APPEND_TIME)}),
+        ({"records": _batch(_GZIP)}, {"records": _batch(0, late_ms=1)}),
+        ({"records": _batch(_GZIP, sequence=1)}, {"records": _batch(0, sequence=1, late_ms=1)}),
+        ({"records": _batch(_GZIP)[:-1] + b"?"}, {"records": _batch(0)}),  # its records cannot be read
     ],
 )
 def test_what_is_not_the_same_batch(sent: dict[str, Any], read: dict[str, Any]) -> None:
     talk = Talk()
     assert len(_found(_write(talk, **sent), _read(talk, **read)).found) == 0
+
+
+@pytest.mark.parametrize("sequence", [-1, 5])
+def test_a_broker_may_set_the_timestamps(sequence: int) -> None:
+    talk = Talk()
+    stored = _batch(0, sequence=sequence, late_ms=1, attributes=_APPEND_TIME)
+    assert len(_found(_write(talk, _batch(_GZIP, sequence=sequence)), _read(talk, stored)).found) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "version", "asked", "count"),
+    [
+        ("t", 19, 2, "topics", 0),
+        ("t", 20, 1, "topic_names", 0),
+        ("other", 20, 1, "topic_names", 1),
+    ],
+)
+def test_another_topic_of_the_name(name: str, key: int, version: int, asked: str, count: int) -> None:
+    talk = Talk()
+    topic = {"name": name, "num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": []}
+    body: dict[str, Any] = {asked: [name if key == 20 else topic], "timeout_ms": 1}
+    if key == 19:
+        body["validate_only"] = False
+    exchanges = _write(talk, _batch(_GZIP)), talk.ask(key, version, body), _read(talk, _batch(0))
+    assert len(_found(*exchanges).found) == count
 
 
 def test_batches_before_the_second_codec_are_not_compared() -> None:

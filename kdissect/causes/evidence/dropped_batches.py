@@ -15,7 +15,7 @@ from kdissect.history.producing.produce_parts import produce_results
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.cause import Packets
 from kdissect.model.digest import blake2b
-from kdissect.model.record_batch import Record, RecordBatch
+from kdissect.model.record_batch import NO_PRODUCER_ID, Record, RecordBatch
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.client import Client, host_of
@@ -24,7 +24,8 @@ WATCHED_KEPT = 500  # batches at a time, 10 KB each
 DROPPED_KEPT = 1_000
 _SAMPLE = 50  # records of a batch by which it is known again
 _COMPARED = 20_000  # records of a later batch
-_REQUESTS = 20  # Produces of the client after which a batch does not come again: a retry is before newer ones
+# Produces of the connection after which a batch does not come again, if LEAST_NS passed, too.
+_REQUESTS = 20
 _EXCHANGES = 2_000  # of all clients, within which these come
 # Each exchange that is looked at costs credit, which comes back with the time of the capture: 20 a second.
 _EXCHANGE_NS = 50_000_000
@@ -44,9 +45,10 @@ _Speaker = tuple[str, str | None, str]
 class Dropped(NamedTuple):
     """Records of a refused batch that no compared request has.
 
-    `requests` counts the client's later Produces that were compared, until a time (0: of all). `goes_on`: one
-    of them has newer records for the same partition. Clients that keep the order of records do not send these
-    while others wait.
+    `requests` counts later Produces that were compared, until a time (0: of all): those of the same
+    connection or producer id and, after the end of the connection, of the client. Other processes may have
+    the same client id. `goes_on`: one of the same connection or producer id has newer records for the same
+    partition. Clients that keep the order of records do not send these while others wait.
     """
 
     scope: str
@@ -66,8 +68,8 @@ class _Refused:
     """A refused batch. `left` has digests of its first records that did not come again, with their number."""
 
     __slots__ = (
-        "answered_ns", "at", "exchanges", "goes_on", "last_ms", "left", "place", "records", "requests",
-        "sample", "until_ns",
+        "answered_ns", "at", "exchanges", "goes_on", "is_closed", "last_ms", "left", "place", "producer_id",
+        "records", "requests", "sample", "until_ns",
     )  # fmt: skip
 
     def __init__(self, at: Dropped, place: PartitionKey, batch: RecordBatch, answered_ns: int) -> None:
@@ -77,11 +79,19 @@ class _Refused:
         self.records = self.sample if batch.count is None else batch.count
         self.last_ms = batch.max_timestamp
         self.requests = self.exchanges = self.until_ns = 0
-        self.goes_on = False
+        self.producer_id = batch.producer_id
+        self.goes_on = self.is_closed = False
 
-    def is_passed_by(self, place: PartitionKey, batch: RecordBatch) -> bool:
-        """Return whether a batch has only newer records of the partition."""
-        return place == self.place and batch.base_timestamp > self.last_ms
+    def pass_by(self, connection: str, batches: list[tuple[PartitionKey, RecordBatch]]) -> None:
+        """Take a later Produce of the client."""
+        is_own = connection == self.at.packets.connection or (
+            self.producer_id != NO_PRODUCER_ID
+            and all(batch.producer_id == self.producer_id for _, batch in batches)
+        )
+        self.requests += is_own or self.is_closed
+        self.goes_on |= is_own and any(
+            place == self.place and batch.base_timestamp > self.last_ms for place, batch in batches
+        )
 
     @property
     def dropped(self) -> Dropped:
@@ -154,12 +164,16 @@ class DroppedBatches:
         self._earn(sent_ns)
         self._credit_ns -= _EXCHANGE_NS
         for speaker, watched in list(self._watched.items()):
+            left = []
             for one in watched:
                 one.exchanges += 1
-                is_over = one.exchanges >= _EXCHANGES or one.requests >= _REQUESTS
-                if is_over or self._credit_ns < _EXCHANGE_NS:
-                    one.until_ns = max(sent_ns, 1)
-            self._keep(speaker, watched)
+                is_full = one.exchanges >= _EXCHANGES or self._credit_ns < _EXCHANGE_NS
+                if sent_ns - one.answered_ns >= LEAST_NS:
+                    one.until_ns = sent_ns if is_full or one.requests >= _REQUESTS else 0
+                elif is_full:
+                    continue  # the client has time left to send it again
+                left.append(one)
+            self._keep(speaker, left)
 
     def _compare(self, view: ExchangeView) -> None:
         watched = self._watched.get(_speaker(view))
@@ -174,14 +188,18 @@ class DroppedBatches:
         for one in watched:
             one.left -= records
             if sent_ns >= one.answered_ns:
-                one.requests += 1
-                one.goes_on |= any(one.is_passed_by(*each) for each in batches)
+                one.pass_by(view.info.id, batches)
         self._keep(_speaker(view), [one for one in watched if one.left])
 
     def close(self, info: ConnectionInfo) -> None:
-        """Forget batches of a client whose connection has gaps: they may have come again in one."""
+        """Note the end of a connection.
+
+        If it has gaps, forget batches of its client: they may have come again in one.
+        """
         if self._watched and losses_of(info):
             self._watched.pop((info.capture_set, info.client_id, host_of(info)), None)
+        for one in self._left():
+            one.is_closed |= one.at.packets.connection == info.id
 
     def found(self, last_ns: int) -> Iterator[Dropped]:
         """Yield the dropped batches of a capture that ends at a time, in the order of the refusals."""

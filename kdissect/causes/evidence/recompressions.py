@@ -7,6 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from kdissect.causes.evidence.seen import Seen, packets_of
+from kdissect.decoders.records.reader import read_records
 from kdissect.engine.records.record_sets import record_batches
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView, partition_of
@@ -14,7 +15,8 @@ from kdissect.history.producing.produce_parts import produce_results
 from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.cause import Packets
-from kdissect.model.record_batch import RecordBatch
+from kdissect.model.digest import blake2b
+from kdissect.model.record_batch import NO_PRODUCER_ID, RecordBatch
 from kdissect.session.exchange import Exchange
 from kdissect.session.identities import plain_name
 from kdissect.stats.by_topic.topic import codec_name
@@ -28,11 +30,16 @@ _WATCHED = 20  # topics at a time
 _MATCHES = 50  # batches of a topic that are compared
 _EXCHANGES = 1_000  # within which these come
 _ALL_EXCHANGES = 3_000  # of all topics: each costs as much as some that are not looked at
+_SAMPLE = 50  # records of a batch by which it is known again
+_CONTENT = 1 << 20  # bytes of a batch that is decompressed for these
+_CHANGE_TOPICS = frozenset({apis.CREATE_TOPICS, apis.DELETE_TOPICS})
 
 _Place = tuple[TopicKey, int]
 """Topic and partition."""
-_Mark = tuple[int, int, int, int | None]
-"""Producer id, epoch, sequence, number of records, which recompression does not change."""
+_Mark = tuple[int, int, int, int | None, int, bool]
+"""Producer id, epoch, sequence, number of records, last offset delta and whether a batch is transactional:
+recompression does not change these.
+"""
 
 
 class RecompressedKey(NamedTuple):
@@ -62,6 +69,8 @@ class _Written(NamedTuple):
     client: Client
     broker: str
     mark: _Mark
+    times: tuple[int, int]
+    content: bytes | None
     codec: int
     size: int
     packets: Packets
@@ -112,6 +121,8 @@ class Recompressions:
         self._watched = {
             topic: left for topic, left in self._watched.items() if self._left and left.exchanges
         }
+        if view.key in _CHANGE_TOPICS:
+            self._forget(view)
         if exchange.request is None or exchange.response is None:
             return
         if view.key == apis.PRODUCE:
@@ -130,8 +141,8 @@ class Recompressions:
             topic, _ = place
             if view.evidence.sent_ns >= self._mixed[topic] and batch.count is not None:
                 written = _Written(
-                    client_of(view), view.info.broker_text, _mark(batch), batch.codec, batch.size,
-                    packets_of(view.evidence),
+                    client_of(view), view.info.broker_text, _mark(batch), _times(batch), _content(batch),
+                    batch.codec, batch.size, packets_of(view.evidence),
                 )  # fmt: skip
                 self._written.put((place, bases[partition]), written)
 
@@ -140,9 +151,12 @@ class Recompressions:
             written = self._written.peek((place, batch.base_offset))
             if written is None or written.mark != _mark(batch):
                 continue
+            if not batch.is_log_append_time and written.times != _times(batch):
+                continue
             self._written.pop((place, batch.base_offset))
             (identity, scope), partition = place
-            if batch.codec != written.codec:
+            is_other = batch.codec != written.codec
+            if is_other and written.content is not None and written.content == _content(batch):
                 codecs = codec_name(written.codec), codec_name(batch.codec)
                 key = RecompressedKey(scope, plain_name(identity), written.client, *codecs)
                 offsets = f"{batch.base_offset:,} to {batch.base_offset + batch.last_offset_delta:,}"
@@ -156,6 +170,16 @@ class Recompressions:
             if not left.matches:
                 del self._watched[place[0]]
                 return
+
+    def _forget(self, view: ExchangeView) -> None:
+        """Forget batches of topics that a client creates or deletes: another topic may have these offsets."""
+        asked = view.exchange.request_summary()
+        ids = {self._names.name(view.info, topic_id) for topic_id in asked.topic_ids}
+        names = {*asked.topics, *ids}
+        for key, _ in list(self._written.items()):
+            ((identity, scope), _), _ = key
+            if scope == view.info.scope and plain_name(identity) in names:
+                self._written.pop(key)
 
     def _batches(
         self, view: ExchangeView, only: Mapping[tuple[str | bytes, int], int] | None = None
@@ -172,4 +196,24 @@ class Recompressions:
 
 
 def _mark(batch: RecordBatch) -> _Mark:
-    return batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.count
+    return (
+        batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.count, batch.last_offset_delta,
+        batch.is_transactional,
+    )  # fmt: skip
+
+
+def _times(batch: RecordBatch) -> tuple[int, int]:
+    return batch.base_timestamp, batch.max_timestamp
+
+
+def _content(batch: RecordBatch) -> bytes | None:
+    """Return a digest of the first records, empty if sequences identify the batch; None if they cannot be
+    read.
+    """
+    if batch.producer_id != NO_PRODUCER_ID:
+        return b""
+    records = read_records(batch, _CONTENT, _SAMPLE).records
+    if batch.count is None or len(records) < min(batch.count, _SAMPLE):
+        return None
+    sample = [(record.key, record.value, record.headers) for record in records]
+    return blake2b(repr(sample).encode(), digest_size=16).digest()
