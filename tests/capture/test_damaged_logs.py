@@ -12,14 +12,16 @@ from kdissect.api import Dissection
 from kdissect.capture.formats.file_format import parser_for
 from kdissect.cli import main
 from kdissect.engine.listed_rows import ListedRows
+from kdissect.model.anomaly import AnomalyKind
 from tests.capture.test_proxy_log import log as proxy_log
+from tests.decoders.test_logged_text import LINE
 from tests.support.console import CAPTURES
 
 RECORDED = CAPTURES / "logged" / "recorded"
 FORMS = ("kafka24", "kafka27", "kafka28", "kafka44", "proxy")
 PIECES = (
     b"", b"{", b"}", b"[", b"]", b'"', b",", b"=", b"\\", b"\x00", b"\xff\xfe", b"\n", b"null", b"-1",
-    b"9" * 30, b"Completed request:", b"RequestHeader(apiKey=", b"{api_key=", b'{"header" : {', b"\r\n",
+    b"9" * 30, b"9" * 5000, b"Completed request:", b"RequestHeader(apiKey=", b"{api_key=", b'{"header" : {', b"\r\n",
     b" from connection ", "é日".encode(), b"}" * 2000, b"[" * 3000,
 )  # fmt: skip
 
@@ -85,6 +87,35 @@ def test_commands_end_with_an_exit_code(
         more = ["--target", "4.4"] if command == "upgrade" else []
         assert main([command, str(path), *more]) in (0, 1, 3)
     assert "fault of kdissect" not in capfd.readouterr().err
+
+
+def text_lines(*texts: str) -> str:
+    return "".join(
+        f"[2026-11-30 07:31:{at:02d},000] DEBUG Completed request:{text}\n" for at, text in enumerate(texts)
+    )
+
+
+def anomalies(dissection: Dissection) -> list[str]:
+    return dissection.captures.files[0].anomaly_texts(AnomalyKind.UNREAD_LINE)
+
+
+@pytest.mark.parametrize("digits", ["9" * 5000, "-" + "9" * 5000, "2147483648", "-2147483649"])
+@pytest.mark.parametrize(
+    "place",
+    ["correlationId=7)", "apiVersion=0", "throttleTime:0", "generation_id=1", "error_code=0"],
+)
+def test_a_number_that_is_too_large_costs_only_its_line(place: str, digits: str, tmp_path: Path) -> None:
+    number = place.rstrip(")").rpartition("=")[2].rpartition(":")[2]
+    large = LINE.replace(place, place.replace(number, digits))
+    path = tmp_path / "a.log"
+    path.write_text(text_lines(LINE, large, LINE, LINE))
+    dissection = Dissection(str(path))
+    is_body = "_" in place
+    assert len(list(dissection)) == (4 if is_body else 3)
+    assert dissection.captures.errors == []
+    (text,) = anomalies(dissection)
+    assert ("1 exchange with a body" if is_body else "1 request in the text form") in text
+    assert text.endswith("in line 2")
 
 
 def test_binary_files_are_no_logs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
