@@ -21,8 +21,8 @@ RECORDED = CAPTURES / "logged" / "recorded"
 FORMS = ("kafka24", "kafka27", "kafka28", "kafka44", "proxy")
 PIECES = (
     b"", b"{", b"}", b"[", b"]", b'"', b",", b"=", b"\\", b"\x00", b"\xff\xfe", b"\n", b"null", b"-1",
-    b"9" * 30, b"9" * 5000, b"Completed request:", b"RequestHeader(apiKey=", b"{api_key=", b'{"header" : {', b"\r\n",
-    b" from connection ", "é日".encode(), b"}" * 2000, b"[" * 3000,
+    b"9" * 30, b"9" * 5000, b"Completed request:", b"RequestHeader(apiKey=", b"{api_key=", b'{"header" : {',
+    b"\r\n", b" from connection ", "é日".encode(), b"}" * 2000, b"[" * 3000,
 )  # fmt: skip
 
 
@@ -116,6 +116,67 @@ def test_a_number_that_is_too_large_costs_only_its_line(place: str, digits: str,
     (text,) = anomalies(dissection)
     assert ("1 exchange with a body" if is_body else "1 request in the text form") in text
     assert text.endswith("in line 2")
+
+
+OTHER = LINE.replace("clientId=a,", "clientId=b,").replace("correlationId=7)", "correlationId=8)")
+LOSSY = LINE.replace("HEARTBEAT", "PRODUCE").replace("{group_id=g,generation_id=1,member_id=m}", "{acks=1}")
+
+
+def found(path: Path, content: str) -> tuple[list[tuple[str | None, int | None]], list[str]]:
+    path.write_text(content)
+    dissection = Dissection(str(path))
+    return [(one.client_id, one.correlation_id) for one in dissection], anomalies(dissection)
+
+
+@pytest.mark.parametrize("first", [LINE, LOSSY])
+@pytest.mark.parametrize("second", [OTHER, OTHER.replace("{error_code=0}", "{error")])
+@pytest.mark.parametrize("suffix", [" (kafka.request.logger)", ""])
+def test_two_texts_in_one_line_are_both_read(first: str, second: str, suffix: str, tmp_path: Path) -> None:
+    first = first.replace(" (kafka.request.logger)", suffix)
+    first = first if suffix else first.partition(",clientInformation")[0]
+    content = text_lines(first, second, second).replace("\n", "", 1)
+    rows, _ = found(tmp_path / "a.log", content)
+    assert [number for _, number in rows] == [7, 8, 8]
+
+
+@pytest.mark.parametrize("first", [LINE, LOSSY])
+@pytest.mark.parametrize("second", [OTHER, LOSSY.replace("correlationId=7)", "correlationId=8)")])
+def test_a_cut_text_and_the_next_cost_only_the_first(first: str, second: str, tmp_path: Path) -> None:
+    # In a client id, the next one may be a part of it.
+    least = first.index("{") if first is LINE or second is not OTHER else 30
+    for kept in range(least, first.index("listener:"), 7):
+        content = text_lines(first[:kept], second).replace("\n", "", 1)
+        rows, texts = found(tmp_path / "a.log", content)
+        assert [number for _, number in rows] == [8]
+        assert any(
+            "1 request in the text form of Kafka 2.7 and earlier that is cut" in text for text in texts
+        )
+
+
+def test_a_cut_text_and_the_next_without_its_beginning_are_not_read(tmp_path: Path) -> None:
+    rows, texts = found(tmp_path / "a.log", text_lines(LINE[:100] + OTHER, OTHER))
+    assert rows == [("b, correlationId=9", 8)]
+    assert len(texts) == 1
+
+
+@pytest.mark.parametrize(
+    "client_id",
+    [
+        "Completed request:",
+        "Completed request:RequestHeader(apiKey=",
+        'Completed request:{"requestHeader":{}}',
+        "[2026-11-30 07:31:00,000] DEBUG Completed request:RequestHeader(apiKey=FETCH, apiVersion=1, c=",
+        "[2026-11-30 07:31:00,000] DEBUG Completed request:RequestHeader(apiKey=HEARTBEAT, apiVersion=0, "
+        "clientId=",
+        '[2026-11-30 07:31:00,000] DEBUG Completed request:{"requestHeader":{}}',
+    ],
+)
+def test_a_client_id_may_contain_the_beginning_of_a_request(client_id: str, tmp_path: Path) -> None:
+    for id_ in (client_id, client_id * 3):
+        line = LINE.replace("clientId=a, correlationId=9", f"clientId={id_}")
+        rows, texts = found(tmp_path / "a.log", text_lines(line, OTHER))
+        assert rows == [(id_, 7), ("b, correlationId=9", 8)]
+        assert texts == []
 
 
 def test_binary_files_are_no_logs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -77,6 +77,23 @@ def text_row(text: str) -> dict[str, Any] | None:
     }
 
 
+def is_whole(row: dict[str, Any]) -> bool:
+    """Return whether a line has both bodies in full."""
+    return row["request"] is not LOST and row["response"] is not LOST
+
+
+def is_in_head(text: str, at: int) -> bool:
+    """Return whether a position is before the end of the client id of a line."""
+    head = _HEAD.match(text)
+    return head is not None and at < head.end(3)
+
+
+def has_second(text: str) -> bool:
+    """Return whether another request begins behind the header of a line."""
+    head = _HEAD.match(text)
+    return head is not None and text.find(BEGINNING, head.end()) >= 0
+
+
 def is_silent(row: dict[str, Any], text: str) -> bool:
     """Return whether a line is of a Produce that asks for no response."""
     head = _HEAD.match(text)
