@@ -13,6 +13,7 @@ from kdissect.capture.capture_file import CaptureFile
 from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.options.input_options import is_live, wants_live, was_read
 from kdissect.cli.options.wanted_names import WantedState, joined_names, missing_lines
+from kdissect.engine.times import SECOND_NS, second_text
 from kdissect.engine.unread import Unread, joined
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.native import wish_for
@@ -91,13 +92,14 @@ def how_far(dissection: Dissection) -> str:
 def states_of(dissection: Dissection, options: Namespace) -> InputStates:
     """Return the faults of the inputs so far."""
     is_ours = wants_live(options)
+    joined_lines = dissection.joined  # reads request logs to their ends, and so to their faults
     files = [_file_state(file, is_ours) for file in dissection.captures.files]
     files += [FileState(fault, None, ()) for fault in dissection.guard.errors]
     return InputStates(
         tuple(files), dissection.topics.dropped, dissection.key_logs.dropped, was_read(dissection),
         dissection.is_over, dissection.unread(), _wanted(options),
         sum(file.source.bytes_read for file in dissection.captures.files), _unused_hosts(dissection),
-        dissection.joined,
+        joined_lines,
     )  # fmt: skip
 
 
@@ -155,10 +157,21 @@ def _joined_line(joined: "Joined", out: str) -> str:
     exchanges = plural(joined.exchanges, "captured exchange has its", "captured exchanges have their")
     captured = plural(joined.captured, "exchange has no line", "exchanges have no line", ",")
     logged = plural(joined.logged, "line is", "lines are", ",")
+    apart = ""
+    if joined.log_span is not None and joined.packets_span is not None and joined.is_apart:
+        log, packets = _span_text(joined.log_span), _span_text(joined.packets_span)
+        apart = (
+            f"; the log and the packets do not overlap in time: the log is of {log}, the packets of {packets}"
+        )
     return (
         f"{exchanges} line in the request log; {captured} in it, and {logged} of exchanges that were not "
-        f"captured{out} (docs/request-logs.md)"
+        f"captured{apart}{out} (docs/request-logs.md)"
     )
+
+
+def _span_text(span: tuple[int, int]) -> str:
+    first, last = (second_text(time_ns // SECOND_NS) + "Z" for time_ns in span)
+    return f"{first} to {last}"
 
 
 def joined_states(shards: Iterable[InputStates]) -> InputStates:

@@ -17,13 +17,14 @@ from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 _NAME = re.compile(r"[a-z0-9_]+=")
 _NEXT = re.compile(r",[a-z0-9_]+=")
-_NUMBER = re.compile(r"-?\d+")
+# No longer than an int64: `int` refuses a text of thousands of digits.
+_NUMBER = re.compile(r"-?\d{1,19}")
 _FLOAT = re.compile(r"-?\d+(?:\.\d+)?(?:E-?\d+)?")
 _UUID = re.compile(r"[A-Za-z0-9_-]{22}")
 _BUFFER = re.compile(r"java\.nio\.\w+\[pos=(\d+) lim=(\d+) cap=\d+\]")
 # FileRecords#toString and MemoryRecords#toString.
 _RECORDS = re.compile(
-    r"FileRecords\(size=(\d+), file=[^,]*, start=\d+, end=\d+\)|MemoryRecords\(size=(\d+), buffer=[^()]*\)"
+    r"FileRecords\(size=(\d{1,10}), file=[^,]*, start=\d+, end=\d+\)|MemoryRecords\(size=(\d{1,10}), buffer=[^()]*\)"
 )
 _FIXED: dict[Primitive, tuple[re.Pattern[str], Callable[[str], Any]]] = {
     Primitive.UUID: (_UUID, str),

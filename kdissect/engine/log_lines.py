@@ -37,24 +37,46 @@ Key = tuple[bytes, bytes]
 """Flow of a request, and its API key, version and correlation id as they stand in its header."""
 
 
+Span = tuple[int, int]
+"""First and last time of what was read."""
+
+
 class Joined(NamedTuple):
-    """Counts: `exchanges` with a line, `captured` complete exchanges of packets without one while the log was
-    written, and `lines` of the log while packets were captured.
+    """Counts: `exchanges` with a line, `captured` complete exchanges of packets without one, and all `lines`
+    of the log. Then the times of the lines and of the exchanges; None without any.
     """
 
     exchanges: int
     captured: int
     lines: int
+    log_span: Span | None = None
+    packets_span: Span | None = None
 
     @property
     def logged(self) -> int:
         """Lines of exchanges that were not captured."""
         return max(0, self.lines - self.exchanges)
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether the log and the packets are of different times."""
+        log, packets = self.log_span, self.packets_span
+        if log is None or packets is None or self.exchanges:
+            return False
+        return log[1] < packets[0] or packets[1] < log[0]
+
     def with_shard(self, other: Joined) -> Joined:
         """Return the counts of two processes that share the connections: each reads all lines."""
         exchanges, captured = self.exchanges + other.exchanges, self.captured + other.captured
-        return Joined(exchanges, captured, max(self.lines, other.lines))
+        packets = self.packets_span
+        if other.packets_span is not None:
+            packets = _spanned(packets, *other.packets_span)
+        log = self.log_span or other.log_span
+        return Joined(exchanges, captured, max(self.lines, other.lines), log, packets)
+
+
+def _spanned(span: Span | None, first_ns: int, last_ns: int) -> Span:
+    return (first_ns, last_ns) if span is None else (min(span[0], first_ns), max(span[1], last_ns))
 
 
 class LogLines:
@@ -68,8 +90,8 @@ class LogLines:
         self._waiting: dict[Key, deque[_Line]] = {}
         self._in_order: deque[tuple[Key, _Line]] = deque()
         self._read_ns = NEVER_NS
-        self._first_ns: int | None = None
-        self._span: tuple[int, int] | None = None
+        self._log_span: Span | None = None
+        self._span: Span | None = None
         self._exchanges = self._captured = self._unmatched = 0
 
     def join(self, exchange: Exchange) -> None:
@@ -79,13 +101,10 @@ class LogLines:
             return
         self._read_until(last.end_time_ns + APART_NS)
         asked_ns, ended_ns = exchange.request.time_ns, last.end_time_ns
-        first_ns = asked_ns if self._span is None else min(asked_ns, self._span[0])
-        self._span = first_ns, max(ended_ns, ended_ns if self._span is None else self._span[1])
+        self._span = _spanned(self._span, asked_ns, ended_ns)
         line = self._take(exchange, asked_ns, ended_ns)
         if line is None:
-            is_expected = exchange.state is State.COMPLETE and exchange.api_key not in _SASL
-            is_inside = self._first_ns is not None and self._first_ns <= asked_ns and ended_ns < self._read_ns
-            self._captured += is_expected and is_inside
+            self._captured += exchange.state is State.COMPLETE and exchange.api_key not in _SASL
             return
         self._exchanges += 1
         if exchange.response is not None:
@@ -106,7 +125,8 @@ class LogLines:
             self._keep(line)
         while self._in_order:
             self._drop_oldest()
-        return Joined(self._exchanges, self._captured, self._exchanges + self._unmatched)
+        lines = self._exchanges + self._unmatched
+        return Joined(self._exchanges, self._captured, lines, self._log_span, self._span)
 
     def _take(self, exchange: Exchange, asked_ns: int, ended_ns: int) -> _Line | None:
         info = exchange.connection
@@ -127,7 +147,7 @@ class LogLines:
             self._keep(line)
 
     def _keep(self, line: _Line) -> None:
-        self._first_ns = line.read_ns if self._first_ns is None else min(self._first_ns, line.read_ns)
+        self._log_span = _spanned(self._log_span, line.read_ns, line.end_ns)
         self._waiting.setdefault(line.key, deque()).append(line)
         self._in_order.append((line.key, line))
         if len(self._in_order) > LINES_KEPT:
@@ -138,8 +158,7 @@ class LogLines:
         waiting = self._waiting.get(key, ())
         if any(one is line for one in waiting):
             self._forget(key, line)
-            span = self._span
-            self._unmatched += span is not None and span[0] <= line.read_ns and line.end_ns <= span[1]
+            self._unmatched += 1
 
     def _forget(self, key: Key, line: _Line) -> None:
         left = deque(one for one in self._waiting[key] if one is not line)

@@ -40,6 +40,7 @@ def test_a_text_may_contain_what_ends_others() -> None:
         (apis.SYNC_GROUP, 0, "{group_id=g,generation_id=1,member_id=m,assignments=[{member_id=m,"
          "assignment=java.nio.HeapByteBuffer[pos=0 lim=28 cap=28]}]}"),
         (apis.HEARTBEAT, 0, "{group_id=g,generation_id=1,member_id=m"),
+        (apis.HEARTBEAT, 0, "{group_id=g,generation_id=" + "1" * 5000 + ",member_id=m}"),
     ],
 )  # fmt: skip
 def test_what_is_lost_is_refused(api_key: int, version: int, text: str) -> None:
@@ -81,6 +82,17 @@ def test_a_line() -> None:
     assert row["response"] == {"errorCode": 0}
     assert text_row(LINE[:-200]) is None
     assert text_row(LINE.replace("HEARTBEAT", "HEART")) is None
+
+
+@pytest.mark.parametrize(
+    ("place", "least", "most"),
+    [("correlationId=7)", -(1 << 31), (1 << 31) - 1), ("apiVersion=0", 0, (1 << 15) - 1)],
+)
+def test_numbers_of_a_header_have_the_range_of_their_type(place: str, least: int, most: int) -> None:
+    number = place.rstrip(")").partition("=")[2]
+    for value, is_read in ((least, True), (least - 1, False), (most, True), (most + 1, False)):
+        row = text_row(LINE.replace(place, place.replace(number, str(value))))
+        assert (row is not None) is is_read, value
 
 
 def test_a_response_that_is_not_all_there_is_lost() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,39 @@ def test_differences_are_reported(tmp_path: Path, capfd: pytest.CaptureFixture[s
     assert missing > 10
     assert f"{809 - missing} captured exchanges have their line in the request log" in err
     assert f"{missing - 3} exchanges have no line in it" in err  # three requests have no response
+
+
+def shifted(to: str) -> str:
+    """Return the log at another day or hour."""
+    text = gzip.decompress(LOG.read_bytes()).decode()
+    return re.sub(r"^\[\d{4}-\d\d-\d\d \d\d:", f"[{to}:", text, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("to", ["2026-01-01 07", "2027-01-01 07"])
+def test_a_log_of_another_time_has_no_line(
+    to: str, jobs: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "other.log").write_text(shifted(to))
+    code, _, err = run(capfd, "inspect", PACKETS, tmp_path / "other.log", "--format", "jsonl", "--jobs", jobs)
+    assert code == 0
+    assert "0 captured exchanges have their line in the request log; 800 exchanges have no line in it" in err
+    assert "900 lines are of exchanges that were not captured" in err
+    assert f"do not overlap in time: the log is of {to[:10]}T" in err
+    assert "7 forwarded requests left out" in err
+
+
+@pytest.mark.parametrize(("part", "joined", "captured"), [(0, 394, 413), (1, 415, 387)])
+def test_a_log_of_a_part_of_the_time(
+    part: int, joined: int, captured: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    lines = gzip.decompress(LOG.read_bytes()).decode().splitlines(keepends=True)
+    half = len(lines) // 2
+    (tmp_path / "part.log").write_text("".join((lines[:half], lines[half:])[part]))
+    _, _, err = run(capfd, "stats", PACKETS, tmp_path / "part.log")
+    assert f"{joined} captured exchanges have their line" in err
+    assert f"{captured} exchanges have no line in it" in err
+    assert "overlap" not in err
 
 
 def test_processes_give_the_same(tmp_path: Path) -> None:

@@ -12,14 +12,24 @@ Sequence numbers are invented, and no handshake is: the log does not have the be
 import re
 from calendar import timegm
 from collections import Counter
+from collections.abc import Iterator
 from functools import lru_cache
 from ipaddress import ip_address
+from itertools import islice
 from json import JSONDecoder
 from struct import Struct
 from typing import Any, NamedTuple
 
 from kdissect.capture.formats.capture_parser import REQUEST_LOG, REQUEST_LOG_MARKER, CaptureParser
-from kdissect.capture.formats.text_lines import BEGINNING, LOST, is_silent, text_row
+from kdissect.capture.formats.text_lines import (
+    BEGINNING,
+    LOST,
+    has_second,
+    is_in_head,
+    is_silent,
+    is_whole,
+    text_row,
+)
 from kdissect.decoders.encoder import encode_request_header, encode_response_header
 from kdissect.decoders.logged_bodies import UnreadableBodyError, logged_body
 from kdissect.model.anomaly import AnomalyKind
@@ -38,6 +48,8 @@ MAX_LINE = 1 << 26
 _TIME = re.compile(
     rb"(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[,.](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?(?!\d)"
 )
+_TEXT_BEGINNING = BEGINNING.encode()
+_NEXT_REQUEST = re.compile(REQUEST_LOG_MARKER + rb"(?=RequestHeader\(apiKey=|\{\")")
 _PREFIX_BYTES = 200  # before a marker, in which its time is looked for
 _PAYLOAD = 60_000  # bytes of a segment: with its headers it must fit the 16 bits of an IP length
 _IPV4, _IPV6 = Struct(">BBHHHBBH4s4s"), Struct(">IHBB16s16s")
@@ -76,11 +88,12 @@ NOTED = {
 
 
 class LineError(Exception):
-    """A request that cannot be read. `kind` is one of `NOTED`."""
+    """A request that cannot be read. `kind` is one of `NOTED`, and the line is read on at `end`."""
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, end: int | None = None) -> None:
         super().__init__(kind)
         self.kind = kind
+        self.end = end
 
 
 class _Ends(NamedTuple):
@@ -182,7 +195,7 @@ class RequestLogParser(CaptureParser):
                 self._request(row, time_ns, out, places)
             except LineError as error:
                 self._count(error.kind)
-                end = start
+                end = start if error.end is None else error.end
             behind = end
             position = line.find(REQUEST_LOG_MARKER, end)
 
@@ -310,18 +323,54 @@ def json_at(line: bytes, start: int, wants_end: bool) -> tuple[dict[str, Any], i
 
 
 def _row_of_text(line: bytes, start: int) -> tuple[dict[str, Any], int] | None:
-    """Return the row of a line of Kafka 2.7 and earlier, which is the only one of its line, since its end is
-    not known; None for any other line. Raises LineError.
+    """Return the row of a line of Kafka 2.7 and earlier, and the position after it; None for any other line.
+
+    A text has no end of its own, so that it ends where the next request of the line begins. A client id, or
+    another text of a client, may look like that: the line is one request if all of it is read as one.
+    Raises LineError.
     """
-    if not line.startswith(BEGINNING.encode(), start):
+    if not line.startswith(_TEXT_BEGINNING, start):
         return None
-    text = line[start:].decode("utf-8", "replace")
-    row = text_row(text)
-    if row is None:
-        raise LineError("no text")
+    stops = [*islice(_next_requests(line, start), 2), len(line)]
+    text = _decoded(line, start, stops[0])
+    row, end = text_row(text), stops[0]
+    if row is None and len(stops) > 1:
+        text, row, end = _longer_row(line, start, stops)
+    if row is None or not (is_whole(row) or not has_second(text)):
+        raise LineError("no text", end)
     if is_silent(row, text):
-        raise LineError("silent text")
-    return row, len(line)
+        raise LineError("silent text", end)
+    return row, end
+
+
+def _longer_row(line: bytes, start: int, stops: list[int]) -> tuple[str, dict[str, Any] | None, int]:
+    """Return the text, the row and the end of a request that does not end at the first of `stops`. Without a
+    row it is cut there.
+    """
+    first = stops[0]
+    behind = line.find(_TEXT_BEGINNING, first)
+    following = text_row(_decoded(line, behind, stops[1])) if behind >= 0 else None
+    is_next_whole = following is not None and is_whole(following)
+    in_head = is_in_head(_decoded(line, start, len(line)), len(_decoded(line, start, first)))
+    for stop in stops[1:]:
+        text = _decoded(line, start, stop)
+        row = text_row(text)
+        if row is not None and is_whole(row) and (in_head or following is None):
+            return text, row, stop
+    return "", None, stops[1] if in_head and not is_next_whole else first
+
+
+def _next_requests(line: bytes, start: int) -> Iterator[int]:
+    """Yield where the times of the next requests in a line are."""
+    for marker in _NEXT_REQUEST.finditer(line, start):
+        times = list(_TIME.finditer(line, max(start, marker.start() - _PREFIX_BYTES), marker.start()))
+        if times:
+            yield times[-1].start()
+
+
+def _decoded(line: bytes, start: int, stop: int) -> str:
+    text = line[start:stop].decode("utf-8", "replace")
+    return text.removesuffix("[") if stop < len(line) else text
 
 
 def time_in(prefix: bytes) -> int:

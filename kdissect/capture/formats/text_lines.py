@@ -33,6 +33,8 @@ _TAIL = re.compile(
     r"(?=,| |$)"
 )
 _ACKS = re.compile(r"\{acks=(-?\d+),timeout=\d+,(?:numPartitions|partitionSizes)=")
+_INT16, _INT32 = (1 << 15) - 1, (1 << 31) - 1
+_MOST_DIGITS = 11  # of an int32 with its sign
 _PRODUCE, _API_VERSIONS = 0, 18
 _REFUSED = "{error_code=35,"
 # Names that APIs had (org.apache.kafka.common.protocol.ApiKeys).
@@ -45,14 +47,17 @@ def text_row(text: str) -> dict[str, Any] | None:
     key = None if head is None else keys_by_name().get(head[1])
     if head is None or tail is None or key is None:
         return None
-    version = int(head[2])
-    request, response = _bodies(key, version, text, head.end(), tail.start())
+    version, correlation_id = _integer(head[2], _INT16), _integer(head[4], _INT32)
     is_whole = "." not in tail["throttle"]  # otherwise it is another time: Kafka 1.0 to 2.4
+    throttle = _integer(tail["throttle"], _INT32) if is_whole else None
+    if version is None or correlation_id is None or (is_whole and throttle is None):
+        return None
+    request, response = _bodies(key, version, text, head.end(), tail.start())
     return {
         "requestHeader": {
             "requestApiKey": key,
             "requestApiVersion": version,
-            "correlationId": int(head[4]),
+            "correlationId": correlation_id,
             "clientId": None if head[3] == "null" else head[3],
         },
         "request": request,
@@ -62,7 +67,7 @@ def text_row(text: str) -> dict[str, Any] | None:
         "requestQueueTimeMs": _ms(tail["queue"]),
         "localTimeMs": _ms(tail["local"]),
         "remoteTimeMs": _ms(tail["remote"]),
-        "throttleTimeMs": int(tail["throttle"]) if is_whole else None,
+        "throttleTimeMs": throttle,
         "responseQueueTimeMs": _ms(tail["answers"]),
         "sendTimeMs": _ms(tail["send"]),
         "securityProtocol": tail["protocol"],
@@ -70,6 +75,23 @@ def text_row(text: str) -> dict[str, Any] | None:
         "listener": tail["listener"],
         "clientInformation": {"softwareName": tail["name"], "softwareVersion": tail["version"]},
     }
+
+
+def is_whole(row: dict[str, Any]) -> bool:
+    """Return whether a line has both bodies in full."""
+    return row["request"] is not LOST and row["response"] is not LOST
+
+
+def is_in_head(text: str, at: int) -> bool:
+    """Return whether a position is before the end of the client id of a line."""
+    head = _HEAD.match(text)
+    return head is not None and at < head.end(3)
+
+
+def has_second(text: str) -> bool:
+    """Return whether another request begins behind the header of a line."""
+    head = _HEAD.match(text)
+    return head is not None and text.find(BEGINNING, head.end()) >= 0
 
 
 def is_silent(row: dict[str, Any], text: str) -> bool:
@@ -102,6 +124,14 @@ def _body(message: Message, version: int, text: str, at: int) -> tuple[Any, int]
         return text_body(message, version, text, at)
     except TextFormError:
         return LOST, -1
+
+
+def _integer(text: str, most: int) -> int | None:
+    """Return a number of an integer type; None for one outside of it, which may have any number of digits."""
+    if len(text) > _MOST_DIGITS:
+        return None
+    number = int(text)
+    return number if -most - 1 <= number <= most else None
 
 
 def _ms(text: str) -> float | None:

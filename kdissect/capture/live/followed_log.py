@@ -4,23 +4,31 @@ It is read from its start. When the broker begins the next file of the rotation 
 is read after it.
 """
 
+import errno
 import os
+import stat
 import threading
 
 PREFIX = "log:"
 _READ = 1 << 20
 # Seconds between two tests for growth.
 _POLL_S = 0.05
-_READ_ONLY = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+# Without O_NONBLOCK, opening a named pipe waits for its writer.
+_READ_ONLY = os.O_RDONLY
+for _flag in ("O_BINARY", "O_CLOEXEC", "O_NONBLOCK", "O_NOCTTY"):
+    _READ_ONLY |= getattr(os, _flag, 0)
 
 
 class FollowedLog:
-    """Bytes of a file and what is appended to it, until `stop`. Raises OSError if it cannot be opened."""
+    """Bytes of a file and what is appended to it, until `stop`.
+
+    Raises OSError if it cannot be opened, or is no regular file: a pipe or a device may never end a read.
+    """
 
     def __init__(self, path: str) -> None:
         self.name = PREFIX + path
         self._path = path
-        self._handle = os.open(path, _READ_ONLY)
+        self._handle = _opened(path)
         self._is_line_over = True
         self._stopped = threading.Event()
 
@@ -65,8 +73,8 @@ class FollowedLog:
     def _successor(self) -> int | None:
         """Return the file that now has the name, opened; None if it is the same one, or there is none."""
         try:
-            handle = os.open(self._path, _READ_ONLY)
-        except OSError:  # between two files
+            handle = _opened(self._path)
+        except OSError:  # between two files, or no file
             return None
         if os.path.sameopenfile(handle, self._handle):
             os.close(handle)
@@ -77,3 +85,11 @@ class FollowedLog:
         """Begin again in a file that was cut to nothing (`copytruncate`)."""
         if os.fstat(self._handle).st_size < os.lseek(self._handle, 0, os.SEEK_CUR):
             os.lseek(self._handle, 0, os.SEEK_SET)
+
+
+def _opened(path: str) -> int:
+    handle = os.open(path, _READ_ONLY)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "not a regular file: log:FILE follows a file that a broker appends to")
+    return handle

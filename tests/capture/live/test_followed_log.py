@@ -108,6 +108,27 @@ def test_what_does_not_go_is_refused(settings: LiveSettings, why: str) -> None:
         open_live(settings)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_only_regular_files_are_followed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, Path(os.devnull)):
+        assert main(["stats", "-i", f"log:{path}", "--duration", "1s"]) == 3
+        (line,) = capfd.readouterr().err.splitlines()
+        assert f"log:{path}: not a regular file" in line
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_a_pipe_that_takes_the_name_is_no_next_file(tmp_path: Path) -> None:
+    path = tmp_path / "kafka-request.log"
+    path.write_bytes(b"one\n")
+    log = FollowedLog(str(path))
+    assert log.read() == b"one\n"
+    path.unlink()
+    os.mkfifo(path)
+    threading.Timer(0.2, log.stop).start()
+    assert log.read() == b""
+
+
 class Stream(BytesIO):
     """Standard input, of a pipe."""
 
