@@ -89,7 +89,7 @@ def is_in_head(text: str, at: int) -> bool:
 
 
 def has_second(text: str) -> bool:
-    """Return whether another request begins behind the header of a line."""
+    """Return whether another request begins after the header of a line."""
     head = _HEAD.match(text)
     return head is not None and text.find(BEGINNING, head.end()) >= 0
 
