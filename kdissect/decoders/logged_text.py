@@ -24,7 +24,8 @@ _UUID = re.compile(r"[A-Za-z0-9_-]{22}")
 _BUFFER = re.compile(r"java\.nio\.\w+\[pos=(\d+) lim=(\d+) cap=\d+\]")
 # FileRecords#toString and MemoryRecords#toString.
 _RECORDS = re.compile(
-    r"FileRecords\(size=(\d{1,10}), file=[^,]*, start=\d+, end=\d+\)|MemoryRecords\(size=(\d{1,10}), buffer=[^()]*\)"
+    r"FileRecords\(size=(\d{1,10}), file=[^,]*, start=\d+, end=\d+\)"
+    r"|MemoryRecords\(size=(\d{1,10}), buffer=[^()]*\)"
 )
 _FIXED: dict[Primitive, tuple[re.Pattern[str], Callable[[str], Any]]] = {
     Primitive.UUID: (_UUID, str),
