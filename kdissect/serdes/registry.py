@@ -17,10 +17,10 @@ from typing import Any
 from urllib.parse import quote, unquote
 from urllib.request import Request
 
-from kdissect.model.http_exchange import HttpFailureError, checked_url, exchange
 from kdissect.model.version import __version__
 from kdissect.serdes.answers import entry_of_answer, entry_of_content, reference
 from kdissect.serdes.faults import SchemaError
+from kdissect.serdes.http_exchange import HttpFailureError, checked_url, exchange
 from kdissect.serdes.schemas import CONTENT_ID, GLOBAL_ID, GUID, NUMBER, Entry, Reference, Source
 
 CREDENTIALS, TOKEN = "KDISSECT_REGISTRY_CREDENTIALS", "KDISSECT_REGISTRY_TOKEN"

@@ -30,6 +30,7 @@ DRAWN = {
     "info": ("kafka44_java_groups", [], "exchanges by API and version"),
     "check": ("kafka44_missteps_raw", [], "PRD004"),
     "why": ("kafka44_java_refused", [], "the worst first"),
+    "personal-data": ("kafka44_java_groups", [], "no personal data in"),
 }
 # Rows as they come: the capture, and what stands in each row.
 ROWS = {

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 from urllib.request import Request
 
-from kdissect.model.http_exchange import HttpFailureError, checked_url, exchange
 from kdissect.model.version import __version__
+from kdissect.serdes.http_exchange import HttpFailureError, checked_url, exchange
 
 Alert = dict[str, Any]
 """A finding as receivers get it."""
